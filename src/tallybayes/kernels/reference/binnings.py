@@ -1,0 +1,92 @@
+"""Averaging over all binnings of one real column.
+
+The buckets 0 .. B-1 of a column are cut into contiguous runs. A run whose class counts are n_c (n in all) has the
+Dirichlet-multinomial evidence
+
+    log m(run) = lgamma(a) - lgamma(a + n) + sum over c of lgamma(a p_c + n_c) - lgamma(a p_c)
+
+with p the class shares of the whole column; each of the B-1 places between buckets is a cut with probability rho.
+Forward and backward sums over all 2**(B-1) partitions give the probability of every run, and with it
+P(class | bucket) = sum over runs that hold the bucket of P(run) * (n_c + a p_c) / (n + a).
+The strength a and the rate rho are those with the greatest total evidence; ties go to the greater a, then the
+smaller rho. (The dynamic programme is that of Yao 1984 and Fearnhead 2006 for change points.)
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, logsumexp
+
+Floats = NDArray[np.float64]
+
+
+def average_binnings(
+    counts: Floats, offsets: NDArray[np.int64], strengths: Floats, rates: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """P(class | bucket) (buckets, classes), and per column the strength, the rate and the log evidence chosen.
+
+    `counts` is (buckets, classes), the columns one below the other; column j has the buckets offsets[j] ..
+    offsets[j+1] - 1. A class that never occurs in a column has the share 0 there. A column of no rows: shares 0.
+
+    >>> share, a, rho, log_evidence = average_binnings(
+    ...     np.array([[9.0, 1.0], [1.0, 9.0]]), np.array([0, 2]), np.array([1.0]), np.array([0.5]))
+    >>> share.round(3).tolist()
+    [[0.863, 0.137], [0.137, 0.863]]
+    """
+    share = np.zeros_like(counts)
+    chosen = np.zeros((3, len(offsets) - 1))
+    for j in range(len(offsets) - 1):
+        rows = slice(int(offsets[j]), int(offsets[j + 1]))
+        share[rows], *chosen[:, j] = _column(counts[rows], strengths, rates)
+    return share, chosen[0], chosen[1], chosen[2]
+
+
+def _column(counts: Floats, strengths: Floats, rates: Floats) -> tuple[Floats, float, float, float]:
+    n_buckets = len(counts)
+    total = counts.sum()
+    if total == 0:
+        return np.zeros_like(counts), float(strengths.max()), float(rates.min()), 0.0
+    here = counts.sum(axis=0) > 0
+    p = counts.sum(axis=0)[here] / total
+    cumulative = np.concatenate([np.zeros((1, len(p))), counts[:, here].cumsum(axis=0)])
+    runs = cumulative[None] - cumulative[:, None]  # (from, to, classes)
+    upper = np.triu(np.ones((n_buckets + 1, n_buckets + 1), bool), 1)
+    best: tuple[float, float, float] | None = None
+    for a in sorted(strengths.tolist(), reverse=True):
+        log_m = np.full(upper.shape, -np.inf)
+        log_m[upper] = (gammaln(a * p + runs[upper]) - gammaln(a * p)).sum(axis=1)
+        log_m[upper] += gammaln(a) - gammaln(a + runs[upper].sum(axis=1))
+        for rho in sorted(rates.tolist()):
+            log_evidence = float(_forward(log_m, rho)[-1])
+            if best is None or log_evidence > best[0]:
+                best, best_log_m = (log_evidence, a, rho), log_m
+    assert best is not None
+    log_evidence, a, rho = best
+    forward = _forward(best_log_m, rho)
+    backward = _forward(best_log_m[::-1, ::-1].T, rho)[::-1]
+    log_cut_after = np.where(np.arange(n_buckets + 1) < n_buckets, np.log(rho), 0.0)
+    log_run = forward[:, None] + best_log_m + (backward + log_cut_after)[None]
+    log_run += _log_cuts(n_buckets, rho) - log_evidence
+    weight = np.where(upper, np.exp(log_run), 0.0)
+    posterior = (runs + a * p) / (runs.sum(axis=2, keepdims=True) + a)
+    share = np.zeros_like(counts)
+    for b in range(n_buckets):
+        inside = weight[: b + 1, b + 1 :]
+        share[b, here] = (inside[..., None] * posterior[: b + 1, b + 1 :]).sum(axis=(0, 1))
+    return share, a, rho, log_evidence
+
+
+def _log_cuts(n_buckets: int, rho: float) -> Floats:
+    """Log probability of the cuts that go with a run from i to j: length - 1 non-cuts, and one cut unless i = 0."""
+    i, j = np.arange(n_buckets + 1)[:, None], np.arange(n_buckets + 1)[None]
+    log_cut = np.where(i > 0, np.log(rho), 0.0)
+    return np.where(j > i, (j - i - 1) * np.log1p(-rho) + log_cut, -np.inf)
+
+
+def _forward(log_m: Floats, rho: float) -> Floats:
+    """Log of the summed evidence of all partitions of the buckets before each place."""
+    n_buckets = len(log_m) - 1
+    log_cuts = _log_cuts(n_buckets, rho)
+    forward = np.zeros(n_buckets + 1)
+    for j in range(1, n_buckets + 1):
+        forward[j] = logsumexp(forward[:j] + log_m[:j, j] + log_cuts[:j, j])
+    return forward

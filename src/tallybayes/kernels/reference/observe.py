@@ -1,0 +1,142 @@
+"""Counting: flags, categories, cells of a float grid and bags of tokens, per class."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+_SIGNLESS = np.int64(2**63 - 1)
+
+
+def flags(
+    columns: list[NDArray[np.generic]], codes: NDArray[np.int32], n_classes: int, start: int, stop: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """How often each column is 0 and 1, (columns, classes) each. NaN and -1 are missing, the rest is bad.
+
+    >>> flags([np.array([1.0, 0.0, np.nan])], np.array([0, 1, 1], np.int32), 2, 0, 3)[:2]
+    (array([[0, 1]]), array([[1, 0]]))
+    """
+    no, yes = (np.zeros((len(columns), n_classes), np.int64) for _ in range(2))
+    bad = -1
+    kept = codes[start:stop] >= 0
+    for j, column in enumerate(columns):
+        values = column[start:stop]
+        missing = np.isnan(values) if values.dtype.kind == "f" else values.astype(np.int64) == -1
+        zero, one = values == 0, values == 1
+        strange = np.flatnonzero(kept & ~(missing | zero | one))
+        if len(strange):
+            place = (int(strange[0]) + start) * len(columns) + j
+            bad = place if bad < 0 else min(bad, place)
+        no[j] = np.bincount(codes[start:stop][kept & zero], minlength=n_classes)
+        yes[j] = np.bincount(codes[start:stop][kept & one], minlength=n_classes)
+    return no, yes, bad
+
+
+def counts(
+    columns: list[NDArray[np.integer]],
+    origins: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    codes: NDArray[np.int32],
+    n_classes: int,
+    start: int,
+    stop: int,
+) -> NDArray[np.int64]:
+    """How often each value occurs with each class, (sum of sizes, classes), the columns one below the other.
+
+    Column j counts the values origins[j] <= v < origins[j] + sizes[j]; others are missing.
+
+    >>> one = np.array([1], np.int64)
+    >>> counts([np.array([1, 2, 1, 9])], one, 2 * one, np.zeros(4, np.int32), 1, 0, 4).tolist()
+    [[2], [1]]
+    """
+    tables = []
+    kept_rows = codes[start:stop] >= 0
+    for column, origin, size in zip(columns, origins.tolist(), sizes.tolist(), strict=True):
+        value = column[start:stop].astype(np.int64) - origin
+        kept = kept_rows & (value >= 0) & (value < size)
+        cell = value[kept] * n_classes + codes[start:stop][kept]
+        tables.append(np.bincount(cell, minlength=size * n_classes).reshape(size, n_classes))
+    return np.concatenate([*tables, np.zeros((0, n_classes))]).astype(np.int64)
+
+
+def ordered(x: NDArray[np.floating]) -> NDArray[np.int64]:
+    """Doubles as integers in the same order; -0.0 is 0.0.
+
+    >>> ordered(np.array([-1.0, -0.0, 0.0, 5e-324])).tolist()
+    [-4607182418800017409, 0, 0, 1]
+    """
+    bits = (x.astype(np.float64) + 0.0).view(np.int64)
+    return np.where(bits < 0, bits ^ _SIGNLESS, bits)
+
+
+def cells(
+    columns: list[NDArray[np.floating]],
+    codes: NDArray[np.int32],
+    n_classes: int,
+    limit: int,
+    start: int,
+    stop: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int]:
+    """Counts on the finest grid with at most `limit` cells in use: levels, offsets, cells, table and the bad place.
+
+    A cell is `ordered(x) >> level`. Column j has the level levels[j] and the sorted cells[offsets[j]:offsets[j + 1]];
+    the table is (cells, classes). NaN is missing, an infinity is bad.
+
+    >>> levels, offsets, found, table, bad = cells([np.array([2.0, 2.0, 3.0])], np.zeros(3, np.int32), 1, 2, 0, 3)
+    >>> levels.tolist(), offsets.tolist(), table.tolist()
+    ([0], [0, 2], [[2], [1]])
+    """
+    levels, found, tables, bad = [], [], [], -1
+    for j, column in enumerate(columns):
+        values, code = column[start:stop], codes[start:stop]
+        infinite = np.flatnonzero(np.isinf(values) & (code >= 0))
+        if len(infinite):
+            place = (int(infinite[0]) + start) * len(columns) + j
+            bad = place if bad < 0 else min(bad, place)
+        kept = np.isfinite(values) & (code >= 0)
+        keys, code = ordered(values[kept]), code[kept]
+        distinct, level = np.unique(keys), 0
+        while len(distinct) > limit:
+            level += 1
+            distinct = np.unique(distinct >> 1)
+        table = np.zeros((len(distinct), n_classes), np.int64)
+        np.add.at(table, (np.searchsorted(distinct, keys >> level), code), 1)
+        levels.append(level)
+        found.append(distinct)
+        tables.append(table)
+    offsets = np.cumsum([0, *(len(f) for f in found)])
+    return (
+        np.array(levels, np.int64),
+        offsets.astype(np.int64),
+        np.concatenate([*found, np.zeros(0, np.int64)]),
+        np.concatenate([*tables, np.zeros((0, n_classes), np.int64)]),
+        bad,
+    )
+
+
+def bags(
+    indptr: NDArray[np.integer],
+    indices: NDArray[np.integer],
+    amounts: NDArray[np.generic] | None,
+    codes: NDArray[np.int32],
+    n_classes: int,
+    n_tokens: int,
+    start: int,
+    stop: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """Total whole amount of each token in each class: sorted places `token * n_classes + class`, and totals.
+
+    Only places with a total that is not zero are listed. `amounts` None means one each. None is returned if an
+    amount is not a whole number, is negative, or a total could reach 2**53: then the exact sums must serve.
+
+    >>> bags(np.array([0, 2]), np.array([3, 5]), np.array([1.0, 2.0]), np.zeros(1, np.int32), 1, 9, 0, 1)
+    (array([3, 5]), array([1, 2]))
+    """
+    first, last = int(indptr[start]), int(indptr[stop])
+    row_codes = np.repeat(codes[start:stop], np.diff(indptr[start : stop + 1]))
+    token = indices[first:last].astype(np.int64)
+    amount = np.ones(last - first) if amounts is None else amounts[first:last].astype(np.float64)
+    if not np.all((amount >= 0) & (amount == np.floor(amount)) & (amount < 2.0**53)) or amount.sum() >= 2.0**53:
+        return None
+    kept = (row_codes >= 0) & (amount != 0)
+    place, position = np.unique(token[kept] * n_classes + row_codes[kept], return_inverse=True)
+    total = np.bincount(position, weights=amount[kept], minlength=len(place))
+    return place, total.astype(np.int64)

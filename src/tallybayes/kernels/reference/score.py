@@ -1,0 +1,171 @@
+"""Scoring: every `add_*` adds the log likelihood of its columns to `out` (rows, classes), rows `start` to `stop`.
+
+A missing value adds nothing. The sums run over the columns in the order given, each row by itself, so that a row
+scores alone as in a batch.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def add_student(
+    columns: list[NDArray[np.floating]],
+    units: Floats,
+    mean: Floats,
+    mean_low: Floats,
+    inverse: Floats,
+    half: Floats,
+    log_constant: Floats,
+    out: Floats,
+    start: int,
+    stop: int,
+) -> int:
+    """Add log_constant - half * log1p(z*z), z = ((x * units - mean) - mean_low) * inverse, to every class.
+
+    `units` is (columns,), powers of two; the other tables are (columns, classes). Where z*z overflows, log1p(z*z)
+    is 2 log|z|. Returns the place of the first infinite value, or -1.
+    """
+    return _add_reals(columns, units, mean, mean_low, inverse, log_constant, out, start, stop, half)
+
+
+def add_normal(
+    columns: list[NDArray[np.floating]],
+    units: Floats,
+    mean: Floats,
+    mean_low: Floats,
+    inverse: Floats,
+    log_constant: Floats,
+    out: Floats,
+    start: int,
+    stop: int,
+) -> int:
+    """Add log_constant - z*z / 2 with z as in `add_student`; beyond |z| = 2**500 it is -2**999 * log2|z| / 500."""
+    return _add_reals(columns, units, mean, mean_low, inverse, log_constant, out, start, stop, None)
+
+
+def _add_reals(
+    columns: list[NDArray[np.floating]],
+    units: Floats,
+    mean: Floats,
+    mean_low: Floats,
+    inverse: Floats,
+    log_constant: Floats,
+    out: Floats,
+    start: int,
+    stop: int,
+    half: Floats | None,
+) -> int:
+    bad = -1
+    for j, column in enumerate(columns):
+        x = column[start:stop].astype(np.float64)
+        infinite = np.flatnonzero(np.isinf(x))
+        if len(infinite):
+            place = (int(infinite[0]) + start) * len(columns) + j
+            bad = place if bad < 0 else min(bad, place)
+        there = np.isfinite(x)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            z = np.abs((x[there, None] * units[j] - mean[j]) - mean_low[j]) * inverse[j]
+            if half is None:
+                far = -(2.0**999) / 500 * np.log2(z)
+                log_prob = log_constant[j] - np.where(z < 2.0**500, z * z * 0.5, -far)
+            else:
+                far = 2.0 * np.log(z)
+                log_prob = log_constant[j] - half[j] * np.where(z < 2.0**500, np.log1p(z * z), far)
+        out[start:stop][there] += log_prob
+    return bad
+
+
+def add_flags(
+    columns: list[NDArray[np.generic]], log_no: Floats, log_yes: Floats, out: Floats, start: int, stop: int
+) -> int:
+    """Add log_no or log_yes (columns, classes) where a column is 0 or 1; returns the first place of anything else."""
+    bad = -1
+    for j, column in enumerate(columns):
+        values = column[start:stop]
+        missing = np.isnan(values) if values.dtype.kind == "f" else values.astype(np.int64) == -1
+        zero, one = values == 0, values == 1
+        strange = np.flatnonzero(~(missing | zero | one))
+        if len(strange):
+            place = (int(strange[0]) + start) * len(columns) + j
+            bad = place if bad < 0 else min(bad, place)
+        out[start:stop][zero] += log_no[j]
+        out[start:stop][one] += log_yes[j]
+    return bad
+
+
+def add_codes(
+    columns: list[NDArray[np.integer]],
+    origins: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    table: Floats,
+    out: Floats,
+    start: int,
+    stop: int,
+) -> None:
+    """Add row `offsets[j] + v - origins[j]` of the table for the value v of column j; outside the table: nothing."""
+    for j, column in enumerate(columns):
+        value = column[start:stop].astype(np.int64) - origins[j] + offsets[j]
+        there = (value >= offsets[j]) & (value < offsets[j + 1])
+        out[start:stop][there] += table[value[there]]
+
+
+def add_steps(
+    columns: list[NDArray[np.floating]],
+    offsets: NDArray[np.int64],
+    edges: Floats,
+    table: Floats,
+    out: Floats,
+    start: int,
+    stop: int,
+) -> int:
+    """Add the row of the step that holds x: column j has the rows offsets[j] .. offsets[j+1] - 1 of the table.
+
+    `edges` runs along the table: edges[offsets[j] + b] is the least value of step b; that of the first step is not
+    looked at, so what lies below takes the first step. A column without steps adds nothing.
+    """
+    bad = -1
+    for j, column in enumerate(columns):
+        x = column[start:stop]
+        infinite = np.flatnonzero(np.isinf(x))
+        if len(infinite):
+            place = (int(infinite[0]) + start) * len(columns) + j
+            bad = place if bad < 0 else min(bad, place)
+        first, last = int(offsets[j]), int(offsets[j + 1])
+        if first == last:
+            continue
+        there = ~np.isnan(x)
+        step = np.searchsorted(edges[first + 1 : last], x[there], side="right")
+        out[start:stop][there] += table[first + step]
+    return bad
+
+
+def add_bags(
+    indptr: NDArray[np.integer],
+    indices: NDArray[np.integer],
+    amounts: NDArray[np.generic] | None,
+    table: Floats,
+    out: Floats,
+    start: int,
+    stop: int,
+) -> None:
+    """Add amount * table[token] for every token of the row, in the order given; an amount of zero adds nothing."""
+    for row in range(start, stop):
+        for i in range(int(indptr[row]), int(indptr[row + 1])):
+            amount = 1.0 if amounts is None else float(amounts[i])
+            if amount != 0:
+                out[row] += amount * table[indices[i]]
+
+
+def softmax(out: Floats, start: int, stop: int) -> int:
+    """Turn log joints (rows, classes) into probabilities, in place.
+
+    Rows in which every class has the log joint -inf are left as they are; their number is returned.
+    """
+    part = out[start:stop]
+    top = part.max(axis=1, keepdims=True, initial=-np.inf)
+    possible = np.flatnonzero(top[:, 0] > -np.inf)
+    share = np.exp(part[possible] - top[possible])
+    part[possible] = share / share.sum(axis=1, keepdims=True)
+    return len(part) - len(possible)
