@@ -64,6 +64,22 @@ def sums(
     return n, _scatter(x_terms, cell, shape), _scatter(xx_terms, cell, shape) if order == 2 else None, bad
 
 
+def grouped(
+    values: NDArray[np.float64], weights: NDArray[np.float64] | None, groups: NDArray[np.int64], n_groups: int
+) -> Digits:
+    """Exact sums of value (times weight, if given) by group, (groups,).
+
+    >>> digits, low = grouped(np.array([0.1, -0.1, 3.0]), None, np.array([0, 0, 1]), 2)
+    >>> [integer * 2.0 ** (32 * low) for integer in integers(digits)]
+    [0.0, 3.0]
+    """
+    terms = [_integer(values)]
+    if weights is not None:
+        terms = _products(terms[0], _integer(weights))
+    digits, low = _scatter(terms, groups, (1, n_groups))
+    return digits[0], low
+
+
 Term = tuple[NDArray[np.int64], NDArray[np.int64]]  # value = integer * 2**exponent
 
 
@@ -136,19 +152,32 @@ def mean_variance(
     `n` is (columns, classes), `x` and `xx` the digits of the sums. Where n is 0 all three are 0. The low part is the
     exact mean minus the high part, rounded; a mean or variance beyond the largest double is infinite.
     """
+    return ratio_moments(n.astype(object), 0, integers(x), x_low, integers(xx), xx_low, units)
+
+
+def ratio_moments(
+    n: NDArray[np.object_],
+    n_low: int,
+    x: NDArray[np.object_],
+    x_low: int,
+    xx: NDArray[np.object_],
+    xx_low: int,
+    units: NDArray[np.int64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """`mean_variance` for sums given as Python integers in units of 2**(32 * low), n too: weights may be fractions."""
     high, low, variance = (np.zeros(n.shape) for _ in range(3))
-    sum_x, sum_xx = integers(x), integers(xx)
     for index in zip(*np.nonzero(n), strict=True):
-        count, s, ss = int(n[index]), sum_x[index], sum_xx[index]
+        count, s, ss = int(n[index]), int(x[index]), int(xx[index])
         unit = int(units[index[0]])
-        high[index] = quotient(s, count, 32 * x_low - unit)
-        if np.isfinite(high[index]):  # s/n - high = (s - high*n)/n, with high = a/b * 2**shift exactly
-            a, b = float(high[index]).as_integer_ratio()
-            low[index] = _difference(s, 32 * x_low - unit, a, b, count)
+        exponent = 32 * (x_low - n_low) - unit
+        high[index] = quotient(s, count, exponent)
+        if np.isfinite(high[index]):
+            low[index] = _difference(s, exponent, *float(high[index]).as_integer_ratio(), count)
         # variance = (n*ss - s*s) / n**2, both terms brought to the lower of their two exponents
-        shift = 32 * xx_low - 64 * x_low
-        numerator = (count * ss << max(shift, 0)) - (s * s << max(-shift, 0))
-        variance[index] = quotient(numerator, count * count, min(32 * xx_low, 64 * x_low) - 2 * unit)
+        first, second = 32 * (n_low + xx_low), 64 * x_low
+        least = min(first, second)
+        numerator = (count * ss << (first - least)) - (s * s << (second - least))
+        variance[index] = quotient(numerator, count * count, least - 64 * n_low - 2 * unit)
     return high, low, variance
 
 

@@ -1,0 +1,11 @@
+// The native twin of tallybayes.kernels.reference: same names, same arguments, same results.
+#include "columns.h"
+
+NB_MODULE(_native, m) {
+    m.doc() = "Native kernels; tallybayes.kernels.reference defines what each returns.";
+    tb::register_sums(m);
+    tb::register_row(m);
+    tb::register_observe(m);
+    tb::register_score(m);
+    tb::register_binnings(m);
+}

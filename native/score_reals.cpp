@@ -1,0 +1,255 @@
+// add_student and add_normal: log likelihoods of real columns.
+//
+// Four rows sit in a vector, 16 rows go through the columns together. The logarithms of the Student density are the
+// costly part, so several columns share one: log1p(s) + log1p(t) = log1p(s + t + s*t), which keeps the relative
+// precision of small terms. Which columns share is decided by the tables alone (same `half`, at most GROUP of them).
+// A row whose product leaves the range of doubles is done again column by column; this depends on that row only.
+// The constants are summed apart from the logarithms, so a row without gaps can use a sum made beforehand.
+#include "logexp.h"
+#include "tile.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace tb {
+namespace {
+
+constexpr int GROUP = 8;            // columns per logarithm: the rounding of a product grows with their number
+constexpr double NEAR = 0x1p1000;   // a product below it has met no overflow
+constexpr double LARGEST = 0x1p500; // z*z is formed below it
+
+enum class Kind { STUDENT, NORMAL };
+
+struct Group {
+    int first, last; // columns first .. last - 1
+    double half;     // what the logarithm, or the sum of squares, is multiplied with
+    bool low;        // some mean has a low part
+};
+
+// The tables class by class, for the columns of one chunk.
+struct Tables {
+    struct Class {
+        std::vector<Group> groups;
+        double constant = 0; // sum of the constants in the order of the columns
+    };
+    int n; // columns
+    std::vector<double> mean, low, inverse, constant;
+    std::vector<Class> classes;
+};
+
+struct Input {
+    const double *units, *mean, *low, *inverse, *half, *constant; // half: null for the normal density
+    int64_t n_classes;
+};
+
+Tables tables_of(const Input &in, int64_t first_column, int n) {
+    const int64_t n_classes = in.n_classes;
+    Tables t{n, {}, {}, {}, {}, std::vector<Tables::Class>(n_classes)};
+    const int limit = in.half ? GROUP : CHUNK;
+    for (auto *v : {&t.mean, &t.low, &t.inverse, &t.constant}) v->resize(n * n_classes);
+    for (int64_t c = 0; c < n_classes; ++c)
+        for (int j = 0; j < n; ++j) {
+            const int64_t from = (first_column + j) * n_classes + c, to = c * n + j;
+            t.mean[to] = in.mean[from], t.low[to] = in.low[from];
+            t.inverse[to] = in.inverse[from], t.constant[to] = in.constant[from];
+            auto &[groups, constant] = t.classes[c];
+            constant += t.constant[to];
+            const double half = in.half ? in.half[from] : 0.5;
+            if (groups.empty() || groups.back().half != half || j - groups.back().first == limit)
+                groups.push_back({j, j, half, false});
+            groups.back().last = j + 1;
+            groups.back().low |= t.low[to] != 0;
+        }
+    return t;
+}
+
+using Block = std::array<f64x4, STEP / 4>;
+
+// The product (or sum) over the columns of a group for 16 rows; with gaps, also the constants of what is there.
+template <Kind kind, bool gaps, bool low>
+TB_INLINE void gather(const double *x, const Tables &t, int64_t table, const Group &g, Block &q, Block &constants) {
+    for (int j = g.first; j < g.last; ++j) {
+        const f64x4 mean = broadcast(t.mean[table + j]), inverse = broadcast(t.inverse[table + j]);
+        const f64x4 mean_low = broadcast(t.low[table + j]), constant = broadcast(t.constant[table + j]);
+#pragma GCC unroll 4
+        for (int v = 0; v < STEP / 4; ++v) {
+            f64x4 value = load(x + j * TILE + 4 * v);
+            f64x4 z = value - mean;
+            if constexpr (low) z -= mean_low;
+            z *= inverse;
+            f64x4 s = z * z;
+            if constexpr (gaps) {
+                i64x4 there = value == value;
+                s = only(s, there);
+                constants[v] += only(constant, there);
+            }
+            if constexpr (kind == Kind::STUDENT)
+                q[v] = (q[v] + s) + q[v] * s;
+            else
+                q[v] += s;
+        }
+    }
+}
+
+// Log likelihood of 16 rows under one class; returns true if a row must be done again by `far_row`.
+template <Kind kind, bool gaps>
+TB_INLINE bool score_block(const double *x, const Tables &t, int64_t c, double *totals) {
+    Block sum{}, constants{};
+    i64x4 far{};
+    const int64_t table = c * t.n;
+    for (const Group &g : t.classes[c].groups) {
+        Block q{};
+        if (g.low)
+            gather<kind, gaps, true>(x, t, table, g, q, constants);
+        else
+            gather<kind, gaps, false>(x, t, table, g, q, constants);
+        const f64x4 half = broadcast(g.half);
+#pragma GCC unroll 4
+        for (int v = 0; v < STEP / 4; ++v) {
+            i64x4 near = q[v] < NEAR;
+            far |= ~near;
+            f64x4 kept = only(q[v], near);
+            sum[v] -= half * (kind == Kind::STUDENT ? log1p4(kept) : kept);
+        }
+    }
+    const f64x4 constant = broadcast(t.classes[c].constant);
+#pragma GCC unroll 4
+    for (int v = 0; v < STEP / 4; ++v) store(totals + 4 * v, (gaps ? constants[v] : constant) + sum[v]);
+    return any(far);
+}
+
+double distance(double x, const Tables &t, int64_t at) {
+    return std::fabs(((x - t.mean[at]) - t.low[at]) * t.inverse[at]);
+}
+
+// log1p(z*z), or z*z, also where the square overflows. A distance that has no meaning (0 * inf) counts as none.
+double far_term(Kind kind, double z) {
+    if (std::isnan(z)) return 0.0;
+    if (z < LARGEST) return kind == Kind::STUDENT ? log1p4(broadcast(z * z))[0] : z * z;
+    if (std::isinf(z)) return z;
+    const double log_z = log4(broadcast(z))[0];
+    return kind == Kind::STUDENT ? 2.0 * log_z : log_z * (0x1p1000 / 500 / 0.693147180559945309);
+}
+
+// What `score_block` left out of one row: the groups whose product went beyond NEAR, column by column.
+double far_row(Kind kind, const double *x, const Tables &t, int64_t c) {
+    double total = 0;
+    for (const Group &g : t.classes[c].groups) {
+        double q = 0, far = 0;
+        for (int j = g.first; j < g.last; ++j) {
+            const double value = x[j * TILE], z = distance(value, t, c * t.n + j), s = z * z;
+            if (std::isnan(value)) continue;
+            q = kind == Kind::STUDENT ? (q + s) + q * s : q + s;
+            far += far_term(kind, z);
+        }
+        if (!(q < NEAR) && g.half != 0) total -= g.half * far;
+    }
+    return total;
+}
+
+// All classes for a tile whose values are in x.
+template <Kind kind, bool gaps>
+TB_INLINE void score_tile(const double *x, const Tables &t, int rows, double *out, int64_t n_classes) {
+    alignas(32) double totals[CLASS_BLOCK * TILE];
+    for (int64_t c = 0; c < n_classes; c += CLASS_BLOCK) {
+        const int classes = static_cast<int>(std::min<int64_t>(CLASS_BLOCK, n_classes - c));
+        for (int k = 0; k < classes; ++k)
+            for (int r = 0; r < rows; r += STEP) {
+                double *at = totals + k * TILE + r;
+                if (score_block<kind, gaps>(x + r, t, c + k, at)) [[unlikely]]
+                    for (int i = 0; i < STEP; ++i) at[i] += far_row(kind, x + r + i, t, c + k);
+            }
+        add_totals(totals, classes, rows, out + c, n_classes);
+    }
+}
+
+// Multiplies the columns by their units; returns true if a value is not finite.
+TB_INLINE bool scale(double *x, int n, const double *units) {
+    i64x4 strange{};
+    for (int j = 0; j < n; ++j) {
+        const f64x4 unit = broadcast(units[j]);
+        for (int r = 0; r < TILE; r += 4) {
+            f64x4 value = load(x + j * TILE + r);
+            strange |= as_bits(value - value); // 0 where finite, else NaN
+            store(x + j * TILE + r, value * unit);
+        }
+    }
+    return any(strange);
+}
+
+// Marks the infinite values of a tile as missing; returns the first by row and column as r * n_columns + j, or -1.
+template <class T>
+int64_t drop_infinite(const Column<T> *columns, int n, int64_t row, int rows, int64_t n_columns, double *x) {
+    int64_t bad = -1;
+    for (int j = 0; j < n; ++j)
+        for (int r = 0; r < rows; ++r)
+            if (std::isinf(columns[j][row + r])) {
+                x[j * TILE + r] = std::numeric_limits<double>::quiet_NaN();
+                bad = first_place(bad, (row + r) * n_columns + j);
+            }
+    return bad;
+}
+
+template <class T, Kind kind>
+TB_CLONES int64_t add_chunk(const Column<T> *columns, bool side_by_side, const double *units, const Tables &t,
+                            int64_t n_columns, int64_t n_classes, double *out, int64_t start, int64_t stop) {
+    alignas(32) double x[CHUNK * TILE];
+    int64_t bad = -1;
+    for (int64_t row = start; row < stop; row += TILE) {
+        const int rows = static_cast<int>(std::min<int64_t>(TILE, stop - row));
+        read_tile(columns, t.n, side_by_side, row, rows, x);
+        if (scale(x, t.n, units)) {
+            bad = first_place(bad, drop_infinite(columns, t.n, row, rows, n_columns, x));
+            score_tile<kind, true>(x, t, rows, out + row * n_classes, n_classes);
+        } else {
+            score_tile<kind, false>(x, t, rows, out + row * n_classes, n_classes);
+        }
+    }
+    return bad;
+}
+
+template <Kind kind>
+int64_t add_reals(nb::list list, const Input &in, Out<double> out, int64_t start, int64_t stop) {
+    return dispatch<double, float>(dtype_of_first(list), [&](auto zero) -> int64_t {
+        using T = decltype(zero);
+        const auto columns = columns_of<T>(list);
+        double *to = out.data();
+        nb::gil_scoped_release release;
+        const bool side_by_side = adjacent(columns);
+        const int64_t n_columns = static_cast<int64_t>(columns.size());
+        int64_t bad = -1;
+        for (int64_t first = 0; first < n_columns; first += CHUNK) {
+            const Tables t = tables_of(in, first, static_cast<int>(std::min<int64_t>(CHUNK, n_columns - first)));
+            int64_t place = add_chunk<T, kind>(&columns[first], side_by_side, in.units + first, t, n_columns,
+                                               in.n_classes, to, start, stop);
+            bad = first_place(bad, place < 0 ? place : place + first);
+        }
+        return bad;
+    });
+}
+
+using Table = Matrix<double>;
+
+int64_t add_student(nb::list columns, Vector<double> units, Table mean, Table low, Table inverse, Table half,
+                    Table constant, Out<double> out, int64_t start, int64_t stop) {
+    const Input in{units.data(), mean.data(),     low.data(),       inverse.data(),
+                   half.data(),  constant.data(), static_cast<int64_t>(out.shape(1))};
+    return add_reals<Kind::STUDENT>(columns, in, out, start, stop);
+}
+
+int64_t add_normal(nb::list columns, Vector<double> units, Table mean, Table low, Table inverse, Table constant,
+                   Out<double> out, int64_t start, int64_t stop) {
+    const Input in{units.data(), mean.data(),     low.data(),       inverse.data(),
+                   nullptr,      constant.data(), static_cast<int64_t>(out.shape(1))};
+    return add_reals<Kind::NORMAL>(columns, in, out, start, stop);
+}
+
+} // namespace
+
+void register_reals(nb::module_ &m) {
+    m.def("add_student", &add_student);
+    m.def("add_normal", &add_normal);
+}
+
+} // namespace tb

@@ -1,0 +1,339 @@
+// add_codes, add_steps and add_bags: log likelihoods that are looked up.
+//
+// All have two stages. The first turns a few rows of values into pointers to rows of the table (a row of zeros where
+// nothing is to be added); the second adds up the rows pointed at, with the totals in registers, in the order given.
+// The step that holds a real is found by a grid of equal cells between the first and the last edge: the cell says how
+// many edges lie below it, and a search of fixed depth settles those inside (a "cutpoint table", Chen & Asau 1974).
+#include "tile.h"
+
+#include <nanobind/stl/optional.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace tb {
+namespace {
+
+constexpr int ROWS = 32; // rows whose pointers are kept at a time
+
+using Pointer = const double *;
+typedef double f64x2 __attribute__((vector_size(16)));
+
+// ---- sums of table rows
+
+// out[0 ..] += the rows pointed at (times the amounts), for `vectors` times four classes and a tail of up to three.
+template <int vectors, int tail, bool weighted>
+TB_INLINE void sum_rows(const Pointer *where, Pointer amounts, int n, int64_t at, double *out) {
+    std::array<f64x4, vectors> sum;
+    f64x2 pair{};
+    double last = 0;
+    for (int v = 0; v < vectors; ++v) sum[v] = load(out + at + 4 * v);
+    const int64_t rest = at + 4 * vectors, single = rest + (tail & 2);
+    if constexpr ((tail & 2) != 0) __builtin_memcpy(&pair, out + rest, sizeof pair);
+    if constexpr ((tail & 1) != 0) last = out[single];
+    for (int i = 0; i < n; ++i) {
+        Pointer row = where[i];
+        const double amount = weighted ? amounts[i] : 1.0;
+#pragma GCC unroll 8
+        for (int v = 0; v < vectors; ++v) sum[v] += weighted ? amount * load(row + at + 4 * v) : load(row + at + 4 * v);
+        if constexpr ((tail & 2) != 0) {
+            f64x2 two;
+            __builtin_memcpy(&two, row + rest, sizeof two);
+            pair += weighted ? amount * two : two;
+        }
+        if constexpr ((tail & 1) != 0) last += weighted ? amount * row[single] : row[single];
+    }
+    for (int v = 0; v < vectors; ++v) store(out + at + 4 * v, sum[v]);
+    if constexpr ((tail & 2) != 0) __builtin_memcpy(out + rest, &pair, sizeof pair);
+    if constexpr ((tail & 1) != 0) out[single] = last;
+}
+
+// The same for any number of classes: 32 at a time, then what is left.
+template <bool weighted>
+TB_INLINE void add_rows(const Pointer *where, Pointer amounts, int n, double *out, int64_t n_classes) {
+    int64_t at = 0;
+    for (; at + 32 <= n_classes; at += 32) sum_rows<8, 0, weighted>(where, amounts, n, at, out);
+    const int64_t vectors = (n_classes - at) / 4;
+    switch (vectors) {
+    case 1: sum_rows<1, 0, weighted>(where, amounts, n, at, out); break;
+    case 2: sum_rows<2, 0, weighted>(where, amounts, n, at, out); break;
+    case 3: sum_rows<3, 0, weighted>(where, amounts, n, at, out); break;
+    case 4: sum_rows<4, 0, weighted>(where, amounts, n, at, out); break;
+    case 5: sum_rows<5, 0, weighted>(where, amounts, n, at, out); break;
+    case 6: sum_rows<6, 0, weighted>(where, amounts, n, at, out); break;
+    case 7: sum_rows<7, 0, weighted>(where, amounts, n, at, out); break;
+    }
+    at += 4 * vectors;
+    switch (n_classes - at) {
+    case 1: sum_rows<0, 1, weighted>(where, amounts, n, at, out); break;
+    case 2: sum_rows<0, 2, weighted>(where, amounts, n, at, out); break;
+    case 3: sum_rows<0, 3, weighted>(where, amounts, n, at, out); break;
+    }
+}
+
+// The first infinite value of a few rows as its place, or -1.
+template <class T>
+int64_t first_infinite(const std::vector<Column<T>> &columns, int64_t row, int rows) {
+    const int64_t n = static_cast<int64_t>(columns.size());
+    for (int64_t r = row; r < row + rows; ++r)
+        for (int64_t j = 0; j < n; ++j)
+            if (std::isinf(static_cast<double>(columns[j][r]))) return r * n + j;
+    return -1;
+}
+
+// lookup.find points at the rows of the table for a few rows of a column; it returns true if it met an infinity.
+template <class T, class Lookup>
+TB_INLINE int64_t add_lookups(const std::vector<Column<T>> &columns, const Lookup &lookup, double *out,
+                              int64_t n_classes, int64_t start, int64_t stop) {
+    Pointer where[ROWS * CHUNK];
+    const int64_t n_columns = static_cast<int64_t>(columns.size());
+    int64_t bad = -1;
+    for (int64_t row = start; row < stop; row += ROWS) {
+        const int rows = static_cast<int>(std::min<int64_t>(ROWS, stop - row));
+        bool infinite = false;
+        for (int64_t first = 0; first < n_columns; first += CHUNK) {
+            const int n = static_cast<int>(std::min<int64_t>(CHUNK, n_columns - first));
+            for (int j = 0; j < n; ++j) infinite |= lookup.find(first + j, columns[first + j], row, rows, where + j, n);
+            for (int r = 0; r < rows; ++r)
+                add_rows<false>(where + r * n, nullptr, n, out + (row + r) * n_classes, n_classes);
+        }
+        if (infinite && bad < 0) bad = first_infinite(columns, row, rows);
+    }
+    return bad;
+}
+
+// ---- codes
+
+struct Codes {
+    const int64_t *origins, *offsets;
+    Pointer table, zeros;
+    int64_t n_classes;
+
+    template <class T>
+    TB_INLINE bool find(int64_t j, Column<T> column, int64_t row, int rows, Pointer *where, int n) const {
+        const uint64_t origin = origins[j], size = offsets[j + 1] - offsets[j];
+        Pointer first = table + offsets[j] * n_classes;
+        for (int r = 0; r < rows; ++r) {
+            const uint64_t code = static_cast<uint64_t>(static_cast<int64_t>(column[row + r])) - origin;
+            Pointer found = first + code * n_classes;
+            where[r * n] = code < size ? found : zeros;
+        }
+        return false;
+    }
+};
+
+template <class T>
+TB_CLONES void code_rows(const std::vector<Column<T>> &columns, const Codes &codes, double *out, int64_t start,
+                         int64_t stop) {
+    add_lookups(columns, codes, out, codes.n_classes, start, stop);
+}
+
+void add_codes(nb::list list, Vector<int64_t> origins, Vector<int64_t> offsets, Matrix<double> table,
+               Out<double> out, int64_t start, int64_t stop) {
+    dispatch<int8_t, int16_t, int32_t, int64_t, uint8_t, double>(dtype_of_first(list), [&](auto zero) {
+        using T = decltype(zero);
+        const std::vector<double> zeros(out.shape(1));
+        const Codes codes{origins.data(), offsets.data(), table.data(), zeros.data(),
+                          static_cast<int64_t>(out.shape(1))};
+        const auto columns = columns_of<T>(list);
+        double *to = out.data();
+        nb::gil_scoped_release release;
+        code_rows(columns, codes, to, start, stop);
+        return 0; // `dispatch` wants a result
+    });
+}
+
+// ---- steps
+
+// Cells of a column's grid; monotone in x for any edges, which is all that the search needs to be exact.
+struct Grid {
+    double low, scale, top;
+    int depth;             // steps of the search inside a cell
+    size_t cells, edges;   // where they begin
+};
+
+struct Steps {
+    std::vector<Grid> grids;
+    std::vector<uint32_t> cells;  // edges below each cell
+    std::vector<double> edges;    // of each column, then NaN, which nothing reaches
+    const int64_t *offsets;
+    Pointer table, zeros;
+    int64_t n_classes;
+
+    TB_INLINE static int64_t cell(const Grid &grid, double x) {
+        double place = (x - grid.low) * grid.scale;
+        place = place > 0 ? place : 0; // NaN, which 0 * inf gives, goes to the first cell
+        return static_cast<int64_t>(place < grid.top ? place : grid.top);
+    }
+
+    void build(Pointer all_edges, int64_t n_columns) {
+        for (int64_t j = 0; j < n_columns; ++j) {
+            const int64_t n = std::max<int64_t>(offsets[j + 1] - offsets[j] - 1, 0);
+            add_column(all_edges + offsets[j] + 1, n);
+        }
+    }
+
+    void add_column(Pointer e, int64_t n) {
+        int64_t size = 64;
+        while (size < 3 * n && size < 4096) size *= 2;
+        const double range = n > 0 ? e[n - 1] - e[0] : 0.0;
+        Grid grid{0.0, 0.0, static_cast<double>(size - 1), 0, cells.size(), edges.size()};
+        if (range > 0 && std::isfinite(range)) grid.low = e[0], grid.scale = static_cast<double>(size) / range;
+        cells.resize(grid.cells + size);
+        uint32_t *below = &cells[grid.cells];
+        int64_t most = 0, next = 0; // edges before `next` lie in an earlier cell
+        for (int64_t k = 0; k < n;) {
+            const int64_t here = cell(grid, e[k]), first = k;
+            while (k < n && cell(grid, e[k]) == here) ++k;
+            for (; next <= here; ++next) below[next] = static_cast<uint32_t>(first);
+            most = std::max(most, k - first);
+        }
+        for (; next < size; ++next) below[next] = static_cast<uint32_t>(n);
+        while ((int64_t{1} << grid.depth) <= most) ++grid.depth;
+        edges.insert(edges.end(), e, e + n);
+        edges.resize(edges.size() + (size_t{1} << grid.depth), std::numeric_limits<double>::quiet_NaN());
+        grids.push_back(grid);
+    }
+
+    template <class T>
+    TB_INLINE bool find(int64_t j, Column<T> column, int64_t row, int rows, Pointer *where, int n) const {
+        const Grid grid = grids[j];
+        const uint32_t *below = &cells[grid.cells];
+        Pointer edge = &edges[grid.edges];
+        double x[ROWS];
+        uint32_t step[ROWS];
+        for (int r = 0; r < rows; ++r) x[r] = column[row + r];
+        for (int r = rows; r < ROWS; ++r) x[r] = 0.0;
+        bool infinite = false;
+        for (int r = 0; r < ROWS; ++r) {
+            infinite |= std::fabs(x[r]) == std::numeric_limits<double>::infinity();
+            step[r] = below[cell(grid, x[r])];
+        }
+        for (int width = (1 << grid.depth) >> 1; width > 0; width >>= 1)
+            for (int r = 0; r < ROWS; ++r) {
+                const uint32_t further = step[r] + width;
+                step[r] = edge[further - 1] <= x[r] ? further : step[r];
+            }
+        const bool steps = offsets[j] < offsets[j + 1];
+        Pointer first = table + offsets[j] * n_classes;
+        for (int r = 0; r < rows; ++r) {
+            Pointer found = first + step[r] * n_classes;
+            where[r * n] = steps & (x[r] == x[r]) ? found : zeros;
+        }
+        return infinite;
+    }
+};
+
+template <class T>
+TB_CLONES int64_t step_rows(const std::vector<Column<T>> &columns, const Steps &steps, double *out, int64_t start,
+                            int64_t stop) {
+    return add_lookups(columns, steps, out, steps.n_classes, start, stop);
+}
+
+int64_t add_steps(nb::list list, Vector<int64_t> offsets, Vector<double> edges, Matrix<double> table, Out<double> out,
+                  int64_t start, int64_t stop) {
+    return dispatch<double, float>(dtype_of_first(list), [&](auto zero) -> int64_t {
+        using T = decltype(zero);
+        const auto columns = columns_of<T>(list);
+        const std::vector<double> zeros(out.shape(1));
+        Steps steps{{}, {}, {}, offsets.data(), table.data(), zeros.data(), static_cast<int64_t>(out.shape(1))};
+        Pointer all_edges = edges.data();
+        double *to = out.data();
+        nb::gil_scoped_release release;
+        steps.build(all_edges, static_cast<int64_t>(columns.size()));
+        return step_rows(columns, steps, to, start, stop);
+    });
+}
+
+// ---- bags
+
+constexpr int BATCH = 64; // entries looked up at a time, while those before them are added
+
+// Entries of a sparse matrix as pointers and amounts; the rows of the table are on their way when they are needed.
+struct Batch {
+    Pointer where[BATCH];
+    double amounts[BATCH];
+};
+
+struct Bags {
+    const void *indices, *amounts;
+    int64_t index_stride, amount_stride;
+    Pointer table, zeros;
+    int64_t n_classes;
+};
+
+template <class I, class A> void fill_batch(const Bags &bags, int64_t from, int n, Batch &batch) {
+    const Column<I> indices{static_cast<const I *>(bags.indices), bags.index_stride};
+    const Column<A> amounts{static_cast<const A *>(bags.amounts), bags.amount_stride};
+    const int64_t lines = std::min<int64_t>((bags.n_classes * 8 + 63) / 64, 4); // the rest comes by itself
+    for (int i = 0; i < n; ++i) {
+        Pointer row = bags.table + static_cast<int64_t>(indices[from + i]) * bags.n_classes;
+        for (int64_t k = 0; k < lines; ++k) __builtin_prefetch(row + 8 * k);
+        const double amount = bags.amounts ? static_cast<double>(amounts[from + i]) : 1.0;
+        batch.where[i] = amount != 0 ? row : bags.zeros; // 0 * -inf must add nothing
+        batch.amounts[i] = amount;
+    }
+}
+
+using Fill = void (*)(const Bags &, int64_t, int, Batch &);
+
+// Entries row_ends[r - 1] .. row_ends[r] - 1 belong to row r; `first` is where row 0 begins.
+TB_CLONES void bag_rows(const Bags &bags, Fill fill, int64_t first, const std::vector<int64_t> &row_ends, double *out) {
+    if (row_ends.empty()) return;
+    const int64_t last = row_ends.back();
+    Batch batches[2];
+    auto size = [last](int64_t from) { return static_cast<int>(std::clamp<int64_t>(last - from, 0, BATCH)); };
+    fill(bags, first, size(first), batches[0]);
+    int64_t row = 0;
+    for (int64_t from = first, k = 0; from < last; from += BATCH, ++k) {
+        fill(bags, from + BATCH, size(from + BATCH), batches[(k + 1) % 2]);
+        const Batch &batch = batches[k % 2];
+        const int64_t end = from + size(from);
+        for (int64_t i = from; i < end;) {
+            while (row_ends[row] <= i) ++row;
+            const int64_t next = std::min(end, row_ends[row]);
+            add_rows<true>(batch.where + (i - from), batch.amounts + (i - from), static_cast<int>(next - i),
+                           out + row * bags.n_classes, bags.n_classes);
+            i = next;
+        }
+    }
+}
+
+std::vector<int64_t> slice_of(Array array, int64_t start, int64_t stop) {
+    return dispatch<int32_t, int64_t>(array.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        const Column<T> column{static_cast<const T *>(array.data()), array.stride(0)};
+        std::vector<int64_t> values;
+        for (int64_t i = start; i < stop; ++i) values.push_back(column[i]);
+        return values;
+    });
+}
+
+void add_bags(Array indptr, Array indices, std::optional<Array> amounts, Matrix<double> table, Out<double> out,
+              int64_t start, int64_t stop) {
+    const std::vector<int64_t> ends = slice_of(indptr, start, stop + 1);
+    const std::vector<double> zeros(out.shape(1));
+    const int64_t n_classes = static_cast<int64_t>(out.shape(1));
+    const Bags bags{indices.data(), amounts ? amounts->data() : nullptr, indices.stride(0),
+                    amounts ? amounts->stride(0) : 0, table.data(), zeros.data(), n_classes};
+    const auto amount_type = amounts ? amounts->dtype() : nb::dtype<double>();
+    const Fill fill = dispatch<int32_t, int64_t>(indices.dtype(), [&](auto index) {
+        return dispatch<double, float, int64_t, int32_t>(amount_type, [&](auto amount) -> Fill {
+            return fill_batch<decltype(index), decltype(amount)>;
+        });
+    });
+    double *to = out.data() + start * n_classes;
+    nb::gil_scoped_release release;
+    if (start < stop) bag_rows(bags, fill, ends.front(), {ends.begin() + 1, ends.end()}, to);
+}
+
+} // namespace
+
+void register_tables(nb::module_ &m) {
+    m.def("add_codes", &add_codes);
+    m.def("add_steps", &add_steps);
+    m.def("add_bags", &add_bags, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg());
+}
+
+} // namespace tb

@@ -1,0 +1,1 @@
+"""Columns, keys and chunks: what the layers above are made of."""

@@ -1,0 +1,77 @@
+"""Keys in a fixed order: labels, categories, tokens.
+
+Keys of one axis have one type (text, whole numbers, reals or yes/no), so that they can be sorted; labels and
+categories meet by key, never by position.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.arrays.column import Key
+
+__all__ = ["kind_of", "merged", "positions", "sort_keys", "to_array"]
+
+
+def kind_of(key: Key) -> str:
+    """The type of a key in words: 'text', 'yes/no', 'whole number', 'number', 'bytes' or the Python type's name.
+
+    >>> [kind_of(key) for key in ("a", True, 3, 0.5)]
+    ['text', 'yes/no', 'whole number', 'number']
+    """
+    if isinstance(key, str):
+        return "text"
+    if isinstance(key, (bool, np.bool_)):
+        return "yes/no"
+    if isinstance(key, (int, np.integer)):
+        return "whole number"
+    if isinstance(key, (float, np.floating)):
+        return "number"
+    return type(key).__name__
+
+
+def sort_keys(keys: Iterable[Key]) -> list[Any]:
+    """Keys in sorted order, of whatever types they are.
+
+    >>> sort_keys(["b", 2, "a", 1])
+    [1, 2, 'a', 'b']
+    """
+    keys = list(keys)
+    try:
+        return sorted(keys)  # type: ignore[type-var]
+    except TypeError:
+        return sorted(keys, key=lambda key: (isinstance(key, str), type(key).__name__, key))
+
+
+def merged(a: Sequence[Key], b: Sequence[Key]) -> list[Any]:
+    """The union of two sorted sequences of keys, sorted; `a` itself if it holds all of `b`.
+
+    >>> merged(["a", "c"], ["b"])
+    ['a', 'b', 'c']
+    """
+    known = set(a)
+    new = [key for key in b if key not in known]
+    return sort_keys([*a, *new]) if new else list(a)
+
+
+def positions(keys: Sequence[Key], within: Sequence[Key]) -> NDArray[np.int64]:
+    """Where each key stands in `within`, -1 where it does not.
+
+    >>> positions(["c", "x"], ["a", "b", "c"]).tolist()
+    [2, -1]
+    """
+    index = {key: i for i, key in enumerate(within)}
+    return np.array([index.get(key, -1) for key in keys], np.int64)
+
+
+def to_array(keys: Sequence[Key]) -> NDArray[Any]:
+    """Labels as an array of their own type: int64, float64 or bool, and object for text and the rest."""
+    kinds = {kind_of(key) for key in keys}
+    dtype = {"yes/no": bool, "whole number": np.int64, "number": np.float64}
+    if len(kinds) == 1 and (kind := kinds.pop()) in dtype:
+        return np.array(list(keys), dtype[kind])
+    array = np.empty(len(keys), object)
+    array[:] = list(keys)
+    return array

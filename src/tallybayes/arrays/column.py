@@ -1,0 +1,76 @@
+"""The four kinds of column a family can ask for.
+
+A column is one feature's data for a batch of rows, checked and encoded by the data layer. Families and kernels see
+only these. Missing is part of each kind: NaN in `Reals`, NaN or -1 in `Flags`, a code outside the keys in `Codes`,
+a row left out of `present` in `Bag`.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Bag", "Codes", "Column", "Flags", "Key", "Reals"]
+
+Key = Hashable
+
+
+@dataclass(frozen=True, eq=False)
+class Reals:
+    """Real numbers: float32 or float64 with any stride, NaN where missing."""
+
+    values: NDArray[np.floating]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True, eq=False)
+class Flags:
+    """Yes or no: 0 and 1 of any numeric dtype; NaN (floats) or -1 (integers) where missing."""
+
+    values: NDArray[np.generic]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True, eq=False)
+class Codes:
+    """One of several keys: `keys[code - origin]`, missing where the code is outside.
+
+    For integers that stand for themselves `keys` is a range and `origin` its start, so that nothing is copied.
+    """
+
+    codes: NDArray[np.integer]
+    keys: Sequence[Key]
+
+    @property
+    def origin(self) -> int:
+        """The code of the first key."""
+        return self.keys.start if isinstance(self.keys, range) else 0
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
+@dataclass(frozen=True, eq=False)
+class Bag:
+    """A bag of tokens per row, in compressed sparse rows: row i holds indices[indptr[i]:indptr[i + 1]].
+
+    `keys[index]` is the token, `amounts` how often it occurs (None: once each), `present` False where the row's bag
+    is missing, which is not the same as empty. No token stands twice in a row.
+    """
+
+    indptr: NDArray[np.integer]
+    indices: NDArray[np.integer]
+    amounts: NDArray[np.generic] | None
+    keys: Sequence[Key]
+    present: NDArray[np.bool_] | None = None
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+
+Column = Reals | Flags | Codes | Bag

@@ -1,0 +1,107 @@
+"""What a family is.
+
+A family says how the columns of one kind are counted and what the counts predict. It sees columns and class codes,
+never frames, files or labels. Every family file holds the same names in the same order: the prior (frozen values),
+the family, the predictive.
+
+Families work on blocks: all columns of a model that share a family, in the order of their names. That is what lets
+a matrix go through the kernels in one piece.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.arrays.column import Column
+from tallybayes.tally.base import Tally
+
+__all__ = ["Codes32", "Family", "Floats", "Predictive", "Score", "Smoothing", "Unseen"]
+
+Floats = NDArray[np.float64]
+Codes32 = NDArray[np.int32]
+Smoothing = float | Literal["auto"]
+Unseen = Literal["prior", "missing"]
+Score = Callable[[Floats, int, int], None]  # adds the log likelihood of rows start to stop to out (rows, classes)
+
+
+class Predictive(ABC):
+    """What a block of columns says about a row, class by class. Immutable: learning makes a new one."""
+
+    features: tuple[str, ...]
+    n_classes: int
+
+    @abstractmethod
+    def bind(self, columns: Sequence[Column]) -> Score:
+        """Get ready to score these columns; the function returned adds their log likelihood to rows of `out`."""
+
+    @abstractmethod
+    def part(self, number: int) -> Predictive:
+        """The predictive of one column of the block."""
+
+    @abstractmethod
+    def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
+        """n values of every column for a class: one sequence per column."""
+
+    @abstractmethod
+    def table(self) -> list[dict[str, Any]]:
+        """The parameters for people: a row for each column and class ('column', 'class', then names and numbers)."""
+
+    def log_prob(self, columns: Sequence[Column]) -> Floats:
+        """Log likelihood of each row under each class, (rows, classes)."""
+        out = np.zeros((len(columns[0]) if columns else 0, self.n_classes))
+        self.bind(columns)(out, 0, len(out))
+        return out
+
+
+@dataclass(frozen=True)
+class Family(ABC):
+    """The form of a column's likelihood. Options are its fields, so `eval(repr(family)) == family`."""
+
+    name: ClassVar[str]
+    column: ClassVar[type[Column]]  # the kind of column it counts
+
+    @abstractmethod
+    def observe(
+        self,
+        features: tuple[str, ...],
+        columns: Sequence[Any],
+        codes: Codes32,
+        n_classes: int,
+        weights: Floats | None,
+    ) -> Tally:
+        """Count columns: the only statistics there are. Rows with a negative code are left out."""
+
+    @abstractmethod
+    def prior(self, tally: Any, smoothing: Smoothing) -> Any:
+        """The prior for a strength of smoothing (0 < k <= infinity), or the best one by evidence for "auto"."""
+
+    @abstractmethod
+    def predictive(self, tally: Any, prior: Any) -> Predictive:
+        """What to expect after the data: the posterior mean of the likelihood under the prior."""
+
+    @abstractmethod
+    def plug_in(self, tally: Any) -> Predictive:
+        """The maximum-likelihood twin: the likelihood at its most likely parameters."""
+
+    @abstractmethod
+    def evidence(self, tally: Any, prior: Any) -> Floats:
+        """Log marginal likelihood of each column's tally under the prior, in closed form, (columns,)."""
+
+    def derive(self, tally: Any, smoothing: Smoothing) -> Predictive:
+        """The plug-in for k = 0, the predictive otherwise."""
+        return self.plug_in(tally) if smoothing == 0 else self.predictive(tally, self.prior(tally, smoothing))
+
+    def __str__(self) -> str:
+        options = [
+            f"{field.name}={getattr(self, field.name)}"
+            for field in dataclasses.fields(self)
+            if getattr(self, field.name) != field.default
+        ]
+        return self.name + (":" + ",".join(options) if options else "")

@@ -1,0 +1,170 @@
+"""Yes or no.
+
+    P(yes | c) = (yes + k) / (yes + no + 2 k)
+
+the posterior mean under a Beta(k, k) prior; k = 0 is the frequency, k = 1 Laplace's own rule (the sun that has risen
+1,826,213 times rises again with probability 1,826,214 / 1,826,215). "auto" chooses the strength by evidence, see
+`tallybayes.families.shrinkage`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tallybayes import kernels
+from tallybayes.arrays.chunks import in_threads
+from tallybayes.arrays.column import Column, Flags
+from tallybayes.families.base import Codes32, Family, Floats, Predictive, Score, Smoothing
+from tallybayes.families.place import flag_arrays, refuse
+from tallybayes.families.shrinkage import Shares, dirichlet_evidence, laplace, strengths_by_evidence
+from tallybayes.tally import Exact, Sums
+
+__all__ = ["Bernoulli", "BernoulliPredictive", "BernoulliPrior"]
+
+_WANTED = "yes or no (0, 1, true, false)"
+
+
+@dataclass(frozen=True, eq=False)
+class BernoulliPrior:
+    """Either k > 0 of the Beta(k, k), or a strength per column of the shrunk class shares."""
+
+    k: float | None
+    strengths: Floats | None = None
+
+
+@dataclass(frozen=True)
+class Bernoulli(Family):
+    """One probability of yes per class.
+
+    >>> column, codes = Flags(np.array([1, 1, 0, 0])), np.array([0, 0, 0, 1], np.int32)
+    >>> tally = Bernoulli().observe(("fever",), [column], codes, 2, None)
+    >>> np.exp(Bernoulli().derive(tally, 1.0).log_prob([Flags(np.array([1]))])).round(3).tolist()
+    [[0.6, 0.333]]
+    """
+
+    name: ClassVar[str] = "bernoulli"
+    column: ClassVar[type[Column]] = Flags
+
+    def observe(
+        self,
+        features: tuple[str, ...],
+        columns: Sequence[Flags],
+        codes: Codes32,
+        n_classes: int,
+        weights: Floats | None,
+    ) -> Sums:
+        """Count yes and no."""
+        arrays = flag_arrays(columns)
+        parts = in_threads(
+            lambda start, stop: kernels.active.flags(arrays, codes, n_classes, start, stop), len(codes)
+        )
+        refuse(min((p[2] for p in parts if p[2] >= 0), default=-1), features, arrays, _WANTED)
+        if weights is None:
+            no, yes = (Exact.whole(sum(p[i] for p in parts)) for i in (0, 1))
+        else:
+            no, yes = (_weighted(arrays, value, codes, n_classes, weights) for value in (0, 1))
+        return Sums(features, {"no": no, "yes": yes}, counts=("no", "yes"))
+
+    def prior(self, tally: Sums, smoothing: Smoothing) -> BernoulliPrior:
+        """Beta(k, k), or the strength of shrinkage by evidence."""
+        if smoothing == "auto":
+            return BernoulliPrior(None, strengths_by_evidence(_shares(tally)))
+        return BernoulliPrior(smoothing)
+
+    def predictive(self, tally: Sums, prior: BernoulliPrior) -> BernoulliPredictive:
+        """Posterior means."""
+        counts = _counts(tally)
+        if prior.strengths is None:
+            assert prior.k is not None
+            log_p = laplace(counts, counts.sum(axis=0), prior.k, 2)
+        else:
+            a, shares = prior.strengths[:, None], _shares(tally)
+            per_value = counts.sum(axis=2)
+            log_value = np.log(per_value + 1) - np.log(per_value.sum(axis=0) + 2)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                log_share = np.log(counts + a * shares.p) - np.log(per_value[..., None] + a)
+                log_norm = np.log(shares.normaliser(prior.strengths, np.full(len(a), 2.0)))
+                log_p = log_value[..., None] + log_share - log_norm
+            log_p = np.where(shares.per_class > 0, log_p, log_value[..., None])
+        return BernoulliPredictive(tally.features, tally.n_classes, log_p[0], log_p[1], counts)
+
+    def plug_in(self, tally: Sums) -> BernoulliPredictive:
+        """Frequencies."""
+        return self.predictive(tally, BernoulliPrior(0.0))
+
+    def evidence(self, tally: Sums, prior: BernoulliPrior) -> Floats:
+        """Of the column given the classes for a k; of the classes given the column for shrunk shares."""
+        if prior.strengths is not None:
+            return _shares(tally).evidence(prior.strengths)
+        assert prior.k is not None
+        return np.asarray(dirichlet_evidence(np.moveaxis(_counts(tally), 0, -1), prior.k).sum(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class BernoulliPredictive(Predictive):
+    """Log probabilities of no and yes, (columns, classes) each."""
+
+    features: tuple[str, ...]
+    n_classes: int
+    log_no: Floats
+    log_yes: Floats
+    counts: Floats
+
+    def bind(self, columns: Sequence[Column]) -> Score:
+        """Get ready to score yes/no columns."""
+        arrays = flag_arrays([column for column in columns if isinstance(column, Flags)])
+
+        def score(out: Floats, start: int, stop: int) -> None:
+            place = kernels.active.add_flags(arrays, self.log_no, self.log_yes, out, start, stop)
+            refuse(place, self.features, arrays, _WANTED)
+
+        return score
+
+    def part(self, number: int) -> BernoulliPredictive:
+        """One column."""
+        rows = slice(number, number + 1)
+        return BernoulliPredictive(
+            self.features[rows], self.n_classes, self.log_no[rows], self.log_yes[rows], self.counts[:, rows]
+        )
+
+    def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
+        """Booleans."""
+        return [rng.random(n) < p for p in np.exp(self.log_yes[:, code])]
+
+    def table(self) -> list[dict[str, Any]]:
+        """Probability of yes and the rows behind it."""
+        return [
+            {"column": name, "class": c, "P(yes)": float(np.exp(self.log_yes[j, c])),
+             "rows": float(self.counts[:, j, c].sum())}
+            for j, name in enumerate(self.features)
+            for c in range(self.n_classes)
+        ]  # fmt: skip
+
+
+def _counts(tally: Sums) -> Floats:
+    """Rounded counts (2, columns, classes)."""
+    return np.stack([tally["no"].floats(), tally["yes"].floats()])
+
+
+def _shares(tally: Sums) -> Shares:
+    counts = _counts(tally)
+    value, klass = np.nonzero(counts.reshape(-1, tally.n_classes))
+    n = len(tally.features)
+    return Shares(
+        n, np.tile(np.arange(n), 2), value, klass, counts.reshape(-1, tally.n_classes)[value, klass], counts.sum(axis=0)
+    )
+
+
+def _weighted(arrays: Sequence[Any], value: int, codes: Codes32, n_classes: int, weights: Floats) -> Exact:
+    """Exact sums of the weights of the rows that hold a value."""
+    groups, amounts = [], []
+    for j, array in enumerate(arrays):
+        row = np.flatnonzero((array == value) & (codes >= 0))
+        groups.append(j * n_classes + codes[row].astype(np.int64))
+        amounts.append(weights[row])
+    total = Exact.summed(np.concatenate(amounts), np.concatenate(groups), len(arrays) * n_classes)
+    return Exact(total.digits.reshape(len(arrays), n_classes, -1), total.low)

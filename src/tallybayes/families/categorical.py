@@ -1,0 +1,219 @@
+"""One of several values.
+
+    P(v | c) = (n_vc + k) / (n_c + k V)
+
+the posterior mean under a symmetric Dirichlet(k) over the V values seen so far; "auto" chooses the strength by
+evidence, see `tallybayes.families.shrinkage`. A value never seen is given the prior's share of an axis enlarged by
+one, k / (n_c + k (V + 1)); `unseen="missing"` makes it silent instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import gammaln
+
+from tallybayes import kernels
+from tallybayes.arrays.chunks import in_threads
+from tallybayes.arrays.column import Codes, Column, Key
+from tallybayes.families.base import Codes32, Family, Floats, Predictive, Score, Smoothing, Unseen
+from tallybayes.families.place import integer_arrays
+from tallybayes.families.shrinkage import Shares, laplace, strengths_by_evidence
+from tallybayes.tally import Counts, Exact
+
+__all__ = ["Categorical", "CategoricalPredictive", "CategoricalPrior"]
+
+
+@dataclass(frozen=True, eq=False)
+class CategoricalPrior:
+    """Either k > 0 of the Dirichlet(k), or a strength per column of the shrunk class shares."""
+
+    k: float | None
+    strengths: Floats | None = None
+
+
+@dataclass(frozen=True)
+class Categorical(Family):
+    """One probability per value and class.
+
+    >>> column, codes = Codes(np.array([0, 1, 1]), ["blue", "red"]), np.array([0, 0, 1], np.int32)
+    >>> tally = Categorical().observe(("colour",), [column], codes, 2, None)
+    >>> np.exp(Categorical().derive(tally, 1.0).log_prob([column])).round(3).tolist()
+    [[0.5, 0.333], [0.5, 0.667], [0.5, 0.667]]
+    """
+
+    unseen: Unseen = "prior"
+
+    name: ClassVar[str] = "categorical"
+    column: ClassVar[type[Column]] = Codes
+
+    def observe(
+        self,
+        features: tuple[str, ...],
+        columns: Sequence[Codes],
+        codes: Codes32,
+        n_classes: int,
+        weights: Floats | None,
+    ) -> Counts:
+        """Count each value."""
+        arrays = integer_arrays(columns)
+        sizes = np.array([len(column.keys) for column in columns], np.int64)
+        origins = np.array([column.origin for column in columns], np.int64)
+        if weights is None:
+            parts = in_threads(
+                lambda start, stop: kernels.active.counts(arrays, origins, sizes, codes, n_classes, start, stop),
+                len(codes),
+            )
+            table = Exact.whole(sum(parts))
+        else:
+            table = _weighted(arrays, origins, sizes, codes, n_classes, weights)
+        return Counts.of_table(features, [column.keys for column in columns], table)
+
+    def prior(self, tally: Counts, smoothing: Smoothing) -> CategoricalPrior:
+        """Dirichlet(k), or the strength of shrinkage by evidence."""
+        if smoothing == "auto":
+            return CategoricalPrior(None, strengths_by_evidence(_shares(tally)))
+        return CategoricalPrior(smoothing)
+
+    def predictive(self, tally: Counts, prior: CategoricalPrior) -> CategoricalPredictive:
+        """Posterior means."""
+        n_values = np.array([tally.n_keys(name) for name in tally.features], np.float64)
+        norm = None
+        if prior.strengths is not None:
+            norm = _shares(tally).normaliser(prior.strengths, n_values)
+        return CategoricalPredictive(
+            tally.features, tally.n_classes, tally, prior, _totals(tally), n_values, norm, self.unseen
+        )
+
+    def plug_in(self, tally: Counts) -> CategoricalPredictive:
+        """Frequencies."""
+        return self.predictive(tally, CategoricalPrior(0.0))
+
+    def evidence(self, tally: Counts, prior: CategoricalPrior) -> Floats:
+        """Of the column given the classes for a k; of the classes given the column for shrunk shares."""
+        if prior.strengths is not None:
+            return _shares(tally).evidence(prior.strengths)
+        assert prior.k is not None
+        k, totals = prior.k, _totals(tally)
+        n_values = np.array([tally.n_keys(name) for name in tally.features], np.float64)
+        if np.isinf(k):
+            return np.asarray(-totals.sum(axis=1) * np.log(np.maximum(n_values, 1)))
+        slot, _, amount = tally.entries()
+        cells = np.bincount(
+            tally.owners()[slot], weights=gammaln(amount + k) - gammaln(k), minlength=len(tally.features)
+        )
+        whole = k * np.maximum(n_values, 1)[:, None]
+        return np.asarray(cells + (gammaln(whole) - gammaln(totals + whole)).sum(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class CategoricalPredictive(Predictive):
+    """Log probabilities, worked out for the values that a batch holds (valid until the tally changes)."""
+
+    features: tuple[str, ...]
+    n_classes: int
+    tally: Counts
+    prior: CategoricalPrior
+    totals: Floats  # (columns, classes)
+    n_values: Floats  # (columns,)
+    norm: Floats | None  # (columns, classes)
+    unseen: Unseen
+
+    def log_table(self, number: int, keys: Sequence[Key]) -> Floats:
+        """Log P(key | class) of one column, (keys, classes); a key never seen has the prior's share, or is silent."""
+        name, n = self.features[number], self.totals[number]
+        counts = self.tally.table(name, keys)
+        new = counts.sum(axis=1) == 0
+        n_values = (self.n_values[number] + new)[:, None]
+        if self.norm is None:
+            assert self.prior.k is not None
+            log_p = laplace(counts, n, self.prior.k, n_values)
+        else:
+            assert self.prior.strengths is not None
+            a, p = self.prior.strengths[number], n / max(n.sum(), 1e-300)
+            per_value = counts.sum(axis=1, keepdims=True)
+            log_value = np.log(per_value + 1) - np.log(n.sum() + n_values)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                log_share = np.log(counts + a * p) - np.log(per_value + a) - np.log(self.norm[number])
+            log_p = log_value + np.where((n > 0) & ~new[:, None], log_share, 0.0)
+        return np.where(new[:, None] & (self.unseen == "missing"), 0.0, log_p)
+
+    def bind(self, columns: Sequence[Column]) -> Score:
+        """Get ready to score category columns."""
+        own = [column for column in columns if isinstance(column, Codes)]
+        arrays = integer_arrays(own)
+        origins = np.array([column.origin for column in own], np.int64)
+        tables = [self.log_table(j, column.keys) for j, column in enumerate(own)]
+        offsets = np.cumsum([0, *(len(table) for table in tables)]).astype(np.int64)
+        table = np.concatenate([*tables, np.zeros((0, self.n_classes))])
+
+        def score(out: Floats, start: int, stop: int) -> None:
+            kernels.active.add_codes(arrays, origins, offsets, table, out, start, stop)
+
+        return score
+
+    def part(self, number: int) -> CategoricalPredictive:
+        """One column."""
+        rows = slice(number, number + 1)
+        strengths = None if self.prior.strengths is None else self.prior.strengths[rows]
+        return CategoricalPredictive(
+            self.features[rows], self.n_classes, self.tally, CategoricalPrior(self.prior.k, strengths),
+            self.totals[rows], self.n_values[rows], None if self.norm is None else self.norm[rows], self.unseen,
+        )  # fmt: skip
+
+    def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
+        """Values seen so far."""
+        result: list[Any] = []
+        for j, name in enumerate(self.features):
+            keys = self.tally.keys(name)
+            p = np.exp(self.log_table(j, keys)[:, code])
+            drawn = rng.choice(len(keys), size=n, p=p / p.sum()) if len(keys) and p.sum() > 0 else None
+            result.append([None] * n if drawn is None else [keys[i] for i in drawn])
+        return result
+
+    def table(self) -> list[dict[str, Any]]:
+        """Probability of every value."""
+        rows = []
+        for j, name in enumerate(self.features):
+            keys = self.tally.keys(name)
+            p = np.exp(self.log_table(j, keys))
+            rows += [
+                {"column": name, "class": c, "value": key, "P(value)": float(p[i, c])}
+                for c in range(self.n_classes)
+                for i, key in enumerate(keys)
+            ]
+        return rows
+
+
+def _totals(tally: Counts) -> Floats:
+    """Rounded totals (columns, classes)."""
+    return np.array([tally.totals[name].floats() for name in tally.features]).reshape(-1, tally.n_classes)
+
+
+def _shares(tally: Counts) -> Shares:
+    slot, klass, amount = tally.entries()
+    used, value = np.unique(slot, return_inverse=True)
+    return Shares(len(tally.features), tally.owners()[used], value, klass, amount, _totals(tally))
+
+
+def _weighted(
+    arrays: Sequence[Any],
+    origins: np.ndarray,
+    sizes: np.ndarray,
+    codes: Codes32,
+    n_classes: int,
+    weights: Floats,
+) -> Exact:
+    """Exact sums of the weights of the rows that hold each value."""
+    groups, amounts, first = [], [], 0
+    for array, origin, size in zip(arrays, origins.tolist(), sizes.tolist(), strict=True):
+        value = array.astype(np.int64) - origin
+        row = np.flatnonzero((value >= 0) & (value < size) & (codes >= 0))
+        groups.append((first + value[row]) * n_classes + codes[row])
+        amounts.append(weights[row])
+        first += size
+    total = Exact.summed(np.concatenate(amounts), np.concatenate(groups), first * n_classes)
+    return Exact(total.digits.reshape(first, n_classes, -1), total.low)

@@ -1,0 +1,339 @@
+"""Bags of counts: text, sparse matrices, lists, maps.
+
+Three variants, of which the first two share their counts:
+
+    counts      P(t | c) = (n_tc + k) / (n_c + k V); a bag scores sum of amount * log P(t | c), without the
+                multinomial coefficient, which no class depends on
+    complement  the score is minus that of the other classes' tokens taken together (Rennie et al. 2003): a way of
+                scoring and not a likelihood, so it has no evidence, no samples and no log p(x)
+    presence    one Bernoulli per token, present or not: P(t | c) = (bags with t + k) / (bags + 2 k)
+
+V is the number of tokens seen so far; a token never seen is silent. "auto" chooses k from 2**-10 .. 2**5 by evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy.special import gammaln
+
+from tallybayes import kernels
+from tallybayes.arrays.chunks import in_threads
+from tallybayes.arrays.column import Bag, Column, Key
+from tallybayes.errors import ParameterError, UnsupportedError
+from tallybayes.families.base import Codes32, Family, Floats, Predictive, Score, Smoothing
+from tallybayes.families.shrinkage import laplace
+from tallybayes.tally import Bags, Counts, Exact
+
+__all__ = ["BagPredictive", "Multinomial", "MultinomialPrior"]
+
+STRENGTHS = 2.0 ** np.arange(-10, 6)
+Variant = Literal["counts", "complement", "presence"]
+_DENSE = 2**24  # tokens x classes up to which partial counts are added up in a dense table
+
+
+@dataclass(frozen=True, eq=False)
+class MultinomialPrior:
+    """Laplace's k for each column."""
+
+    k: Floats
+
+
+@dataclass(frozen=True)
+class Multinomial(Family):
+    """Tokens with amounts.
+
+    >>> bag = Bag(np.array([0, 2, 3]), np.array([0, 1, 1]), None, ["cash", "lunch"])
+    >>> tally = Multinomial().observe(("mail",), [bag], np.array([0, 1], np.int32), 2, None)
+    >>> np.exp(Multinomial().derive(tally, 1.0).log_prob([bag])).round(3).tolist()
+    [[0.25, 0.222], [0.5, 0.667]]
+    """
+
+    variant: Variant = "counts"
+
+    name: ClassVar[str] = "multinomial"
+    column: ClassVar[type[Column]] = Bag
+
+    def __post_init__(self) -> None:
+        if self.variant not in ("counts", "complement", "presence"):
+            raise ParameterError(
+                "a variant of multinomial: 'counts', 'complement' or 'presence'", came=self.variant
+            )
+
+    def observe(
+        self,
+        features: tuple[str, ...],
+        columns: Sequence[Bag],
+        codes: Codes32,
+        n_classes: int,
+        weights: Floats | None,
+    ) -> Bags:
+        """Add up amounts of tokens and count bags by length."""
+        tokens, lengths = Counts(features, n_classes), Counts(features, n_classes)
+        for name, bag in zip(features, columns, strict=True):
+            if self.variant == "presence" and bag.amounts is not None:
+                bag = Bag(bag.indptr, bag.indices, (bag.amounts != 0).astype(np.float64), bag.keys, bag.present)
+            own_codes = codes if bag.present is None else np.where(bag.present, codes, np.int32(-1))
+            place, amounts = _token_totals(bag, own_codes, n_classes, weights)
+            tokens.prepare(Counts.of_bag(name, bag.keys, place, amounts, n_classes), 1)()
+            lengths.prepare(_lengths(name, bag, own_codes, n_classes, weights), 1)()
+        return Bags(tokens, lengths)
+
+    def prior(self, tally: Bags, smoothing: Smoothing) -> MultinomialPrior:
+        """Dirichlet(k) (presence: Beta(k, k)), k by evidence for "auto"."""
+        n = len(tally.features)
+        if smoothing != "auto":
+            return MultinomialPrior(np.full(n, float(smoothing)))
+        log_evidence = np.stack(
+            [self._evidence(tally, MultinomialPrior(np.full(n, k))) for k in STRENGTHS[::-1]]
+        )
+        return MultinomialPrior(STRENGTHS[::-1][log_evidence.argmax(axis=0)])
+
+    def predictive(self, tally: Bags, prior: MultinomialPrior) -> BagPredictive:
+        """Posterior means."""
+        return BagPredictive(tally.features, tally.n_classes, tally, prior, self.variant)
+
+    def plug_in(self, tally: Bags) -> BagPredictive:
+        """Frequencies."""
+        return self.predictive(tally, MultinomialPrior(np.zeros(len(tally.features))))
+
+    def evidence(self, tally: Bags, prior: MultinomialPrior) -> Floats:
+        """Of the tokens given the classes (without the multinomial coefficients)."""
+        if self.variant == "complement":
+            raise UnsupportedError("complement is a way of scoring, not a likelihood: it has no evidence")
+        return self._evidence(tally, prior)
+
+    def _evidence(self, tally: Bags, prior: MultinomialPrior) -> Floats:
+        slot, klass, amount = tally.tokens.entries()
+        owner = tally.tokens.owners()[slot] if len(slot) else slot
+        result = np.zeros(len(tally.features))
+        for j, name in enumerate(tally.features):
+            k, mine, v = float(prior.k[j]), owner == j, tally.tokens.n_keys(name)
+            n, bags = tally.tokens.totals[name].floats(), tally.n_bags(name).floats()
+            n_tc, c = amount[mine], klass[mine]
+            if self.variant == "presence":
+                result[j] = _beta_evidence(n_tc, c, bags, v, k)
+            elif np.isinf(k):
+                result[j] = -n.sum() * np.log(max(v, 1))
+            else:
+                distinct, times = np.unique(n_tc, return_counts=True)
+                result[j] = (times * (gammaln(distinct + k) - gammaln(k))).sum()
+                result[j] += (gammaln(k * max(v, 1)) - gammaln(n + k * max(v, 1))).sum()
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class BagPredictive(Predictive):
+    """Log weights of tokens, worked out for the tokens that a batch holds (valid until the tally changes)."""
+
+    features: tuple[str, ...]
+    n_classes: int
+    tally: Bags
+    prior: MultinomialPrior
+    variant: Variant
+
+    def log_table(self, number: int, keys: Sequence[Key]) -> Floats:
+        """What one occurrence of each token adds, (tokens, classes); zero for tokens never seen."""
+        name, k = self.features[number], float(self.prior.k[number])
+        counts = self.tally.tokens.table(name, keys)
+        known = counts.sum(axis=1, keepdims=True) > 0
+        v = self.tally.tokens.n_keys(name)
+        if self.variant == "presence":
+            log_yes, log_no = self._log_presence(number, counts)
+            return np.where(known, log_yes - np.where(np.isinf(log_no), 0.0, log_no), 0.0)
+        n = self.tally.tokens.totals[name].floats()
+        if self.variant == "complement":
+            counts, n = counts.sum(axis=1, keepdims=True) - counts, n.sum() - n
+            return np.where(known, -laplace(counts, n, k, v), 0.0)
+        return np.where(known, laplace(counts, n, k, v), 0.0)
+
+    def _log_presence(self, number: int, counts: Floats) -> tuple[Floats, Floats]:
+        """Log probability that a token is there and that it is not, (tokens, classes)."""
+        bags, k = self.tally.n_bags(self.features[number]).floats(), float(self.prior.k[number])
+        return laplace(counts, bags, k, 2), laplace(bags - counts, bags, k, 2)
+
+    def _absent(self, number: int) -> tuple[Floats, Floats]:
+        """Per class: the log probability that no token is there, and how many tokens every bag of it had (k = 0)."""
+        name = self.features[number]
+        slot, klass, amount = self.tally.tokens.entries()
+        mine = self.tally.tokens.owners()[slot] == number if len(slot) else np.zeros(0, bool)
+        bags, k = self.tally.n_bags(name).floats(), float(self.prior.k[number])
+        c = klass[mine]
+        seen = laplace(bags[c] - amount[mine], bags[c], k, 2)
+        never = laplace(bags, bags, k, 2)
+        n_seen = np.bincount(c, minlength=self.n_classes)
+        total = np.bincount(c, weights=np.where(np.isinf(seen), 0.0, seen), minlength=self.n_classes)
+        certain = np.bincount(c, weights=np.isinf(seen), minlength=self.n_classes)
+        return total + (self.tally.tokens.n_keys(name) - n_seen) * never, certain
+
+    def bind(self, columns: Sequence[Column]) -> Score:
+        """Get ready to score bags."""
+        scores = [self._bind_one(j, column) for j, column in enumerate(columns) if isinstance(column, Bag)]
+
+        def score(out: Floats, start: int, stop: int) -> None:
+            for one in scores:
+                one(out, start, stop)
+
+        return score
+
+    def _bind_one(self, number: int, bag: Bag) -> Score:
+        indices, keys = bag.indices, bag.keys
+        if len(indices) * 4 < len(keys):  # a few rows of a wide matrix: look at the tokens they hold
+            used, indices = np.unique(indices, return_inverse=True)
+            keys = [keys[i] for i in used.tolist()]
+            indices = indices.astype(np.int64)
+        amounts, presence = bag.amounts, self.variant == "presence"
+        if presence and amounts is not None:
+            amounts = (amounts != 0).astype(np.float64)
+        table = np.ascontiguousarray(self.log_table(number, keys))
+        absent, certain = self._absent(number) if presence else (np.zeros(self.n_classes), None)
+        always = None
+        if certain is not None and certain.any():
+            counts = self.tally.tokens.table(self.features[number], keys)
+            always = np.isinf(self._log_presence(number, counts)[1]).astype(np.float64)
+
+        def score(out: Floats, start: int, stop: int) -> None:
+            if presence:
+                rows = slice(None) if bag.present is None else bag.present[start:stop]
+                out[start:stop][rows] += absent
+            kernels.active.add_bags(bag.indptr, indices, amounts, table, out, start, stop)
+            if always is not None:
+                hits = np.zeros_like(out)
+                kernels.active.add_bags(bag.indptr, indices, amounts, always, hits, start, stop)
+                lacking = hits[start:stop] < certain
+                if bag.present is not None:
+                    lacking &= bag.present[start:stop, None]
+                out[start:stop][lacking] = -np.inf
+
+        return score
+
+    def part(self, number: int) -> BagPredictive:
+        """One column."""
+        name = self.features[number]
+        tokens, lengths = self.tally.tokens, self.tally.lengths
+        own = Bags(_only(tokens, name), _only(lengths, name))
+        return BagPredictive(
+            (name,), self.n_classes, own, MultinomialPrior(self.prior.k[number : number + 1]), self.variant
+        )
+
+    def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
+        """Bags as dicts of token and amount (presence: lists of tokens), with lengths drawn from those seen."""
+        if self.variant == "complement":
+            raise UnsupportedError("complement is a way of scoring, not a likelihood: it has no samples")
+        result: list[Any] = []
+        for j, name in enumerate(self.features):
+            keys = self.tally.tokens.keys(name)
+            counts = self.tally.tokens.table(name, keys)
+            if self.variant == "presence":
+                there = rng.random((n, len(keys))) < np.exp(self._log_presence(j, counts)[0][:, code])
+                result.append([[keys[i] for i in np.flatnonzero(row)] for row in there])
+                continue
+            p = np.exp(self.log_table(j, keys)[:, code])
+            sizes = self.tally.lengths.keys(name)
+            share = self.tally.lengths.table(name, sizes)[:, code] if sizes else np.zeros(0)
+            if not len(keys) or share.sum() == 0 or p.sum() == 0:
+                result.append([{}] * n)
+                continue
+            drawn = rng.choice(len(sizes), size=n, p=share / share.sum())
+            amounts = (rng.multinomial(int(sizes[i]), p / p.sum()) for i in drawn)  # type: ignore[call-overload]
+            result.append([{keys[i]: int(a[i]) for i in np.flatnonzero(a)} for a in amounts])
+        return result
+
+    def table(self) -> list[dict[str, Any]]:
+        """The ten tokens that speak most for each class, against the mean of all classes."""
+        rows = []
+        for j, name in enumerate(self.features):
+            keys = self.tally.tokens.keys(name)
+            log_w = self.log_table(j, keys)
+            with np.errstate(invalid="ignore"):
+                lead = np.nan_to_num(log_w - log_w.mean(axis=1, keepdims=True), nan=0.0, posinf=1e9, neginf=-1e9)
+            for c in range(self.n_classes):
+                for i in np.argsort(-lead[:, c], kind="stable")[:10].tolist():
+                    rows.append({"column": name, "class": c, "token": keys[i], "log weight": float(log_w[i, c])})
+        return rows
+
+
+def _only(counts: Counts, feature: str) -> Counts:
+    """The counts of one column."""
+    keys = counts.keys(feature)
+    own = counts.copy()
+    chosen = np.array([own.index[feature][key] for key in keys], np.int64)
+    slot, klass, _ = own.entries()
+    rank = np.full(len(own.slots), -1)
+    rank[chosen] = np.arange(len(chosen))
+    mine = np.flatnonzero(rank[slot] >= 0)
+    mine = mine[np.lexsort((klass[mine], rank[slot[mine]]))]
+    return Counts.of_entries(
+        (feature,), own.n_classes, rank[slot[mine]], klass[mine], own.amounts[mine], lambda r: (feature, keys[r])
+    )
+
+
+def _token_totals(
+    bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None
+) -> tuple[np.ndarray, Exact]:
+    """Sorted places token * n_classes + class, and the exact total of each."""
+    n_places = len(bag.keys) * n_classes
+    if weights is None:
+        parts = in_threads(
+            lambda start, stop: kernels.active.bags(
+                bag.indptr, bag.indices, bag.amounts, codes, n_classes, len(bag.keys), start, stop
+            ),
+            len(codes),
+        )
+        whole = [part for part in parts if part is not None]
+        if len(whole) == len(parts):
+            if len(parts) == 1:
+                return parts[0][0], Exact.whole(parts[0][1])
+            if n_places <= _DENSE:
+                dense = np.zeros(n_places, np.int64)
+                for place, total in whole:
+                    dense[place] += total
+                place = np.flatnonzero(dense)
+                return place, Exact.whole(dense[place])
+            place, group = np.unique(np.concatenate([p for p, _ in whole]), return_inverse=True)
+            amounts = Exact.whole(np.concatenate([t for _, t in whole]))
+            return place, amounts.grouped(group, len(place))
+    row = np.repeat(np.arange(len(codes)), np.diff(bag.indptr))
+    amount = np.ones(len(row)) if bag.amounts is None else bag.amounts[: len(row)].astype(np.float64)
+    kept = (codes[row] >= 0) & (amount != 0)
+    place, group = np.unique(bag.indices[kept].astype(np.int64) * n_classes + codes[row[kept]], return_inverse=True)
+    own_weights = None if weights is None else weights[row[kept]]
+    amounts = Exact.summed(amount[kept], group, len(place), weights=own_weights)
+    there = amounts.nonzero()
+    return place[there], amounts[there].trimmed()
+
+
+def _lengths(name: str, bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> Counts:
+    """Bags by length, rounded up."""
+    if bag.amounts is None:
+        length = np.diff(bag.indptr).astype(np.float64)
+    else:
+        running = np.concatenate([[0.0], np.cumsum(bag.amounts, dtype=np.float64)])
+        if np.all(running == np.floor(running)):
+            length = np.diff(running[bag.indptr])
+        else:  # differences of rounded running sums would depend on the rows before
+            length = np.array(
+                [bag.amounts[a:b].sum() for a, b in zip(bag.indptr[:-1], bag.indptr[1:], strict=True)], np.float64
+            )
+        length = np.ceil(np.round(length, 6))
+    kept = np.flatnonzero(codes >= 0)
+    keys, position = np.unique(length[kept].astype(np.int64), return_inverse=True)
+    place, group = np.unique(position * n_classes + codes[kept], return_inverse=True)
+    values = np.ones(len(kept)) if weights is None else weights[kept]
+    amounts = Exact.summed(values, group, len(place))
+    there = amounts.nonzero()
+    return Counts.of_bag(name, keys.tolist(), place[there], amounts[there].trimmed(), n_classes)
+
+
+def _beta_evidence(seen: Floats, klass: np.ndarray, bags: Floats, n_tokens: int, k: float) -> float:
+    """Log evidence of presence under Beta(k, k) for every token and class, tokens never seen in a class included."""
+    if np.isinf(k):
+        return float(-n_tokens * bags.sum() * np.log(2.0))
+    base = gammaln(2 * k) - gammaln(2 * k + bags)
+    never = base + gammaln(bags + k) - gammaln(k)
+    some = base[klass] + gammaln(seen + k) + gammaln(bags[klass] - seen + k) - 2 * gammaln(k)
+    n_seen = np.bincount(klass, minlength=len(bags))
+    return float(some.sum() + ((n_tokens - n_seen) * never).sum())

@@ -1,0 +1,174 @@
+"""Counts of events.
+
+The rate of a class has a Gamma(1, 1/m) prior, the exponential distribution with the pooled mean m of the column: one
+event in 1/m rows' worth of belief. What is left after averaging over the rate is the negative binomial:
+
+    r = 1 + sum of x    b = 1/m + n    P(x | c) = gamma(x + r) / (gamma(r) x!) * (b / (b + 1))^r * (1 / (b + 1))^x
+
+The plug-in is the Poisson distribution with the mean of the class. A column of zeros says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import gammaln, xlogy
+
+from tallybayes import kernels
+from tallybayes.arrays.chunks import in_threads
+from tallybayes.arrays.column import Column, Reals
+from tallybayes.families.base import Codes32, Family, Floats, Predictive, Score, Smoothing
+from tallybayes.families.place import real_arrays, refuse
+from tallybayes.tally import Exact, Sums
+
+__all__ = ["Poisson", "PoissonPredictive", "PoissonPrior"]
+
+_WANTED = "a whole number that is not negative"
+
+
+@dataclass(frozen=True, eq=False)
+class PoissonPrior:
+    """The pooled mean of each column; `share` is how far the data of a class counts (0: not at all)."""
+
+    mean: Floats
+    share: float = 1.0
+
+
+@dataclass(frozen=True)
+class Poisson(Family):
+    """One rate per class.
+
+    >>> column, codes = Reals(np.array([0.0, 2.0, 4.0])), np.zeros(3, np.int32)
+    >>> tally = Poisson().observe(("calls",), [column], codes, 1, None)
+    >>> Poisson().derive(tally, 0).table()
+    [{'column': 'calls', 'class': 0, 'rate': 2.0, 'rows': 3.0}]
+    """
+
+    name: ClassVar[str] = "poisson"
+    column: ClassVar[type[Column]] = Reals
+
+    def observe(
+        self,
+        features: tuple[str, ...],
+        columns: Sequence[Reals],
+        codes: Codes32,
+        n_classes: int,
+        weights: Floats | None,
+    ) -> Sums:
+        """Exact sums of 1, x and the (rounded) log factorial of x."""
+        arrays = [array.astype(np.float64) for array in real_arrays(columns)]
+        for j, array in enumerate(arrays):
+            strange = np.flatnonzero(~(np.isnan(array) | ((array >= 0) & (array == np.floor(array)))) | np.isinf(array))
+            place = int(strange[0]) * len(features) + j if len(strange) else -1
+            refuse(place, features, arrays, _WANTED)
+        statistics: dict[str, Exact] = {}
+        for name, values in (("x", arrays), ("log_factorial", [gammaln(array + 1) for array in arrays])):
+            parts = _parts(values, codes, n_classes, weights)
+            n, total = (Exact(*parts[0][i]) for i in (0, 1))
+            for part in parts[1:]:
+                n, total = n + Exact(*part[0]), total + Exact(*part[1])
+            statistics |= {"n": n.trimmed(), name: total.trimmed()}
+        return Sums(features, statistics, counts=("n",))
+
+    def prior(self, tally: Sums, smoothing: Smoothing) -> PoissonPrior:
+        """Centred on the pooled mean."""
+        n, x = (tally[name].sum(axis=1).floats() for name in ("n", "x"))
+        return PoissonPrior(x / np.maximum(n, 1e-300), 0.0 if smoothing == np.inf else 1.0)
+
+    def predictive(self, tally: Sums, prior: PoissonPrior) -> PoissonPredictive:
+        """Negative binomial."""
+        n, x = (tally[name].floats() for name in ("n", "x"))
+        with np.errstate(divide="ignore"):
+            shape, rate = 1 + prior.share * x, 1 / prior.mean[:, None] + prior.share * n
+        silent = (prior.mean == 0)[:, None] & np.ones_like(n, bool)
+        return PoissonPredictive(tally.features, tally.n_classes, shape, rate, silent, n, x)
+
+    def plug_in(self, tally: Sums) -> PoissonPredictive:
+        """Poisson with the mean of the class."""
+        n, x = (tally[name].floats() for name in ("n", "x"))
+        return PoissonPredictive(tally.features, tally.n_classes, None, x / np.maximum(n, 1e-300), n == 0, n, x)
+
+    def evidence(self, tally: Sums, prior: PoissonPrior) -> Floats:
+        """Closed form of the integral over the rate, summed over the classes."""
+        n, x, log_factorial = (tally[name].floats() for name in ("n", "x", "log_factorial"))
+        n, x, log_factorial = (prior.share * s for s in (n, x, log_factorial))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            b = 1 / prior.mean[:, None]
+            log_evidence = np.log(b) + gammaln(1 + x) - (1 + x) * np.log(b + n) - log_factorial
+        return np.asarray(np.where((prior.mean > 0)[:, None], log_evidence, 0.0).sum(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class PoissonPredictive(Predictive):
+    """Shape and rate of the negative binomial per (column, class); without a shape, the rate of the Poisson."""
+
+    features: tuple[str, ...]
+    n_classes: int
+    shape: Floats | None
+    rate: Floats
+    silent: np.ndarray
+    n: Floats
+    x: Floats
+
+    def bind(self, columns: Sequence[Column]) -> Score:
+        """Get ready to score columns of counts."""
+        arrays = real_arrays([column for column in columns if isinstance(column, Reals)])
+
+        def score(out: Floats, start: int, stop: int) -> None:
+            for j, array in enumerate(arrays):
+                x = array[start:stop].astype(np.float64)
+                strange = np.flatnonzero(~(np.isnan(x) | ((x >= 0) & (x == np.floor(x)))) | np.isinf(x))
+                place = (start + int(strange[0])) * len(arrays) + j if len(strange) else -1
+                refuse(place, self.features, arrays, _WANTED)
+                there = ~np.isnan(x)
+                out[start:stop][there] += np.where(self.silent[j], 0.0, self._log_prob(j, x[there, None]))
+
+        return score
+
+    def _log_prob(self, j: int, x: Floats) -> Floats:
+        rate = self.rate[j]
+        if self.shape is None:
+            return np.asarray(xlogy(x, rate) - rate - gammaln(x + 1))
+        r = self.shape[j]
+        return np.asarray(
+            gammaln(x + r) - gammaln(r) - gammaln(x + 1) - r * np.log1p(1 / rate) - x * np.log1p(rate)
+        )
+
+    def part(self, number: int) -> PoissonPredictive:
+        """One column."""
+        rows = slice(number, number + 1)
+        shape = None if self.shape is None else self.shape[rows]
+        return PoissonPredictive(
+            self.features[rows], self.n_classes, shape, self.rate[rows], self.silent[rows], self.n[rows], self.x[rows]
+        )
+
+    def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
+        """Whole numbers."""
+        result: list[Any] = []
+        for j in range(len(self.features)):
+            rate = self.rate[j, code]
+            if self.silent[j, code]:
+                result.append(np.zeros(n, np.int64))
+            elif self.shape is None:
+                result.append(rng.poisson(rate, n))
+            else:
+                result.append(rng.negative_binomial(self.shape[j, code], rate / (1 + rate), n))
+        return result
+
+    def table(self) -> list[dict[str, Any]]:
+        """Rate and the rows behind it."""
+        rate = self.rate if self.shape is None else self.shape / self.rate
+        return [
+            {"column": name, "class": c, "rate": float(rate[j, c]), "rows": float(self.n[j, c])}
+            for j, name in enumerate(self.features)
+            for c in range(self.n_classes)
+        ]
+
+
+def _parts(values: Sequence[Any], codes: Codes32, n_classes: int, weights: Floats | None) -> list[Any]:
+    return in_threads(
+        lambda start, stop: kernels.active.sums(list(values), codes, n_classes, weights, 1, start, stop), len(codes)
+    )

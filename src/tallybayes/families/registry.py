@@ -1,0 +1,62 @@
+"""Families by name, and families from their string form.
+
+>>> parse("tags:separator=;"), parse("tags:;"), parse("gaussian:kappa=1,nu=2")
+(Tags(separator=';'), Tags(separator=';'), Gaussian(kappa=1.0, nu=2.0))
+"""
+
+import dataclasses
+import difflib
+
+from tallybayes.errors import ParameterError
+from tallybayes.families.base import Family
+from tallybayes.families.bernoulli import Bernoulli
+from tallybayes.families.categorical import Categorical
+from tallybayes.families.gaussian import Gaussian
+from tallybayes.families.histogram import Histogram
+from tallybayes.families.multinomial import Multinomial
+from tallybayes.families.poisson import Poisson
+from tallybayes.families.tags import Tags
+
+__all__ = ["FAMILIES", "parse", "register"]
+
+FAMILIES: dict[str, type[Family]] = {}
+
+
+def register(family: type[Family]) -> type[Family]:
+    """Make a family known by its name; works as a decorator."""
+    FAMILIES[family.name] = family
+    return family
+
+
+for _family in (Bernoulli, Categorical, Gaussian, Histogram, Multinomial, Poisson, Tags):
+    register(_family)
+
+
+def parse(text: str | Family | type[Family]) -> Family:
+    """A family from its name and options: "name", "name:value" (first option) or "name:option=value,..."."""
+    if isinstance(text, Family):
+        return text
+    if isinstance(text, type) and issubclass(text, Family):
+        return text()
+    name, _, options = str(text).partition(":")
+    if name not in FAMILIES:
+        near = difflib.get_close_matches(name, FAMILIES, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else None
+        raise ParameterError(f"a family ({', '.join(sorted(FAMILIES))})", came=text, hint=hint)
+    family = FAMILIES[name]
+    fields = {field.name: field for field in dataclasses.fields(family)}
+    given: dict[str, object] = {}
+    if options:
+        if not fields:
+            raise ParameterError(f"{name} without options", came=text)
+        if "=" not in options:
+            options = f"{next(iter(fields))}={options}"
+        for option in options.split(","):
+            key, _, value = option.partition("=")
+            if key not in fields:
+                raise ParameterError(f"an option of {name} ({', '.join(fields) or 'none'})", came=key)
+            try:
+                given[key] = type(fields[key].default)(value)
+            except ValueError as error:
+                raise ParameterError(f"a number for option {key} of {name}", came=value) from error
+    return family(**given)

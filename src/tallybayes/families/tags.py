@@ -1,0 +1,65 @@
+"""Sets of tags: "Biography|Action", lists.
+
+One Bernoulli per tag, as in the presence variant of `tallybayes.families.multinomial`; tags never seen are silent and
+new ones appear as they come. A null is a missing set, an empty text or list the empty set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tallybayes.arrays.column import Bag, Column
+from tallybayes.families.base import Codes32, Family, Floats, Smoothing
+from tallybayes.families.multinomial import BagPredictive, Multinomial, MultinomialPrior
+from tallybayes.tally import Bags
+
+__all__ = ["Tags"]
+
+_PRESENCE = Multinomial(variant="presence")
+
+
+@dataclass(frozen=True)
+class Tags(Family):
+    """One probability per tag and class; text is split at the separator.
+
+    >>> bag = Bag(np.array([0, 2, 3]), np.array([0, 1, 1]), None, ["Action", "War"])
+    >>> tally = Tags().observe(("genre",), [bag], np.array([0, 1], np.int32), 2, None)
+    >>> np.exp(Tags().derive(tally, 1.0).log_prob([bag])).round(3).tolist()
+    [[0.444, 0.222], [0.222, 0.444]]
+    """
+
+    separator: str = "|"
+
+    name: ClassVar[str] = "tags"
+    column: ClassVar[type[Column]] = Bag
+
+    def observe(
+        self,
+        features: tuple[str, ...],
+        columns: Sequence[Bag],
+        codes: Codes32,
+        n_classes: int,
+        weights: Floats | None,
+    ) -> Bags:
+        """Count the sets that hold each tag."""
+        return _PRESENCE.observe(features, columns, codes, n_classes, weights)
+
+    def prior(self, tally: Bags, smoothing: Smoothing) -> MultinomialPrior:
+        """Beta(k, k), k by evidence for "auto"."""
+        return _PRESENCE.prior(tally, smoothing)
+
+    def predictive(self, tally: Bags, prior: MultinomialPrior) -> BagPredictive:
+        """Posterior means."""
+        return _PRESENCE.predictive(tally, prior)
+
+    def plug_in(self, tally: Bags) -> BagPredictive:
+        """Frequencies."""
+        return _PRESENCE.plug_in(tally)
+
+    def evidence(self, tally: Bags, prior: Any) -> Floats:
+        """Of the tags given the classes."""
+        return _PRESENCE.evidence(tally, prior)

@@ -1,0 +1,59 @@
+"""Bags of tokens: how much of each token, and how long the bags were.
+
+The lengths tell how many bags a class has had, and are what sampling draws a length from. A length is rounded up to
+a whole number, so that fractional amounts (tf-idf) do not make a length of their own for every bag.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.tally.base import Commit
+from tallybayes.tally.counts import Counts
+from tallybayes.tally.exact import Exact
+
+__all__ = ["Bags"]
+
+
+class Bags:
+    """Two tables of counts for the same columns: amounts of tokens, and bags by length."""
+
+    def __init__(self, tokens: Counts, lengths: Counts) -> None:
+        self.tokens, self.lengths = tokens, lengths
+
+    @property
+    def features(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The names of the columns."""
+        return self.lengths.features
+
+    @property
+    def n_classes(self) -> int:  # type: ignore[override]
+        """How many classes there are."""
+        return self.tokens.n_classes
+
+    def n_bags(self, feature: str) -> Exact:
+        """Bags per class."""
+        return self.lengths.totals[feature]
+
+    def copy(self) -> Bags:
+        """A tally of its own with the same sums."""
+        return Bags(self.tokens.copy(), self.lengths.copy())
+
+    def with_classes(self, positions: NDArray[np.int64], n_classes: int) -> Bags:
+        """The same sums with class c at positions[c]."""
+        return Bags(self.tokens.with_classes(positions, n_classes), self.lengths.with_classes(positions, n_classes))
+
+    def prepare(self, other: Bags, sign: int) -> Commit:
+        """Check that `other` can be added or taken away; the function returned does it."""
+        commits = [self.tokens.prepare(other.tokens, sign), self.lengths.prepare(other.lengths, sign)]
+
+        def commit() -> None:
+            for step in commits:
+                step()
+
+        return commit
+
+    def same(self, other: Bags) -> bool:
+        """Whether the sums are equal."""
+        return self.tokens.same(other.tokens) and self.lengths.same(other.lengths)

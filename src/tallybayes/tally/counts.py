@@ -1,0 +1,295 @@
+"""Counts of keys per class: categories, tokens, tags.
+
+A cell (key, class) exists only where something was counted, so a token seen in 3 of 1,000 classes costs three cells.
+Cells are sorted arrays; small changes go into an overlay of the latest amounts, which is folded in when it has grown
+to a share of the table, so that learning one row costs time in proportion to the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.arrays.axis import merged, sort_keys
+from tallybayes.arrays.column import Key
+from tallybayes.errors import CountError, ForgetError
+from tallybayes.tally.base import Commit
+from tallybayes.tally.exact import Exact
+
+__all__ = ["Counts"]
+
+_CLASS_BITS = 24  # a cell is slot << 24 | class: up to 16 million classes
+_CLASSES = np.int64(2**_CLASS_BITS - 1)
+_OVERLAY = 1024  # fold the overlay in when it is larger than this and than an eighth of the table
+
+
+class Counts:
+    """Exact amounts per (column, key, class).
+
+    Every (column, key) has a slot, given out in order of arrival; `index[column][key]` finds it. `totals[column]`
+    is the amount per class over all keys.
+
+    >>> a = Counts.of_table(("colour",), [["blue", "red"]], Exact.whole(np.array([[1, 0], [2, 5]])))
+    >>> a.table("colour", ["red", "green"]).tolist(), a.n_keys("colour")
+    ([[2.0, 5.0], [0.0, 0.0]], 2)
+    """
+
+    def __init__(self, features: tuple[str, ...], n_classes: int) -> None:
+        self.features = features
+        self.n_classes = n_classes
+        self.index: dict[str, dict[Key, int]] = {name: {} for name in features}
+        self.slots: list[tuple[str, Key]] = []
+        self.cells: NDArray[np.int64] = np.zeros(0, np.int64)
+        self.amounts = Exact.zeros(0)
+        self.totals: dict[str, Exact] = {name: Exact.zeros(n_classes) for name in features}
+        self._overlay: dict[int, int] = {}
+        self._live = np.zeros(0, np.int32)  # cells in use per slot
+        self._keys_in_use: dict[str, int] = dict.fromkeys(features, 0)
+        self._floats: NDArray[np.float64] | None = None
+
+    @classmethod
+    def of_table(cls, features: tuple[str, ...], keys: Sequence[Sequence[Key]], table: Exact) -> Counts:
+        """From a dense table (keys of all columns one below the other, classes)."""
+        row, klass = np.nonzero(table.nonzero())
+        owner = np.repeat(np.arange(len(features)), [len(k) for k in keys])
+        first = np.concatenate([[0], np.cumsum([len(k) for k in keys])])
+        return cls.of_entries(
+            features, table.shape[1], row, klass, table[row, klass],
+            lambda r: (features[owner[r]], keys[owner[r]][r - first[owner[r]]]),
+        )  # fmt: skip
+
+    @classmethod
+    def of_bag(
+        cls, feature: str, keys: Sequence[Key], place: NDArray[np.int64], amounts: Exact, n_classes: int
+    ) -> Counts:
+        """From sorted places `token * n_classes + class` of one column."""
+        token, klass = np.divmod(place, max(n_classes, 1))
+        return cls.of_entries((feature,), n_classes, token, klass, amounts, lambda t: (feature, keys[t]))
+
+    @classmethod
+    def of_entries(cls, features, n_classes, rows, klass, amounts, name_of) -> Counts:  # type: ignore[no-untyped-def]
+        """From entries sorted by row and class, no two alike; `name_of(row)` is the (column, key) of a row."""
+        result = cls(features, n_classes)
+        used, slot = np.unique(rows, return_inverse=True)
+        names = [name_of(row) for row in used.tolist()]
+        for i, (feature, key) in enumerate(names):
+            result.index[feature][key] = i
+        result.slots = names
+        result.cells = (slot.astype(np.int64) << _CLASS_BITS) | klass.astype(np.int64)
+        result.amounts = amounts.trimmed()
+        result._recount()
+        return result
+
+    def _recount(self) -> None:
+        """Derive totals and keys in use from the cells."""
+        slot, klass = self.cells >> _CLASS_BITS, self.cells & _CLASSES
+        number = {name: i for i, name in enumerate(self.features)}
+        owner = np.array([number[feature] for feature, _ in self.slots], np.int64)
+        group = owner[slot] * self.n_classes + klass
+        total = self.amounts.grouped(group, len(self.features) * self.n_classes)
+        for i, name in enumerate(self.features):
+            self.totals[name] = total[i * self.n_classes : (i + 1) * self.n_classes]
+        self._live = np.bincount(slot, minlength=len(self.slots)).astype(np.int32)
+        in_use = np.bincount(owner[self._live > 0], minlength=len(self.features))
+        self._keys_in_use = dict(zip(self.features, in_use.tolist(), strict=True))
+        self._floats = None
+
+    def n_keys(self, feature: str) -> int:
+        """How many keys of a column have been counted."""
+        return self._keys_in_use.get(feature, 0)
+
+    def entries(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Slot, class and rounded amount of every cell."""
+        self._fold()
+        if self._floats is None:
+            self._floats = self.amounts.floats()
+        return self.cells >> _CLASS_BITS, self.cells & _CLASSES, self._floats
+
+    def owners(self) -> NDArray[np.int64]:
+        """The number of the column that each slot belongs to."""
+        number = {name: i for i, name in enumerate(self.features)}
+        return np.array([number[feature] for feature, _ in self.slots], np.int64)
+
+    def keys(self, feature: str) -> list[Key]:
+        """The keys of a column that have been counted, sorted."""
+        return sort_keys(key for key, slot in self.index.get(feature, {}).items() if self._live[slot] > 0)
+
+    def table(self, feature: str, keys: Sequence[Key]) -> NDArray[np.float64]:
+        """Rounded amounts (keys, classes); zeros for keys never counted."""
+        index = self.index.get(feature, {})
+        return self.rows(np.array([index.get(key, -1) for key in keys], np.int64))
+
+    def rows(self, slots: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Rounded amounts (slots, classes); zeros where a slot is -1."""
+        result = np.zeros((len(slots), self.n_classes))
+        if self._floats is None:
+            self._floats = self.amounts.floats()
+        first = np.searchsorted(self.cells, slots << _CLASS_BITS)
+        last = np.searchsorted(self.cells, (slots + 1) << _CLASS_BITS)
+        length = np.where(slots >= 0, last - first, 0)
+        row = np.repeat(np.arange(len(slots)), length)
+        cell = np.arange(len(row)) - np.repeat(np.cumsum(length) - length, length) + np.repeat(first, length)
+        result[row, self.cells[cell] & _CLASSES] = self._floats[cell]
+        if self._overlay:
+            wanted = {slot: row for row, slot in enumerate(slots.tolist()) if slot >= 0}
+            for place, amount in self._overlay.items():
+                if (row_number := wanted.get(place >> _CLASS_BITS)) is not None:
+                    result[row_number, place & int(_CLASSES)] = amount
+        return result
+
+    def copy(self) -> Counts:
+        """A tally of its own with the same sums."""
+        self._fold()
+        result = Counts(self.features, self.n_classes)
+        result.index = {name: dict(keys) for name, keys in self.index.items()}
+        result.slots = list(self.slots)
+        result.cells, result.amounts = self.cells, self.amounts
+        result.totals = dict(self.totals)
+        result._live, result._keys_in_use = self._live.copy(), dict(self._keys_in_use)
+        return result
+
+    def with_classes(self, positions: NDArray[np.int64], n_classes: int) -> Counts:
+        """The same sums with class c at positions[c]."""
+        result = self.copy()
+        result.n_classes = n_classes
+        klass = positions[result.cells & _CLASSES] if len(result.cells) else np.zeros(0, np.int64)
+        kept = klass >= 0
+        cells = ((result.cells >> _CLASS_BITS) << _CLASS_BITS | klass)[kept]
+        order = np.argsort(cells, kind="stable")
+        result.cells, result.amounts = cells[order], result.amounts[kept][order].trimmed()
+        result._recount()
+        return result
+
+    def prepare(self, other: Counts, sign: int) -> Commit:
+        """Check that `other` can be added or taken away; the function returned does it."""
+        other._fold()
+        slots, new = self._slots_of(other)
+        cells = (slots[other.cells >> _CLASS_BITS] << _CLASS_BITS) | (other.cells & _CLASSES)
+        order = np.argsort(cells, kind="stable")
+        cells, change = cells[order], other.amounts[order]
+        before = self._amounts_at(cells)
+        after = (before + change if sign > 0 else before - change).trimmed()
+        if (sign < 0 and after.negative().any()) or (sign < 0 and new):
+            raise self._impossible(cells, after.negative(), new)
+        if not after.is_whole and not (np.abs(after.floats()) < 2.0**63).all():
+            raise CountError("a count left the range of 64 bits", hint="the sums are as they were")
+        features = tuple(merged(self.features, other.features))
+        totals = {
+            name: (self.totals[name] if name in self.totals else Exact.zeros(self.n_classes))
+            + (other.totals[name] if sign > 0 else -other.totals[name])
+            for name in other.features
+        }
+
+        def commit() -> None:
+            self.features = features
+            for name in other.features:
+                self.index.setdefault(name, {})
+                self._keys_in_use.setdefault(name, 0)
+            for feature, key in new:
+                self.index[feature][key] = len(self.slots)
+                self.slots.append((feature, key))
+            self.totals |= totals
+            self._put(cells, before.nonzero(), after)
+
+        return commit
+
+    def _slots_of(self, other: Counts) -> tuple[NDArray[np.int64], list[tuple[str, Key]]]:
+        """Where the other's slots are among ours, and the names that are new here."""
+        new: list[tuple[str, Key]] = []
+        slots = np.empty(len(other.slots), np.int64)
+        for i, (feature, key) in enumerate(other.slots):
+            slot = self.index.get(feature, {}).get(key, -1)
+            if slot < 0 and other._live[i] > 0:
+                slot = len(self.slots) + len(new)
+                new.append((feature, key))
+            slots[i] = slot
+        return slots, new
+
+    def _amounts_at(self, cells: NDArray[np.int64]) -> Exact:
+        """The amounts of some cells, zero where there is none."""
+        place = np.searchsorted(self.cells, cells)
+        found = place < len(self.cells)
+        found[found] = self.cells[place[found]] == cells[found]
+        digits = np.zeros((len(cells), self.amounts.digits.shape[-1]), np.int64)
+        digits[found] = self.amounts.digits[place[found]]
+        amounts = Exact(digits, self.amounts.low)
+        if self._overlay:
+            late = [(i, self._overlay[c]) for i, c in enumerate(cells.tolist()) if c in self._overlay]
+            if late:
+                where, value = map(np.array, zip(*late, strict=True))
+                digits = digits.copy()
+                digits[where] = 0
+                digits[where, -self.amounts.low] = value  # an overlay only lies over whole amounts
+                amounts = Exact(digits, self.amounts.low)
+        return amounts
+
+    def _put(self, cells: NDArray[np.int64], was: NDArray[np.bool_], after: Exact) -> None:
+        """Write new amounts, into the overlay if they are few."""
+        change = after.nonzero().astype(np.int32) - was.astype(np.int32)
+        slot = cells >> _CLASS_BITS
+        self._live = np.concatenate([self._live, np.zeros(len(self.slots) - len(self._live), np.int32)])
+        touched = np.unique(slot[change != 0])
+        in_use_before = self._live[touched] > 0
+        np.add.at(self._live, slot, change)
+        for i, delta in zip(touched.tolist(), ((self._live[touched] > 0) * 1 - in_use_before).tolist(), strict=True):
+            self._keys_in_use[self.slots[i][0]] += delta
+        small = len(cells) * 8 < len(self.cells) + len(self._overlay)
+        if small and after.is_whole and self.amounts.is_whole:
+            self._overlay.update(zip(cells.tolist(), after.digits[:, 0].tolist(), strict=True))
+            if len(self._overlay) > max(_OVERLAY, len(self.cells) // 8):
+                self._fold()
+            return
+        self._fold()
+        self._replace(cells, after)
+
+    def _fold(self) -> None:
+        """Move the overlay into the table."""
+        if self._overlay:
+            cells = np.array(sorted(self._overlay), np.int64)
+            after = Exact.whole(np.array([self._overlay[c] for c in cells.tolist()], np.int64))
+            self._overlay = {}
+            self._replace(cells, after)
+
+    def _replace(self, cells: NDArray[np.int64], after: Exact) -> None:
+        """Set the amounts of some cells (sorted); a cell that becomes zero disappears."""
+        kept = ~np.isin(self.cells, cells, assume_unique=True)
+        there = after.nonzero()
+        zero = Exact.zeros(0)
+        all_cells = np.concatenate([self.cells[kept], cells[there]])
+        rest, late = self.amounts[kept], after[there]
+        wide = rest.placed(0, np.arange(len(rest)), len(all_cells)) if len(all_cells) else zero
+        more = late.placed(0, np.arange(len(rest), len(all_cells)), len(all_cells)) if len(all_cells) else zero
+        order = np.argsort(all_cells, kind="stable")
+        self.cells, self.amounts = all_cells[order], (wide + more).trimmed()[order]
+        self._floats = None
+
+    def _impossible(
+        self, cells: NDArray[np.int64], below: NDArray[np.bool_], new: list[tuple[str, Key]]
+    ) -> ForgetError:
+        slot = int(cells[below][0] >> _CLASS_BITS) if below.any() else len(self.slots)
+        feature, key = self.slots[slot] if slot < len(self.slots) else new[slot - len(self.slots)]
+        return ForgetError(
+            f"{key!r} was not learned that often in this class",
+            column=feature,
+            hint="forget takes exactly the rows, weights and labels given to fit or learn; nothing was changed",
+        )
+
+    def same(self, other: Counts) -> bool:
+        """Whether the sums are equal."""
+        return self.n_classes == other.n_classes and self.canonical() == other.canonical()
+
+    def canonical(self) -> tuple[list[tuple[str, Key]], list[int], list[int], int, bytes]:
+        """The one form of these sums: names in order, cells per name, classes, low and digits of the amounts."""
+        self._fold()
+        slot, klass = self.cells >> _CLASS_BITS, self.cells & _CLASSES
+        order: list[tuple[str, Key]] = [
+            (feature, key) for feature in self.features for key in sort_keys(self.keys(feature))
+        ]
+        rank = np.zeros(len(self.slots), np.int64)
+        rank[[self.index[feature][key] for feature, key in order]] = np.arange(len(order))
+        by_name = np.lexsort((klass, rank[slot]))
+        amounts = self.amounts[by_name].trimmed()
+        cells_per_name = np.bincount(rank[slot], minlength=len(order)).tolist()
+        return order, cells_per_name, klass[by_name].tolist(), amounts.low, amounts.digits.tobytes()

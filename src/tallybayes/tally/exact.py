@@ -1,0 +1,230 @@
+"""Arrays of exact numbers.
+
+`Exact` is an array of dyadic rationals: integers times powers of two, which is what doubles are and what their sums
+and products are. Nothing is rounded until `floats` is asked for. A cell's value is
+
+    sum over k of  digits[..., k] * 2**(32 * (low + k))
+
+(see `tallybayes.kernels.reference.sums`). Whole numbers that fit into 64 bits are the special case of one digit at
+low = 0: then an `Exact` costs no more than an int64 array, and adding two of them is one addition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.kernels.reference.sums import carry, grouped, integers, quotient
+
+__all__ = ["Exact"]
+
+_MASK = np.int64(0xFFFFFFFF)
+
+
+@dataclass(frozen=True, eq=False)
+class Exact:
+    """Exact numbers of any shape: add, subtract, compare, and round once at the end.
+
+    >>> tenth = Exact.of(np.array([0.1, 1e200]))
+    >>> (tenth + tenth - tenth == tenth), (tenth - tenth).floats().tolist()
+    (True, [0.0, 0.0])
+    """
+
+    digits: NDArray[np.int64]
+    low: int = 0
+
+    @classmethod
+    def zeros(cls, shape: int | tuple[int, ...]) -> Exact:
+        """Zeros of a shape."""
+        return cls(np.zeros((*((shape,) if isinstance(shape, int) else shape), 1), np.int64))
+
+    @classmethod
+    def whole(cls, values: NDArray[np.integer]) -> Exact:
+        """Whole numbers."""
+        return cls(np.asarray(values, np.int64)[..., None])
+
+    @classmethod
+    def of(cls, values: NDArray[np.floating]) -> Exact:
+        """Doubles as they are, without rounding."""
+        values = np.asarray(values, np.float64)
+        if np.all((np.abs(values) < 2.0**53) & (values == np.floor(values))):
+            return cls.whole(values.astype(np.int64))
+        pairs = [(int(np.ldexp(f, 53)), int(e) - 53) for f, e in zip(*map(np.ravel, np.frexp(values)), strict=True)]
+        return cls.from_integers(pairs, values.shape)
+
+    @classmethod
+    def summed(
+        cls,
+        values: NDArray[np.float64],
+        groups: NDArray[np.int64],
+        n_groups: int,
+        *,
+        weights: NDArray[np.float64] | None = None,
+    ) -> Exact:
+        """Exact sums of doubles (times weights) by group.
+
+        >>> Exact.summed(np.array([0.1, 0.2]), np.array([0, 0]), 1, weights=np.array([2.0, 0.5])).floats().tolist()
+        [0.30000000000000004]
+        """
+        whole = [v for v in (values, weights) if v is not None and np.all(v == np.floor(v))]
+        if len(whole) == 1 + (weights is not None):
+            product = values if weights is None else values * weights
+            if np.abs(product).sum() < 2.0**53:  # then every product and partial sum is exact as a double
+                return cls.whole(np.bincount(groups, weights=product, minlength=n_groups).astype(np.int64))
+        return cls(*grouped(values, weights, groups, n_groups)).trimmed()
+
+    @classmethod
+    def from_integers(cls, pairs: list[tuple[int, int]], shape: tuple[int, ...]) -> Exact:
+        """Integers times powers of two, each a pair (integer, exponent)."""
+        low = min((exponent for integer, exponent in pairs if integer), default=0) >> 5
+        scaled = [integer << (exponent - 32 * low) if integer else 0 for integer, exponent in pairs]
+        width = max((integer.bit_length() for integer in scaled), default=0) // 32 + 1
+        digits = np.array(
+            [[(integer >> (32 * k)) & 0xFFFFFFFF for k in range(width - 1)] + [integer >> (32 * (width - 1))]
+             for integer in scaled],
+            np.int64,
+        ).reshape(*shape, width)  # fmt: skip
+        return cls(digits, low).trimmed()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array of numbers."""
+        return self.digits.shape[:-1]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all numbers are held as plain 64-bit integers."""
+        return self.low == 0 and self.digits.shape[-1] == 1
+
+    def __len__(self) -> int:
+        return len(self.digits)
+
+    def __getitem__(self, index: Any) -> Exact:
+        return Exact(self.digits[index], self.low)
+
+    def __neg__(self) -> Exact:
+        return Exact.zeros(self.shape) - self
+
+    def __add__(self, other: Exact) -> Exact:
+        return self._combine(other, 1)
+
+    def __sub__(self, other: Exact) -> Exact:
+        return self._combine(other, -1)
+
+    def _combine(self, other: Exact, sign: int) -> Exact:
+        if self.is_whole and other.is_whole:
+            a, b = self.digits, other.digits
+            total = a + b if sign > 0 else a - b
+            wrapped = (a ^ total) & ((b if sign > 0 else ~b) ^ total) < 0
+            if not wrapped.any():
+                return Exact(total)
+        low = min(self._wide().low, other._wide().low)
+        high = max(part.low + part.digits.shape[-1] for part in (self._wide(), other._wide()))
+        digits = self._window(low, high + 1) + sign * other._window(low, high + 1)
+        carry(digits)
+        return Exact(digits, low).trimmed()
+
+    def _wide(self) -> Exact:
+        """The same numbers in 32-bit digits, also where they are whole."""
+        if not self.is_whole:
+            return self
+        value = self.digits[..., 0]
+        return Exact(np.stack([value & _MASK, value >> 32], axis=-1))
+
+    def _window(self, low: int, high: int) -> NDArray[np.int64]:
+        """The digits from place low to high, the last digit's sign carried up."""
+        wide = self._wide()
+        before, after = wide.low - low, high - wide.low - wide.digits.shape[-1]
+        digits = np.pad(wide.digits, [(0, 0)] * len(self.shape) + [(before, after)])
+        carry(digits)
+        return digits
+
+    def widened(self, low: int, high: int) -> Exact:
+        """The same numbers with room for digits from place low to high."""
+        wide = self._wide()
+        low, high = min(low, wide.low), max(high, wide.low + wide.digits.shape[-1])
+        return Exact(wide._window(low, high), low)
+
+    def trimmed(self) -> Exact:
+        """The one shortest form of these numbers: equal numbers have equal bytes."""
+        if self.is_whole:
+            return self
+        digits, low = self.digits, self.low
+        while digits.shape[-1] > 1:
+            joined = (digits[..., -1] << 32) + digits[..., -2]
+            small = (np.abs(digits[..., -1]) <= 1) & (joined >= -(2**31)) & (joined < 2**31)
+            if not small.all():
+                break
+            digits = np.concatenate([digits[..., :-2], joined[..., None]], axis=-1)
+        first = 0
+        while first < digits.shape[-1] - 1 and not digits[..., first].any():
+            first += 1
+        digits, low = digits[..., first:], low + first
+        if not digits.any():
+            return Exact.zeros(self.shape)
+        if low == 0 and digits.shape[-1] == 2:
+            return Exact.whole((digits[..., 1] << 32) + digits[..., 0])
+        if low == 1 and digits.shape[-1] == 1:
+            return Exact.whole(digits[..., 0] << 32)
+        return Exact(np.ascontiguousarray(digits), low)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Exact) or self.shape != other.shape:
+            return False
+        a, b = self.trimmed(), other.trimmed()
+        return a.low == b.low and np.array_equal(a.digits, b.digits)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def integers(self) -> NDArray[np.object_]:
+        """The numbers as Python integers in units of 2**(32 * low)."""
+        return integers(self.digits)
+
+    def floats(self) -> NDArray[np.float64]:
+        """The numbers rounded, each correctly, to doubles."""
+        if self.is_whole:
+            return self.digits[..., 0].astype(np.float64)
+        flat = [quotient(integer, 1, 32 * self.low) for integer in self.integers().ravel()]
+        return np.array(flat, np.float64).reshape(self.shape)
+
+    def nonzero(self) -> NDArray[np.bool_]:
+        """Where the numbers are not zero."""
+        return np.asarray((self.digits != 0).any(axis=-1))
+
+    def negative(self) -> NDArray[np.bool_]:
+        """Where the numbers are below zero."""
+        return np.asarray(self.digits[..., -1] < 0)
+
+    def sum(self, axis: int) -> Exact:
+        """Exact sums along an axis (not negative)."""
+        if self.is_whole and np.abs(self.digits).max(initial=0) < 2**31:
+            return Exact(self.digits.sum(axis=axis))
+        digits = self._wide().digits.sum(axis=axis)  # up to 2**31 digits below 2**32 fit into 64 bits
+        digits = np.pad(digits, [(0, 0)] * (digits.ndim - 1) + [(0, 2)])
+        carry(digits)
+        return Exact(digits, self.low).trimmed()
+
+    def placed(self, axis: int, positions: NDArray[np.int64], size: int) -> Exact:
+        """The numbers moved to new positions along an axis of the given size, zeros elsewhere."""
+        shape = list(self.digits.shape)
+        shape[axis] = size
+        digits = np.zeros(shape, np.int64)
+        index: list[Any] = [slice(None)] * len(shape)
+        index[axis] = positions
+        digits[tuple(index)] = self.digits
+        return Exact(digits, self.low)
+
+    def grouped(self, groups: NDArray[np.int64], n_groups: int) -> Exact:
+        """Exact sums of a 1-d array by group."""
+        if self.is_whole and np.abs(self.digits).max(initial=0) < 2**31:
+            total = np.zeros((n_groups, 1), np.int64)
+            np.add.at(total[:, 0], groups, self.digits[:, 0])
+            return Exact(total)
+        wide = self._wide()
+        digits = np.zeros((n_groups, wide.digits.shape[-1] + 2), np.int64)
+        np.add.at(digits, (groups, slice(0, wide.digits.shape[-1])), wide.digits)
+        carry(digits)
+        return Exact(digits, wide.low).trimmed()

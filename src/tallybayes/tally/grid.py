@@ -1,0 +1,179 @@
+"""Counts on a fine grid of the floating-point numbers, for histograms.
+
+A cell is a double with its low bits dropped: its integer in the order of the doubles, shifted right by the column's
+level. The level is the lowest at which at most 1,024 cells are in use, so it depends on the set of values and not on
+their order; adding takes the coarser of two levels and coarsens on until at most 1,024 cells are in use. Resolution
+given up is not regained when values are taken back.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.arrays.axis import merged, positions
+from tallybayes.errors import CountError, ForgetError
+from tallybayes.tally.base import Commit
+from tallybayes.tally.exact import Exact
+
+__all__ = ["LIMIT", "Grid", "lowest_value"]
+
+LIMIT = 1024  # cells in use per column: fine enough for 128 buckets of 8 cells, small enough for the cache
+
+_SIGNLESS = np.int64(2**63 - 1)
+_LOWEST = np.array(np.finfo(np.float64).min).view(np.int64) ^ _SIGNLESS  # a cell may reach below the finite numbers
+
+
+def lowest_value(cell: NDArray[np.int64], level: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The least double that lies in a cell.
+
+    >>> lowest_value(np.array([4611686018427387904, 0]), np.array([0, 0])).tolist()
+    [2.0, 0.0]
+    """
+    ordered = cell << level
+    ordered = np.maximum(ordered, _LOWEST)
+    return np.where(ordered < 0, ordered ^ _SIGNLESS, ordered).view(np.float64)
+
+
+class Grid:
+    """Exact amounts per (column, cell, class), as flat arrays sorted in that order."""
+
+    def __init__(
+        self,
+        features: tuple[str, ...],
+        n_classes: int,
+        levels: NDArray[np.int64],
+        owner: NDArray[np.int64],
+        cell: NDArray[np.int64],
+        klass: NDArray[np.int64],
+        amounts: Exact,
+    ) -> None:
+        self.features, self.n_classes, self.levels = features, n_classes, levels
+        self.owner, self.cell, self.klass, self.amounts = owner, cell, klass, amounts
+
+    @classmethod
+    def empty(cls, features: tuple[str, ...], n_classes: int) -> Grid:
+        """No rows yet."""
+        none = np.zeros(0, np.int64)
+        return cls(features, n_classes, np.zeros(len(features), np.int64), none, none, none, Exact.zeros(0))
+
+    @classmethod
+    def of_table(
+        cls,
+        features: tuple[str, ...],
+        levels: NDArray[np.int64],
+        offsets: NDArray[np.int64],
+        cells: NDArray[np.int64],
+        table: Exact,
+    ) -> Grid:
+        """From what the kernel `cells` returns: a dense table (cells, classes)."""
+        row, klass = np.nonzero(table.nonzero())
+        owner = np.repeat(np.arange(len(features)), np.diff(offsets))
+        return cls(features, table.shape[1], levels, owner[row], cells[row], klass, table[row, klass])
+
+    def copy(self) -> Grid:
+        """A tally of its own with the same sums (its arrays are never written to)."""
+        return Grid(
+            self.features, self.n_classes, self.levels, self.owner, self.cell, self.klass, self.amounts
+        )
+
+    def with_classes(self, positions: NDArray[np.int64], n_classes: int) -> Grid:
+        """The same sums with class c at positions[c]."""
+        klass = positions[self.klass] if len(self.klass) else self.klass
+        kept = klass >= 0
+        return Grid(
+            self.features, n_classes, self.levels, self.owner[kept], self.cell[kept], klass[kept], self.amounts[kept]
+        )._summed(coarsen=False)
+
+    def with_features(self, features: tuple[str, ...]) -> Grid:
+        """The same sums with more columns."""
+        if features == self.features:
+            return self
+        where = positions(self.features, features)
+        levels = np.zeros(len(features), np.int64)
+        levels[where] = self.levels
+        owner = where[self.owner] if len(self.owner) else self.owner
+        return Grid(features, self.n_classes, levels, owner, self.cell, self.klass, self.amounts)
+
+    def at_levels(self, levels: NDArray[np.int64]) -> Grid:
+        """The same sums on a grid that is nowhere finer than these levels."""
+        target = np.maximum(levels, self.levels)
+        cell = self.cell >> (target - self.levels)[self.owner]
+        return Grid(self.features, self.n_classes, target, self.owner, cell, self.klass, self.amounts)
+
+    def _summed(self, coarsen: bool = True) -> Grid:
+        """Entries sorted and alike entries added up; coarser until at most LIMIT cells of a column are in use."""
+        grid = self
+        while True:
+            order = np.lexsort((grid.klass, grid.cell, grid.owner))
+            owner, cell, klass = grid.owner[order], grid.cell[order], grid.klass[order]
+            new_cell = np.ones(len(order), bool)
+            new_cell[1:] = (owner[1:] != owner[:-1]) | (cell[1:] != cell[:-1])
+            new = new_cell.copy()
+            new[1:] |= klass[1:] != klass[:-1]
+            group = np.cumsum(new) - 1
+            amounts = grid.amounts[order].grouped(group, int(new.sum())) if len(order) else grid.amounts
+            there = amounts.nonzero()
+            grid = Grid(
+                grid.features, grid.n_classes, grid.levels,
+                owner[new][there], cell[new][there], klass[new][there], amounts[there].trimmed(),
+            )  # fmt: skip
+            crowded = grid.n_cells() > LIMIT
+            if not coarsen or not crowded.any():
+                return grid
+            grid = grid.at_levels(grid.levels + crowded)
+
+    def n_cells(self) -> NDArray[np.int64]:
+        """How many cells of each column are in use."""
+        first = np.ones(len(self.cell), bool)
+        first[1:] = (self.owner[1:] != self.owner[:-1]) | (self.cell[1:] != self.cell[:-1])
+        return np.bincount(self.owner[first], minlength=len(self.features))
+
+    def prepare(self, other: Grid, sign: int) -> Commit:
+        """Check that `other` can be added or taken away; the function returned does it."""
+        features = tuple(merged(self.features, other.features))
+        a, b = self.with_features(features), other.with_features(features)
+        if sign < 0 and (b.levels > a.levels).any():
+            raise self._impossible(features[int(np.argmax(b.levels > a.levels))])
+        levels = np.maximum(a.levels, b.levels)
+        a, b = a.at_levels(levels), b.at_levels(levels)
+        amounts = a.amounts.placed(0, np.arange(len(a.cell)), len(a.cell) + len(b.cell))
+        more = b.amounts.placed(0, np.arange(len(a.cell), len(a.cell) + len(b.cell)), len(a.cell) + len(b.cell))
+        result = Grid(
+            features, self.n_classes, levels,
+            np.concatenate([a.owner, b.owner]), np.concatenate([a.cell, b.cell]),
+            np.concatenate([a.klass, b.klass]), amounts + more if sign > 0 else amounts - more,
+        )._summed(coarsen=sign > 0)  # fmt: skip
+        if sign < 0 and result.amounts.negative().any():
+            raise self._impossible(features[int(result.owner[int(np.argmax(result.amounts.negative()))])])
+        if not result.amounts.is_whole and not (np.abs(result.amounts.floats()) < 2.0**63).all():
+            raise CountError("a count left the range of 64 bits", hint="the sums are as they were")
+
+        def commit() -> None:
+            self.__dict__.update(result.__dict__)
+
+        return commit
+
+    @staticmethod
+    def _impossible(feature: str) -> ForgetError:
+        return ForgetError(
+            "these values were not learned that often in this class",
+            column=feature,
+            hint="forget takes exactly the rows, weights and labels given to fit or learn; nothing was changed",
+        )
+
+    def totals(self) -> Exact:
+        """Amount per (column, class)."""
+        n = len(self.features) * self.n_classes
+        total = self.amounts.grouped(self.owner * self.n_classes + self.klass, n)
+        return Exact(total.digits.reshape(len(self.features), self.n_classes, -1), total.low)
+
+    def same(self, other: Grid) -> bool:
+        """Whether the sums are equal: same cells, same amounts, same levels where there are any rows."""
+        if not (np.array_equal(self.cell, other.cell) and np.array_equal(self.klass, other.klass)):
+            return False
+        return (
+            [self.features[i] for i in self.owner] == [other.features[i] for i in other.owner]
+            and np.array_equal(self.levels[self.owner], other.levels[other.owner])
+            and self.amounts == other.amounts
+        )
