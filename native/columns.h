@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <stdexcept>
+#include <tuple>
 #include <vector>
 
 namespace nb = nanobind;

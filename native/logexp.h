@@ -3,10 +3,10 @@
 // The reductions and polynomials are those of FreeBSD's msun (e_log.c, e_exp.c: Sun Microsystems 1993), without their
 // branches: every lane goes through the same operations, so a value gives the same bits whatever its neighbours are.
 // No fma, so that the clones for plain x86-64 and for AVX2 agree bit for bit.
-#pragma once
-#include "simd.h"
+// Read once per instruction set (isa.h), behind tile.h.
 
-namespace tb {
+namespace tb::TB_ISA {
+namespace {
 
 typedef uint64_t u64x4 __attribute__((vector_size(32))); // AVX2 shifts right only these in one step
 
@@ -47,8 +47,8 @@ TB_INLINE f64x4 log4(f64x4 x) {
 
 // log(1 + q) for 0 <= q < 2**1023. What 1 + q rounds away is put back, scaled, behind the fraction.
 TB_INLINE f64x4 log1p4(f64x4 q) {
-    f64x4 u = 1.0 + q;
-    f64x4 lost = q < 1.0 ? q - (u - 1.0) : 1.0 - (u - q);
+    f64x4 u = 1.0 + q, kept = u - 1.0;
+    f64x4 lost = (1.0 - (u - kept)) + (q - kept); // exact: Knuth's sum of two
     Parts p = parts_of(u);
     f64x4 scale = as_doubles((2046 - p.biased) << 52); // 2**-exponent
     return log_reduced(p.exponent, (p.fraction - 1.0) + lost * scale);
@@ -69,4 +69,5 @@ TB_INLINE f64x4 exp4(f64x4 x) {
     return as_doubles(as_bits(y * power) & (x >= -708.39));
 }
 
-} // namespace tb
+} // namespace
+} // namespace tb::TB_ISA

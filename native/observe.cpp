@@ -1,5 +1,204 @@
-#include "columns.h"
+// Counting flags and categories per class. (Cells and bags: cells.cpp, bags.cpp.)
+//
+// Rows are taken in tiles and the columns of a tile one after the other, so that a C-ordered matrix is read from
+// memory once and the counters of a column stay near. Flags are compared four columns at a time, and the masks, which
+// are -1 where they hold, are subtracted from the counters.
+#include "quads.h"
+
+#include <numeric>
 
 namespace tb {
-void register_observe(nb::module_ &) {}
+
+void register_cells(nb::module_ &m);
+void register_bags(nb::module_ &m);
+
+namespace {
+
+// ---- flags
+
+struct alignas(32) Seen { // four columns, one class
+    i64x4 zero, one;
+};
+
+template <bool Adjacent, class T>
+TB_INLINE bool tile_flags(const Quad<T> &quad, const int32_t *codes, int64_t start, int64_t stop, Seen *seen) {
+    i64x4 strange = i64x4{};
+    for (int64_t r = start; r < stop; ++r) {
+        if (codes[r] < 0) continue;
+        Seen &here = seen[codes[r]];
+        auto x = quad.template read<Adjacent>(r);
+        i64x4 zero = x == 0, one = x == 1, missing;
+        if constexpr (std::is_floating_point_v<T>) missing = x != x;
+        else missing = x == -1;
+        here.zero -= zero;
+        here.one -= one;
+        strange |= ~(zero | one | missing);
+    }
+    return any_set(strange);
+}
+
+#define TB_TILE_FLAGS(T)                                                                                               \
+    TB_CLONES bool count_flags(const Quad<T> &quad, const int32_t *codes, int64_t start, int64_t stop, Seen *seen) {   \
+        return quad.adjacent ? tile_flags<true>(quad, codes, start, stop, seen)                                        \
+                             : tile_flags<false>(quad, codes, start, stop, seen);                                      \
+    }
+TB_TILE_FLAGS(double)
+TB_TILE_FLAGS(float)
+TB_TILE_FLAGS(int8_t)
+TB_TILE_FLAGS(uint8_t)
+TB_TILE_FLAGS(int64_t)
+#undef TB_TILE_FLAGS
+
+// The first value in the rows that has no meaning; there is one.
+template <class T> int64_t first_strange(const std::vector<Column<T>> &columns, const int32_t *codes, int64_t row) {
+    for (;; ++row) {
+        if (codes[row] < 0) continue;
+        for (size_t j = 0; j < columns.size(); ++j) {
+            T x = columns[j][row];
+            bool missing = std::is_floating_point_v<T> ? x != x : int64_t(x) == -1;
+            if (!missing && x != 0 && x != 1) return row * int64_t(columns.size()) + int64_t(j);
+        }
+    }
+}
+
+template <class T>
+int64_t count_all_flags(const std::vector<Column<T>> &columns, const int32_t *codes, int64_t n_classes, int64_t start,
+                        int64_t stop, std::vector<int64_t> &no, std::vector<int64_t> &yes) {
+    std::vector<Quad<T>> quads;
+    for (size_t first = 0; first < columns.size(); first += 4) quads.push_back(Quad<T>::at(columns, first));
+    std::vector<Seen> seen(quads.size() * n_classes, Seen{});
+    int64_t bad = -1, step = tile_rows(columns.size(), sizeof(T));
+    for (int64_t from = start; from < stop; from += step) {
+        bool strange = false;
+        for (size_t q = 0; q < quads.size(); ++q)
+            strange |= count_flags(quads[q], codes, from, std::min(from + step, stop), seen.data() + q * n_classes);
+        if (strange && bad < 0) bad = first_strange(columns, codes, from);
+    }
+    for (size_t j = 0; j < columns.size(); ++j)
+        for (int64_t c = 0; c < n_classes; ++c) {
+            no[j * n_classes + c] = seen[j / 4 * n_classes + c].zero[j % 4];
+            yes[j * n_classes + c] = seen[j / 4 * n_classes + c].one[j % 4];
+        }
+    return bad;
+}
+
+nb::tuple flags(nb::list list, Vector<int32_t> codes, int64_t n_classes, int64_t start, int64_t stop) {
+    size_t n_columns = nb::len(list);
+    std::vector<int64_t> no(n_columns * n_classes), yes(no);
+    auto count = [&]<class T>(const std::vector<Column<T>> &columns) {
+        const int32_t *code = codes.data();
+        nb::gil_scoped_release release;
+        return count_all_flags(columns, code, n_classes, start, stop, no, yes);
+    };
+    int64_t bad = dispatch<double, float, bool, int8_t, uint8_t, int64_t>(dtype_of_first(list), [&]<class T>(T) {
+        auto columns = columns_of<T>(list);
+        if constexpr (std::is_same_v<T, bool>) { // a bool is a byte that is 0 or 1
+            std::vector<Column<uint8_t>> bytes;
+            for (auto &column : columns) bytes.push_back({reinterpret_cast<const uint8_t *>(column.data), column.stride});
+            return count(bytes);
+        } else {
+            return count(columns);
+        }
+    });
+    std::initializer_list<size_t> shape = {n_columns, size_t(n_classes)};
+    return nb::make_tuple(to_numpy(std::move(no), shape), to_numpy(std::move(yes), shape), bad);
+}
+
+// ---- counts
+
+// Counters of one column. Small ones are kept four times, one for every fourth row: adding to a counter that was
+// written a moment ago would wait for that write. A further value and class take what is not to be counted.
+struct Counters {
+    uint64_t origin, size;
+    int64_t n_classes;
+    int64_t *result;
+    std::vector<uint32_t> small; // (value, class, 4)
+
+    static constexpr uint64_t SMALL = 4096;
+
+    Counters(int64_t origin, int64_t size, int64_t n_classes, int64_t *result)
+        : origin(origin), size(size), n_classes(n_classes), result(result) {
+        if (this->size * n_classes <= SMALL) small.assign((size + 1) * (n_classes + 1) * 4, 0);
+    }
+
+    // `classes` has n_classes for rows to be left out.
+    template <class T> void add(const Column<T> &column, const uint32_t *classes, int64_t start, int64_t rows) {
+        const T *value = column.data + start * column.stride;
+        const int64_t stride = column.stride;
+        const uint64_t from = origin, end = size, per_value = n_classes + 1;
+        if (small.empty()) {
+            for (int64_t r = 0; r < rows; ++r) {
+                uint64_t v = uint64_t(int64_t(value[r * stride])) - from;
+                if (v < end && classes[r] < n_classes) ++result[v * n_classes + classes[r]];
+            }
+            return;
+        }
+        uint32_t *counter = small.data();
+        auto one = [&](int64_t r, int way) {
+            uint64_t v = std::min(uint64_t(int64_t(value[r * stride])) - from, end);
+            ++counter[(v * per_value + classes[r]) * 4 + way];
+        };
+        int64_t r = 0;
+        for (; r + 4 <= rows; r += 4) one(r, 0), one(r + 1, 1), one(r + 2, 2), one(r + 3, 3);
+        for (; r < rows; ++r) one(r, 0);
+    }
+
+    void fold() {
+        if (small.empty()) return;
+        for (uint64_t v = 0; v < size; ++v)
+            for (int64_t c = 0; c < n_classes; ++c) {
+                uint32_t *four = small.data() + (v * (n_classes + 1) + c) * 4;
+                result[v * n_classes + c] += int64_t(four[0]) + four[1] + four[2] + four[3];
+            }
+        std::fill(small.begin(), small.end(), 0);
+    }
+};
+
+template <class T>
+void count_values(const std::vector<Column<T>> &columns, std::vector<Counters> &counters, const int32_t *codes,
+                  int64_t n_classes, int64_t start, int64_t stop) {
+    constexpr int64_t STEP = 1024, FOLD_EVERY = int64_t(1) << 31; // a uint32 counter holds that many
+    uint32_t classes[STEP];
+    int64_t since_fold = 0;
+    for (int64_t from = start; from < stop; from += STEP) {
+        int64_t rows = std::min(STEP, stop - from);
+        for (int64_t r = 0; r < rows; ++r) classes[r] = codes[from + r] < 0 ? n_classes : codes[from + r];
+        for (size_t j = 0; j < columns.size(); ++j) counters[j].add(columns[j], classes, from, rows);
+        since_fold += rows;
+        if (since_fold < FOLD_EVERY) continue;
+        for (auto &counter : counters) counter.fold();
+        since_fold = 0;
+    }
+    for (auto &counter : counters) counter.fold();
+}
+
+nb::object counts(nb::list list, Vector<int64_t> origins, Vector<int64_t> sizes, Vector<int32_t> codes,
+                  int64_t n_classes, int64_t start, int64_t stop) {
+    const int64_t *origin = origins.data(), *size = sizes.data();
+    int64_t total = std::accumulate(size, size + sizes.shape(0), int64_t(0));
+    std::vector<int64_t> result(total * n_classes);
+    std::vector<Counters> counters;
+    int64_t *table = result.data();
+    for (size_t j = 0; j < nb::len(list); table += size[j++] * n_classes)
+        counters.emplace_back(origin[j], size[j], n_classes, table);
+    auto dtype = nb::len(list) ? dtype_of_first(list) : nb::dtype<int64_t>();
+    dispatch<int8_t, int16_t, int32_t, int64_t, uint8_t>(dtype, [&]<class T>(T) {
+        auto columns = columns_of<T>(list);
+        const int32_t *code = codes.data();
+        nb::gil_scoped_release release;
+        count_values(columns, counters, code, n_classes, start, stop);
+        return true;
+    });
+    return nb::cast(to_numpy(std::move(result), {size_t(total), size_t(n_classes)}));
+}
+
+} // namespace
+
+void register_observe(nb::module_ &m) {
+    m.def("flags", &flags);
+    m.def("counts", &counts);
+    register_cells(m);
+    register_bags(m);
+}
+
 } // namespace tb

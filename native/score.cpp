@@ -1,13 +1,41 @@
 // softmax, and the one place where the scoring kernels are registered.
 //
 // Four rows sit in a vector, class after class, so every row is summed in the order of its classes.
-#include "logexp.h"
-#include "tile.h"
+#ifndef TB_ISA
+#include "score.h"
 
-#include <algorithm>
-#include <limits>
+#define TB_FILE "score.cpp"
+#include "isa.h"
 
 namespace tb {
+namespace {
+
+int64_t softmax(Out<double> out, int64_t start, int64_t stop) {
+    const int64_t n = static_cast<int64_t>(out.shape(1)), rows = std::max<int64_t>(stop - start, 0);
+    if (n == 0) return rows;
+    double *p = out.data() + start * n;
+    nb::gil_scoped_release release;
+    std::vector<double> scratch(8 * n);
+    return TB_BEST(softmax_all)(p, rows, n, scratch.data());
+}
+
+} // namespace
+
+void register_score(nb::module_ &m) {
+    register_reals(m);
+    register_flags(m);
+    register_tables(m);
+    m.def("softmax", &softmax);
+}
+
+} // namespace tb
+
+#else
+#include "tile.h"
+
+#include "logexp.h"
+
+namespace tb::TB_ISA {
 namespace {
 
 constexpr double NEVER = -std::numeric_limits<double>::infinity();
@@ -28,27 +56,34 @@ TB_INLINE int64_t softmax_pairs(double *p) {
     return -(never[0] + never[1] + never[2] + never[3]);
 }
 
-// x[4 * c ..] = class c of the four rows from p on, and back.
+// x[4 * c ..] = class c of the four rows from p on, and back. The last four classes may overlap those before them.
 TB_INLINE void read_rows(const double *p, int64_t n, double *x) {
-    int64_t c = 0;
-    for (; c + 4 <= n; c += 4) {
-        f64x4 rows[4] = {load(p + c), load(p + n + c), load(p + 2 * n + c), load(p + 3 * n + c)};
-        transpose(rows[0], rows[1], rows[2], rows[3]);
-        for (int k = 0; k < 4; ++k) store(x + 4 * (c + k), rows[k]);
+    if (n < 4) {
+        for (int64_t c = 0; c < n; ++c) store(x + 4 * c, f64x4{p[c], p[n + c], p[2 * n + c], p[3 * n + c]});
+        return;
     }
-    for (; c < n; ++c)
-        for (int k = 0; k < 4; ++k) x[4 * c + k] = p[k * n + c];
+    for (int64_t next = 0; next < n; next += 4) {
+        const int64_t c = std::min(next, n - 4);
+        f64x4 k = load(p + c), l = load(p + n + c), m = load(p + 2 * n + c), o = load(p + 3 * n + c);
+        transpose(k, l, m, o);
+        store(x + 4 * c, k), store(x + 4 * c + 4, l), store(x + 4 * c + 8, m), store(x + 4 * c + 12, o);
+    }
 }
 
 TB_INLINE void write_rows(double *p, int64_t n, const double *x) {
-    int64_t c = 0;
-    for (; c + 4 <= n; c += 4) {
-        f64x4 rows[4] = {load(x + 4 * c), load(x + 4 * c + 4), load(x + 4 * c + 8), load(x + 4 * c + 12)};
-        transpose(rows[0], rows[1], rows[2], rows[3]);
-        for (int k = 0; k < 4; ++k) store(p + k * n + c, rows[k]);
+    if (n < 4) {
+        for (int64_t c = 0; c < n; ++c) {
+            f64x4 rows = load(x + 4 * c);
+            p[c] = rows[0], p[n + c] = rows[1], p[2 * n + c] = rows[2], p[3 * n + c] = rows[3];
+        }
+        return;
     }
-    for (; c < n; ++c)
-        for (int k = 0; k < 4; ++k) p[k * n + c] = x[4 * c + k];
+    for (int64_t next = 0; next < n; next += 4) {
+        const int64_t c = std::min(next, n - 4);
+        f64x4 k = load(x + 4 * c), l = load(x + 4 * c + 4), m = load(x + 4 * c + 8), o = load(x + 4 * c + 12);
+        transpose(k, l, m, o);
+        store(p + c, k), store(p + n + c, l), store(p + 2 * n + c, m), store(p + 3 * n + c, o);
+    }
 }
 
 // Shares of n classes in four rows; x is scratch for 4 n doubles.
@@ -68,7 +103,7 @@ TB_INLINE int64_t softmax_rows(double *p, int64_t n, double *x) {
     return -(never[0] + never[1] + never[2] + never[3]);
 }
 
-TB_CLONES int64_t softmax_all(double *p, int64_t rows, int64_t n, double *scratch) {
+inline int64_t softmax_all(double *p, int64_t rows, int64_t n, double *scratch) {
     int64_t never = 0, row = 0;
     for (; row + 4 <= rows; row += 4) never += n == 2 ? softmax_pairs(p + row * n) : softmax_rows(p + row * n, n, scratch);
     if (row < rows) { // the last ones go the same way, with rows of zeros behind them
@@ -80,22 +115,6 @@ TB_CLONES int64_t softmax_all(double *p, int64_t rows, int64_t n, double *scratc
     return never;
 }
 
-int64_t softmax(Out<double> out, int64_t start, int64_t stop) {
-    const int64_t n = static_cast<int64_t>(out.shape(1)), rows = std::max<int64_t>(stop - start, 0);
-    if (n == 0) return rows;
-    double *p = out.data() + start * n;
-    nb::gil_scoped_release release;
-    std::vector<double> scratch(8 * n);
-    return softmax_all(p, rows, n, scratch.data());
-}
-
 } // namespace
-
-void register_score(nb::module_ &m) {
-    register_reals(m);
-    register_flags(m);
-    register_tables(m);
-    m.def("softmax", &softmax);
-}
-
-} // namespace tb
+} // namespace tb::TB_ISA
+#endif

@@ -1,67 +1,12 @@
 // add_flags: a comparison chooses between two log likelihoods; the lanes of a vector are rows.
-#include "tile.h"
+#ifndef TB_ISA
+#include "score.h"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
+#define TB_FILE "score_flags.cpp"
+#include "isa.h"
 
 namespace tb {
 namespace {
-
-TB_INLINE bool strange_flags(const double *x, int n) {
-    i64x4 strange{};
-    for (int i = 0; i < n * TILE; i += 4) {
-        f64x4 value = load(x + i);
-        strange |= ~((value == 0.0) | (value == 1.0) | (value != value));
-    }
-    return any(strange);
-}
-
-int64_t first_strange(const double *x, int n) {
-    for (int r = 0; r < TILE; ++r)
-        for (int j = 0; j < n; ++j) {
-            const double value = x[j * TILE + r];
-            if (!(value == 0 || value == 1 || std::isnan(value))) return int64_t{r} * n + j;
-        }
-    return -1;
-}
-
-// Totals of 16 rows under one class; `no` and `yes` point at the class in the first column.
-TB_INLINE void flag_block(const double *x, int n, const double *no, const double *yes, int64_t n_classes, double *totals) {
-    std::array<f64x4, STEP / 4> sum{};
-    for (int j = 0; j < n; ++j) {
-        const f64x4 if_zero = broadcast(no[j * n_classes]), if_one = broadcast(yes[j * n_classes]);
-#pragma GCC unroll 4
-        for (int v = 0; v < STEP / 4; ++v) {
-            f64x4 value = load(x + j * TILE + 4 * v);
-            sum[v] += as_doubles((as_bits(if_zero) & (value == 0.0)) | (as_bits(if_one) & (value == 1.0)));
-        }
-    }
-    for (int v = 0; v < STEP / 4; ++v) store(totals + 4 * v, sum[v]);
-}
-
-template <class T>
-TB_CLONES int64_t flag_chunk(const Column<T> *columns, int n, bool side_by_side, const double *no, const double *yes,
-                             int64_t n_columns, int64_t n_classes, double *out, int64_t start, int64_t stop) {
-    alignas(32) double x[CHUNK * TILE], totals[CLASS_BLOCK * TILE];
-    int64_t bad = -1;
-    for (int64_t row = start; row < stop; row += TILE) {
-        const int rows = static_cast<int>(std::min<int64_t>(TILE, stop - row));
-        read_tile(columns, n, side_by_side, row, rows, x);
-        if (bad < 0 && strange_flags(x, n)) {
-            const int64_t place = first_strange(x, n);
-            bad = (row + place / n) * n_columns + place % n;
-        }
-        for (int64_t c = 0; c < n_classes; c += CLASS_BLOCK) {
-            const int classes = static_cast<int>(std::min<int64_t>(CLASS_BLOCK, n_classes - c));
-            for (int k = 0; k < classes; ++k)
-                for (int r = 0; r < rows; r += STEP)
-                    flag_block(x + r, n, no + c + k, yes + c + k, n_classes, totals + k * TILE + r);
-            add_totals(totals, classes, rows, out + row * n_classes + c, n_classes);
-        }
-    }
-    return bad;
-}
 
 int64_t add_flags(nb::list list, Matrix<double> log_no, Matrix<double> log_yes, Out<double> out, int64_t start,
                   int64_t stop) {
@@ -73,10 +18,11 @@ int64_t add_flags(nb::list list, Matrix<double> log_no, Matrix<double> log_yes, 
         double *to = out.data();
         nb::gil_scoped_release release;
         const bool side_by_side = adjacent(columns);
+        const auto run_chunk = TB_BEST(flag_chunk<T>);
         int64_t bad = -1;
         for (int64_t j = 0; j < n_columns; j += CHUNK) {
             const int n = static_cast<int>(std::min<int64_t>(CHUNK, n_columns - j));
-            const int64_t place = flag_chunk(&columns[j], n, side_by_side, no + j * n_classes, yes + j * n_classes,
+            const int64_t place = run_chunk(&columns[j], n, side_by_side, no + j * n_classes, yes + j * n_classes,
                                              n_columns, n_classes, to, start, stop);
             bad = first_place(bad, place < 0 ? place : place + j);
         }
@@ -90,3 +36,95 @@ int64_t add_flags(nb::list list, Matrix<double> log_no, Matrix<double> log_yes, 
 void register_flags(nb::module_ &m) { m.def("add_flags", &add_flags); }
 
 } // namespace tb
+
+#else
+#include "tile.h"
+
+namespace tb::TB_ISA {
+namespace {
+
+// True if every value of a tile is 0 or 1, which are the numbers with x*x - x = 0.
+TB_INLINE bool all_flags(const double *x, int n) {
+    i64x4 other{};
+    for (int i = 0; i < n * TILE; i += 4) {
+        f64x4 value = load(x + i);
+        other |= as_bits(value * value - value);
+    }
+    return !any(other);
+}
+
+inline int64_t first_strange(const double *x, int n) {
+    for (int r = 0; r < TILE; ++r)
+        for (int j = 0; j < n; ++j) {
+            const double value = x[j * TILE + r];
+            if (!(value == 0 || value == 1 || std::isnan(value))) return int64_t{r} * n + j;
+        }
+    return -1;
+}
+
+// Totals of 16 rows under `classes` classes; `no` and `yes` point at the first of them in the first column.
+template <bool gaps, int classes>
+TB_INLINE void flag_block(const double *x, int n, const double *no, const double *yes, int64_t n_classes,
+                          double *totals) {
+    f64x4 sum[classes][STEP / 4] = {};
+    for (int j = 0; j < n; ++j) {
+        i64x4 if_zero[classes], if_one[classes];
+#pragma GCC unroll 2
+        for (int c = 0; c < classes; ++c) {
+            if_zero[c] = as_bits(broadcast(no[j * n_classes + c]));
+            if_one[c] = as_bits(broadcast(yes[j * n_classes + c]));
+        }
+#pragma GCC unroll 4
+        for (int v = 0; v < STEP / 4; ++v) {
+            f64x4 value = load(x + j * TILE + 4 * v);
+            i64x4 one = value == 1.0, zero = gaps ? value == 0.0 : ~one;
+#pragma GCC unroll 2
+            for (int c = 0; c < classes; ++c) sum[c][v] += as_doubles((if_zero[c] & zero) | (if_one[c] & one));
+        }
+    }
+#pragma GCC unroll 2
+    for (int c = 0; c < classes; ++c)
+#pragma GCC unroll 4
+        for (int v = 0; v < STEP / 4; ++v) store(totals + c * TILE + 4 * v, sum[c][v]);
+}
+
+// All classes for a tile whose values are in x, two at a time.
+template <bool gaps>
+TB_INLINE void score_flags(const double *x, int n, const double *no, const double *yes, int rows, double *out,
+                           int64_t n_classes) {
+    alignas(32) double totals[CLASS_BLOCK * TILE];
+    for (int64_t c = 0; c < n_classes; c += CLASS_BLOCK) {
+        const int classes = static_cast<int>(std::min<int64_t>(CLASS_BLOCK, n_classes - c));
+        for (int r = 0; r < rows; r += STEP) {
+            int k = 0;
+            for (; k + 2 <= classes; k += 2)
+                flag_block<gaps, 2>(x + r, n, no + c + k, yes + c + k, n_classes, totals + k * TILE + r);
+            if (k < classes) flag_block<gaps, 1>(x + r, n, no + c + k, yes + c + k, n_classes, totals + k * TILE + r);
+        }
+        add_totals(totals, classes, rows, out + c, n_classes);
+    }
+}
+
+template <class T>
+int64_t flag_chunk(const Column<T> *columns, int n, bool side_by_side, const double *no, const double *yes,
+                             int64_t n_columns, int64_t n_classes, double *out, int64_t start, int64_t stop) {
+    alignas(32) double x[CHUNK * TILE];
+    int64_t bad = -1;
+    for (int64_t row = start; row < stop; row += TILE) {
+        const int rows = static_cast<int>(std::min<int64_t>(TILE, stop - row));
+        double *to = out + row * n_classes;
+        read_tile(columns, n, side_by_side, row, rows, x);
+        if (all_flags(x, n)) {
+            score_flags<false>(x, n, no, yes, rows, to, n_classes);
+            continue;
+        }
+        const int64_t place = bad < 0 ? first_strange(x, n) : -1;
+        if (place >= 0) bad = (row + place / n) * n_columns + place % n;
+        score_flags<true>(x, n, no, yes, rows, to, n_classes);
+    }
+    return bad;
+}
+
+} // namespace
+} // namespace tb::TB_ISA
+#endif

@@ -5,17 +5,13 @@
 // precision of small terms. Which columns share is decided by the tables alone (same `half`, at most GROUP of them).
 // A row whose product leaves the range of doubles is done again column by column; this depends on that row only.
 // The constants are summed apart from the logarithms, so a row without gaps can use a sum made beforehand.
-#include "logexp.h"
-#include "tile.h"
-
-#include <algorithm>
-#include <array>
-#include <cmath>
+#ifndef TB_ISA
+#include "score.h"
 
 namespace tb {
 namespace {
 
-constexpr int GROUP = 8;            // columns per logarithm: the rounding of a product grows with their number
+constexpr int GROUP = 16;           // columns per logarithm: the rounding of a product grows with their number
 constexpr double NEAR = 0x1p1000;   // a product below it has met no overflow
 constexpr double LARGEST = 0x1p500; // z*z is formed below it
 
@@ -64,7 +60,70 @@ Tables tables_of(const Input &in, int64_t first_column, int n) {
     return t;
 }
 
-using Block = std::array<f64x4, STEP / 4>;
+} // namespace
+} // namespace tb
+
+#define TB_FILE "score_reals.cpp"
+#include "isa.h"
+
+namespace tb {
+namespace {
+
+template <Kind kind>
+int64_t add_reals(nb::list list, const Input &in, Out<double> out, int64_t start, int64_t stop) {
+    return dispatch<double, float>(dtype_of_first(list), [&](auto zero) -> int64_t {
+        using T = decltype(zero);
+        const auto columns = columns_of<T>(list);
+        double *to = out.data();
+        nb::gil_scoped_release release;
+        const bool side_by_side = adjacent(columns);
+        const int64_t n_columns = static_cast<int64_t>(columns.size());
+        const auto run = TB_BEST(add_chunk<T, kind>);
+        int64_t bad = -1;
+        for (int64_t first = 0; first < n_columns; first += CHUNK) {
+            const Tables t = tables_of(in, first, static_cast<int>(std::min<int64_t>(CHUNK, n_columns - first)));
+            int64_t place = run(&columns[first], side_by_side, in.units + first, t, n_columns,
+                                in.n_classes, to, start, stop);
+            bad = first_place(bad, place < 0 ? place : place + first);
+        }
+        return bad;
+    });
+}
+
+using Table = Matrix<double>;
+
+int64_t add_student(nb::list columns, Vector<double> units, Table mean, Table low, Table inverse, Table half,
+                    Table constant, Out<double> out, int64_t start, int64_t stop) {
+    const Input in{units.data(), mean.data(),     low.data(),       inverse.data(),
+                   half.data(),  constant.data(), static_cast<int64_t>(out.shape(1))};
+    return add_reals<Kind::STUDENT>(columns, in, out, start, stop);
+}
+
+int64_t add_normal(nb::list columns, Vector<double> units, Table mean, Table low, Table inverse, Table constant,
+                   Out<double> out, int64_t start, int64_t stop) {
+    const Input in{units.data(), mean.data(),     low.data(),       inverse.data(),
+                   nullptr,      constant.data(), static_cast<int64_t>(out.shape(1))};
+    return add_reals<Kind::NORMAL>(columns, in, out, start, stop);
+}
+
+} // namespace
+
+void register_reals(nb::module_ &m) {
+    m.def("add_student", &add_student);
+    m.def("add_normal", &add_normal);
+}
+
+} // namespace tb
+
+#else
+#include "tile.h"
+
+#include "logexp.h"
+
+namespace tb::TB_ISA {
+namespace {
+
+using Block = f64x4[STEP / 4];
 
 // The product (or sum) over the columns of a group for 16 rows; with gaps, also the constants of what is there.
 template <Kind kind, bool gaps, bool low>
@@ -95,11 +154,11 @@ TB_INLINE void gather(const double *x, const Tables &t, int64_t table, const Gro
 // Log likelihood of 16 rows under one class; returns true if a row must be done again by `far_row`.
 template <Kind kind, bool gaps>
 TB_INLINE bool score_block(const double *x, const Tables &t, int64_t c, double *totals) {
-    Block sum{}, constants{};
+    Block sum = {}, constants = {};
     i64x4 far{};
     const int64_t table = c * t.n;
     for (const Group &g : t.classes[c].groups) {
-        Block q{};
+        Block q = {};
         if (g.low)
             gather<kind, gaps, true>(x, t, table, g, q, constants);
         else
@@ -119,12 +178,12 @@ TB_INLINE bool score_block(const double *x, const Tables &t, int64_t c, double *
     return any(far);
 }
 
-double distance(double x, const Tables &t, int64_t at) {
+inline double distance(double x, const Tables &t, int64_t at) {
     return std::fabs(((x - t.mean[at]) - t.low[at]) * t.inverse[at]);
 }
 
 // log1p(z*z), or z*z, also where the square overflows. A distance that has no meaning (0 * inf) counts as none.
-double far_term(Kind kind, double z) {
+inline double far_term(Kind kind, double z) {
     if (std::isnan(z)) return 0.0;
     if (z < LARGEST) return kind == Kind::STUDENT ? log1p4(broadcast(z * z))[0] : z * z;
     if (std::isinf(z)) return z;
@@ -133,7 +192,7 @@ double far_term(Kind kind, double z) {
 }
 
 // What `score_block` left out of one row: the groups whose product went beyond NEAR, column by column.
-double far_row(Kind kind, const double *x, const Tables &t, int64_t c) {
+inline double far_row(Kind kind, const double *x, const Tables &t, int64_t c) {
     double total = 0;
     for (const Group &g : t.classes[c].groups) {
         double q = 0, far = 0;
@@ -192,8 +251,8 @@ int64_t drop_infinite(const Column<T> *columns, int n, int64_t row, int rows, in
 }
 
 template <class T, Kind kind>
-TB_CLONES int64_t add_chunk(const Column<T> *columns, bool side_by_side, const double *units, const Tables &t,
-                            int64_t n_columns, int64_t n_classes, double *out, int64_t start, int64_t stop) {
+int64_t add_chunk(const Column<T> *columns, bool side_by_side, const double *units, const Tables &t,
+                  int64_t n_columns, int64_t n_classes, double *out, int64_t start, int64_t stop) {
     alignas(32) double x[CHUNK * TILE];
     int64_t bad = -1;
     for (int64_t row = start; row < stop; row += TILE) {
@@ -209,47 +268,6 @@ TB_CLONES int64_t add_chunk(const Column<T> *columns, bool side_by_side, const d
     return bad;
 }
 
-template <Kind kind>
-int64_t add_reals(nb::list list, const Input &in, Out<double> out, int64_t start, int64_t stop) {
-    return dispatch<double, float>(dtype_of_first(list), [&](auto zero) -> int64_t {
-        using T = decltype(zero);
-        const auto columns = columns_of<T>(list);
-        double *to = out.data();
-        nb::gil_scoped_release release;
-        const bool side_by_side = adjacent(columns);
-        const int64_t n_columns = static_cast<int64_t>(columns.size());
-        int64_t bad = -1;
-        for (int64_t first = 0; first < n_columns; first += CHUNK) {
-            const Tables t = tables_of(in, first, static_cast<int>(std::min<int64_t>(CHUNK, n_columns - first)));
-            int64_t place = add_chunk<T, kind>(&columns[first], side_by_side, in.units + first, t, n_columns,
-                                               in.n_classes, to, start, stop);
-            bad = first_place(bad, place < 0 ? place : place + first);
-        }
-        return bad;
-    });
-}
-
-using Table = Matrix<double>;
-
-int64_t add_student(nb::list columns, Vector<double> units, Table mean, Table low, Table inverse, Table half,
-                    Table constant, Out<double> out, int64_t start, int64_t stop) {
-    const Input in{units.data(), mean.data(),     low.data(),       inverse.data(),
-                   half.data(),  constant.data(), static_cast<int64_t>(out.shape(1))};
-    return add_reals<Kind::STUDENT>(columns, in, out, start, stop);
-}
-
-int64_t add_normal(nb::list columns, Vector<double> units, Table mean, Table low, Table inverse, Table constant,
-                   Out<double> out, int64_t start, int64_t stop) {
-    const Input in{units.data(), mean.data(),     low.data(),       inverse.data(),
-                   nullptr,      constant.data(), static_cast<int64_t>(out.shape(1))};
-    return add_reals<Kind::NORMAL>(columns, in, out, start, stop);
-}
-
 } // namespace
-
-void register_reals(nb::module_ &m) {
-    m.def("add_student", &add_student);
-    m.def("add_normal", &add_normal);
-}
-
-} // namespace tb
+} // namespace tb::TB_ISA
+#endif

@@ -4,13 +4,10 @@
 // nothing is to be added); the second adds up the rows pointed at, with the totals in registers, in the order given.
 // The step that holds a real is found by a grid of equal cells between the first and the last edge: the cell says how
 // many edges lie below it, and a search of fixed depth settles those inside (a "cutpoint table", Chen & Asau 1974).
-#include "tile.h"
+#ifndef TB_ISA
+#include "score.h"
 
 #include <nanobind/stl/optional.h>
-
-#include <algorithm>
-#include <array>
-#include <cmath>
 
 namespace tb {
 namespace {
@@ -20,12 +17,180 @@ constexpr int ROWS = 32; // rows whose pointers are kept at a time
 using Pointer = const double *;
 typedef double f64x2 __attribute__((vector_size(16)));
 
-// ---- sums of table rows
+struct Codes {
+    const int64_t *origins, *offsets;
+    Pointer table, zeros;
+    int64_t n_classes;
+};
+
+// Cells of a column's grid; monotone in x for any edges, which is all that the search needs to be exact.
+struct Grid {
+    double low, scale, top;
+    int depth;             // steps of the search inside a cell
+    size_t cells, edges;   // where they begin
+};
+
+TB_INLINE int32_t cell_of(const Grid &grid, double x) {
+    double place = (x - grid.low) * grid.scale;
+    place = place > 0 ? place : 0; // NaN, which 0 * inf gives, goes to the first cell
+    return static_cast<int32_t>(place < grid.top ? place : grid.top);
+}
+
+struct Steps {
+    std::vector<Grid> grids;
+    std::vector<uint32_t> cells;  // edges below each cell
+    std::vector<double> edges;    // of each column, then NaN, which nothing reaches
+    const int64_t *offsets;
+    Pointer table, zeros;
+    int64_t n_classes;
+
+    void build(Pointer all_edges, int64_t n_columns) {
+        for (int64_t j = 0; j < n_columns; ++j) {
+            const int64_t n = std::max<int64_t>(offsets[j + 1] - offsets[j] - 1, 0);
+            add_column(all_edges + offsets[j] + 1, n);
+        }
+    }
+
+    void add_column(Pointer e, int64_t n) {
+        int64_t size = 64;
+        while (size < 3 * n && size < 4096) size *= 2;
+        const double range = n > 0 ? e[n - 1] - e[0] : 0.0;
+        Grid grid{0.0, 0.0, static_cast<double>(size - 1), 0, cells.size(), edges.size()};
+        if (range > 0 && std::isfinite(range)) grid.low = e[0], grid.scale = static_cast<double>(size) / range;
+        cells.resize(grid.cells + size);
+        uint32_t *below = &cells[grid.cells];
+        int64_t most = 0, next = 0; // edges before `next` lie in an earlier cell
+        for (int64_t k = 0; k < n;) {
+            const int64_t here = cell_of(grid, e[k]), first = k;
+            while (k < n && cell_of(grid, e[k]) == here) ++k;
+            for (; next <= here; ++next) below[next] = static_cast<uint32_t>(first);
+            most = std::max(most, k - first);
+        }
+        for (; next < size; ++next) below[next] = static_cast<uint32_t>(n);
+        while ((int64_t{1} << grid.depth) <= most) ++grid.depth;
+        edges.insert(edges.end(), e, e + n);
+        edges.resize(edges.size() + (size_t{1} << grid.depth), std::numeric_limits<double>::quiet_NaN());
+        grids.push_back(grid);
+    }
+};
+
+constexpr int BATCH = 64; // entries looked up at a time, while those before them are added
+
+// Entries of a sparse matrix as pointers and amounts; the rows of the table are on their way when they are needed.
+struct Batch {
+    Pointer where[BATCH];
+    double amounts[BATCH];
+};
+
+struct Bags {
+    const void *indices, *amounts;
+    int64_t index_stride, amount_stride;
+    Pointer table, zeros;
+    int64_t n_classes;
+};
+
+using Fill = void (*)(const Bags &, int64_t, int, Batch &);
+
+} // namespace
+} // namespace tb
+
+#define TB_FILE "score_tables.cpp"
+#include "isa.h"
+
+namespace tb {
+namespace {
+
+void add_codes(nb::list list, Vector<int64_t> origins, Vector<int64_t> offsets, Matrix<double> table,
+               Out<double> out, int64_t start, int64_t stop) {
+    dispatch<int8_t, int16_t, int32_t, int64_t, uint8_t, double>(dtype_of_first(list), [&](auto zero) {
+        using T = decltype(zero);
+        const std::vector<double> zeros(out.shape(1));
+        const Codes codes{origins.data(), offsets.data(), table.data(), zeros.data(),
+                          static_cast<int64_t>(out.shape(1))};
+        const auto columns = columns_of<T>(list);
+        double *to = out.data();
+        nb::gil_scoped_release release;
+        TB_BEST(code_rows<T>)(columns, codes, to, start, stop);
+        return 0; // `dispatch` wants a result
+    });
+}
+
+int64_t add_steps(nb::list list, Vector<int64_t> offsets, Vector<double> edges, Matrix<double> table, Out<double> out,
+                  int64_t start, int64_t stop) {
+    return dispatch<double, float>(dtype_of_first(list), [&](auto zero) -> int64_t {
+        using T = decltype(zero);
+        const auto columns = columns_of<T>(list);
+        const std::vector<double> zeros(out.shape(1));
+        Steps steps{{}, {}, {}, offsets.data(), table.data(), zeros.data(), static_cast<int64_t>(out.shape(1))};
+        Pointer all_edges = edges.data();
+        double *to = out.data();
+        nb::gil_scoped_release release;
+        steps.build(all_edges, static_cast<int64_t>(columns.size()));
+        return TB_BEST(step_rows<T>)(columns, steps, to, start, stop);
+    });
+}
+
+template <class I, class A> void fill_batch(const Bags &bags, int64_t from, int n, Batch &batch) {
+    const Column<I> indices{static_cast<const I *>(bags.indices), bags.index_stride};
+    const Column<A> amounts{static_cast<const A *>(bags.amounts), bags.amount_stride};
+    const int64_t lines = std::min<int64_t>((bags.n_classes * 8 + 63) / 64, 4); // the rest comes by itself
+    for (int i = 0; i < n; ++i) {
+        Pointer row = bags.table + static_cast<int64_t>(indices[from + i]) * bags.n_classes;
+        for (int64_t k = 0; k < lines; ++k) __builtin_prefetch(row + 8 * k);
+        const double amount = bags.amounts ? static_cast<double>(amounts[from + i]) : 1.0;
+        batch.where[i] = amount != 0 ? row : bags.zeros; // 0 * -inf must add nothing
+        batch.amounts[i] = amount;
+    }
+}
+
+std::vector<int64_t> slice_of(Array array, int64_t start, int64_t stop) {
+    return dispatch<int32_t, int64_t>(array.dtype(), [&](auto zero) {
+        using T = decltype(zero);
+        const Column<T> column{static_cast<const T *>(array.data()), array.stride(0)};
+        std::vector<int64_t> values;
+        for (int64_t i = start; i < stop; ++i) values.push_back(column[i]);
+        return values;
+    });
+}
+
+void add_bags(Array indptr, Array indices, std::optional<Array> amounts, Matrix<double> table, Out<double> out,
+              int64_t start, int64_t stop) {
+    const std::vector<int64_t> ends = slice_of(indptr, start, stop + 1);
+    const std::vector<double> zeros(out.shape(1));
+    const int64_t n_classes = static_cast<int64_t>(out.shape(1));
+    const Bags bags{indices.data(), amounts ? amounts->data() : nullptr, indices.stride(0),
+                    amounts ? amounts->stride(0) : 0, table.data(), zeros.data(), n_classes};
+    const auto amount_type = amounts ? amounts->dtype() : nb::dtype<double>();
+    const Fill fill = dispatch<int32_t, int64_t>(indices.dtype(), [&](auto index) {
+        return dispatch<double, float, int64_t, int32_t>(amount_type, [&](auto amount) -> Fill {
+            return fill_batch<decltype(index), decltype(amount)>;
+        });
+    });
+    double *to = out.data() + start * n_classes;
+    nb::gil_scoped_release release;
+    if (start < stop) TB_BEST(bag_rows)(bags, fill, ends.front(), {ends.begin() + 1, ends.end()}, to);
+}
+
+} // namespace
+
+void register_tables(nb::module_ &m) {
+    m.def("add_codes", &add_codes);
+    m.def("add_steps", &add_steps);
+    m.def("add_bags", &add_bags, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg());
+}
+
+} // namespace tb
+
+#else
+#include "tile.h"
+
+namespace tb::TB_ISA {
+namespace {
 
 // out[0 ..] += the rows pointed at (times the amounts), for `vectors` times four classes and a tail of up to three.
 template <int vectors, int tail, bool weighted>
 TB_INLINE void sum_rows(const Pointer *where, Pointer amounts, int n, int64_t at, double *out) {
-    std::array<f64x4, vectors> sum;
+    f64x4 sum[vectors > 0 ? vectors : 1];
     f64x2 pair{};
     double last = 0;
     for (int v = 0; v < vectors; ++v) sum[v] = load(out + at + 4 * v);
@@ -72,6 +237,46 @@ TB_INLINE void add_rows(const Pointer *where, Pointer amounts, int n, double *ou
     }
 }
 
+template <class T>
+    TB_INLINE bool find(const Codes &codes, int64_t j, Column<T> column, int64_t row, int rows, Pointer *where, int n) {
+        const uint64_t origin = codes.origins[j], size = codes.offsets[j + 1] - codes.offsets[j];
+        Pointer first = codes.table + codes.offsets[j] * codes.n_classes;
+        for (int r = 0; r < rows; ++r) {
+            const uint64_t code = static_cast<uint64_t>(static_cast<int64_t>(column[row + r])) - origin;
+            Pointer found = first + code * codes.n_classes;
+            where[r * n] = code < size ? found : codes.zeros;
+        }
+        return false;
+    }
+
+template <class T>
+    TB_INLINE bool find(const Steps &steps, int64_t j, Column<T> column, int64_t row, int rows, Pointer *where, int n) {
+        const Grid grid = steps.grids[j];
+        const uint32_t *below = &steps.cells[grid.cells];
+        Pointer edge = &steps.edges[grid.edges];
+        double x[ROWS];
+        uint32_t step[ROWS];
+        for (int r = 0; r < rows; ++r) x[r] = column[row + r];
+        for (int r = rows; r < ROWS; ++r) x[r] = 0.0;
+        bool infinite = false;
+        for (int r = 0; r < ROWS; ++r) {
+            infinite |= std::fabs(x[r]) == std::numeric_limits<double>::infinity();
+            step[r] = below[cell_of(grid, x[r])];
+        }
+        for (int width = (1 << grid.depth) >> 1; width > 0; width >>= 1)
+            for (int r = 0; r < ROWS; ++r) {
+                const uint32_t further = step[r] + width;
+                step[r] = edge[further - 1] <= x[r] ? further : step[r];
+            }
+        const bool some = steps.offsets[j] < steps.offsets[j + 1];
+        Pointer first = steps.table + steps.offsets[j] * steps.n_classes;
+        for (int r = 0; r < rows; ++r) {
+            Pointer found = first + step[r] * steps.n_classes;
+            where[r * n] = some & (x[r] == x[r]) ? found : steps.zeros;
+        }
+        return infinite;
+    }
+
 // The first infinite value of a few rows as its place, or -1.
 template <class T>
 int64_t first_infinite(const std::vector<Column<T>> &columns, int64_t row, int rows) {
@@ -82,7 +287,7 @@ int64_t first_infinite(const std::vector<Column<T>> &columns, int64_t row, int r
     return -1;
 }
 
-// lookup.find points at the rows of the table for a few rows of a column; it returns true if it met an infinity.
+// find(lookup, ...) points at the rows of the table for a few rows of a column; it returns true if it met an infinity.
 template <class T, class Lookup>
 TB_INLINE int64_t add_lookups(const std::vector<Column<T>> &columns, const Lookup &lookup, double *out,
                               int64_t n_classes, int64_t start, int64_t stop) {
@@ -94,7 +299,7 @@ TB_INLINE int64_t add_lookups(const std::vector<Column<T>> &columns, const Looku
         bool infinite = false;
         for (int64_t first = 0; first < n_columns; first += CHUNK) {
             const int n = static_cast<int>(std::min<int64_t>(CHUNK, n_columns - first));
-            for (int j = 0; j < n; ++j) infinite |= lookup.find(first + j, columns[first + j], row, rows, where + j, n);
+            for (int j = 0; j < n; ++j) infinite |= find(lookup, first + j, columns[first + j], row, rows, where + j, n);
             for (int r = 0; r < rows; ++r)
                 add_rows<false>(where + r * n, nullptr, n, out + (row + r) * n_classes, n_classes);
         }
@@ -103,193 +308,33 @@ TB_INLINE int64_t add_lookups(const std::vector<Column<T>> &columns, const Looku
     return bad;
 }
 
-// ---- codes
-
-struct Codes {
-    const int64_t *origins, *offsets;
-    Pointer table, zeros;
-    int64_t n_classes;
-
-    template <class T>
-    TB_INLINE bool find(int64_t j, Column<T> column, int64_t row, int rows, Pointer *where, int n) const {
-        const uint64_t origin = origins[j], size = offsets[j + 1] - offsets[j];
-        Pointer first = table + offsets[j] * n_classes;
-        for (int r = 0; r < rows; ++r) {
-            const uint64_t code = static_cast<uint64_t>(static_cast<int64_t>(column[row + r])) - origin;
-            Pointer found = first + code * n_classes;
-            where[r * n] = code < size ? found : zeros;
-        }
-        return false;
-    }
-};
-
 template <class T>
-TB_CLONES void code_rows(const std::vector<Column<T>> &columns, const Codes &codes, double *out, int64_t start,
+void code_rows(const std::vector<Column<T>> &columns, const Codes &codes, double *out, int64_t start,
                          int64_t stop) {
     add_lookups(columns, codes, out, codes.n_classes, start, stop);
 }
 
-void add_codes(nb::list list, Vector<int64_t> origins, Vector<int64_t> offsets, Matrix<double> table,
-               Out<double> out, int64_t start, int64_t stop) {
-    dispatch<int8_t, int16_t, int32_t, int64_t, uint8_t, double>(dtype_of_first(list), [&](auto zero) {
-        using T = decltype(zero);
-        const std::vector<double> zeros(out.shape(1));
-        const Codes codes{origins.data(), offsets.data(), table.data(), zeros.data(),
-                          static_cast<int64_t>(out.shape(1))};
-        const auto columns = columns_of<T>(list);
-        double *to = out.data();
-        nb::gil_scoped_release release;
-        code_rows(columns, codes, to, start, stop);
-        return 0; // `dispatch` wants a result
-    });
-}
-
-// ---- steps
-
-// Cells of a column's grid; monotone in x for any edges, which is all that the search needs to be exact.
-struct Grid {
-    double low, scale, top;
-    int depth;             // steps of the search inside a cell
-    size_t cells, edges;   // where they begin
-};
-
-struct Steps {
-    std::vector<Grid> grids;
-    std::vector<uint32_t> cells;  // edges below each cell
-    std::vector<double> edges;    // of each column, then NaN, which nothing reaches
-    const int64_t *offsets;
-    Pointer table, zeros;
-    int64_t n_classes;
-
-    TB_INLINE static int64_t cell(const Grid &grid, double x) {
-        double place = (x - grid.low) * grid.scale;
-        place = place > 0 ? place : 0; // NaN, which 0 * inf gives, goes to the first cell
-        return static_cast<int64_t>(place < grid.top ? place : grid.top);
-    }
-
-    void build(Pointer all_edges, int64_t n_columns) {
-        for (int64_t j = 0; j < n_columns; ++j) {
-            const int64_t n = std::max<int64_t>(offsets[j + 1] - offsets[j] - 1, 0);
-            add_column(all_edges + offsets[j] + 1, n);
-        }
-    }
-
-    void add_column(Pointer e, int64_t n) {
-        int64_t size = 64;
-        while (size < 3 * n && size < 4096) size *= 2;
-        const double range = n > 0 ? e[n - 1] - e[0] : 0.0;
-        Grid grid{0.0, 0.0, static_cast<double>(size - 1), 0, cells.size(), edges.size()};
-        if (range > 0 && std::isfinite(range)) grid.low = e[0], grid.scale = static_cast<double>(size) / range;
-        cells.resize(grid.cells + size);
-        uint32_t *below = &cells[grid.cells];
-        int64_t most = 0, next = 0; // edges before `next` lie in an earlier cell
-        for (int64_t k = 0; k < n;) {
-            const int64_t here = cell(grid, e[k]), first = k;
-            while (k < n && cell(grid, e[k]) == here) ++k;
-            for (; next <= here; ++next) below[next] = static_cast<uint32_t>(first);
-            most = std::max(most, k - first);
-        }
-        for (; next < size; ++next) below[next] = static_cast<uint32_t>(n);
-        while ((int64_t{1} << grid.depth) <= most) ++grid.depth;
-        edges.insert(edges.end(), e, e + n);
-        edges.resize(edges.size() + (size_t{1} << grid.depth), std::numeric_limits<double>::quiet_NaN());
-        grids.push_back(grid);
-    }
-
-    template <class T>
-    TB_INLINE bool find(int64_t j, Column<T> column, int64_t row, int rows, Pointer *where, int n) const {
-        const Grid grid = grids[j];
-        const uint32_t *below = &cells[grid.cells];
-        Pointer edge = &edges[grid.edges];
-        double x[ROWS];
-        uint32_t step[ROWS];
-        for (int r = 0; r < rows; ++r) x[r] = column[row + r];
-        for (int r = rows; r < ROWS; ++r) x[r] = 0.0;
-        bool infinite = false;
-        for (int r = 0; r < ROWS; ++r) {
-            infinite |= std::fabs(x[r]) == std::numeric_limits<double>::infinity();
-            step[r] = below[cell(grid, x[r])];
-        }
-        for (int width = (1 << grid.depth) >> 1; width > 0; width >>= 1)
-            for (int r = 0; r < ROWS; ++r) {
-                const uint32_t further = step[r] + width;
-                step[r] = edge[further - 1] <= x[r] ? further : step[r];
-            }
-        const bool steps = offsets[j] < offsets[j + 1];
-        Pointer first = table + offsets[j] * n_classes;
-        for (int r = 0; r < rows; ++r) {
-            Pointer found = first + step[r] * n_classes;
-            where[r * n] = steps & (x[r] == x[r]) ? found : zeros;
-        }
-        return infinite;
-    }
-};
-
 template <class T>
-TB_CLONES int64_t step_rows(const std::vector<Column<T>> &columns, const Steps &steps, double *out, int64_t start,
+int64_t step_rows(const std::vector<Column<T>> &columns, const Steps &steps, double *out, int64_t start,
                             int64_t stop) {
     return add_lookups(columns, steps, out, steps.n_classes, start, stop);
 }
 
-int64_t add_steps(nb::list list, Vector<int64_t> offsets, Vector<double> edges, Matrix<double> table, Out<double> out,
-                  int64_t start, int64_t stop) {
-    return dispatch<double, float>(dtype_of_first(list), [&](auto zero) -> int64_t {
-        using T = decltype(zero);
-        const auto columns = columns_of<T>(list);
-        const std::vector<double> zeros(out.shape(1));
-        Steps steps{{}, {}, {}, offsets.data(), table.data(), zeros.data(), static_cast<int64_t>(out.shape(1))};
-        Pointer all_edges = edges.data();
-        double *to = out.data();
-        nb::gil_scoped_release release;
-        steps.build(all_edges, static_cast<int64_t>(columns.size()));
-        return step_rows(columns, steps, to, start, stop);
-    });
+TB_INLINE int size_of(int64_t from, int64_t last) {
+    return static_cast<int>(last - from < 0 ? 0 : last - from < BATCH ? last - from : BATCH);
 }
-
-// ---- bags
-
-constexpr int BATCH = 64; // entries looked up at a time, while those before them are added
-
-// Entries of a sparse matrix as pointers and amounts; the rows of the table are on their way when they are needed.
-struct Batch {
-    Pointer where[BATCH];
-    double amounts[BATCH];
-};
-
-struct Bags {
-    const void *indices, *amounts;
-    int64_t index_stride, amount_stride;
-    Pointer table, zeros;
-    int64_t n_classes;
-};
-
-template <class I, class A> void fill_batch(const Bags &bags, int64_t from, int n, Batch &batch) {
-    const Column<I> indices{static_cast<const I *>(bags.indices), bags.index_stride};
-    const Column<A> amounts{static_cast<const A *>(bags.amounts), bags.amount_stride};
-    const int64_t lines = std::min<int64_t>((bags.n_classes * 8 + 63) / 64, 4); // the rest comes by itself
-    for (int i = 0; i < n; ++i) {
-        Pointer row = bags.table + static_cast<int64_t>(indices[from + i]) * bags.n_classes;
-        for (int64_t k = 0; k < lines; ++k) __builtin_prefetch(row + 8 * k);
-        const double amount = bags.amounts ? static_cast<double>(amounts[from + i]) : 1.0;
-        batch.where[i] = amount != 0 ? row : bags.zeros; // 0 * -inf must add nothing
-        batch.amounts[i] = amount;
-    }
-}
-
-using Fill = void (*)(const Bags &, int64_t, int, Batch &);
 
 // Entries row_ends[r - 1] .. row_ends[r] - 1 belong to row r; `first` is where row 0 begins.
-TB_CLONES void bag_rows(const Bags &bags, Fill fill, int64_t first, const std::vector<int64_t> &row_ends, double *out) {
+inline void bag_rows(const Bags &bags, Fill fill, int64_t first, const std::vector<int64_t> &row_ends, double *out) {
     if (row_ends.empty()) return;
     const int64_t last = row_ends.back();
     Batch batches[2];
-    auto size = [last](int64_t from) { return static_cast<int>(std::clamp<int64_t>(last - from, 0, BATCH)); };
-    fill(bags, first, size(first), batches[0]);
+    fill(bags, first, size_of(first, last), batches[0]);
     int64_t row = 0;
     for (int64_t from = first, k = 0; from < last; from += BATCH, ++k) {
-        fill(bags, from + BATCH, size(from + BATCH), batches[(k + 1) % 2]);
+        fill(bags, from + BATCH, size_of(from + BATCH, last), batches[(k + 1) % 2]);
         const Batch &batch = batches[k % 2];
-        const int64_t end = from + size(from);
+        const int64_t end = from + size_of(from, last);
         for (int64_t i = from; i < end;) {
             while (row_ends[row] <= i) ++row;
             const int64_t next = std::min(end, row_ends[row]);
@@ -300,40 +345,6 @@ TB_CLONES void bag_rows(const Bags &bags, Fill fill, int64_t first, const std::v
     }
 }
 
-std::vector<int64_t> slice_of(Array array, int64_t start, int64_t stop) {
-    return dispatch<int32_t, int64_t>(array.dtype(), [&](auto zero) {
-        using T = decltype(zero);
-        const Column<T> column{static_cast<const T *>(array.data()), array.stride(0)};
-        std::vector<int64_t> values;
-        for (int64_t i = start; i < stop; ++i) values.push_back(column[i]);
-        return values;
-    });
-}
-
-void add_bags(Array indptr, Array indices, std::optional<Array> amounts, Matrix<double> table, Out<double> out,
-              int64_t start, int64_t stop) {
-    const std::vector<int64_t> ends = slice_of(indptr, start, stop + 1);
-    const std::vector<double> zeros(out.shape(1));
-    const int64_t n_classes = static_cast<int64_t>(out.shape(1));
-    const Bags bags{indices.data(), amounts ? amounts->data() : nullptr, indices.stride(0),
-                    amounts ? amounts->stride(0) : 0, table.data(), zeros.data(), n_classes};
-    const auto amount_type = amounts ? amounts->dtype() : nb::dtype<double>();
-    const Fill fill = dispatch<int32_t, int64_t>(indices.dtype(), [&](auto index) {
-        return dispatch<double, float, int64_t, int32_t>(amount_type, [&](auto amount) -> Fill {
-            return fill_batch<decltype(index), decltype(amount)>;
-        });
-    });
-    double *to = out.data() + start * n_classes;
-    nb::gil_scoped_release release;
-    if (start < stop) bag_rows(bags, fill, ends.front(), {ends.begin() + 1, ends.end()}, to);
-}
-
 } // namespace
-
-void register_tables(nb::module_ &m) {
-    m.def("add_codes", &add_codes);
-    m.def("add_steps", &add_steps);
-    m.def("add_bags", &add_bags, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg());
-}
-
-} // namespace tb
+} // namespace tb::TB_ISA
+#endif

@@ -1,6 +1,7 @@
 // Vectors of four doubles and the choice of instruction set at run time.
 //
-// A function marked TB_CLONES is compiled twice, for plain x86-64 and for AVX2 with FMA, and the loader picks one.
+// A function marked TB_CLONES is compiled twice, for plain x86-64 and for x86-64-v3 (AVX2 with FMA), and the loader
+// picks one by what the processor supports. (GCC takes "arch=haswell" to mean that very processor and no later one.)
 // Everything it calls must be marked TB_INLINE so that it is compiled along with it. Arithmetic is written so that
 // both clones give the same bits: no contraction, no reassociation; fma only by name.
 #pragma once
@@ -8,8 +9,8 @@
 
 #define TB_INLINE inline __attribute__((always_inline))
 
-#if defined(__x86_64__) && defined(__linux__) && (defined(__GNUC__) || defined(__clang__))
-#define TB_CLONES __attribute__((target_clones("arch=haswell", "default")))
+#if defined(__x86_64__) && defined(__linux__) && (__GNUC__ >= 12 || __clang_major__ >= 17)
+#define TB_CLONES __attribute__((target_clones("arch=x86-64-v3", "default")))
 #else
 #define TB_CLONES
 #endif

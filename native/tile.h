@@ -1,19 +1,17 @@
 // Tiles: a few rows of a few columns as doubles, column by column, so that the lanes of a vector are rows.
-#pragma once
-#include "columns.h"
-#include "simd.h"
+// Read once per instruction set (isa.h), behind score.h.
 
-#include <limits>
-#include <tuple>
-#include <type_traits>
+namespace tb::TB_ISA {
+namespace {
 
-namespace tb {
-
-constexpr int TILE = 64;       // rows of a tile
-constexpr int CHUNK = 64;      // columns of a tile at most: 32 KiB, what the first cache holds
-constexpr int STEP = 16;       // rows that go through a loop together, four vectors to hide the latencies
-constexpr int CLASS_BLOCK = 8; // classes whose totals are collected before they are added to `out`
-
+// As in simd.h, but compiled for this instruction set.
+TB_INLINE f64x4 broadcast(double x) { return f64x4{x, x, x, x}; }
+TB_INLINE f64x4 load(const double *p) {
+    f64x4 x;
+    __builtin_memcpy(&x, p, sizeof x);
+    return x;
+}
+TB_INLINE void store(double *p, f64x4 x) { __builtin_memcpy(p, &x, sizeof x); }
 TB_INLINE bool any(i64x4 mask) { return (mask[0] | mask[1] | mask[2] | mask[3]) != 0; }
 TB_INLINE f64x4 only(f64x4 x, i64x4 where) { return as_doubles(as_bits(x) & where); }
 
@@ -35,13 +33,6 @@ template <class T> TB_INLINE double as_real(T value) {
 
 template <class T> TB_INLINE f64x4 load_reals(const T *p) {
     return f64x4{as_real(p[0]), as_real(p[1]), as_real(p[2]), as_real(p[3])};
-}
-
-// True for the columns of a C-ordered matrix: neighbours in memory.
-template <class T> bool adjacent(const std::vector<Column<T>> &columns) {
-    for (size_t j = 1; j < columns.size(); ++j)
-        if (columns[j].data != columns[0].data + j || columns[j].stride != columns[0].stride) return false;
-    return !columns.empty();
 }
 
 // x[j * TILE + r] = row `row + r` of column j, for n columns; lanes beyond the last row are 0.
@@ -78,11 +69,5 @@ TB_INLINE void add_totals(const double *totals, int classes, int rows, double *o
         for (int c = 0; c < classes; ++c) out[r * n_classes + c] += totals[c * TILE + r];
 }
 
-// The smaller of two places, where -1 means none.
-inline int64_t first_place(int64_t a, int64_t b) { return a < 0 ? b : b < 0 ? a : a < b ? a : b; }
-
-void register_reals(nb::module_ &m);
-void register_flags(nb::module_ &m);
-void register_tables(nb::module_ &m);
-
-} // namespace tb
+} // namespace
+} // namespace tb::TB_ISA

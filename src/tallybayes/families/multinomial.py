@@ -213,11 +213,14 @@ class BagPredictive(Predictive):
     def part(self, number: int) -> BagPredictive:
         """One column."""
         name = self.features[number]
-        tokens, lengths = self.tally.tokens, self.tally.lengths
-        own = Bags(_only(tokens, name), _only(lengths, name))
-        return BagPredictive(
-            (name,), self.n_classes, own, MultinomialPrior(self.prior.k[number : number + 1]), self.variant
-        )
+        prior = MultinomialPrior(self.prior.k[number : number + 1])
+        return BagPredictive((name,), self.n_classes, self.tally.only((name,)), prior, self.variant)
+
+    def log_prob(self, columns: Sequence[Column]) -> Floats:
+        """Log likelihood of each row under each class, (rows, classes)."""
+        if self.variant == "complement":
+            raise UnsupportedError("complement is a way of scoring, not a likelihood: it has no log_prob")
+        return super().log_prob(columns)
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """Bags as dicts of token and amount (presence: lists of tokens), with lengths drawn from those seen."""
@@ -254,21 +257,6 @@ class BagPredictive(Predictive):
                 for i in np.argsort(-lead[:, c], kind="stable")[:10].tolist():
                     rows.append({"column": name, "class": c, "token": keys[i], "log weight": float(log_w[i, c])})
         return rows
-
-
-def _only(counts: Counts, feature: str) -> Counts:
-    """The counts of one column."""
-    keys = counts.keys(feature)
-    own = counts.copy()
-    chosen = np.array([own.index[feature][key] for key in keys], np.int64)
-    slot, klass, _ = own.entries()
-    rank = np.full(len(own.slots), -1)
-    rank[chosen] = np.arange(len(chosen))
-    mine = np.flatnonzero(rank[slot] >= 0)
-    mine = mine[np.lexsort((klass[mine], rank[slot[mine]]))]
-    return Counts.of_entries(
-        (feature,), own.n_classes, rank[slot[mine]], klass[mine], own.amounts[mine], lambda r: (feature, keys[r])
-    )
 
 
 def _token_totals(

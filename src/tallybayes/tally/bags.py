@@ -44,6 +44,10 @@ class Bags:
         """The same sums with class c at positions[c]."""
         return Bags(self.tokens.with_classes(positions, n_classes), self.lengths.with_classes(positions, n_classes))
 
+    def only(self, features: tuple[str, ...]) -> Bags:
+        """The sums of some of the columns."""
+        return Bags(self.tokens.only(features), self.lengths.only(features))
+
     def prepare(self, other: Bags, sign: int) -> Commit:
         """Check that `other` can be added or taken away; the function returned does it."""
         commits = [self.tokens.prepare(other.tokens, sign), self.lengths.prepare(other.lengths, sign)]

@@ -34,5 +34,8 @@ class Tally(Protocol):
     def with_classes(self, positions: NDArray[np.int64], n_classes: int) -> Self:
         """The same sums with class c at positions[c] of `n_classes`; a class at -1 is dropped."""
 
+    def only(self, features: tuple[str, ...]) -> Self:
+        """The sums of some of the columns."""
+
     def same(self, other: Self) -> bool:
         """Whether the sums are equal; columns, keys and cells without any count do not matter."""

@@ -162,6 +162,18 @@ class Counts:
         result._recount()
         return result
 
+    def only(self, features: tuple[str, ...]) -> Counts:
+        """The sums of some of the columns."""
+        slot, klass, _ = self.entries()
+        names = [(feature, key) for feature in features for key in self.keys(feature)]
+        rank = np.full(len(self.slots), -1)
+        rank[[self.index[feature][key] for feature, key in names]] = np.arange(len(names))
+        kept = np.flatnonzero(rank[slot] >= 0)
+        kept = kept[np.lexsort((klass[kept], rank[slot[kept]]))]
+        return Counts.of_entries(
+            features, self.n_classes, rank[slot[kept]], klass[kept], self.amounts[kept], names.__getitem__
+        )
+
     def prepare(self, other: Counts, sign: int) -> Commit:
         """Check that `other` can be added or taken away; the function returned does it."""
         other._fold()

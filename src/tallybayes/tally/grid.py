@@ -85,6 +85,16 @@ class Grid:
             self.features, n_classes, self.levels, self.owner[kept], self.cell[kept], klass[kept], self.amounts[kept]
         )._summed(coarsen=False)
 
+    def only(self, features: tuple[str, ...]) -> Grid:
+        """The sums of some of the columns."""
+        where = positions(self.features, features)
+        kept = where[self.owner] >= 0 if len(self.owner) else np.zeros(0, bool)
+        levels = self.levels[positions(features, self.features)]
+        return Grid(
+            features, self.n_classes, levels, where[self.owner[kept]], self.cell[kept], self.klass[kept],
+            self.amounts[kept].trimmed(),
+        )  # fmt: skip
+
     def with_features(self, features: tuple[str, ...]) -> Grid:
         """The same sums with more columns."""
         if features == self.features:

@@ -53,6 +53,11 @@ class Sums:
         }
         return Sums(self.features, moved, counts=self.counts)
 
+    def only(self, features: tuple[str, ...]) -> Sums:
+        """The sums of some of the columns."""
+        where = positions(features, self.features)
+        return Sums(features, {name: s[where].trimmed() for name, s in self.statistics.items()}, counts=self.counts)
+
     def with_features(self, features: tuple[str, ...]) -> Sums:
         """The same sums with more columns."""
         if features == self.features:

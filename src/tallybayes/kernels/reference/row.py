@@ -11,6 +11,8 @@ from tallybayes.kernels.reference.sums import sums
 def read_row(row: Mapping[str, object], index: Mapping[str, int], values: NDArray[np.float64]) -> int:
     """Fill `values` with the numbers of a dict, NaN where a name is absent or None; returns how many were there.
 
+    `index` tells where each name belongs; names at a negative place (the label, columns left out) are passed over.
+
     Returns -1, and leaves `values` undefined, if the row holds a name outside the index, an infinity, or anything
     but None, a float or an int below 2**53 in size: such a row takes the general way.
 
@@ -24,6 +26,8 @@ def read_row(row: Mapping[str, object], index: Mapping[str, int], values: NDArra
         place = index.get(name)
         if place is None:
             return -1
+        if place < 0:
+            continue
         if value is None:
             continue
         if type(value) is int and abs(value) < 2**53:

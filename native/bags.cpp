@@ -1,0 +1,175 @@
+// Totals of whole amounts per token and class, of a sparse matrix in rows.
+//
+// Rows are brought together by class, and one class at a time is summed into an array over all tokens, which stays in
+// the cache. The entries, class after class, are then put in order of tokens by counting (Knuth 5.2 D, distribution
+// counting), which keeps the order of the classes: nothing is ever compared.
+#include "columns.h"
+#include "simd.h"
+
+#include <nanobind/stl/optional.h>
+
+namespace tb {
+
+void register_bags(nb::module_ &m);
+
+namespace {
+
+struct Entry {
+    int64_t token, total;
+};
+
+// Whole amounts from 0 on, of which the total must stay below 2**53.
+struct Amounts {
+    unsigned __int128 total = 0;
+    bool whole = true;
+
+    template <class A> TB_INLINE int64_t take(A amount) {
+        bool in_range = amount >= 0;
+        if constexpr (std::is_floating_point_v<A> || sizeof(A) == 8) in_range &= amount < A(int64_t(1) << 53);
+        int64_t value = in_range ? int64_t(amount) : 0;
+        whole &= in_range && A(value) == amount;
+        total += uint64_t(value);
+        return value;
+    }
+    bool fit() const { return whole && total >> 53 == 0; }
+};
+
+struct Ones { // stands for the amounts if there are none
+    int8_t operator[](int64_t) const { return 1; }
+};
+
+// The rows from `start` to `stop` class by class; the first of class c is first[c], rows to be left out come last.
+struct ByClass {
+    std::vector<int64_t> rows, first;
+
+    ByClass(const int32_t *codes, int64_t n_classes, int64_t start, int64_t stop)
+        : rows(stop - start), first(n_classes + 2) {
+        auto group = [&](int64_t row) { return codes[row] < 0 ? n_classes : codes[row]; };
+        for (int64_t r = start; r < stop; ++r) ++first[group(r) + 1];
+        for (int64_t c = 0; c <= n_classes; ++c) first[c + 1] += first[c];
+        std::vector<int64_t> next(first.begin(), first.end() - 1);
+        for (int64_t r = start; r < stop; ++r) rows[next[group(r)]++] = r;
+    }
+};
+
+template <class I, class Values> class Bags {
+  public:
+    Bags(const std::vector<int64_t> &indptr, const I *indices, Values amounts, int64_t n_tokens)
+        : indptr_(indptr), indices_(indices), amounts_(amounts), sums_(n_tokens), per_token_(n_tokens + 1) {}
+
+    // False if an amount or the total is not fit for whole numbers.
+    bool run(const ByClass &by_class, int64_t n_classes) {
+        class_ends_.assign(n_classes, 0);
+        for (int64_t c = 0; c < n_classes; ++c) {
+            const int64_t *from = by_class.rows.data() + by_class.first[c], *to = by_class.rows.data() + by_class.first[c + 1];
+            if (!add_class(from, to)) return false;
+            class_ends_[c] = entries_.size();
+        }
+        for (int64_t k = by_class.first[n_classes]; k < by_class.first[n_classes + 1]; ++k)
+            if (!add_row<Look>(by_class.rows[k])) return false;
+        return true;
+    }
+
+    void emit(std::vector<int64_t> &places, std::vector<int64_t> &totals) {
+        int64_t n_classes = class_ends_.size();
+        for (size_t t = 1; t < per_token_.size(); ++t) per_token_[t] += per_token_[t - 1];
+        places.resize(entries_.size());
+        totals.resize(entries_.size());
+        size_t k = 0;
+        for (int64_t c = 0; c < n_classes; ++c)
+            for (; k < class_ends_[c]; ++k) {
+                int64_t at = per_token_[entries_[k].token]++;
+                places[at] = entries_[k].token * n_classes + c;
+                totals[at] = entries_[k].total;
+            }
+    }
+
+  private:
+    enum Way { Dense, Touched, Look };
+
+    template <Way How> bool add_row(int64_t row) {
+        Amounts amounts = seen_;
+        for (int64_t i = indptr_[row]; i < indptr_[row + 1]; ++i) {
+            int64_t value = amounts.take(amounts_[i]);
+            if constexpr (How == Look) continue;
+            int64_t &sum = sums_[indices_[i]];
+            if (How == Touched && sum == 0 && value != 0) touched_.push_back(indices_[i]);
+            sum += value;
+        }
+        seen_ = amounts;
+        return seen_.fit();
+    }
+
+    // A class with few numbers keeps a list of its tokens, so that not all tokens need be looked through.
+    bool add_class(const int64_t *row, const int64_t *end) {
+        int64_t size = 0;
+        for (const int64_t *r = row; r < end; ++r) size += indptr_[*r + 1] - indptr_[*r];
+        bool few = size < int64_t(sums_.size()) / 4;
+        for (; row < end; ++row)
+            if (!(few ? add_row<Touched>(*row) : add_row<Dense>(*row))) return false;
+        if (few) {
+            for (int64_t token : touched_) emit_token(token);
+            touched_.clear();
+        } else {
+            for (size_t token = 0; token < sums_.size(); ++token)
+                if (sums_[token]) emit_token(token);
+        }
+        return true;
+    }
+
+    void emit_token(int64_t token) {
+        entries_.push_back({token, sums_[token]});
+        ++per_token_[token + 1];
+        sums_[token] = 0;
+    }
+
+    const std::vector<int64_t> &indptr_; // of all rows
+    const I *indices_;
+    Values amounts_;
+    std::vector<int64_t> sums_, per_token_, touched_;
+    std::vector<Entry> entries_; // class after class
+    std::vector<size_t> class_ends_;
+    Amounts seen_;
+};
+
+std::vector<int64_t> as_int64(const Array &array) {
+    return dispatch<int32_t, int64_t>(array.dtype(), [&]<class T>(T) {
+        std::vector<int64_t> values(array.shape(0));
+        const T *data = static_cast<const T *>(array.data());
+        for (size_t i = 0; i < values.size(); ++i) values[i] = data[i * array.stride(0)];
+        return values;
+    });
+}
+
+using Contiguous = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+nb::object bags(Array indptr, Contiguous indices, std::optional<Contiguous> amounts, Vector<int32_t> codes,
+                int64_t n_classes, int64_t n_tokens, int64_t start, int64_t stop) {
+    std::vector<int64_t> ends = as_int64(indptr), places, totals;
+    const int32_t *code = codes.data();
+    auto run = [&]<class I, class Values>(const I *tokens, Values values) {
+        nb::gil_scoped_release release;
+        Bags<I, Values> bags(ends, tokens, values, n_tokens);
+        bool fit = bags.run(ByClass(code, n_classes, start, stop), n_classes);
+        if (fit) bags.emit(places, totals);
+        return fit;
+    };
+    bool fit = dispatch<int32_t, int64_t>(indices.dtype(), [&]<class I>(I) {
+        auto *tokens = static_cast<const I *>(indices.data());
+        if (!amounts) return run(tokens, Ones{});
+        return dispatch<double, float, int64_t, int32_t>(amounts->dtype(), [&]<class A>(A) {
+            return run(tokens, static_cast<const A *>(amounts->data()));
+        });
+    });
+    if (!fit) return nb::none();
+    size_t size = places.size();
+    return nb::make_tuple(to_numpy(std::move(places), {size}), to_numpy(std::move(totals), {size}));
+}
+
+} // namespace
+
+void register_bags(nb::module_ &m) {
+    m.def("bags", &bags, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg());
+}
+
+} // namespace tb

@@ -1,0 +1,189 @@
+// Counting real numbers per class on the finest grid that keeps within a limit of cells.
+//
+// Doubles are taken as integers in the same order, and a cell is such an integer without its lowest `level` bits. The
+// level starts at 0 and rises when the limit is passed: what it ends at depends on the set of numbers alone, because
+// the cells of some of the numbers are never more than the cells of all.
+#include "quads.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <numeric>
+
+namespace tb {
+
+void register_cells(nb::module_ &m);
+
+namespace {
+
+constexpr int64_t NO_KEY = std::numeric_limits<int64_t>::min(); // no finite number has it
+
+struct alignas(32) Keys { // of four columns
+    i64x4 key[512];
+};
+
+// ordered(x), or NO_KEY where x is not finite. Returns whether there is an infinity.
+template <bool Adjacent, class T> TB_INLINE bool fill_keys(const Quad<T> &quad, int64_t start, int64_t rows, Keys &keys) {
+    i64x4 infinite = i64x4{};
+    for (int64_t r = 0; r < rows; ++r) {
+        f64x4 x = quad.template read<Adjacent>(start + r) + 0.0; // -0.0 becomes 0.0
+        i64x4 bits = as_bits(x), ordered = bits ^ ((bits < 0) & INT64_MAX);
+        f64x4 size = absolute(x);
+        infinite |= size == std::numeric_limits<double>::infinity();
+        keys.key[r] = size < std::numeric_limits<double>::infinity() ? ordered : i64x4{} + NO_KEY;
+    }
+    return any_set(infinite);
+}
+TB_CLONES bool tile_keys(const Quad<double> &quad, int64_t start, int64_t rows, Keys &keys) {
+    return quad.adjacent ? fill_keys<true>(quad, start, rows, keys) : fill_keys<false>(quad, start, rows, keys);
+}
+TB_CLONES bool tile_keys(const Quad<float> &quad, int64_t start, int64_t rows, Keys &keys) {
+    return quad.adjacent ? fill_keys<true>(quad, start, rows, keys) : fill_keys<false>(quad, start, rows, keys);
+}
+
+// The cells of one column: an open-addressing hash table from key to the row of a table of counts per class.
+class Grid {
+  public:
+    Grid(int64_t n_classes, int64_t limit) : n_classes_(n_classes), limit_(std::max<int64_t>(limit, 2)) { rehash(256); }
+
+    // Counts every fourth key from `key` on.
+    void add(const int64_t *key, const int32_t *codes, int64_t rows) {
+        for (int64_t r = 0; r < rows; ++r)
+            if (key[4 * r] != NO_KEY && codes[r] >= 0) ++counts_[find(key[4 * r]) * n_classes_ + codes[r]];
+    }
+
+    int64_t level() const { return level_; }
+
+    // Appends the cells in order, and their counts.
+    void emit(std::vector<int64_t> &cells, std::vector<int64_t> &table) const {
+        for (int64_t id : sorted()) {
+            cells.push_back(keys_[id]);
+            table.insert(table.end(), counts_.begin() + id * n_classes_, counts_.begin() + (id + 1) * n_classes_);
+        }
+    }
+
+  private:
+    struct Slot {
+        int64_t key, id;
+    };
+
+    size_t home(int64_t key) const { return uint64_t(key) * 0x9E3779B97F4A7C15 >> shift_; }
+
+    TB_INLINE int64_t find(int64_t full_key) {
+        int64_t key = full_key >> level_;
+        for (size_t s = home(key);; s = (s + 1) & (slots_.size() - 1)) {
+            if (slots_[s].key == key) return slots_[s].id;
+            if (slots_[s].key == NO_KEY) return insert(s, full_key);
+        }
+    }
+
+    __attribute__((noinline)) int64_t insert(size_t slot, int64_t full_key) {
+        int64_t id = keys_.size();
+        slots_[slot] = {full_key >> level_, id};
+        keys_.push_back(full_key >> level_);
+        counts_.resize(counts_.size() + n_classes_);
+        if (id >= limit_) {
+            coarsen();
+            return find(full_key);
+        }
+        if (keys_.size() * 4 > slots_.size()) rehash(slots_.size() * 2);
+        return id;
+    }
+
+    void rehash(size_t n_slots) {
+        shift_ = 64 - std::countr_zero(n_slots);
+        slots_.assign(n_slots, {NO_KEY, 0});
+        for (size_t id = 0; id < keys_.size(); ++id) {
+            size_t s = home(keys_[id]);
+            while (slots_[s].key != NO_KEY) s = (s + 1) & (n_slots - 1);
+            slots_[s] = {keys_[id], int64_t(id)};
+        }
+    }
+
+    std::vector<int64_t> sorted() const {
+        std::vector<int64_t> ids(keys_.size());
+        std::iota(ids.begin(), ids.end(), 0);
+        std::sort(ids.begin(), ids.end(), [&](int64_t a, int64_t b) { return keys_[a] < keys_[b]; });
+        return ids;
+    }
+
+    // To the lowest level with at most `limit` cells. Neighbours in order merge at the level where all bits in which
+    // they differ are shifted out; so counting those lengths finds the level without trying each.
+    void coarsen() {
+        std::vector<int64_t> ids = sorted();
+        int64_t parted_at[65] = {}; // by how many bits neighbours differ
+        for (size_t i = 1; i < ids.size(); ++i)
+            ++parted_at[std::bit_width(uint64_t(keys_[ids[i]]) ^ uint64_t(keys_[ids[i - 1]]))];
+        int64_t rise = 0, cells = ids.size();
+        while (cells > limit_) cells -= parted_at[++rise];
+        std::vector<int64_t> keys, counts;
+        for (int64_t id : ids) {
+            int64_t key = keys_[id] >> rise;
+            if (keys.empty() || keys.back() != key) {
+                keys.push_back(key);
+                counts.resize(counts.size() + n_classes_);
+            }
+            for (int64_t c = 0; c < n_classes_; ++c) counts[(keys.size() - 1) * n_classes_ + c] += counts_[id * n_classes_ + c];
+        }
+        level_ += rise;
+        keys_.swap(keys);
+        counts_.swap(counts);
+        rehash(slots_.size());
+    }
+
+    int64_t n_classes_, limit_, level_ = 0;
+    int shift_;
+    std::vector<Slot> slots_;
+    std::vector<int64_t> keys_, counts_; // by cell, and by cell and class
+};
+
+template <class T> int64_t first_infinity(const std::vector<Column<T>> &columns, const int32_t *codes, int64_t start, int64_t stop) {
+    for (int64_t r = start; r < stop; ++r)
+        for (size_t j = 0; codes[r] >= 0 && j < columns.size(); ++j)
+            if (std::isinf(columns[j][r])) return r * int64_t(columns.size()) + int64_t(j);
+    return -1;
+}
+
+template <class T>
+int64_t count_cells(const std::vector<Column<T>> &columns, const int32_t *codes, int64_t start, int64_t stop, std::vector<Grid> &grids) {
+    auto keys = std::make_unique<Keys>();
+    int64_t bad = -1, step = tile_rows(columns.size(), sizeof(T));
+    for (int64_t from = start; from < stop; from += step) {
+        int64_t rows = std::min(step, stop - from);
+        bool infinite = false;
+        for (size_t first = 0; first < columns.size(); first += 4) {
+            infinite |= tile_keys(Quad<T>::at(columns, first), from, rows, *keys);
+            for (size_t j = first; j < std::min(first + 4, columns.size()); ++j)
+                grids[j].add(reinterpret_cast<const int64_t *>(keys->key) + (j - first), codes + from, rows);
+        }
+        if (infinite && bad < 0) bad = first_infinity(columns, codes, from, from + rows);
+    }
+    return bad;
+}
+
+nb::tuple cells(nb::list list, Vector<int32_t> codes, int64_t n_classes, int64_t limit, int64_t start, int64_t stop) {
+    std::vector<int64_t> levels, offsets = {0}, found, table;
+    int64_t bad = dispatch<double, float>(dtype_of_first(list), [&]<class T>(T) {
+        auto columns = columns_of<T>(list);
+        const int32_t *code = codes.data();
+        nb::gil_scoped_release release;
+        std::vector<Grid> grids(columns.size(), Grid(n_classes, limit));
+        int64_t first_bad = count_cells(columns, code, start, stop, grids);
+        for (auto &grid : grids) {
+            grid.emit(found, table);
+            levels.push_back(grid.level());
+            offsets.push_back(found.size());
+        }
+        return first_bad;
+    });
+    size_t n_columns = levels.size(), n_cells = found.size();
+    return nb::make_tuple(to_numpy(std::move(levels), {n_columns}), to_numpy(std::move(offsets), {n_columns + 1}),
+                          to_numpy(std::move(found), {n_cells}), to_numpy(std::move(table), {n_cells, size_t(n_classes)}), bad);
+}
+
+} // namespace
+
+void register_cells(nb::module_ &m) { m.def("cells", &cells); }
+
+} // namespace tb

@@ -1,0 +1,33 @@
+// What the scoring kernels share: the sizes of a tile and the places of bad values.
+#pragma once
+#include "columns.h"
+#include "simd.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+#include <type_traits>
+
+namespace tb {
+
+constexpr int TILE = 64;       // rows of a tile
+constexpr int CHUNK = 64;      // columns of a tile at most: 32 KiB, what the first cache holds
+constexpr int STEP = 16;       // rows that go through a loop together, four vectors to hide the latencies
+constexpr int CLASS_BLOCK = 8; // classes whose totals are collected before they are added to `out`
+
+// True for the columns of a C-ordered matrix: neighbours in memory.
+template <class T> bool adjacent(const std::vector<Column<T>> &columns) {
+    for (size_t j = 1; j < columns.size(); ++j)
+        if (columns[j].data != columns[0].data + j || columns[j].stride != columns[0].stride) return false;
+    return !columns.empty();
+}
+
+// The smaller of two places, where -1 means none.
+inline int64_t first_place(int64_t a, int64_t b) { return a < 0 ? b : b < 0 ? a : a < b ? a : b; }
+
+void register_reals(nb::module_ &m);
+void register_flags(nb::module_ &m);
+void register_tables(nb::module_ &m);
+
+} // namespace tb

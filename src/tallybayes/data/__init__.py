@@ -1,0 +1,1 @@
+"""Anything tabular in, checked and encoded columns out."""

@@ -1,0 +1,273 @@
+"""Raw columns checked and encoded as the kind of column a family counts.
+
+This is the door: whatever is wrong with a value is said here, with its column and row; behind it, columns are
+trusted. One function per kind of column, each for NumPy arrays, Arrow arrays and Python lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tallybayes.arrays.axis import kind_of
+from tallybayes.arrays.column import Bag, Codes, Column, Flags, Key, Reals
+from tallybayes.data.table import Raw
+from tallybayes.errors import DataError
+from tallybayes.families.base import Family
+
+__all__ = ["empty_column", "encode", "is_missing"]
+
+_SPAN = 65536  # integers within a span of this many are counted as they are; others get a dictionary
+_WIDE = (np.int64, np.int32, np.int16, np.int8, np.uint8)
+
+
+def encode(name: str, raw: Raw, family: Family) -> Column:
+    """A raw column as the kind that a family counts."""
+    if family.column is Reals:
+        return to_reals(name, raw)
+    if family.column is Flags:
+        return to_flags(name, raw)
+    if family.column is Codes:
+        return to_codes(name, raw)
+    return to_bag(name, raw, getattr(family, "separator", None))
+
+
+def empty_column(family: Family, n_rows: int) -> Column:
+    """A column that is missing in every row."""
+    if family.column is Reals:
+        return Reals(np.full(n_rows, np.nan))
+    if family.column is Flags:
+        return Flags(np.full(n_rows, np.nan))
+    if family.column is Codes:
+        return Codes(np.full(n_rows, -1, np.int32), [])
+    none = np.zeros(0, np.int64)
+    return Bag(np.zeros(n_rows + 1, np.int64), none, None, [], np.zeros(n_rows, bool))
+
+
+def is_missing(value: Any) -> bool:
+    """None, NaN, NaT and pandas' NA."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas' NA refuses to be a truth value
+        return True
+    except ValueError:  # an array
+        return False
+
+
+def to_reals(name: str, raw: Raw) -> Reals:
+    """Numbers; missing becomes NaN."""
+    raw = _plain(raw)
+    if isinstance(raw, np.ndarray) and raw.dtype.kind in "fiub":
+        if raw.dtype in (np.float32, np.float64) and raw.dtype.isnative:
+            return Reals(raw)
+        return Reals(raw.astype(np.float32 if raw.dtype == np.float16 else np.float64))
+    if isinstance(raw, (pa.Array, pa.ChunkedArray)):
+        kind = raw.type
+        if pa.types.is_null(kind):
+            return Reals(np.full(len(raw), np.nan))
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+            if not pa.types.is_decimal(kind):
+                raise _wrong(name, raw, "a number")
+            raw = raw.cast(pa.float64())
+        if kind not in (pa.float32(), pa.float64()):
+            raw = raw.cast(pa.float64(), safe=False)
+        return Reals(_combined(raw).to_numpy(zero_copy_only=False))
+    values = np.full(len(raw), np.nan)
+    for row, value in enumerate(raw):
+        if isinstance(value, (int, float, np.number, np.bool_)):
+            values[row] = value
+        elif not is_missing(value):
+            raise DataError("a number", came=value, column=name, row=row)
+    return Reals(values)
+
+
+def to_flags(name: str, raw: Raw) -> Flags:
+    """Yes or no; missing becomes -1 or NaN."""
+    raw = _plain(raw)
+    if isinstance(raw, np.ndarray) and raw.dtype.kind in "fiub":
+        if raw.dtype.kind == "i" and (raw < 0).any():
+            row = int(np.argmax(raw < 0))
+            raise DataError("yes or no (0, 1, true, false)", came=raw[row], column=name, row=row)
+        if raw.dtype in (np.float64, np.float32, np.int8, np.uint8, np.int64, np.bool_):
+            return Flags(raw)
+        return Flags(raw.astype(np.float64 if raw.dtype.kind in "fu" else np.int64))
+    if isinstance(raw, (pa.Array, pa.ChunkedArray)) and pa.types.is_boolean(raw.type):
+        filled = _combined(raw).cast(pa.int8()).fill_null(-1)
+        return Flags(filled.to_numpy(zero_copy_only=False))
+    try:
+        return Flags(to_reals(name, raw).values)
+    except DataError as error:
+        wanted = "yes or no (0, 1, true, false)"
+        raise DataError(wanted, came=error.came, column=name, row=error.row) from None
+
+
+def to_codes(name: str, raw: Raw) -> Codes:
+    """Categories; missing becomes a code outside the keys."""
+    raw = _plain(raw)
+    if isinstance(raw, np.ndarray) and raw.dtype.kind in "iub":
+        return _integer_codes(raw)
+    if isinstance(raw, np.ndarray) and raw.dtype.kind == "f":
+        keys, codes = np.unique(raw, return_inverse=True)
+        n_keys = len(keys) - int(np.isnan(keys).any())
+        return Codes(codes.astype(np.int32), [_number(key) for key in keys[:n_keys].tolist()])
+    if isinstance(raw, np.ndarray):
+        raw = raw.tolist()
+    if isinstance(raw, (pa.Array, pa.ChunkedArray)):
+        if pa.types.is_integer(raw.type) and raw.null_count == 0:
+            return _integer_codes(_combined(raw).to_numpy(zero_copy_only=False))
+        if pa.types.is_nested(raw.type):
+            raise _wrong(name, raw, "a category")
+        encoded = _combined(raw)
+        if not pa.types.is_dictionary(encoded.type):
+            encoded = encoded.dictionary_encode()
+        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+        keys = encoded.dictionary.to_pylist()
+        return _without_missing(codes, keys)
+    return _list_codes(name, raw)
+
+
+def _list_codes(name: str, raw: list[Any]) -> Codes:
+    index: dict[Key, int] = {}
+    codes = np.full(len(raw), -1, np.int32)
+    kind: str | None = None
+    for row, value in enumerate(raw):
+        if is_missing(value):
+            continue
+        if isinstance(value, np.generic):
+            value = value.item()
+        if isinstance(value, (list, dict, set, tuple)):
+            raise DataError("a category", came=value, column=name, row=row)
+        own = "number" if kind_of(value) == "whole number" else kind_of(value)
+        kind = kind or own
+        if own != kind:
+            raise DataError(f"one type of value ({kind})", came=value, column=name, row=row)
+        codes[row] = index.setdefault(_number(value), len(index))
+    return Codes(codes, list(index))
+
+
+def _integer_codes(values: np.ndarray) -> Codes:
+    if values.dtype == np.bool_:
+        return Codes(values.view(np.int8), [False, True])
+    if values.dtype in (np.int8, np.uint8, np.int16):
+        info = np.iinfo(values.dtype)
+        return Codes(values, range(info.min, info.max + 1))
+    if values.dtype not in _WIDE:
+        values = values.astype(np.int64)
+    low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+    if high - low < _SPAN:
+        return Codes(values, range(low, high + 1))
+    keys, codes = np.unique(values, return_inverse=True)
+    return Codes(codes.astype(np.int32), keys.tolist())
+
+
+def to_bag(name: str, raw: Raw, separator: str | None) -> Bag:
+    """Bags of tokens: sparse rows, lists, maps, or text split at a separator."""
+    if hasattr(raw, "tocsr"):
+        return _sparse_bag(name, raw.tocsr())
+    if isinstance(raw, np.ndarray):
+        raw = raw.tolist()
+    if isinstance(raw, (pa.Array, pa.ChunkedArray)):
+        raw = _combined(raw).to_pylist() if not pa.types.is_map(raw.type) else _maps(_combined(raw))
+    index: dict[Key, int] = {}
+    indptr, indices, amounts = [0], [], []
+    present = np.ones(len(raw), bool)
+    for row, value in enumerate(raw):
+        if not isinstance(value, (list, tuple, set, frozenset, Mapping)) and is_missing(value):
+            present[row] = False
+            indptr.append(len(indices))
+            continue
+        for token, amount in _tokens(name, row, value, separator).items():
+            indices.append(index.setdefault(token, len(index)))
+            amounts.append(amount)
+        indptr.append(len(indices))
+    return Bag(
+        np.array(indptr, np.int64), np.array(indices, np.int64), np.array(amounts, np.float64), list(index),
+        None if present.all() else present,
+    )  # fmt: skip
+
+
+def _tokens(name: str, row: int, value: Any, separator: str | None) -> dict[Key, float]:
+    """The tokens of one bag and their amounts."""
+    if isinstance(value, str) and separator is not None:
+        return dict.fromkeys((part.strip() for part in value.split(separator) if part.strip()), 1.0)
+    bag: dict[Key, float] = {}
+    if isinstance(value, Mapping):
+        for token, amount in value.items():
+            number = isinstance(amount, (int, float, np.number))
+            if not number or not 0 <= amount < np.inf:
+                raise DataError("an amount (a number that is not negative)", came=amount, column=name, row=row)
+            if amount:
+                bag[token] = float(amount)
+        return bag
+    if isinstance(value, (list, tuple, set, frozenset)):
+        for token in sorted(value) if isinstance(value, (set, frozenset)) else value:
+            bag[token] = bag.get(token, 0.0) + 1.0
+        return dict.fromkeys(bag, 1.0) if separator is not None else bag
+    wanted = "a list of tags or text with tags" if separator is not None else "a list of tokens or a map of amounts"
+    raise DataError(wanted, came=value, column=name, row=row)
+
+
+def _sparse_bag(name: str, matrix: Any) -> Bag:
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    data = matrix.data
+    if data.dtype not in (np.float64, np.float32, np.int64, np.int32):
+        data = data.astype(np.float64)
+    bad = ~((data >= 0) & (data < np.inf)) if data.dtype.kind == "f" else data < 0
+    if bad.any():
+        place = int(np.argmax(bad))
+        row = int(np.searchsorted(matrix.indptr, place, side="right")) - 1
+        came = f"{data[place]} at column {matrix.indices[place]}"
+        raise DataError("an amount (a number that is not negative)", came=came, column=name, row=row)
+    return Bag(matrix.indptr, matrix.indices, data, range(matrix.shape[1]))
+
+
+def _maps(raw: Any) -> list[dict[Any, Any] | None]:
+    return [None if row is None else dict(row) for row in raw.to_pylist()]
+
+
+def _plain(raw: Raw) -> Raw:
+    """Lists of numbers stay lists; arrays of other types than numbers become lists; dictionaries of numbers open."""
+    if isinstance(raw, np.ndarray) and raw.dtype.kind not in "fiub":
+        return raw.tolist()
+    if isinstance(raw, np.ndarray) and not raw.dtype.isnative:
+        return raw.astype(raw.dtype.newbyteorder("="))
+    if isinstance(raw, (pa.Array, pa.ChunkedArray)):
+        if isinstance(raw.type, pa.BaseExtensionType):
+            raw = _combined(raw).storage
+        if pa.types.is_dictionary(raw.type) and not pa.types.is_string(raw.type.value_type):
+            return _combined(raw).dictionary_decode()
+    return raw
+
+
+def _combined(raw: Any) -> Any:
+    return raw.combine_chunks() if isinstance(raw, pa.ChunkedArray) else raw
+
+
+def _number(value: Any) -> Any:
+    """A whole real as an integer, so that 1.0 in one batch and 1 in another are one key."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _without_missing(codes: np.ndarray, keys: list[Any]) -> Codes:
+    """Keys that mean missing (NaN) taken out, whole reals as integers."""
+    missing = np.array([is_missing(key) for key in keys], bool)
+    if missing.any():
+        codes = np.where(np.isin(codes, np.flatnonzero(missing)), -1, codes).astype(np.int32)
+        keys = [None if gone else key for key, gone in zip(keys, missing, strict=True)]
+    return Codes(codes, [_number(key) for key in keys])
+
+
+def _wrong(name: str, raw: Any, wanted: str) -> DataError:
+    """The error for an Arrow column of the wrong type, with its first value."""
+    valid = np.flatnonzero(_combined(pc.is_valid(raw)).to_numpy(zero_copy_only=False))
+    row = int(valid[0]) if len(valid) else None
+    came = raw[row].as_py() if row is not None else str(raw.type)
+    return DataError(wanted, came=came, column=name, row=row)

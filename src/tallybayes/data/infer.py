@@ -1,0 +1,112 @@
+"""A family for each column, proposed from the data with a reason that people can read and overrule.
+
+    yes/no, and numbers that are only 0 and 1   bernoulli
+    numbers                                     histogram (or what `numeric=` says)
+    text with few values                        categorical
+    text with a bar between values              tags
+    lists                                       multinomial;  maps, sparse matrices too
+    dates, identifiers, free text               left out
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tallybayes.data.encode import is_missing
+from tallybayes.data.schema import Field
+from tallybayes.data.table import Raw
+from tallybayes.families import Bernoulli, Categorical, Family, Multinomial, Tags
+
+__all__ = ["propose"]
+
+SAMPLE = 10_000  # rows looked at before the whole column is
+_IDENTIFIER_ROWS = 20  # fewer rows than this say nothing about whether values repeat
+_WORDS = 4  # mean number of words from which text that hardly repeats is prose
+
+
+def propose(name: str, raw: Raw, numeric: Family) -> Field:
+    """The family of a column and why.
+
+    >>> from tallybayes.families import Histogram
+    >>> propose("fever", [True, None, False], Histogram())
+    Field(name='fever', family=Bernoulli(), reason='yes or no')
+    """
+    if hasattr(raw, "tocsr"):
+        return Field(name, Multinomial(), f"sparse matrix of {raw.shape[1]} columns")
+    if isinstance(raw, (pa.Array, pa.ChunkedArray)):
+        return _from_arrow(name, raw, numeric)
+    if isinstance(raw, np.ndarray) and raw.dtype.kind in "fiub":
+        return _from_numbers(name, raw, numeric)
+    if isinstance(raw, np.ndarray) and raw.dtype.kind in "Mm":
+        return Field(name, None, "dates and times have no family")
+    return _from_values(name, list(raw), numeric)
+
+
+def _from_arrow(name: str, raw: Any, numeric: Family) -> Field:
+    kind = raw.type.value_type if pa.types.is_dictionary(raw.type) else raw.type
+    if pa.types.is_boolean(kind):
+        return Field(name, Bernoulli(), "yes or no")
+    if pa.types.is_temporal(kind):
+        return Field(name, None, "dates and times have no family")
+    if pa.types.is_dictionary(raw.type):
+        n = len(raw.combine_chunks().dictionary) if isinstance(raw, pa.ChunkedArray) else len(raw.dictionary)
+        return Field(name, Categorical(), f"a dictionary of {n} values")
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        flat = raw.drop_null().cast(pa.float64(), safe=False)
+        flat = flat.combine_chunks() if isinstance(flat, pa.ChunkedArray) else flat
+        return _from_numbers(name, flat.to_numpy(zero_copy_only=False), numeric, whole=pa.types.is_integer(kind))
+    if pa.types.is_null(kind):
+        return Field(name, numeric, "no values yet: taken for numbers")
+    return _from_values(name, raw.to_pylist(), numeric)
+
+
+def _from_numbers(name: str, values: np.ndarray, numeric: Family, whole: bool | None = None) -> Field:
+    if values.dtype == np.bool_:
+        return Field(name, Bernoulli(), "yes or no")
+    whole = values.dtype.kind in "iu" if whole is None else whole
+    for part in (values[:SAMPLE], values):
+        there = part[~np.isnan(part)] if part.dtype.kind == "f" else part
+        if not len(there) or not np.all((there == 0) | (there == 1)):
+            break
+    else:
+        if len(np.unique(there)) == 2:
+            return Field(name, Bernoulli(), "only 0 and 1")
+    step = values[: SAMPLE + 1]
+    if whole and len(step) >= _IDENTIFIER_ROWS and np.all(np.diff(step.astype(np.float64)) == 1):
+        return Field(name, None, "an identifier: whole numbers that count up by one")
+    return Field(name, numeric, "whole numbers" if whole else "real numbers")
+
+
+def _from_values(name: str, values: list[Any], numeric: Family) -> Field:
+    there = [value for value in values if isinstance(value, (list, dict, set, tuple)) or not is_missing(value)]
+    if not there:
+        return Field(name, numeric, "no values yet: taken for numbers")
+    if all(isinstance(value, (bool, np.bool_)) for value in there):
+        return Field(name, Bernoulli(), "yes or no")
+    if all(isinstance(value, (int, float, np.number)) for value in there):
+        whole = all(isinstance(value, (int, np.integer)) for value in there)
+        return _from_numbers(name, np.array(there, np.float64), numeric, whole=whole)
+    if isinstance(there[0], (list, tuple, dict)):
+        return Field(name, Multinomial(), "maps of amounts" if isinstance(there[0], dict) else "lists of tokens")
+    if isinstance(there[0], (set, frozenset)):
+        return Field(name, Tags(), "sets")
+    if not isinstance(there[0], str):
+        plain = isinstance(there[0], (bytes, int, float))
+        return Field(name, Categorical() if plain else None, f"values of type {type(there[0]).__name__}")
+    return _from_text(name, [str(value) for value in there])
+
+
+def _from_text(name: str, values: list[str]) -> Field:
+    n_values = len(set(values))
+    parts = {part for value in values if "|" in value for part in value.split("|")}
+    if parts and len(parts) <= max(50, len(values) // 2):
+        return Field(name, Tags(), f"{len(parts)} tags with a bar between them")
+    if len(values) >= _IDENTIFIER_ROWS and n_values > len(values) / 2:
+        words = np.mean([len(value.split()) for value in values[:SAMPLE]])
+        if words >= _WORDS:
+            return Field(name, None, f"free text: {words:.0f} words on average, hardly ever the same")
+        return Field(name, None, f"an identifier: {n_values} different values in {len(values)} rows")
+    return Field(name, Categorical(), f"text with {n_values} different values")

@@ -1,0 +1,103 @@
+"""Labels and weights.
+
+A label may be text, a whole number, a number or yes/no; all labels of a model are of one type and come back as they
+went in. A missing label leaves its row out of learning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.arrays.axis import kind_of, sort_keys
+from tallybayes.data.encode import to_codes, to_reals
+from tallybayes.data.table import Table, raw_column
+from tallybayes.errors import DataError, ParameterError
+
+__all__ = ["Labels", "find_labels", "find_weights"]
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Sorted labels, and the code of each row's label, -1 where it is missing."""
+
+    keys: list[Any]
+    codes: NDArray[np.int32]
+
+    @property
+    def kind(self) -> str | None:
+        """The type of the labels in words."""
+        return kind_of(self.keys[0]) if self.keys else None
+
+    @property
+    def n_missing(self) -> int:
+        """How many rows have no label."""
+        return int((self.codes < 0).sum())
+
+
+def find_labels(table: Table, label: Any) -> Labels:
+    """The labels of a table: a column by name, or an array."""
+    if isinstance(label, str):
+        if label not in table.columns:
+            raise DataError(
+                "the label column in the data", came=sorted(table.columns), column=label,
+                hint="label= takes the name of a column or an array of labels",
+            )  # fmt: skip
+        return _encode(label, table.columns[label])
+    raw = raw_column(label)
+    if len(raw) != table.n_rows:
+        raise DataError(f"{table.n_rows} labels, one per row", came=len(raw))
+    return _encode("label", raw)
+
+
+def _encode(name: str, raw: Any) -> Labels:
+    encoded = to_codes(name, raw)
+    floats = isinstance(raw, np.ndarray) and raw.dtype.kind == "f"
+    if isinstance(encoded.keys, range):
+        return _from_range(encoded.codes, encoded.keys)
+    code = encoded.codes.astype(np.int32)
+    used = np.bincount(code[(code >= 0) & (code < len(encoded.keys))], minlength=len(encoded.keys)) > 0
+    keys = [key for key, here in zip(encoded.keys, used, strict=True) if here]
+    if floats:
+        keys = [float(key) for key in keys]  # type: ignore[arg-type]
+    ordered = sort_keys(keys)
+    rank = {key: i for i, key in enumerate(ordered)}
+    lookup = np.full(len(encoded.keys) + 1, -1, np.int32)
+    for i, key in enumerate(encoded.keys):
+        lookup[i] = rank.get(key, -1)
+    code = np.where((code < 0) | (code >= len(encoded.keys)), len(encoded.keys), code)
+    return Labels(ordered, lookup[code])
+
+
+def _from_range(values: np.ndarray, keys: range) -> Labels:
+    """Integers that stand for themselves: one pass to see which occur, one to number them."""
+    position = values - values.dtype.type(keys.start) if keys.start else values
+    if values.dtype.itemsize < 4:
+        position = values.astype(np.int32) - keys.start
+    there = np.flatnonzero(np.bincount(position, minlength=len(keys)))
+    lookup = np.full(len(keys), -1, np.int32)
+    lookup[there] = np.arange(len(there))
+    return Labels((there + keys.start).tolist(), lookup[position])
+
+
+def find_weights(table: Table, weight: Any) -> NDArray[np.float64] | None:
+    """Row weights: a column by name, an array, or None. Finite and not negative."""
+    if weight is None:
+        return None
+    name = weight if isinstance(weight, str) else "weight"
+    if isinstance(weight, str) and weight not in table.columns:
+        raise DataError("the weight column in the data", came=sorted(table.columns), column=weight)
+    raw = table.columns[weight] if isinstance(weight, str) else raw_column(weight)
+    if isinstance(raw, (int, float)) or not hasattr(raw, "__len__"):
+        raise ParameterError("a column name or an array of weights", came=weight)
+    if len(raw) != table.n_rows:
+        raise DataError(f"{table.n_rows} weights, one per row", came=len(raw))
+    values = to_reals(name, raw).values.astype(np.float64)
+    bad = ~((values >= 0) & (values < np.inf))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise DataError("a weight (a finite number that is not negative)", came=values[row], column=name, row=row)
+    return values

@@ -1,0 +1,138 @@
+"""Any table as named raw columns.
+
+Data frames of every kind come through the Arrow C stream (`__arrow_c_stream__`: pandas, Polars, pyarrow, DuckDB);
+NumPy matrices have the columns x0, x1, ...; a SciPy sparse matrix is one bag named x; then lists of dicts, dicts of
+lists, and a dict of single values, which is one row. Nothing is copied here that need not be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tallybayes.errors import DataError
+
+__all__ = ["Raw", "Table", "raw_column", "to_table"]
+
+Raw = Any  # a NumPy array, an Arrow (chunked) array, a list, or a SciPy sparse matrix
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Raw columns by name, all of one length."""
+
+    n_rows: int
+    columns: dict[str, Raw]
+
+    def without(self, names: Iterable[str]) -> Table:
+        """The table less some columns."""
+        left_out = set(names)
+        return Table(self.n_rows, {name: raw for name, raw in self.columns.items() if name not in left_out})
+
+
+def to_table(data: Any) -> Table:
+    """Any tabular data as raw columns.
+
+    >>> to_table([{"a": 1}, {"a": 2, "b": "x"}]).columns
+    {'a': [1, 2], 'b': [None, 'x']}
+    >>> list(to_table(np.zeros((3, 2))).columns)
+    ['x0', 'x1']
+    """
+    if isinstance(data, Table):
+        return data
+    if hasattr(data, "__arrow_c_stream__") or isinstance(data, pa.RecordBatch):
+        return _from_arrow(data)
+    if hasattr(data, "tocsr"):
+        return Table(data.shape[0], {"x": data.tocsr()})
+    if isinstance(data, np.ndarray):
+        return _from_numpy(data)
+    if isinstance(data, Mapping):
+        return _from_mapping(data)
+    if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
+        return _from_rows(data)
+    raise DataError(
+        "a table: a data frame, a NumPy or sparse matrix, a list of dicts or a dict of lists",
+        came=type(data).__name__,
+        hint="files and SQL are read by the data frame library of your choice first",
+    )
+
+
+def raw_column(values: Any) -> Raw:
+    """One column of any kind: a list, an array, a series."""
+    if isinstance(values, (np.ndarray, list, pa.Array, pa.ChunkedArray)) or hasattr(values, "tocsr"):
+        return values
+    if hasattr(values, "__arrow_c_stream__"):
+        return pa.chunked_array(values)
+    if hasattr(values, "__arrow_c_array__"):
+        return pa.array(values)
+    if hasattr(values, "__array__"):
+        return np.asarray(values)
+    return list(values)
+
+
+def _from_arrow(data: Any) -> Table:
+    if isinstance(data, pa.RecordBatch):
+        data = pa.Table.from_batches([data])
+    try:
+        table = data if isinstance(data, pa.Table) else pa.table(data)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+        raise DataError(
+            f"the data frame cannot be read as Arrow: {error}",
+            hint="a column probably holds values of several types; give it one",
+        ) from error
+    names = [name for name in table.column_names if not name.startswith("__index_level_")]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError("column names that differ", came=twice)
+    return Table(table.num_rows, {name: table.column(name) for name in names})
+
+
+def _from_numpy(data: np.ndarray) -> Table:
+    if data.dtype.names:
+        return Table(len(data), {name: data[name] for name in data.dtype.names})
+    if data.ndim != 2:
+        raise DataError("a matrix of rows and columns", came=f"an array of shape {data.shape}")
+    if data.dtype == object:
+        return Table(len(data), {f"x{j}": data[:, j].tolist() for j in range(data.shape[1])})
+    return Table(len(data), {f"x{j}": data[:, j] for j in range(data.shape[1])})
+
+
+def _is_single(value: Any) -> bool:
+    """Whether a dict's value belongs to one row: not a list, array or series."""
+    return value is None or isinstance(value, (str, bytes, Mapping, set, frozenset)) or not hasattr(value, "__len__")
+
+
+def _from_mapping(data: Mapping[Any, Any]) -> Table:
+    if all(_is_single(value) for value in data.values()):
+        return Table(1, {str(name): [value] for name, value in data.items()})
+    columns: dict[str, Raw] = {}
+    n_rows: int | None = None
+    for name, values in data.items():
+        if _is_single(values):
+            raise DataError("a column of values", came=values, column=str(name), hint="or single values throughout")
+        columns[str(name)] = raw = raw_column(values)
+        length = raw.shape[0] if hasattr(raw, "tocsr") else len(raw)
+        if n_rows is not None and length != n_rows:
+            raise DataError(f"{n_rows} values as in the other columns", came=length, column=str(name))
+        n_rows = length
+    return Table(n_rows or 0, columns)
+
+
+def _from_rows(data: Sequence[Any]) -> Table:
+    if not all(isinstance(row, Mapping) for row in data):
+        try:
+            matrix = np.asarray(data)
+        except ValueError:
+            matrix = np.empty(0, object)
+        if matrix.ndim == 2 and matrix.dtype.kind in "biuf":
+            return _from_numpy(matrix)
+        row = next(i for i, row in enumerate(data) if not isinstance(row, Mapping))
+        raise DataError("a dict of column names and values", came=data[row], row=row)
+    names: dict[Any, None] = {}
+    for row_dict in data:
+        names.update(dict.fromkeys(row_dict))
+    return Table(len(data), {str(name): [row.get(name) for row in data] for name in names})

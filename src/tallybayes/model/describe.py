@@ -1,0 +1,55 @@
+"""The parameters of a model, to be read by people or programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tallybayes.data.schema import Schema
+from tallybayes.model.scorer import Scorer
+from tallybayes.model.text import number, text_table
+
+__all__ = ["Description"]
+
+_ROWS = 40  # a column with more rows than this is cut when printed
+
+
+@dataclass(frozen=True, eq=False)
+class Description:
+    """Class prior, families with their reasons, and a table of parameters per column; print it."""
+
+    classes: list[dict[str, Any]]
+    schema: Schema
+    columns: dict[str, list[dict[str, Any]]]
+
+    @classmethod
+    def of(cls, scorer: Scorer, schema: Schema, rows: dict[Any, float] | None) -> Description:
+        """The description of a scorer."""
+        prior = np.exp(scorer.log_prior)
+        classes = [
+            {"class": label, "P(class)": float(p)} | ({} if rows is None else {"rows": rows[label]})
+            for label, p in zip(scorer.classes, prior, strict=True)
+        ]
+        columns: dict[str, list[dict[str, Any]]] = {}
+        for predictive in scorer.predictives:
+            for row in predictive.table():
+                named = {key: scorer.classes[value] if key == "class" else value for key, value in row.items()}
+                columns.setdefault(named.pop("column"), []).append(named)
+        return cls(classes, schema, dict(sorted(columns.items())))
+
+    def __str__(self) -> str:
+        parts = [_render(self.classes), str(self.schema)]
+        for name, rows in self.columns.items():
+            parts.append(f"{name} ({self.schema.fields[name].family})\n{_render(rows)}")
+        return "\n\n".join(parts)
+
+
+def _render(rows: list[dict[str, Any]]) -> str:
+    if not rows:
+        return "(nothing yet)"
+    header = list(rows[0])
+    shown = [[number(v) if isinstance(v, float) else str(v) for v in row.values()] for row in rows[:_ROWS]]
+    more = f"\n... {len(rows) - _ROWS} more rows" if len(rows) > _ROWS else ""
+    return text_table(header, shown) + more

@@ -1,0 +1,46 @@
+"""The objective of the lectures: the negative log likelihood and its parts.
+
+    E = - sum over rows of log P(y) - sum over columns, sum over rows of log P(x_j | y)
+
+The parts share no parameters, which is why each can be fitted on its own by counting.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tallybayes.errors import DataError
+from tallybayes.model.batch import Batch
+from tallybayes.model.scorer import Columns, Scorer
+
+__all__ = ["Objective", "objective"]
+
+
+@dataclass(frozen=True)
+class Objective:
+    """Negative log likelihood (natural logs) of labelled rows: a part for the prior and a part per column."""
+
+    prior: float
+    columns: dict[str, float]
+
+    @property
+    def total(self) -> float:
+        """The sum of the parts."""
+        return self.prior + sum(self.columns.values())
+
+
+def objective(scorer: Scorer, columns: Columns, batch: Batch) -> Objective:
+    """The parts for a batch; rows without a label are left out."""
+    index = {label: code for code, label in enumerate(scorer.classes)}
+    for label in batch.labels.keys:
+        if label not in index:
+            raise DataError("a label that the model knows", came=label)
+    kept = np.flatnonzero(batch.labels.codes >= 0)
+    codes = np.array([index[label] for label in batch.labels.keys], np.int64)[batch.labels.codes[kept]]
+    parts = scorer.evidence(columns, batch.n_rows)
+    return Objective(
+        float(-scorer.log_prior[codes].sum()),
+        {name: float(-part[kept, codes].sum()) for name, part in sorted(parts.items())},
+    )

@@ -1,0 +1,105 @@
+"""From sums to log probabilities: derived once after the last change, then only read.
+
+    log P(c, x) = log P(c) + sum over columns of log P(x_j | c)
+
+Columns are summed in the order of their families and names, each row by itself, so a score depends on the sums and
+the row and on nothing else.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+from tallybayes import kernels
+from tallybayes.arrays.chunks import in_threads
+from tallybayes.arrays.column import Column
+from tallybayes.errors import ParameterError
+from tallybayes.families.base import Floats, Predictive
+from tallybayes.model.settings import Settings
+
+__all__ = ["Columns", "RuledOutWarning", "Scorer", "log_class_prior", "log_marginal"]
+
+Columns = Mapping[str, Column]
+
+_CHUNK = 8192  # rows scored at a time: their scores stay in the cache while column after column is added
+
+
+class RuledOutWarning(UserWarning):
+    """Some rows have probability zero under every class; they are given the class prior."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scorer:
+    """Everything scoring needs: the class prior and the predictive of every block of columns."""
+
+    classes: Sequence[Any]
+    log_prior: Floats
+    predictives: tuple[Predictive, ...]
+
+    def log_joint(self, columns: Columns, n_rows: int, *, normalise: bool = False) -> Floats:
+        """Log P(c, x), or P(c | x) if `normalise`, of every row, (rows, classes)."""
+        scores = [p.bind([columns[name] for name in p.features]) for p in self.predictives]
+        out = np.empty((n_rows, len(self.classes)))
+
+        def chunk(start: int, stop: int) -> int:
+            out[start:stop] = self.log_prior
+            for score in scores:
+                score(out, start, stop)
+            return kernels.active.softmax(out, start, stop) if normalise else 0
+
+        n_impossible = sum(in_threads(chunk, n_rows, size=_CHUNK)) if len(self.classes) else 0
+        if n_impossible:
+            self._give_prior(out, n_impossible)
+        return out
+
+    def _give_prior(self, out: Floats, n_impossible: int) -> None:
+        """Rows that every class rules out get the class prior."""
+        out[np.isneginf(out).all(axis=1)] = np.exp(self.log_prior)
+        warnings.warn(
+            f"{n_impossible} of {len(out)} rows are impossible under every class and are given the class prior; "
+            "their log_marginal is -inf. Smoothing above 0 avoids this",
+            RuledOutWarning,
+            stacklevel=4,
+        )
+
+    def evidence(self, columns: Columns, n_rows: int) -> dict[str, Floats]:
+        """What every column adds to log P(c, x): (rows, classes) by name."""
+        return {
+            name: _score_one(predictive.part(j), columns[name], n_rows)
+            for predictive in self.predictives
+            for j, name in enumerate(predictive.features)
+        }
+
+
+def _score_one(predictive: Predictive, column: Column, n_rows: int) -> Floats:
+    out = np.zeros((n_rows, predictive.n_classes))
+    predictive.bind([column])(out, 0, n_rows)
+    return out
+
+
+def log_class_prior(classes: Sequence[Any], counts: Floats, settings: Settings) -> Floats:
+    """Log P(c): given, uniform, or (N_c + k) / (N + k C)."""
+    if isinstance(settings.prior, Mapping):
+        lacking = [label for label in classes if label not in settings.prior]
+        if lacking:
+            raise ParameterError("a prior probability for every label", came=f"none for {lacking[0]!r}")
+        with np.errstate(divide="ignore"):
+            return np.log(np.array([settings.prior[label] for label in classes], np.float64))
+    if settings.prior == "uniform" or np.isinf(settings.prior_smoothing):
+        return np.full(len(classes), -np.log(max(len(classes), 1)))
+    smoothed = counts + settings.prior_smoothing
+    return np.asarray(np.log(smoothed) - np.log(smoothed.sum()))
+
+
+def log_marginal(log_joint: Floats) -> Floats:
+    """Log p(x) of every row."""
+    if log_joint.shape[1] == 0:
+        return np.full(len(log_joint), -np.inf)
+    with np.errstate(divide="ignore"):
+        return np.asarray(logsumexp(log_joint, axis=1))

@@ -1,0 +1,67 @@
+"""How sums become probabilities: every choice that is not a sum, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from tallybayes.errors import ParameterError
+from tallybayes.families import Family, Histogram, Smoothing, parse
+from tallybayes.families.base import Unseen
+
+__all__ = ["Settings"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What `fit` was told, besides the data.
+
+    `smoothing` is Laplace's k: "auto", a number from 0 (maximum likelihood) to infinity (uniform), or a dict of these
+    by column ("auto" for the rest). `prior` is "empirical" (with its own strength `prior_smoothing`), "uniform" or a
+    dict of probabilities by label.
+    """
+
+    smoothing: Smoothing | Mapping[str, Smoothing] = "auto"
+    numeric: Family = Histogram()
+    prior: Literal["empirical", "uniform"] | Mapping[Any, float] = "empirical"
+    prior_smoothing: float = 1.0
+    estimate: Literal["bayes", "mle"] = "bayes"
+    unseen: Unseen = "prior"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "numeric", parse(self.numeric))
+        for k in self.smoothing.values() if isinstance(self.smoothing, Mapping) else [self.smoothing]:
+            _check_strength("smoothing", k, auto=True)
+        _check_strength("prior_smoothing", self.prior_smoothing)
+        _check_choice("estimate", self.estimate, ("bayes", "mle"))
+        _check_choice("unseen", self.unseen, ("prior", "missing"))
+        if isinstance(self.prior, Mapping):
+            total = sum(self.prior.values())
+            if any(p < 0 for p in self.prior.values()) or not np.isclose(total, 1.0, rtol=0, atol=1e-9):
+                raise ParameterError("prior probabilities that add up to 1", came=dict(self.prior))
+        else:
+            _check_choice("prior", self.prior, ("empirical", "uniform"), "or a dict of probabilities by label")
+
+    def smoothing_of(self, column: str) -> Smoothing:
+        """The strength for one column."""
+        if self.estimate == "mle":
+            return 0.0
+        if isinstance(self.smoothing, Mapping):
+            return self.smoothing.get(column, "auto")
+        return self.smoothing
+
+
+def _check_strength(name: str, k: Any, *, auto: bool = False) -> None:
+    if auto and k == "auto":
+        return
+    if isinstance(k, (bool, str)) or not isinstance(k, (int, float, np.number)) or not k >= 0:
+        words = "'auto' or a number" if auto else "a number"
+        raise ParameterError(f"{name}: {words} from 0 to infinity", came=k)
+
+
+def _check_choice(name: str, value: Any, choices: tuple[str, ...], more: str = "") -> None:
+    if not isinstance(value, str) or value not in choices:
+        raise ParameterError(f"{name}: {' or '.join(map(repr, choices))} {more}".rstrip(), came=value)

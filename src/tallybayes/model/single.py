@@ -1,0 +1,83 @@
+"""One row of numbers at a time, at the speed of the row.
+
+A dict of numbers for a model whose columns are all gaussian goes straight into the sums and straight through the
+scorer, by two kernels; everything unusual (a new name, text, an infinity, a digit that does not fit) is left to the
+general way, which gives the same result.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+
+from tallybayes import kernels
+from tallybayes.arrays.axis import kind_of
+from tallybayes.arrays.column import Reals
+from tallybayes.data.schema import Schema
+from tallybayes.families import Family, Gaussian
+from tallybayes.families.base import Floats
+from tallybayes.model.scorer import Scorer
+from tallybayes.tally import Exact, Sums, Tally
+
+__all__ = ["SingleRows"]
+
+
+class SingleRows:
+    """The quick way for a model, until its shape changes."""
+
+    def __init__(
+        self, schema: Schema, labels: list[Any], class_rows: Exact, blocks: dict[Family, Tally]
+    ) -> None:
+        (family, tally), *others = [*blocks.items(), *[(None, None)] * (not blocks)]
+        self.possible = False
+        if others or not isinstance(family, Gaussian) or not isinstance(tally, Sums) or not class_rows.is_whole:
+            return
+        if not tally["n"].is_whole or set(tally.features) != set(schema.families):
+            return
+        self.possible = True
+        self._label = schema.label
+        self._codes = {label: code for code, label in enumerate(labels)}
+        self._kind = type(labels[0]) if labels and kind_of(labels[0]) in ("text", "yes/no", "whole number") else None
+        self._index = {name: -2 for name, field in schema.fields.items() if field.family is None}
+        self._index |= {name: j for j, name in enumerate(tally.features)}
+        if schema.label is not None:
+            self._index[schema.label] = -2
+        # room for a digit or two on either side, so that most rows fit
+        tally.statistics["x"] = x = _with_room(tally["x"], 2)
+        tally.statistics["xx"] = xx = _with_room(tally["xx"], 4)
+        self._sums = (tally["n"].digits[..., 0], x.digits, x.low, xx.digits, xx.low)
+        self._values = np.empty(len(tally.features))
+        self._local = threading.local()
+
+    def learn(self, row: dict[Any, Any]) -> int:
+        """Add a row that holds its label to the sums; returns the class, or -1 if the general way must be taken."""
+        label = row.get(self._label)
+        if type(label) is not self._kind:
+            return -1
+        code = self._codes.get(label, -1)
+        if code < 0 or kernels.active.read_row(row, self._index, self._values) < 0:
+            return -1
+        return code if kernels.active.add_row(*self._sums, self._values, code, 1) else -1
+
+    def predict_proba(self, row: dict[Any, Any], scorer: Scorer) -> Floats | None:
+        """P(class | row), (1, classes), or None if the general way must be taken."""
+        local = self._local
+        if getattr(local, "scorer", None) is not scorer:
+            if len(scorer.predictives) != 1:
+                return None
+            values = np.empty((1, len(self._values)))
+            columns = [Reals(values[:, j]) for j in range(values.shape[1])]
+            local.scorer, local.values = scorer, values[0]
+            local.score = scorer.predictives[0].bind(columns)
+            local.log_prior = scorer.log_prior[None]
+        if kernels.active.read_row(row, self._index, local.values) < 0:
+            return None
+        out: Floats = local.log_prior.copy()
+        local.score(out, 0, 1)
+        return None if kernels.active.softmax(out, 0, 1) else out
+
+
+def _with_room(sums: Exact, room: int) -> Exact:
+    return sums.widened(sums.low - room, sums.low + sums.digits.shape[-1] + room)
