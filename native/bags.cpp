@@ -24,10 +24,14 @@ struct Amounts {
     bool whole = true;
 
     template <class A> TB_INLINE int64_t take(A amount) {
-        bool in_range = amount >= 0;
-        if constexpr (std::is_floating_point_v<A> || sizeof(A) == 8) in_range &= amount < A(int64_t(1) << 53);
-        int64_t value = in_range ? int64_t(amount) : 0;
-        whole &= in_range && A(value) == amount;
+        int64_t value = 0;
+        if constexpr (std::is_floating_point_v<A>) {
+            if (amount >= 0 && amount < A(0x1p53)) [[likely]] value = int64_t(amount);
+            whole &= A(value) == amount;
+        } else {
+            value = amount;
+            whole &= uint64_t(value) < uint64_t(1) << 53;
+        }
         total += uint64_t(value);
         return value;
     }
@@ -105,8 +109,10 @@ template <class I, class Values> class Bags {
         int64_t size = 0;
         for (const int64_t *r = row; r < end; ++r) size += indptr_[*r + 1] - indptr_[*r];
         bool few = size < int64_t(sums_.size()) / 4;
-        for (; row < end; ++row)
+        for (; row < end; ++row) {
+            if (end - row > AHEAD) prefetch(row[AHEAD]);
             if (!(few ? add_row<Touched>(*row) : add_row<Dense>(*row))) return false;
+        }
         if (few) {
             for (int64_t token : touched_) emit_token(token);
             touched_.clear();
@@ -115,6 +121,18 @@ template <class I, class Values> class Bags {
                 if (sums_[token]) emit_token(token);
         }
         return true;
+    }
+
+    // The rows of a class lie apart, so the processor cannot know which one comes next.
+    static constexpr int64_t AHEAD = 2;
+    void prefetch(int64_t row) const {
+        for (int64_t i = indptr_[row]; i < indptr_[row + 1]; i += 64 / sizeof(I)) {
+            __builtin_prefetch(indices_ + i);
+            if constexpr (std::is_pointer_v<Values>) {
+                __builtin_prefetch(amounts_ + i);
+                if constexpr (sizeof(*amounts_) > sizeof(I)) __builtin_prefetch(amounts_ + i + 32 / sizeof(I));
+            }
+        }
     }
 
     void emit_token(int64_t token) {

@@ -19,8 +19,10 @@ namespace {
 
 constexpr int64_t NO_KEY = std::numeric_limits<int64_t>::min(); // no finite number has it
 
+constexpr int64_t TILE = 1024; // long, because every change of column brings another hash table into the cache
+
 struct alignas(32) Keys { // of four columns
-    i64x4 key[512];
+    i64x4 key[TILE];
 };
 
 // ordered(x), or NO_KEY where x is not finite. Returns whether there is an infinity.
@@ -45,7 +47,7 @@ TB_CLONES bool tile_keys(const Quad<float> &quad, int64_t start, int64_t rows, K
 // The cells of one column: an open-addressing hash table from key to the row of a table of counts per class.
 class Grid {
   public:
-    Grid(int64_t n_classes, int64_t limit) : n_classes_(n_classes), limit_(std::max<int64_t>(limit, 2)) { rehash(256); }
+    Grid(int64_t n_classes, int64_t limit) : n_classes_(n_classes), limit_(std::clamp<int64_t>(limit, 2, int64_t(1) << 40)) { rehash(256); }
 
     // Counts every fourth key from `key` on.
     void add(const int64_t *key, const int32_t *codes, int64_t rows) {
@@ -53,12 +55,16 @@ class Grid {
             if (key[4 * r] != NO_KEY && codes[r] >= 0) ++counts_[find(key[4 * r]) * n_classes_ + codes[r]];
     }
 
+    void finish() {
+        if (int64_t(keys_.size()) > limit_) coarsen();
+    }
+
     int64_t level() const { return level_; }
 
     // Appends the cells in order, and their counts.
     void emit(std::vector<int64_t> &cells, std::vector<int64_t> &table) const {
-        for (int64_t id : sorted()) {
-            cells.push_back(keys_[id]);
+        for (auto [key, id] : sorted()) {
+            cells.push_back(key);
             table.insert(table.end(), counts_.begin() + id * n_classes_, counts_.begin() + (id + 1) * n_classes_);
         }
     }
@@ -83,11 +89,11 @@ class Grid {
         slots_[slot] = {full_key >> level_, id};
         keys_.push_back(full_key >> level_);
         counts_.resize(counts_.size() + n_classes_);
-        if (id >= limit_) {
+        if (id >= 2 * limit_) { // twice the limit, so that a level is not left as soon as it is reached
             coarsen();
             return find(full_key);
         }
-        if (keys_.size() * 4 > slots_.size()) rehash(slots_.size() * 2);
+        if (keys_.size() * 2 > slots_.size()) rehash(slots_.size() * 2);
         return id;
     }
 
@@ -101,27 +107,37 @@ class Grid {
         }
     }
 
-    std::vector<int64_t> sorted() const {
-        std::vector<int64_t> ids(keys_.size());
-        std::iota(ids.begin(), ids.end(), 0);
-        std::sort(ids.begin(), ids.end(), [&](int64_t a, int64_t b) { return keys_[a] < keys_[b]; });
-        return ids;
+    // The cells in order of their keys, byte by byte from the lowest (radix sort: no comparison to mispredict).
+    std::vector<Slot> sorted() const {
+        std::vector<Slot> cells(keys_.size()), other(keys_.size());
+        for (size_t id = 0; id < keys_.size(); ++id) cells[id] = {keys_[id], int64_t(id)};
+        for (int shift = 0; shift < 64; shift += 8) {
+            auto byte = [&](const Slot &cell) { return (uint64_t(cell.key) ^ uint64_t(1) << 63) >> shift & 255; };
+            size_t next[257] = {};
+            for (const Slot &cell : cells) ++next[byte(cell) + 1];
+            if (std::find(next, next + 257, cells.size()) != next + 257) continue; // all have the same
+            for (int b = 0; b < 255; ++b) next[b + 1] += next[b];
+            for (const Slot &cell : cells) other[next[byte(cell)]++] = cell;
+            cells.swap(other);
+        }
+        return cells;
     }
 
     // To the lowest level with at most `limit` cells. Neighbours in order merge at the level where all bits in which
     // they differ are shifted out; so counting those lengths finds the level without trying each.
     void coarsen() {
-        std::vector<int64_t> ids = sorted();
+        std::vector<Slot> cells = sorted();
         int64_t parted_at[65] = {}; // by how many bits neighbours differ
-        for (size_t i = 1; i < ids.size(); ++i)
-            ++parted_at[std::bit_width(uint64_t(keys_[ids[i]]) ^ uint64_t(keys_[ids[i - 1]]))];
-        int64_t rise = 0, cells = ids.size();
-        while (cells > limit_) cells -= parted_at[++rise];
+        for (size_t i = 1; i < cells.size(); ++i)
+            ++parted_at[std::bit_width(uint64_t(cells[i].key) ^ uint64_t(cells[i - 1].key))];
+        int64_t rise = 0, left = cells.size();
+        while (left > limit_) left -= parted_at[++rise];
         std::vector<int64_t> keys, counts;
-        for (int64_t id : ids) {
-            int64_t key = keys_[id] >> rise;
-            if (keys.empty() || keys.back() != key) {
-                keys.push_back(key);
+        keys.reserve(left);
+        counts.reserve(left * n_classes_);
+        for (auto [key, id] : cells) {
+            if (keys.empty() || keys.back() != key >> rise) {
+                keys.push_back(key >> rise);
                 counts.resize(counts.size() + n_classes_);
             }
             for (int64_t c = 0; c < n_classes_; ++c) counts[(keys.size() - 1) * n_classes_ + c] += counts_[id * n_classes_ + c];
@@ -148,9 +164,9 @@ template <class T> int64_t first_infinity(const std::vector<Column<T>> &columns,
 template <class T>
 int64_t count_cells(const std::vector<Column<T>> &columns, const int32_t *codes, int64_t start, int64_t stop, std::vector<Grid> &grids) {
     auto keys = std::make_unique<Keys>();
-    int64_t bad = -1, step = tile_rows(columns.size(), sizeof(T));
-    for (int64_t from = start; from < stop; from += step) {
-        int64_t rows = std::min(step, stop - from);
+    int64_t bad = -1;
+    for (int64_t from = start; from < stop; from += TILE) {
+        int64_t rows = std::min(TILE, stop - from);
         bool infinite = false;
         for (size_t first = 0; first < columns.size(); first += 4) {
             infinite |= tile_keys(Quad<T>::at(columns, first), from, rows, *keys);
@@ -171,6 +187,7 @@ nb::tuple cells(nb::list list, Vector<int32_t> codes, int64_t n_classes, int64_t
         std::vector<Grid> grids(columns.size(), Grid(n_classes, limit));
         int64_t first_bad = count_cells(columns, code, start, stop, grids);
         for (auto &grid : grids) {
+            grid.finish();
             grid.emit(found, table);
             levels.push_back(grid.level());
             offsets.push_back(found.size());

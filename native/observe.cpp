@@ -21,26 +21,29 @@ struct alignas(32) Seen { // four columns, one class
 };
 
 template <bool Adjacent, class T>
-TB_INLINE bool tile_flags(const Quad<T> &quad, const int32_t *codes, int64_t start, int64_t stop, Seen *seen) {
+TB_INLINE bool tile_flags(const Quad<T> &quad, int64_t start, int64_t stop, const Runs &runs, Seen *seen) {
     i64x4 strange = i64x4{};
-    for (int64_t r = start; r < stop; ++r) {
-        if (codes[r] < 0) continue;
-        Seen &here = seen[codes[r]];
-        auto x = quad.template read<Adjacent>(r);
-        i64x4 zero = x == 0, one = x == 1, missing;
-        if constexpr (std::is_floating_point_v<T>) missing = x != x;
-        else missing = x == -1;
-        here.zero -= zero;
-        here.one -= one;
-        strange |= ~(zero | one | missing);
+    for (int64_t k = 0, i = 0; k < runs.count; ++k) {
+        Seen here = seen[runs.run[k].code];
+        for (; i < runs.run[k].end; ++i) {
+            quad.prefetch(stop + i);
+            auto x = quad.template read<Adjacent>(start + runs.row[i]);
+            i64x4 zero = x == 0, one = x == 1, missing;
+            if constexpr (std::is_floating_point_v<T>) missing = x != x;
+            else missing = x == -1;
+            here.zero -= zero;
+            here.one -= one;
+            strange |= ~(zero | one | missing);
+        }
+        seen[runs.run[k].code] = here;
     }
     return any_set(strange);
 }
 
 #define TB_TILE_FLAGS(T)                                                                                               \
-    TB_CLONES bool count_flags(const Quad<T> &quad, const int32_t *codes, int64_t start, int64_t stop, Seen *seen) {   \
-        return quad.adjacent ? tile_flags<true>(quad, codes, start, stop, seen)                                        \
-                             : tile_flags<false>(quad, codes, start, stop, seen);                                      \
+    TB_CLONES bool count_flags(const Quad<T> &quad, int64_t start, int64_t stop, const Runs &runs, Seen *seen) {       \
+        return quad.adjacent ? tile_flags<true>(quad, start, stop, runs, seen)                                         \
+                             : tile_flags<false>(quad, start, stop, runs, seen);                                       \
     }
 TB_TILE_FLAGS(double)
 TB_TILE_FLAGS(float)
@@ -68,10 +71,13 @@ int64_t count_all_flags(const std::vector<Column<T>> &columns, const int32_t *co
     for (size_t first = 0; first < columns.size(); first += 4) quads.push_back(Quad<T>::at(columns, first));
     std::vector<Seen> seen(quads.size() * n_classes, Seen{});
     int64_t bad = -1, step = tile_rows(columns.size(), sizeof(T));
+    Runs runs;
     for (int64_t from = start; from < stop; from += step) {
         bool strange = false;
+        int64_t to = std::min(from + step, stop);
+        runs.set(codes + from, to - from, n_classes);
         for (size_t q = 0; q < quads.size(); ++q)
-            strange |= count_flags(quads[q], codes, from, std::min(from + step, stop), seen.data() + q * n_classes);
+            strange |= count_flags(quads[q], from, to, runs, seen.data() + q * n_classes);
         if (strange && bad < 0) bad = first_strange(columns, codes, from);
     }
     for (size_t j = 0; j < columns.size(); ++j)

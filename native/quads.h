@@ -40,6 +40,9 @@ template <class T> struct Quad {
         return quad;
     }
 
+    // Asks for a row that will be read soon. Columns that lie apart are streams which the processor sees by itself.
+    TB_INLINE void prefetch(int64_t row) const { __builtin_prefetch(data[0] + row * stride[0] * adjacent); }
+
     template <bool Adjacent> TB_INLINE Lanes read(int64_t row) const {
         if constexpr (Adjacent) {
             typedef T Raw __attribute__((vector_size(4 * sizeof(T))));
@@ -54,9 +57,45 @@ template <class T> struct Quad {
     }
 };
 
+struct Run {
+    int64_t code, end;
+};
+
+// The rows of a tile that count, those of a class one after the other so that its sums can stay in registers. With
+// many classes they stay in the order they come in: bringing them together would cost more than it saves.
+struct Runs {
+    static constexpr int64_t MOST = 512, MANY = 32;
+    int64_t rows, count;
+    int32_t row[MOST];
+    Run run[MOST]; // run k has the rows from where the last one ended to its end
+
+    void set(const int32_t *codes, int64_t size, int64_t n_classes) {
+        rows = count = 0;
+        if (n_classes <= MANY) {
+            int32_t next[MANY + 1] = {}; // next[c] is where the next row of class c goes
+            for (int64_t r = 0; r < size; ++r) ++next[codes[r] < 0 ? MANY : codes[r]];
+            for (int64_t c = 0; c < n_classes; ++c) {
+                int32_t here = next[c];
+                next[c] = rows;
+                rows += here;
+                if (here) run[count++] = {c, rows};
+            }
+            for (int64_t r = 0; r < size; ++r)
+                if (codes[r] >= 0) row[next[codes[r]]++] = r;
+            return;
+        }
+        for (int64_t r = 0; r < size; ++r) {
+            if (codes[r] < 0) continue;
+            row[rows++] = r;
+            if (count == 0 || run[count - 1].code != codes[r]) run[count++] = {codes[r], 0};
+            run[count - 1].end = rows;
+        }
+    }
+};
+
 // How many rows to take at a time so that a stretch of all columns stays in the nearer caches.
 inline int64_t tile_rows(size_t n_columns, size_t item_size) {
-    return std::clamp<int64_t>(65536 / int64_t(std::max<size_t>(n_columns * item_size, 1)), 64, 512);
+    return std::clamp<int64_t>(32768 / int64_t(std::max<size_t>(n_columns * item_size, 1)), 64, Runs::MOST);
 }
 
 } // namespace tb

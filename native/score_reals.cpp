@@ -11,7 +11,7 @@
 namespace tb {
 namespace {
 
-constexpr int GROUP = 16;           // columns per logarithm: the rounding of a product grows with their number
+constexpr int GROUP = 20;           // columns per logarithm: a product's rounding and size grow with their number
 constexpr double NEAR = 0x1p1000;   // a product below it has met no overflow
 constexpr double LARGEST = 0x1p500; // z*z is formed below it
 
@@ -39,24 +39,36 @@ struct Input {
     int64_t n_classes;
 };
 
+// Cuts the columns of a class into groups: runs of one `half`, the long ones in equal parts.
+void add_groups(const Input &in, int64_t first_column, int64_t c, const Tables &t, std::vector<Group> &groups) {
+    auto half = [&](int j) { return in.half ? in.half[(first_column + j) * in.n_classes + c] : 0.5; };
+    const int limit = in.half ? GROUP : CHUNK;
+    for (int first = 0, end; first < t.n; first = end) {
+        for (end = first; end < t.n && half(end) == half(first);) ++end;
+        const int parts = (end - first + limit - 1) / limit;
+        for (int part = 0, from = first; part < parts; ++part) {
+            const int to = first + (end - first) * (part + 1) / parts;
+            bool low = false;
+            for (int j = from; j < to; ++j) low |= t.low[c * t.n + j] != 0;
+            groups.push_back({from, to, half(first), low});
+            from = to;
+        }
+    }
+}
+
 Tables tables_of(const Input &in, int64_t first_column, int n) {
     const int64_t n_classes = in.n_classes;
     Tables t{n, {}, {}, {}, {}, std::vector<Tables::Class>(n_classes)};
-    const int limit = in.half ? GROUP : CHUNK;
     for (auto *v : {&t.mean, &t.low, &t.inverse, &t.constant}) v->resize(n * n_classes);
-    for (int64_t c = 0; c < n_classes; ++c)
+    for (int64_t c = 0; c < n_classes; ++c) {
         for (int j = 0; j < n; ++j) {
             const int64_t from = (first_column + j) * n_classes + c, to = c * n + j;
             t.mean[to] = in.mean[from], t.low[to] = in.low[from];
             t.inverse[to] = in.inverse[from], t.constant[to] = in.constant[from];
-            auto &[groups, constant] = t.classes[c];
-            constant += t.constant[to];
-            const double half = in.half ? in.half[from] : 0.5;
-            if (groups.empty() || groups.back().half != half || j - groups.back().first == limit)
-                groups.push_back({j, j, half, false});
-            groups.back().last = j + 1;
-            groups.back().low |= t.low[to] != 0;
+            t.classes[c].constant += t.constant[to];
         }
+        add_groups(in, first_column, c, t, t.classes[c].groups);
+    }
     return t;
 }
 

@@ -21,6 +21,19 @@ struct Codes {
     const int64_t *origins, *offsets;
     Pointer table, zeros;
     int64_t n_classes;
+    std::vector<Pointer> bytes; // [column][value as a byte], for columns of bytes in calls with many rows
+
+    TB_INLINE Pointer find(int64_t j, int64_t value) const {
+        const uint64_t code = static_cast<uint64_t>(value) - static_cast<uint64_t>(origins[j]);
+        const uint64_t size = offsets[j + 1] - offsets[j];
+        return code < size ? table + (offsets[j] + code) * n_classes : zeros;
+    }
+
+    template <class T> void list_bytes(int64_t n_columns) {
+        bytes.resize(256 * n_columns);
+        for (int64_t j = 0; j < n_columns; ++j)
+            for (int byte = 0; byte < 256; ++byte) bytes[256 * j + byte] = find(j, static_cast<T>(byte));
+    }
 };
 
 // Cells of a column's grid; monotone in x for any edges, which is all that the search needs to be exact.
@@ -102,14 +115,15 @@ namespace {
 
 void add_codes(nb::list list, Vector<int64_t> origins, Vector<int64_t> offsets, Matrix<double> table,
                Out<double> out, int64_t start, int64_t stop) {
-    dispatch<int8_t, int16_t, int32_t, int64_t, uint8_t, double>(dtype_of_first(list), [&](auto zero) {
+    if (nb::len(list) == 0) return;
+    dispatch<int8_t, int16_t, int32_t, int64_t, uint8_t>(dtype_of_first(list), [&](auto zero) {
         using T = decltype(zero);
         const std::vector<double> zeros(out.shape(1));
-        const Codes codes{origins.data(), offsets.data(), table.data(), zeros.data(),
-                          static_cast<int64_t>(out.shape(1))};
+        Codes codes{origins.data(), offsets.data(), table.data(), zeros.data(), static_cast<int64_t>(out.shape(1)), {}};
         const auto columns = columns_of<T>(list);
         double *to = out.data();
         nb::gil_scoped_release release;
+        if (sizeof(T) == 1 && stop - start >= 1024) codes.list_bytes<T>(static_cast<int64_t>(columns.size()));
         TB_BEST(code_rows<T>)(columns, codes, to, start, stop);
         return 0; // `dispatch` wants a result
     });
@@ -126,7 +140,7 @@ int64_t add_steps(nb::list list, Vector<int64_t> offsets, Vector<double> edges, 
         double *to = out.data();
         nb::gil_scoped_release release;
         steps.build(all_edges, static_cast<int64_t>(columns.size()));
-        return TB_BEST(step_rows<T>)(columns, steps, to, start, stop);
+        return TB_BEST(step_rows<T>)(columns, adjacent(columns), steps, to, start, stop);
     });
 }
 
@@ -137,6 +151,7 @@ template <class I, class A> void fill_batch(const Bags &bags, int64_t from, int 
     for (int i = 0; i < n; ++i) {
         Pointer row = bags.table + static_cast<int64_t>(indices[from + i]) * bags.n_classes;
         for (int64_t k = 0; k < lines; ++k) __builtin_prefetch(row + 8 * k);
+        __builtin_prefetch(row + bags.n_classes - 1);
         const double amount = bags.amounts ? static_cast<double>(amounts[from + i]) : 1.0;
         batch.where[i] = amount != 0 ? row : bags.zeros; // 0 * -inf must add nothing
         batch.amounts[i] = amount;
@@ -214,110 +229,137 @@ TB_INLINE void sum_rows(const Pointer *where, Pointer amounts, int n, int64_t at
     if constexpr ((tail & 1) != 0) out[single] = last;
 }
 
-// The same for any number of classes: 32 at a time, then what is left.
-template <bool weighted>
-TB_INLINE void add_rows(const Pointer *where, Pointer amounts, int n, double *out, int64_t n_classes) {
-    int64_t at = 0;
-    for (; at + 32 <= n_classes; at += 32) sum_rows<8, 0, weighted>(where, amounts, n, at, out);
-    const int64_t vectors = (n_classes - at) / 4;
-    switch (vectors) {
-    case 1: sum_rows<1, 0, weighted>(where, amounts, n, at, out); break;
-    case 2: sum_rows<2, 0, weighted>(where, amounts, n, at, out); break;
-    case 3: sum_rows<3, 0, weighted>(where, amounts, n, at, out); break;
-    case 4: sum_rows<4, 0, weighted>(where, amounts, n, at, out); break;
-    case 5: sum_rows<5, 0, weighted>(where, amounts, n, at, out); break;
-    case 6: sum_rows<6, 0, weighted>(where, amounts, n, at, out); break;
-    case 7: sum_rows<7, 0, weighted>(where, amounts, n, at, out); break;
+// The same for several rows, each with n pointers.
+template <int vectors, int tail>
+TB_INLINE void sum_tile(const Pointer *where, int n, int rows, int64_t at, double *out, int64_t n_classes) {
+    for (int r = 0; r < rows; ++r) sum_rows<vectors, tail, false>(where + r * n, nullptr, n, at, out + r * n_classes);
+}
+
+// call(vectors, tail) for the classes from `at` on: 32 at a time, then what is left.
+#define TB_ALL_CLASSES(call)                                                                                          \
+    int64_t at = 0;                                                                                                   \
+    for (; at + 32 <= n_classes; at += 32) call(8, 0);                                                                \
+    switch ((n_classes - at) / 4) {                                                                                   \
+    case 1: call(1, 0); break;                                                                                        \
+    case 2: call(2, 0); break;                                                                                        \
+    case 3: call(3, 0); break;                                                                                        \
+    case 4: call(4, 0); break;                                                                                        \
+    case 5: call(5, 0); break;                                                                                        \
+    case 6: call(6, 0); break;                                                                                        \
+    case 7: call(7, 0); break;                                                                                        \
+    }                                                                                                                 \
+    at = n_classes / 4 * 4;                                                                                           \
+    switch (n_classes - at) {                                                                                         \
+    case 1: call(0, 1); break;                                                                                        \
+    case 2: call(0, 2); break;                                                                                        \
+    case 3: call(0, 3); break;                                                                                        \
     }
-    at += 4 * vectors;
-    switch (n_classes - at) {
-    case 1: sum_rows<0, 1, weighted>(where, amounts, n, at, out); break;
-    case 2: sum_rows<0, 2, weighted>(where, amounts, n, at, out); break;
-    case 3: sum_rows<0, 3, weighted>(where, amounts, n, at, out); break;
+
+TB_INLINE void add_tile(const Pointer *where, int n, int rows, double *out, int64_t n_classes) {
+#define TB_CALL(vectors, tail) sum_tile<vectors, tail>(where, n, rows, at, out, n_classes)
+    TB_ALL_CLASSES(TB_CALL)
+#undef TB_CALL
+}
+
+TB_INLINE void add_bag(const Pointer *where, Pointer amounts, int n, double *out, int64_t n_classes) {
+#define TB_CALL(vectors, tail) sum_rows<vectors, tail, true>(where, amounts, n, at, out)
+    TB_ALL_CLASSES(TB_CALL)
+#undef TB_CALL
+}
+#undef TB_ALL_CLASSES
+
+template <class T>
+TB_INLINE void find_codes(const Codes &codes, int64_t j, Column<T> column, int64_t row, int rows, Pointer *where,
+                          int n) {
+    if (sizeof(T) == 1 && !codes.bytes.empty()) {
+        const Pointer *found = &codes.bytes[256 * j];
+        for (int r = 0; r < rows; ++r) where[r * n] = found[static_cast<uint8_t>(column[row + r])];
+        return;
     }
+    for (int r = 0; r < rows; ++r) where[r * n] = codes.find(j, static_cast<int64_t>(column[row + r]));
 }
 
 template <class T>
-    TB_INLINE bool find(const Codes &codes, int64_t j, Column<T> column, int64_t row, int rows, Pointer *where, int n) {
-        const uint64_t origin = codes.origins[j], size = codes.offsets[j + 1] - codes.offsets[j];
-        Pointer first = codes.table + codes.offsets[j] * codes.n_classes;
-        for (int r = 0; r < rows; ++r) {
-            const uint64_t code = static_cast<uint64_t>(static_cast<int64_t>(column[row + r])) - origin;
-            Pointer found = first + code * codes.n_classes;
-            where[r * n] = code < size ? found : codes.zeros;
-        }
-        return false;
-    }
-
-template <class T>
-    TB_INLINE bool find(const Steps &steps, int64_t j, Column<T> column, int64_t row, int rows, Pointer *where, int n) {
-        const Grid grid = steps.grids[j];
-        const uint32_t *below = &steps.cells[grid.cells];
-        Pointer edge = &steps.edges[grid.edges];
-        double x[ROWS];
-        uint32_t step[ROWS];
-        for (int r = 0; r < rows; ++r) x[r] = column[row + r];
-        for (int r = rows; r < ROWS; ++r) x[r] = 0.0;
-        bool infinite = false;
-        for (int r = 0; r < ROWS; ++r) {
-            infinite |= std::fabs(x[r]) == std::numeric_limits<double>::infinity();
-            step[r] = below[cell_of(grid, x[r])];
-        }
-        for (int width = (1 << grid.depth) >> 1; width > 0; width >>= 1)
-            for (int r = 0; r < ROWS; ++r) {
-                const uint32_t further = step[r] + width;
-                step[r] = edge[further - 1] <= x[r] ? further : step[r];
-            }
-        const bool some = steps.offsets[j] < steps.offsets[j + 1];
-        Pointer first = steps.table + steps.offsets[j] * steps.n_classes;
-        for (int r = 0; r < rows; ++r) {
-            Pointer found = first + step[r] * steps.n_classes;
-            where[r * n] = some & (x[r] == x[r]) ? found : steps.zeros;
-        }
-        return infinite;
-    }
-
-// The first infinite value of a few rows as its place, or -1.
-template <class T>
-int64_t first_infinite(const std::vector<Column<T>> &columns, int64_t row, int rows) {
-    const int64_t n = static_cast<int64_t>(columns.size());
-    for (int64_t r = row; r < row + rows; ++r)
-        for (int64_t j = 0; j < n; ++j)
-            if (std::isinf(static_cast<double>(columns[j][r]))) return r * n + j;
-    return -1;
-}
-
-// find(lookup, ...) points at the rows of the table for a few rows of a column; it returns true if it met an infinity.
-template <class T, class Lookup>
-TB_INLINE int64_t add_lookups(const std::vector<Column<T>> &columns, const Lookup &lookup, double *out,
-                              int64_t n_classes, int64_t start, int64_t stop) {
+void code_rows(const std::vector<Column<T>> &columns, const Codes &codes, double *out, int64_t start, int64_t stop) {
     Pointer where[ROWS * CHUNK];
-    const int64_t n_columns = static_cast<int64_t>(columns.size());
-    int64_t bad = -1;
+    const int64_t n_columns = static_cast<int64_t>(columns.size()), n_classes = codes.n_classes;
     for (int64_t row = start; row < stop; row += ROWS) {
         const int rows = static_cast<int>(std::min<int64_t>(ROWS, stop - row));
-        bool infinite = false;
         for (int64_t first = 0; first < n_columns; first += CHUNK) {
             const int n = static_cast<int>(std::min<int64_t>(CHUNK, n_columns - first));
-            for (int j = 0; j < n; ++j) infinite |= find(lookup, first + j, columns[first + j], row, rows, where + j, n);
-            for (int r = 0; r < rows; ++r)
-                add_rows<false>(where + r * n, nullptr, n, out + (row + r) * n_classes, n_classes);
+            for (int j = 0; j < n; ++j) find_codes(codes, first + j, columns[first + j], row, rows, where + j, n);
+            add_tile(where, n, rows, out + row * n_classes, n_classes);
         }
-        if (infinite && bad < 0) bad = first_infinite(columns, row, rows);
     }
+}
+
+// The depth is known when compiled for all but odd edges: no loop, and above all no branch that would be a guess.
+template <int known_depth>
+TB_INLINE void search(const Grid &grid, const uint32_t *below, Pointer edge, const double *x, int rows, Pointer first,
+                      int64_t n_classes, Pointer *where, int n) {
+    const int depth = known_depth < 0 ? grid.depth : known_depth;
+    for (int r = 0; r < rows; ++r) {
+        const double value = x[r];
+        int64_t step = below[cell_of(grid, value)];
+#pragma GCC unroll 4
+        for (int shift = depth - 1; shift >= 0; --shift)
+            step += static_cast<int64_t>(edge[step + (int64_t{1} << shift) - 1] <= value) << shift;
+        where[r * n] = first + step * n_classes;
+    }
+}
+
+TB_INLINE void find_steps(const Steps &steps, int64_t j, const double *x, int rows, Pointer *where, int n) {
+    const Grid grid = steps.grids[j];
+    const uint32_t *below = &steps.cells[grid.cells];
+    Pointer edge = &steps.edges[grid.edges], first = steps.table + steps.offsets[j] * steps.n_classes;
+    switch (grid.depth) {
+    case 1: search<1>(grid, below, edge, x, rows, first, steps.n_classes, where, n); break;
+    case 2: search<2>(grid, below, edge, x, rows, first, steps.n_classes, where, n); break;
+    case 3: search<3>(grid, below, edge, x, rows, first, steps.n_classes, where, n); break;
+    default: search<-1>(grid, below, edge, x, rows, first, steps.n_classes, where, n);
+    }
+    if (steps.offsets[j] == steps.offsets[j + 1])
+        for (int r = 0; r < rows; ++r) where[r * n] = steps.zeros;
+}
+
+TB_INLINE bool all_finite(const double *x, int n) {
+    i64x4 strange{};
+    for (int i = 0; i < n * TILE; i += 4) strange |= as_bits(load(x + i) - load(x + i)); // 0 where finite, else NaN
+    return !any(strange);
+}
+
+// Lets the missing values of a tile add nothing; returns the first infinite one as r * n_columns + j, or -1.
+inline int64_t drop_missing(const double *x, int rows, Pointer zeros, Pointer *where, int n, int64_t n_columns) {
+    int64_t bad = -1;
+    for (int r = rows - 1; r >= 0; --r)
+        for (int j = n - 1; j >= 0; --j) {
+            if (std::isnan(x[j * TILE + r])) where[r * n + j] = zeros;
+            if (std::isinf(x[j * TILE + r])) bad = r * n_columns + j;
+        }
     return bad;
 }
 
 template <class T>
-void code_rows(const std::vector<Column<T>> &columns, const Codes &codes, double *out, int64_t start,
-                         int64_t stop) {
-    add_lookups(columns, codes, out, codes.n_classes, start, stop);
-}
-
-template <class T>
-int64_t step_rows(const std::vector<Column<T>> &columns, const Steps &steps, double *out, int64_t start,
-                            int64_t stop) {
-    return add_lookups(columns, steps, out, steps.n_classes, start, stop);
+int64_t step_rows(const std::vector<Column<T>> &columns, bool side_by_side, const Steps &steps, double *out,
+                  int64_t start, int64_t stop) {
+    alignas(32) double x[CHUNK * TILE];
+    Pointer where[TILE * CHUNK];
+    const int64_t n_columns = static_cast<int64_t>(columns.size()), n_classes = steps.n_classes;
+    int64_t bad = -1;
+    for (int64_t row = start; row < stop; row += TILE) {
+        const int rows = static_cast<int>(std::min<int64_t>(TILE, stop - row));
+        for (int64_t first = 0; first < n_columns; first += CHUNK) {
+            const int n = static_cast<int>(std::min<int64_t>(CHUNK, n_columns - first));
+            read_tile(&columns[first], n, side_by_side, row, rows, x);
+            for (int j = 0; j < n; ++j) find_steps(steps, first + j, x + j * TILE, rows, where + j, n);
+            if (!all_finite(x, n)) {
+                const int64_t place = drop_missing(x, rows, steps.zeros, where, n, n_columns);
+                if (place >= 0) bad = first_place(bad, row * n_columns + first + place);
+            }
+            add_tile(where, n, rows, out + row * n_classes, n_classes);
+        }
+    }
+    return bad;
 }
 
 TB_INLINE int size_of(int64_t from, int64_t last) {
@@ -338,8 +380,8 @@ inline void bag_rows(const Bags &bags, Fill fill, int64_t first, const std::vect
         for (int64_t i = from; i < end;) {
             while (row_ends[row] <= i) ++row;
             const int64_t next = std::min(end, row_ends[row]);
-            add_rows<true>(batch.where + (i - from), batch.amounts + (i - from), static_cast<int>(next - i),
-                           out + row * bags.n_classes, bags.n_classes);
+            add_bag(batch.where + (i - from), batch.amounts + (i - from), static_cast<int>(next - i),
+                    out + row * bags.n_classes, bags.n_classes);
             i = next;
         }
     }

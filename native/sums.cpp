@@ -1,4 +1,4 @@
-// Exact sums of w, w*x and w*x*x per column and class, and the correctly rounded mean and variance they give.
+// Exact sums of w, w*x and w*x*x per column and class. (What they say about mean and variance: moments.cpp.)
 //
 // Without weights, four columns at a time go through vector registers. A number below 2**E in size is cut at a fixed
 // place by adding and subtracting 3 * 2**E: the bits of the sum are then a whole number of units of 2**(E-51), and
@@ -14,12 +14,15 @@
 #include <cmath>
 
 namespace tb {
+
+void register_moments(nb::module_ &m);
+
 namespace {
 
 constexpr int64_t LOWEST = -370; // cuts end at 2**(2*LOWEST - 155), still a normal number
 constexpr double TINY = 0x1p-480; // from here on p and e are exact; below, no cut sees anything of x or x*x
 constexpr double HUGE_FROM = 0x1p500;
-constexpr int64_t TILE = 512;
+constexpr int64_t TILE = Runs::MOST;
 // A class is flushed if it has 1500 rows when looked at, which is every 1024 rows at the end of a tile; so it has at
 // most 3036 rows, each of at most 1.25 * 2**51 units, and that fits into int64.
 constexpr int64_t LOOK_EVERY = 1024, FLUSH_FROM = 1500;
@@ -45,40 +48,49 @@ struct alignas(32) Scale { // per lane the E with |x| < 2**E, and the constants 
     }
 };
 
-struct alignas(32) Tile { // some rows of four columns
+struct alignas(32) Tile { // some rows of four columns, rows of one class together
     f64x4 x[TILE];
-    int64_t rows;
+    int64_t start, size; // of all rows; those left out included
     const int32_t *codes;
+    Runs runs;
     f64x4 peak; // the largest size
     i64x4 nan;  // not zero where there is a NaN
+    const char *next; // where the next tile begins, and how far its rows are apart
+    int64_t next_stride;
 };
 
-template <bool Adjacent, class T> TB_INLINE void fill(const Quad<T> &quad, int64_t start, Tile &tile) {
+template <bool Adjacent, class T> TB_INLINE void fill(const Quad<T> &quad, Tile &tile) {
     f64x4 peak = broadcast(0.0);
     i64x4 nan = i64x4{};
-    for (int64_t r = 0; r < tile.rows; ++r) {
-        f64x4 x = quad.template read<Adjacent>(start + r);
+    for (int64_t r = 0; r < tile.runs.rows; ++r) {
+        f64x4 x = quad.template read<Adjacent>(tile.start + tile.runs.row[r]);
         peak = larger(absolute(x), peak);
         nan |= x != x;
         tile.x[r] = x;
     }
     tile.peak = peak;
     tile.nan = nan;
+    tile.next = reinterpret_cast<const char *>(quad.data[0] + (tile.start + tile.size) * quad.stride[0]);
+    tile.next_stride = Adjacent ? quad.stride[0] * int64_t(sizeof(T)) : 0;
 }
 
-TB_CLONES void fill(const Quad<double> &quad, int64_t start, Tile &tile) {
-    quad.adjacent ? fill<true>(quad, start, tile) : fill<false>(quad, start, tile);
+TB_CLONES void fill(const Quad<double> &quad, Tile &tile) {
+    quad.adjacent ? fill<true>(quad, tile) : fill<false>(quad, tile);
 }
-TB_CLONES void fill(const Quad<float> &quad, int64_t start, Tile &tile) {
-    quad.adjacent ? fill<true>(quad, start, tile) : fill<false>(quad, start, tile);
+TB_CLONES void fill(const Quad<float> &quad, Tile &tile) {
+    quad.adjacent ? fill<true>(quad, tile) : fill<false>(quad, tile);
 }
 
 // Puts 0.0 for every NaN and counts it as absent.
 TB_CLONES void blank_nan(Tile &tile, Block *blocks) {
-    for (int64_t r = 0; r < tile.rows; ++r) {
-        i64x4 there = tile.x[r] == tile.x[r];
-        tile.x[r] = as_doubles(as_bits(tile.x[r]) & there);
-        if (tile.codes[r] >= 0) blocks[tile.codes[r]].absent += there + 1;
+    for (int64_t k = 0, r = 0; k < tile.runs.count; ++k) {
+        i64x4 absent = i64x4{};
+        for (; r < tile.runs.run[k].end; ++r) {
+            i64x4 there = tile.x[r] == tile.x[r];
+            tile.x[r] = as_doubles(as_bits(tile.x[r]) & there);
+            absent += there + 1;
+        }
+        blocks[tile.runs.run[k].code].absent += absent;
     }
 }
 
@@ -89,7 +101,7 @@ TB_INLINE f64x4 cut(f64x4 x, f64x4 magic, u64x4 &sum) {
     return x - (shifted - magic);
 }
 
-struct Rest { // what no cut has taken
+struct alignas(32) Rest { // what no cut has taken
     f64x4 x, p, e;
 };
 
@@ -98,10 +110,8 @@ template <int Order> TB_INLINE Rest add_vector(f64x4 x, const f64x4 *magic, u64x
     rest.x = cut(cut(x, magic[0], sum[0]), magic[1], sum[1]);
     if constexpr (Order == 2) {
         f64x4 p = x * x, e = fused(x, x, -p);
-        u64x4 shared = sum[3];
-        rest.p = cut(cut(p, magic[2], sum[2]), magic[3], shared);
-        rest.e = cut(cut(e, magic[3], shared), magic[4], sum[4]);
-        sum[3] = shared;
+        rest.p = cut(cut(p, magic[2], sum[2]), magic[3], sum[3]);
+        rest.e = cut(cut(e, magic[3], sum[3]), magic[4], sum[4]);
     }
     return rest;
 }
@@ -111,18 +121,47 @@ template <int Order> TB_INLINE bool add_tile(const Tile &tile, const Scale &scal
     f64x4 magic[CUTS];
     for (int k = 0; k < CUTS; ++k) magic[k] = scale.magic[k];
     i64x4 left = i64x4{};
-    for (int64_t r = 0; r < tile.rows; ++r) {
-        if (tile.codes[r] < 0) continue;
-        Block &block = blocks[tile.codes[r]];
-        Rest rest = add_vector<Order>(tile.x[r], magic, block.cut);
-        left |= as_bits(rest.x) | as_bits(rest.p) | as_bits(rest.e);
-        ++block.rows;
+    for (int64_t k = 0, r = 0; k < tile.runs.count; ++k) {
+        const Run run = tile.runs.run[k];
+        Block &block = blocks[run.code];
+        u64x4 sum[CUTS];
+        for (int i = 0; i < CUTS; ++i) sum[i] = block.cut[i];
+        block.rows += run.end - r;
+        for (; r < run.end; ++r) {
+            __builtin_prefetch(tile.next + r * tile.next_stride);
+            Rest rest = add_vector<Order>(tile.x[r], magic, sum);
+            left |= as_bits(rest.x) | as_bits(rest.p) | as_bits(rest.e);
+        }
+        for (int i = 0; i < CUTS; ++i) block.cut[i] = sum[i];
     }
     return any_set(left << 1); // -0.0 leaves only its sign
 }
 
 TB_CLONES bool add_tile_1(const Tile &tile, const Scale &scale, Block *blocks) { return add_tile<1>(tile, scale, blocks); }
 TB_CLONES bool add_tile_2(const Tile &tile, const Scale &scale, Block *blocks) { return add_tile<2>(tile, scale, blocks); }
+
+struct Left {
+    Rest rest;
+    int64_t place; // in the tile
+};
+
+// Up to 64 places, from `place` on, of which something is left.
+template <int Order> TB_INLINE int find_left(const Tile &tile, const Scale &scale, int64_t &place, Left *found) {
+    u64x4 unused[CUTS] = {};
+    int n = 0;
+    for (; place < tile.runs.rows && n < 64; ++place) {
+        Rest rest = add_vector<Order>(tile.x[place], scale.magic, unused);
+        if (any_set((as_bits(rest.x) | as_bits(rest.p) | as_bits(rest.e)) << 1)) found[n++] = {rest, place};
+    }
+    return n;
+}
+
+TB_CLONES int find_left_1(const Tile &tile, const Scale &scale, int64_t &place, Left *found) {
+    return find_left<1>(tile, scale, place, found);
+}
+TB_CLONES int find_left_2(const Tile &tile, const Scale &scale, int64_t &place, Left *found) {
+    return find_left<2>(tile, scale, place, found);
+}
 
 struct Sums {
     int64_t n_columns, n_classes, order;
@@ -155,14 +194,14 @@ template <class T> class QuadSums {
         for (int lane = 0; lane < 4; ++lane) scale_.set(lane, LOWEST);
     }
 
-    void add(int64_t start, Tile &tile) {
-        fill(quad_, start, tile);
+    void add(Tile &tile) {
+        fill(quad_, tile);
         if (any_set(tile.nan)) blank_nan(tile, blocks_.data());
-        if (any_set(tile.peak >= HUGE_FROM)) take_huge(start, tile);
+        if (any_set(tile.peak >= HUGE_FROM)) take_huge(tile);
         if (any_set(tile.peak >= bound_)) rescale(tile.peak);
         bool left = (sums_.order == 2 ? add_tile_2 : add_tile_1)(tile, scale_, blocks_.data());
-        if (left) sums_.order == 2 ? add_left<2>(tile) : add_left<1>(tile);
-        since_look_ += tile.rows;
+        if (left) add_left(tile);
+        since_look_ += tile.size;
         if (since_look_ >= LOOK_EVERY) flush_from(FLUSH_FROM);
     }
 
@@ -205,9 +244,9 @@ template <class T> class QuadSums {
     }
 
     // Takes infinities and numbers with an inexact square out of the tile.
-    void take_huge(int64_t start, Tile &tile) {
+    void take_huge(Tile &tile) {
         tile.peak = broadcast(0.0);
-        for (int64_t r = 0; r < tile.rows; ++r)
+        for (int64_t r = 0; r < tile.runs.rows; ++r)
             for (int lane = 0; lane < lanes_; ++lane) {
                 double value = tile.x[r][lane], size = std::abs(value);
                 if (size < HUGE_FROM) {
@@ -215,10 +254,9 @@ template <class T> class QuadSums {
                     continue;
                 }
                 tile.x[r][lane] = 0.0;
-                int64_t code = tile.codes[r];
-                if (code < 0) continue;
+                int64_t code = tile.codes[tile.runs.row[r]];
                 if (std::isinf(value)) {
-                    sums_.found_bad(start + r, first_ + lane);
+                    sums_.found_bad(tile.start + tile.runs.row[r], first_ + lane);
                     blocks_[code].absent[lane] += 1;
                 } else {
                     sums_.add_whole(sums_.cell(first_ + lane, code), value);
@@ -227,23 +265,25 @@ template <class T> class QuadSums {
     }
 
     // Cuts the tile once more and adds what lies below the cuts.
-    template <int Order> void add_left(const Tile &tile) {
-        u64x4 unused[CUTS] = {};
-        for (int64_t r = 0; r < tile.rows; ++r) {
-            if (tile.codes[r] < 0) continue;
-            Rest rest = add_vector<Order>(tile.x[r], scale_.magic, unused);
-            if (!any_set((as_bits(rest.x) | as_bits(rest.p) | as_bits(rest.e)) << 1)) continue;
-            for (int lane = 0; lane < lanes_; ++lane) {
-                int64_t cell = sums_.cell(first_ + lane, tile.codes[r]);
-                if (std::abs(tile.x[r][lane]) < TINY) {
-                    sums_.add_whole(cell, tile.x[r][lane]);
-                    continue;
-                }
-                for (double part : {rest.p[lane], rest.e[lane]})
-                    if (part != 0) sums_.xx.add(cell, number_of(part));
-                if (rest.x[lane] != 0) sums_.x.add(cell, number_of(rest.x[lane]));
-            }
+    void add_left(const Tile &tile) {
+        Left left[64];
+        for (int64_t place = 0; place < tile.runs.rows;) {
+            int n = (sums_.order == 2 ? find_left_2 : find_left_1)(tile, scale_, place, left);
+            for (int i = 0; i < n; ++i)
+                for (int lane = 0; lane < lanes_; ++lane) add_left(left[i], lane, tile);
         }
+    }
+
+    void add_left(const Left &left, int lane, const Tile &tile) {
+        int64_t cell = sums_.cell(first_ + lane, tile.codes[tile.runs.row[left.place]]);
+        double value = tile.x[left.place][lane];
+        if (std::abs(value) < TINY) {
+            sums_.add_whole(cell, value);
+            return;
+        }
+        if (left.rest.x[lane] != 0) sums_.x.add(cell, number_of(left.rest.x[lane]));
+        if (left.rest.p[lane] != 0) sums_.xx.add(cell, number_of(left.rest.p[lane]));
+        if (left.rest.e[lane] != 0) sums_.xx.add(cell, number_of(left.rest.e[lane]));
     }
 
     Quad<T> quad_;
@@ -266,9 +306,11 @@ void add_unweighted(const std::vector<Column<T>> &columns, const int32_t *codes,
     Tile tile;
     int64_t step = tile_rows(columns.size(), sizeof(T));
     for (int64_t from = start; from < stop; from += step) {
-        tile.rows = std::min(step, stop - from);
+        tile.start = from;
+        tile.size = std::min(step, stop - from);
         tile.codes = codes + from;
-        for (auto &quad : quads) quad.add(from, tile);
+        tile.runs.set(tile.codes, tile.size, sums.n_classes);
+        for (auto &quad : quads) quad.add(tile);
     }
     for (auto &quad : quads) quad.finish(rows);
 }
@@ -322,64 +364,11 @@ nb::tuple sums(nb::list list, Vector<int32_t> codes, int64_t n_classes, std::opt
     return nb::make_tuple(n, digits_of(sums.x, sums), xx, sums.bad);
 }
 
-// What mean_variance needs of one cell, and room to compute in.
-struct Moments {
-    Big s, ss, a, b, c;
-
-    // s / count * 2**exponent minus `high`, rounded; `high` is finite.
-    double low_part(int64_t count, int64_t exponent, double high) {
-        Number m = number_of(high);
-        if (m.m == 0) return quotient(s, count < 0, magnitude(count), exponent);
-        b.set(u128(m.m) * magnitude(count), m.negative != (count < 0));
-        a = s;
-        int64_t lower = std::min(exponent, m.exponent);
-        a.shift_left(exponent - lower);
-        b.shift_left(m.exponent - lower);
-        c.subtract(a, b);
-        return quotient(c, count < 0, magnitude(count), lower);
-    }
-
-    // (count * ss - s * s) / count**2 * 2**exponent, with ss to be multiplied by 2**shift first (or s * s by 2**-shift).
-    double variance(int64_t count, int64_t shift, int64_t exponent) {
-        a.multiply(ss, magnitude(count), count < 0);
-        b.square(s);
-        a.shift_left(std::max<int64_t>(shift, 0));
-        b.shift_left(std::max<int64_t>(-shift, 0));
-        c.subtract(a, b);
-        return quotient(c, false, u128(magnitude(count)) * magnitude(count), exponent);
-    }
-
-    static uint64_t magnitude(int64_t count) { return count < 0 ? -uint64_t(count) : uint64_t(count); }
-};
-
-using Cells = nb::ndarray<const int64_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-
-nb::tuple mean_variance(Matrix<int64_t> n, Cells x, int64_t x_low, Cells xx, int64_t xx_low, Vector<int64_t> units) {
-    int64_t n_columns = n.shape(0), n_classes = n.shape(1), x_width = x.shape(2), xx_width = xx.shape(2);
-    std::vector<double> high(n_columns * n_classes), low(high), variance(high);
-    const int64_t *count = n.data(), *x_digits = x.data(), *xx_digits = xx.data(), *unit = units.data();
-    {
-        nb::gil_scoped_release release;
-        Moments cell;
-        for (int64_t i = 0; i < n_columns * n_classes; ++i) {
-            if (count[i] == 0) continue;
-            int64_t down = unit[i / n_classes], exponent = 32 * x_low - down;
-            cell.s.set(x_digits + i * x_width, x_width);
-            cell.ss.set(xx_digits + i * xx_width, xx_width);
-            high[i] = quotient(cell.s, count[i] < 0, Moments::magnitude(count[i]), exponent);
-            if (std::isfinite(high[i])) low[i] = cell.low_part(count[i], exponent, high[i]);
-            variance[i] = cell.variance(count[i], 32 * xx_low - 64 * x_low, std::min(32 * xx_low, 64 * x_low) - 2 * down);
-        }
-    }
-    std::initializer_list<size_t> shape = {size_t(n_columns), size_t(n_classes)};
-    return nb::make_tuple(to_numpy(std::move(high), shape), to_numpy(std::move(low), shape), to_numpy(std::move(variance), shape));
-}
-
 } // namespace
 
 void register_sums(nb::module_ &m) {
     m.def("sums", &sums, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
-    m.def("mean_variance", &mean_variance);
+    register_moments(m);
 }
 
 } // namespace tb

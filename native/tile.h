@@ -35,12 +35,20 @@ template <class T> TB_INLINE f64x4 load_reals(const T *p) {
     return f64x4{as_real(p[0]), as_real(p[1]), as_real(p[2]), as_real(p[3])};
 }
 
+// Asks for the rows of the next tile: their lines lie too far apart for the machine to foresee them all.
+template <class T> TB_INLINE void prefetch_rows(const T *p, int64_t stride, int n) {
+    for (int r = 0; r < TILE; ++r)
+        for (int64_t byte = 0; byte < n * static_cast<int64_t>(sizeof(T)); byte += 64)
+            __builtin_prefetch(reinterpret_cast<const char *>(p + r * stride) + byte);
+}
+
 // x[j * TILE + r] = row `row + r` of column j, for n columns; lanes beyond the last row are 0.
 template <class T>
 TB_INLINE void read_tile(const Column<T> *columns, int n, bool side_by_side, int64_t row, int rows, double *x) {
     int first = 0; // columns before it have been read
     if (side_by_side && rows == TILE) {
         const int64_t stride = columns[0].stride;
+        prefetch_rows(columns[0].data + (row + TILE) * stride, stride, n);
         for (; first + 4 <= n; first += 4) {
             const T *p = columns[first].data + row * stride;
             for (int r = 0; r < TILE; r += 4, p += 4 * stride) {

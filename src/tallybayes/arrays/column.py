@@ -5,6 +5,8 @@ only these. Missing is part of each kind: NaN in `Reals`, NaN or -1 in `Flags`, 
 a row left out of `present` in `Bag`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
@@ -25,6 +27,10 @@ class Reals:
     def __len__(self) -> int:
         return len(self.values)
 
+    def take(self, rows: NDArray[np.integer]) -> Reals:
+        """Some of the rows."""
+        return Reals(self.values[rows])
+
 
 @dataclass(frozen=True, eq=False)
 class Flags:
@@ -34,6 +40,10 @@ class Flags:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def take(self, rows: NDArray[np.integer]) -> Flags:
+        """Some of the rows."""
+        return Flags(self.values[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +64,10 @@ class Codes:
     def __len__(self) -> int:
         return len(self.codes)
 
+    def take(self, rows: NDArray[np.integer]) -> Codes:
+        """Some of the rows."""
+        return Codes(self.codes[rows], self.keys)
+
 
 @dataclass(frozen=True, eq=False)
 class Bag:
@@ -71,6 +85,15 @@ class Bag:
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
+
+    def take(self, rows: NDArray[np.integer]) -> Bag:
+        """Some of the rows."""
+        lengths = np.diff(self.indptr)[rows]
+        indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        entries = np.arange(indptr[-1]) + np.repeat(self.indptr[:-1][rows] - indptr[:-1], lengths)
+        amounts = None if self.amounts is None else self.amounts[entries]
+        present = None if self.present is None else self.present[rows]
+        return Bag(indptr, self.indices[entries], amounts, self.keys, present)
 
 
 Column = Reals | Flags | Codes | Bag

@@ -24,6 +24,7 @@ __all__ = ["propose"]
 
 SAMPLE = 10_000  # rows looked at before the whole column is
 _IDENTIFIER_ROWS = 20  # fewer rows than this say nothing about whether values repeat
+_BARRED = 0.2  # share of values with a bar from which text is taken for tags
 _WORDS = 4  # mean number of words from which text that hardly repeats is prose
 
 
@@ -101,8 +102,9 @@ def _from_values(name: str, values: list[Any], numeric: Family) -> Field:
 
 def _from_text(name: str, values: list[str]) -> Field:
     n_values = len(set(values))
-    parts = {part for value in values if "|" in value for part in value.split("|")}
-    if parts and len(parts) <= max(50, len(values) // 2):
+    barred = [value for value in values if "|" in value]
+    parts = {part for value in values for part in value.split("|")} if barred else set()
+    if len(barred) >= _BARRED * len(values) and len(parts) <= max(50, len(values) // 2) and parts:
         return Field(name, Tags(), f"{len(parts)} tags with a bar between them")
     if len(values) >= _IDENTIFIER_ROWS and n_values > len(values) / 2:
         words = np.mean([len(value.split()) for value in values[:SAMPLE]])

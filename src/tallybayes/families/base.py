@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays.column import Column
+from tallybayes.arrays.column import Bag, Codes, Column, Flags, Reals
 from tallybayes.tally.base import Tally
 
 __all__ = ["Codes32", "Family", "Floats", "Predictive", "Score", "Smoothing", "Unseen"]
@@ -97,6 +97,21 @@ class Family(ABC):
     def derive(self, tally: Any, smoothing: Smoothing) -> Predictive:
         """The plug-in for k = 0, the predictive otherwise."""
         return self.plug_in(tally) if smoothing == 0 else self.predictive(tally, self.prior(tally, smoothing))
+
+    def example(self, rng: np.random.Generator, n: int) -> Column:
+        """A random column that the family can count, with gaps: what `tallybayes.testing.check_family` tries."""
+        gap = rng.random(n) < 0.2
+        if self.column is Reals:
+            return Reals(np.where(gap, np.nan, rng.normal(size=n) * 10.0 ** rng.integers(-3, 4, n)))
+        if self.column is Flags:
+            return Flags(np.where(gap, -1, rng.integers(0, 2, n)).astype(np.int8))
+        if self.column is Codes:
+            return Codes(np.where(gap, -1, rng.integers(0, 4, n)).astype(np.int32), ["a", "b", "c", "d"])
+        lengths = np.where(gap, 0, rng.integers(0, 4, n))
+        tokens = np.concatenate([rng.choice(6, size=k, replace=False) for k in lengths] or [np.zeros(0)])
+        indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        amounts = rng.integers(1, 4, len(tokens)).astype(np.float64)
+        return Bag(indptr, tokens.astype(np.int64), amounts, list("abcdef"), ~gap)
 
     def __str__(self) -> str:
         options = [

@@ -167,4 +167,4 @@ def _weighted(arrays: Sequence[Any], value: int, codes: Codes32, n_classes: int,
         groups.append(j * n_classes + codes[row].astype(np.int64))
         amounts.append(weights[row])
     total = Exact.summed(np.concatenate(amounts), np.concatenate(groups), len(arrays) * n_classes)
-    return Exact(total.digits.reshape(len(arrays), n_classes, -1), total.low)
+    return total.reshaped(len(arrays), n_classes)

@@ -216,4 +216,4 @@ def _weighted(
         amounts.append(weights[row])
         first += size
     total = Exact.summed(np.concatenate(amounts), np.concatenate(groups), first * n_classes)
-    return Exact(total.digits.reshape(first, n_classes, -1), total.low)
+    return total.reshaped(first, n_classes)

@@ -84,12 +84,16 @@ class Poisson(Family):
         with np.errstate(divide="ignore"):
             shape, rate = 1 + prior.share * x, 1 / prior.mean[:, None] + prior.share * n
         silent = (prior.mean == 0)[:, None] & np.ones_like(n, bool)
-        return PoissonPredictive(tally.features, tally.n_classes, shape, rate, silent, n, x)
+        return PoissonPredictive(tally.features, tally.n_classes, shape, np.where(silent, 1.0, rate), silent, n, x)
 
     def plug_in(self, tally: Sums) -> PoissonPredictive:
         """Poisson with the mean of the class."""
         n, x = (tally[name].floats() for name in ("n", "x"))
         return PoissonPredictive(tally.features, tally.n_classes, None, x / np.maximum(n, 1e-300), n == 0, n, x)
+
+    def example(self, rng: np.random.Generator, n: int) -> Column:
+        """Counts with gaps."""
+        return Reals(np.where(rng.random(n) < 0.2, np.nan, rng.poisson(3.0, n)))
 
     def evidence(self, tally: Sums, prior: PoissonPrior) -> Floats:
         """Closed form of the integral over the rate, summed over the classes."""

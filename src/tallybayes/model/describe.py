@@ -13,6 +13,7 @@ from tallybayes.model.text import number, text_table
 
 __all__ = ["Description"]
 
+_CLASSES = 8  # more classes than this are not shown side by side
 _ROWS = 40  # a column with more rows than this is cut when printed
 
 
@@ -49,7 +50,21 @@ class Description:
 def _render(rows: list[dict[str, Any]]) -> str:
     if not rows:
         return "(nothing yet)"
-    header = list(rows[0])
-    shown = [[number(v) if isinstance(v, float) else str(v) for v in row.values()] for row in rows[:_ROWS]]
-    more = f"\n... {len(rows) - _ROWS} more rows" if len(rows) > _ROWS else ""
+    header, cells = _side_by_side(rows) or (list(rows[0]), [list(row.values()) for row in rows])
+    shown = [[number(v) if isinstance(v, float) else str(v) for v in row] for row in cells[:_ROWS]]
+    more = f"\n... {len(cells) - _ROWS} more rows" if len(cells) > _ROWS else ""
     return text_table(header, shown) + more
+
+
+def _side_by_side(rows: list[dict[str, Any]]) -> tuple[list[str], list[list[Any]]] | None:
+    """Probabilities of values with the classes side by side, if they are few: `value | class | P` turned round."""
+    names = list(rows[0])
+    classes = list(dict.fromkeys(row["class"] for row in rows))
+    if len(names) < 3 or not names[-1].startswith("P") or len(classes) > _CLASSES:
+        return None
+    keys = [name for name in names if name not in ("class", names[-1])]
+    table: dict[tuple[Any, ...], dict[Any, float]] = {}
+    for row in rows:
+        table.setdefault(tuple(row[key] for key in keys), {})[row["class"]] = row[names[-1]]
+    header = [*keys, *(f"P( | {label})" for label in classes)]
+    return header, [[*key, *(cells.get(label, "") for label in classes)] for key, cells in table.items()]

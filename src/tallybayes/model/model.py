@@ -74,7 +74,7 @@ class Model:
     @property
     def classes(self) -> list[Any]:
         """The labels in sorted order, of their own type."""
-        return list(self._derived().classes)
+        return self._labels_in_use() if self._written is None else list(self._written.classes)
 
     @property
     def schema(self) -> Schema:

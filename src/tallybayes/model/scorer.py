@@ -91,7 +91,7 @@ def log_class_prior(classes: Sequence[Any], counts: Floats, settings: Settings) 
             raise ParameterError("a prior probability for every label", came=f"none for {lacking[0]!r}")
         with np.errstate(divide="ignore"):
             return np.log(np.array([settings.prior[label] for label in classes], np.float64))
-    if settings.prior == "uniform" or np.isinf(settings.prior_smoothing):
+    if not classes or settings.prior == "uniform" or np.isinf(settings.prior_smoothing):
         return np.full(len(classes), -np.log(max(len(classes), 1)))
     smoothed = counts + settings.prior_smoothing
     return np.asarray(np.log(smoothed) - np.log(smoothed.sum()))

@@ -71,8 +71,10 @@ class Exact:
         """
         whole = [v for v in (values, weights) if v is not None and np.all(v == np.floor(v))]
         if len(whole) == 1 + (weights is not None):
-            product = values if weights is None else values * weights
-            if np.abs(product).sum() < 2.0**53:  # then every product and partial sum is exact as a double
+            with np.errstate(over="ignore", invalid="ignore"):
+                product = values if weights is None else values * weights
+                size = np.abs(product).sum()
+            if size < 2.0**53:  # then every product and partial sum is exact as a double
                 return cls.whole(np.bincount(groups, weights=product, minlength=n_groups).astype(np.int64))
         return cls(*grouped(values, weights, groups, n_groups)).trimmed()
 
@@ -189,6 +191,10 @@ class Exact:
             return self.digits[..., 0].astype(np.float64)
         flat = [quotient(integer, 1, 32 * self.low) for integer in self.integers().ravel()]
         return np.array(flat, np.float64).reshape(self.shape)
+
+    def reshaped(self, *shape: int) -> Exact:
+        """The same numbers in another shape."""
+        return Exact(self.digits.reshape(*shape, self.digits.shape[-1]), self.low)
 
     def nonzero(self) -> NDArray[np.bool_]:
         """Where the numbers are not zero."""

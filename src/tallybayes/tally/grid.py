@@ -176,7 +176,7 @@ class Grid:
         """Amount per (column, class)."""
         n = len(self.features) * self.n_classes
         total = self.amounts.grouped(self.owner * self.n_classes + self.klass, n)
-        return Exact(total.digits.reshape(len(self.features), self.n_classes, -1), total.low)
+        return total.reshaped(len(self.features), self.n_classes)
 
     def same(self, other: Grid) -> bool:
         """Whether the sums are equal: same cells, same amounts, same levels where there are any rows."""

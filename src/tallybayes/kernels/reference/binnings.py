@@ -67,7 +67,7 @@ def _column(counts: Floats, strengths: Floats, rates: Floats) -> tuple[Floats, f
     log_run = forward[:, None] + best_log_m + (backward + log_cut_after)[None]
     log_run += _log_cuts(n_buckets, rho) - log_evidence
     weight = np.where(upper, np.exp(log_run), 0.0)
-    posterior = (runs + a * p) / (runs.sum(axis=2, keepdims=True) + a)
+    posterior = (runs + a * p) / (np.abs(runs.sum(axis=2, keepdims=True)) + a)
     share = np.zeros_like(counts)
     for b in range(n_buckets):
         inside = weight[: b + 1, b + 1 :]

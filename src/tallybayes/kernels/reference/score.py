@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+_LARGEST = np.finfo(np.float64).max
+
 
 def add_student(
     columns: list[NDArray[np.floating]],
@@ -25,7 +27,8 @@ def add_student(
     """Add log_constant - half * log1p(z*z), z = ((x * units - mean) - mean_low) * inverse, to every class.
 
     `units` is (columns,), powers of two; the other tables are (columns, classes). Where z*z overflows, log1p(z*z)
-    is 2 log|z|, and |z| is at most the largest double. Returns the place of the first infinite value, or -1.
+    is 2 log|z|; x * units and |z| that overflow are taken for the largest double. Returns the place of the first
+    infinite value, or -1.
     """
     return _add_reals(columns, units, mean, mean_low, inverse, log_constant, out, start, stop, half)
 
@@ -66,8 +69,8 @@ def _add_reals(
             bad = place if bad < 0 else min(bad, place)
         there = np.isfinite(x)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            z = np.abs((x[there, None] * units[j] - mean[j]) - mean_low[j]) * inverse[j]
-            z = np.minimum(z, np.finfo(np.float64).max)
+            scaled = np.clip(x[there, None] * units[j], -_LARGEST, _LARGEST)
+            z = np.minimum(np.abs((scaled - mean[j]) - mean_low[j]) * inverse[j], _LARGEST)
             if half is None:
                 far = -(2.0**999) / 500 * np.log2(z)
                 log_prob = log_constant[j] - np.where(z < 2.0**500, z * z * 0.5, -far)

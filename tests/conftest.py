@@ -1,0 +1,19 @@
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# No deadline: the machines are shared. Derandomised in CI, so that a red run can be repeated.
+settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", parent=settings.get_profile("default"), derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+SHARED = Path(__file__).parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def shared_data():
+    if not SHARED.is_dir():
+        pytest.skip("the shared data sets are not on this machine")
+    return SHARED
