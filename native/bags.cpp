@@ -124,7 +124,7 @@ template <class I, class Values> class Bags {
     }
 
     // The rows of a class lie apart, so the processor cannot know which one comes next.
-    static constexpr int64_t AHEAD = 2;
+    static constexpr int64_t AHEAD = 4;
     void prefetch(int64_t row) const {
         for (int64_t i = indptr_[row]; i < indptr_[row + 1]; i += 64 / sizeof(I)) {
             __builtin_prefetch(indices_ + i);

@@ -301,6 +301,7 @@ TB_INLINE void search(const Grid &grid, const uint32_t *below, Pointer edge, con
     for (int r = 0; r < rows; ++r) {
         const double value = x[r];
         int64_t step = below[cell_of(grid, value)];
+        __asm__("" : "+r"(step)); // keeps GCC from forming vectors, which would be taken apart again for the lookups
 #pragma GCC unroll 4
         for (int shift = depth - 1; shift >= 0; --shift)
             step += static_cast<int64_t>(edge[step + (int64_t{1} << shift) - 1] <= value) << shift;

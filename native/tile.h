@@ -32,6 +32,7 @@ template <class T> TB_INLINE double as_real(T value) {
 }
 
 template <class T> TB_INLINE f64x4 load_reals(const T *p) {
+    if constexpr (std::is_same_v<T, double>) return load(p);
     return f64x4{as_real(p[0]), as_real(p[1]), as_real(p[2]), as_real(p[3])};
 }
 
