@@ -125,9 +125,9 @@ TB_INLINE f64x4 log_gamma(f64x4 z) {
     return result;
 }
 
-// values[i] = lgamma(a + counts[to] - counts[i]) - lgamma(a) for i < to; what comes behind has no meaning.
-TB_INLINE void log_risings(const double *counts, int64_t to, double a, double *values) {
-    const f64x4 at_zero = log_gamma(broadcast(a)), end = broadcast(counts[to]);
+// values[i] = lgamma(a + counts[to] - counts[i]) - at_zero for i < to; what comes behind has no meaning.
+TB_INLINE void log_risings(const double *counts, int64_t to, double a, f64x4 at_zero, double *values) {
+    const f64x4 end = broadcast(counts[to]);
     for (int64_t i = 0; i < to; i += 4) store(values + i, log_gamma(a + (end - load(counts + i))) - at_zero);
 }
 
@@ -139,17 +139,20 @@ TB_INLINE void add_log_gammas(Binning &b, const double *before, double a, double
         if (before[k] != before[k - 1]) b.few[++some] = before[k];
         b.index[k] = static_cast<int32_t>(some);
     }
-    int32_t have = 0; // of which `few` the values are in `spread`
+    const bool everywhere = some == b.buckets; // then place and index are the same
+    const f64x4 at_zero = log_gamma(broadcast(a));
+    int32_t have = 0; // of which `few` the values are at hand
     for (int64_t to = 1; to <= b.buckets; ++to) {
         const int32_t here = b.index[to];
         if (here == 0) continue;
         if (here != have) {
-            log_risings(b.few.data(), here, a, b.few_values.data());
+            log_risings(b.few.data(), here, a, at_zero, b.few_values.data());
             have = here;
-            for (int64_t i = 0; i <= b.buckets; ++i) b.spread[i] = b.index[i] < here ? b.few_values[b.index[i]] : 0.0;
+            for (int64_t i = 0; !everywhere && i <= b.buckets; ++i) b.spread[i] = b.index[i] < here ? b.few_values[b.index[i]] : 0.0;
         }
+        const double *values = everywhere ? b.few_values.data() : b.spread.data();
         double *row = &b.log_m[to * b.width];
-        for (int64_t i = 0; i < to; i += 4) store(row + i, load(row + i) + sign * load(&b.spread[i]));
+        for (int64_t i = 0; i < to; i += 4) store(row + i, load(row + i) + sign * load(values + i));
     }
 }
 

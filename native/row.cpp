@@ -58,7 +58,8 @@ int64_t read_row(nb::handle row, nb::handle index, nb::handle values) {
             return -1;
         }
         Py_ssize_t i = PyLong_AsSsize_t(place);
-        if (i < 0 || i >= out.shape[0]) nb::raise("the index points outside of the values");
+        if (i < 0) continue; // the label, or a column left out
+        if (i >= out.shape[0]) nb::raise("the index points outside of the values");
         if (!read_number(value, at(i))) return -1;
         count += !std::isnan(at(i));
     }

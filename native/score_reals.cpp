@@ -14,6 +14,7 @@ namespace {
 constexpr int GROUP = 20;           // columns per logarithm: a product's rounding and size grow with their number
 constexpr double NEAR = 0x1p1000;   // a product below it has met no overflow
 constexpr double LARGEST = 0x1p500; // z*z is formed below it
+constexpr double HUGEST = std::numeric_limits<double>::max();
 
 enum class Kind { STUDENT, NORMAL };
 
@@ -191,14 +192,12 @@ TB_INLINE bool score_block(const double *x, const Tables &t, int64_t c, double *
 }
 
 inline double distance(double x, const Tables &t, int64_t at) {
-    return std::fabs(((x - t.mean[at]) - t.low[at]) * t.inverse[at]);
+    return std::min(std::fabs(((x - t.mean[at]) - t.low[at]) * t.inverse[at]), HUGEST);
 }
 
-// log1p(z*z), or z*z, also where the square overflows. A distance that has no meaning (0 * inf) counts as none.
+// log1p(z*z), or z*z, also where the square overflows.
 inline double far_term(Kind kind, double z) {
-    if (std::isnan(z)) return 0.0;
     if (z < LARGEST) return kind == Kind::STUDENT ? log1p4(broadcast(z * z))[0] : z * z;
-    if (std::isinf(z)) return z;
     const double log_z = log4(broadcast(z))[0];
     return kind == Kind::STUDENT ? 2.0 * log_z : log_z * (0x1p1000 / 500 / 0.693147180559945309);
 }
@@ -235,7 +234,7 @@ TB_INLINE void score_tile(const double *x, const Tables &t, int rows, double *ou
     }
 }
 
-// Multiplies the columns by their units; returns true if a value is not finite.
+// Multiplies the columns by their units, at most to the largest double; returns true if a value is not finite.
 TB_INLINE bool scale(double *x, int n, const double *units) {
     i64x4 strange{};
     for (int j = 0; j < n; ++j) {
@@ -243,7 +242,9 @@ TB_INLINE bool scale(double *x, int n, const double *units) {
         for (int r = 0; r < TILE; r += 4) {
             f64x4 value = load(x + j * TILE + r);
             strange |= as_bits(value - value); // 0 where finite, else NaN
-            store(x + j * TILE + r, value * unit);
+            f64x4 scaled = value * unit;
+            scaled = scaled > HUGEST ? broadcast(HUGEST) : scaled;
+            store(x + j * TILE + r, scaled < -HUGEST ? broadcast(-HUGEST) : scaled);
         }
     }
     return any(strange);

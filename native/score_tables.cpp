@@ -87,7 +87,7 @@ struct Steps {
     }
 };
 
-constexpr int BATCH = 64; // entries looked up at a time, while those before them are added
+constexpr int BATCH = 32; // entries looked up at a time, while those before them are added
 
 // Entries of a sparse matrix as pointers and amounts; the rows of the table are on their way when they are needed.
 struct Batch {
@@ -212,6 +212,7 @@ TB_INLINE void sum_rows(const Pointer *where, Pointer amounts, int n, int64_t at
     const int64_t rest = at + 4 * vectors, single = rest + (tail & 2);
     if constexpr ((tail & 2) != 0) __builtin_memcpy(&pair, out + rest, sizeof pair);
     if constexpr ((tail & 1) != 0) last = out[single];
+#pragma GCC unroll 4
     for (int i = 0; i < n; ++i) {
         Pointer row = where[i];
         const double amount = weighted ? amounts[i] : 1.0;

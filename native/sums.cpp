@@ -2,8 +2,8 @@
 //
 // Without weights, four columns at a time go through vector registers. A number below 2**E in size is cut at a fixed
 // place by adding and subtracting 3 * 2**E: the bits of the sum are then a whole number of units of 2**(E-51), and
-// adding them up as integers is exact for some thousand rows (Rump, Ogita, Oishi 2008 call the cut ExtractVector;
-// the integer sum is that of Demmel and Nguyen's and Ahrens' "binned" sums). Two cuts hold the 103 bits below 2**E.
+// adding them up as integers is exact for some thousand rows. (Rump, Ogita, Oishi 2008 call the cut ExtractVector; cuts
+// at fixed places are those of Demmel and Nguyen's reproducible sums.) Two cuts hold the 103 bits below 2**E.
 // x*x is p + e with p the rounded product and e = fma(x, x, -p). What is left below the last cut, numbers beyond the
 // range where p and e are exact, and everything weighted goes into the digits of exact.h by integer arithmetic.
 #include "exact.h"
