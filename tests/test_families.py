@@ -204,8 +204,6 @@ def with_axis(tally, whole):
     if isinstance(tally, Counts):
         result = tally.copy()
         result._keys_in_use = dict(whole._keys_in_use)
-        for feature, key in whole.slots:
-            result.index[feature].setdefault(key, -1)
         result.table = lambda name, keys: _table(tally, name, keys)  # type: ignore[method-assign]
         return result
     return tally

@@ -7,6 +7,7 @@ went in. A missing label leaves its row out of learning.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ class Labels:
         """The type of the labels in words."""
         return kind_of(self.keys[0]) if self.keys else None
 
-    @property
+    @cached_property
     def n_missing(self) -> int:
         """How many rows have no label."""
         return int((self.codes < 0).sum())

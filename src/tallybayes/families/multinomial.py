@@ -14,7 +14,7 @@ V is the number of tokens seen so far; a token never seen is silent. "auto" choo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -72,15 +72,15 @@ class Multinomial(Family):
         weights: Floats | None,
     ) -> Bags:
         """Add up amounts of tokens and count bags by length."""
-        tokens, lengths = Counts(features, n_classes), Counts(features, n_classes)
+        tokens, lengths = [], []
         for name, bag in zip(features, columns, strict=True):
             if self.variant == "presence" and bag.amounts is not None:
                 bag = Bag(bag.indptr, bag.indices, (bag.amounts != 0).astype(np.float64), bag.keys, bag.present)
             own_codes = codes if bag.present is None else np.where(bag.present, codes, np.int32(-1))
             place, amounts = _token_totals(bag, own_codes, n_classes, weights)
-            tokens.prepare(Counts.of_bag(name, bag.keys, place, amounts, n_classes), 1)()
-            lengths.prepare(_lengths(name, bag, own_codes, n_classes, weights), 1)()
-        return Bags(tokens, lengths)
+            tokens.append(Counts.of_bag(name, bag.keys, place, amounts, n_classes))
+            lengths.append(_lengths(name, bag, own_codes, n_classes, weights))
+        return Bags(*(_together(parts, n_classes) for parts in (tokens, lengths)))
 
     def prior(self, tally: Bags, smoothing: Smoothing) -> MultinomialPrior:
         """Dirichlet(k) (presence: Beta(k, k)), k by evidence for "auto"."""
@@ -134,6 +134,7 @@ class BagPredictive(Predictive):
     tally: Bags
     prior: MultinomialPrior
     variant: Variant
+    _tables: dict[tuple[int, range], Floats] = field(default_factory=dict, repr=False)
 
     def log_table(self, number: int, keys: Sequence[Key]) -> Floats:
         """What one occurrence of each token adds, (tokens, classes); zero for tokens never seen."""
@@ -169,6 +170,13 @@ class BagPredictive(Predictive):
         certain = np.bincount(c, weights=np.isinf(seen), minlength=self.n_classes)
         return total + (self.tally.tokens.n_keys(name) - n_seen) * never, certain
 
+    def _whole_table(self, number: int, keys: range) -> Floats:
+        """The table for all columns of a matrix, which come again and again: worked out once."""
+        found = self._tables.get((number, keys))
+        if found is None:
+            found = self._tables[number, keys] = self.log_table(number, keys)
+        return found
+
     def bind(self, columns: Sequence[Column]) -> Score:
         """Get ready to score bags."""
         scores = [self._bind_one(j, column) for j, column in enumerate(columns) if isinstance(column, Bag)]
@@ -188,7 +196,7 @@ class BagPredictive(Predictive):
         amounts, presence = bag.amounts, self.variant == "presence"
         if presence and amounts is not None:
             amounts = (amounts != 0).astype(np.float64)
-        table = np.ascontiguousarray(self.log_table(number, keys))
+        table = self._whole_table(number, keys) if isinstance(keys, range) else self.log_table(number, keys)
         absent, certain = self._absent(number) if presence else (np.zeros(self.n_classes), None)
         always = None
         if certain is not None and certain.any():
@@ -294,18 +302,20 @@ def _token_totals(
     return place[there], amounts[there].trimmed()
 
 
+def _together(parts: list[Counts], n_classes: int) -> Counts:
+    """The counts of several columns as one tally."""
+    first, *rest = parts or [Counts((), n_classes)]
+    for part in rest:
+        first.prepare(part, 1)()
+    return first
+
+
 def _lengths(name: str, bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> Counts:
     """Bags by length, rounded up."""
-    if bag.amounts is None:
-        length = np.diff(bag.indptr).astype(np.float64)
-    else:
-        running = np.concatenate([[0.0], np.cumsum(bag.amounts, dtype=np.float64)])
-        if np.all(running == np.floor(running)):
-            length = np.diff(running[bag.indptr])
-        else:  # differences of rounded running sums would depend on the rows before
-            length = np.array(
-                [bag.amounts[a:b].sum() for a, b in zip(bag.indptr[:-1], bag.indptr[1:], strict=True)], np.float64
-            )
+    length = np.diff(bag.indptr).astype(np.float64)
+    if bag.amounts is not None:
+        filled = np.flatnonzero(length)
+        length[filled] = np.add.reduceat(bag.amounts, bag.indptr[filled], dtype=np.float64) if len(filled) else 0.0
         length = np.ceil(np.round(length, 6))
     kept = np.flatnonzero(codes >= 0)
     keys, position = np.unique(length[kept].astype(np.int64), return_inverse=True)

@@ -248,7 +248,8 @@ class Model:
         self.skipped += batch.labels.n_missing * sign
         coarse = sign < 0 and any(isinstance(t, Grid) and t.levels.any() for t in self._blocks.values())
         notes = ("histogram columns stay on the grid they have: resolution given up is not regained",)
-        return Change(table.n_rows - batch.labels.n_missing, batch.labels.n_missing, notes if coarse else ())
+        n_missing = batch.labels.n_missing
+        return Change(table.n_rows - n_missing, n_missing, notes if coarse else ())
 
     def _take(self, target: Model, schema: Schema, kinds: dict[str, str]) -> None:
         """Become the target: the one place where a change takes effect."""
@@ -367,9 +368,11 @@ def derive(family: Family, tally: Tally, settings: Settings) -> list[Predictive]
 
 def observe(batch: Batch, codes: NDArray[np.int32], n_classes: int, schema: Schema) -> tuple[Exact, dict[Family, Tally]]:
     """Count a batch into tallies of its own: rows per class, and one tally per family."""
-    counted = codes >= 0
-    weights = np.ones(int(counted.sum())) if batch.weights is None else batch.weights[counted]
-    class_rows = Exact.summed(weights, codes[counted].astype(np.int64), n_classes)
+    if batch.weights is None:
+        class_rows = Exact.whole(np.bincount(codes + 1, minlength=n_classes + 1)[1:])
+    else:
+        counted = codes >= 0
+        class_rows = Exact.summed(batch.weights[counted], codes[counted].astype(np.int64), n_classes)
     by_family: dict[Family, list[str]] = {}
     families = schema.families
     for name in sorted(batch.columns):

@@ -7,7 +7,8 @@ to a share of the table, so that learning one row costs time in proportion to th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +29,8 @@ _OVERLAY = 1024  # fold the overlay in when it is larger than this and than an e
 class Counts:
     """Exact amounts per (column, key, class).
 
-    Every (column, key) has a slot, given out in order of arrival; `index[column][key]` finds it. `totals[column]`
-    is the amount per class over all keys.
+    Every (column, key) has a slot, given out in order of arrival: `index[column][key]` finds it, `column_of` and
+    `key_of` lead back. `totals[column]` is the amount per class over all keys.
 
     >>> a = Counts.of_table(("colour",), [["blue", "red"]], Exact.whole(np.array([[1, 0], [2, 5]])))
     >>> a.table("colour", ["red", "green"]).tolist(), a.n_keys("colour")
@@ -40,7 +41,8 @@ class Counts:
         self.features = features
         self.n_classes = n_classes
         self.index: dict[str, dict[Key, int]] = {name: {} for name in features}
-        self.slots: list[tuple[str, Key]] = []
+        self.column_of: list[str] = []
+        self.key_of: list[Key] = []
         self.cells: NDArray[np.int64] = np.zeros(0, np.int64)
         self.amounts = Exact.zeros(0)
         self.totals: dict[str, Exact] = {name: Exact.zeros(n_classes) for name in features}
@@ -53,11 +55,11 @@ class Counts:
     def of_table(cls, features: tuple[str, ...], keys: Sequence[Sequence[Key]], table: Exact) -> Counts:
         """From a dense table (keys of all columns one below the other, classes)."""
         row, klass = np.nonzero(table.nonzero())
-        owner = np.repeat(np.arange(len(features)), [len(k) for k in keys])
-        first = np.concatenate([[0], np.cumsum([len(k) for k in keys])])
+        owner = np.repeat(np.arange(len(features)), [len(k) for k in keys]).tolist()
+        first = [0, *itertools.accumulate(len(k) for k in keys)]
         return cls.of_entries(
             features, table.shape[1], row, klass, table[row, klass],
-            lambda r: (features[owner[r]], keys[owner[r]][r - first[owner[r]]]),
+            lambda used: ([features[owner[r]] for r in used], [keys[owner[r]][r - first[owner[r]]] for r in used]),
         )  # fmt: skip
 
     @classmethod
@@ -66,17 +68,31 @@ class Counts:
     ) -> Counts:
         """From sorted places `token * n_classes + class` of one column."""
         token, klass = np.divmod(place, max(n_classes, 1))
-        return cls.of_entries((feature,), n_classes, token, klass, amounts, lambda t: (feature, keys[t]))
+        return cls.of_entries(
+            (feature,), n_classes, token, klass, amounts, lambda used: ([feature] * len(used), [keys[t] for t in used])
+        )
 
     @classmethod
-    def of_entries(cls, features, n_classes, rows, klass, amounts, name_of) -> Counts:  # type: ignore[no-untyped-def]
-        """From entries sorted by row and class, no two alike; `name_of(row)` is the (column, key) of a row."""
+    def of_entries(
+        cls,
+        features: tuple[str, ...],
+        n_classes: int,
+        rows: NDArray[np.int64],
+        klass: NDArray[np.int64],
+        amounts: Exact,
+        names_of: Callable[[list[int]], tuple[list[str], list[Key]]],
+    ) -> Counts:
+        """From entries sorted by row and class, no two alike; `names_of` tells the columns and the keys of rows."""
         result = cls(features, n_classes)
-        used, slot = np.unique(rows, return_inverse=True)
-        names = [name_of(row) for row in used.tolist()]
-        for i, (feature, key) in enumerate(names):
-            result.index[feature][key] = i
-        result.slots = names
+        new = np.ones(len(rows), bool)
+        new[1:] = rows[1:] != rows[:-1]
+        result.column_of, result.key_of = names_of(rows[new].tolist())
+        if len(features) == 1:
+            result.index[features[0]] = dict(zip(result.key_of, range(len(result.key_of)), strict=True))
+        else:
+            for i, (feature, key) in enumerate(zip(result.column_of, result.key_of, strict=True)):
+                result.index[feature][key] = i
+        slot = np.cumsum(new) - 1
         result.cells = (slot.astype(np.int64) << _CLASS_BITS) | klass.astype(np.int64)
         result.amounts = amounts.trimmed()
         result._recount()
@@ -85,13 +101,12 @@ class Counts:
     def _recount(self) -> None:
         """Derive totals and keys in use from the cells."""
         slot, klass = self.cells >> _CLASS_BITS, self.cells & _CLASSES
-        number = {name: i for i, name in enumerate(self.features)}
-        owner = np.array([number[feature] for feature, _ in self.slots], np.int64)
+        owner = self.owners()
         group = owner[slot] * self.n_classes + klass
         total = self.amounts.grouped(group, len(self.features) * self.n_classes)
         for i, name in enumerate(self.features):
             self.totals[name] = total[i * self.n_classes : (i + 1) * self.n_classes]
-        self._live = np.bincount(slot, minlength=len(self.slots)).astype(np.int32)
+        self._live = np.bincount(slot, minlength=len(self.key_of)).astype(np.int32)
         in_use = np.bincount(owner[self._live > 0], minlength=len(self.features))
         self._keys_in_use = dict(zip(self.features, in_use.tolist(), strict=True))
         self._floats = None
@@ -109,8 +124,10 @@ class Counts:
 
     def owners(self) -> NDArray[np.int64]:
         """The number of the column that each slot belongs to."""
+        if len(self.features) == 1:
+            return np.zeros(len(self.key_of), np.int64)
         number = {name: i for i, name in enumerate(self.features)}
-        return np.array([number[feature] for feature, _ in self.slots], np.int64)
+        return np.array([number[feature] for feature in self.column_of], np.int64)
 
     def keys(self, feature: str) -> list[Key]:
         """The keys of a column that have been counted, sorted."""
@@ -144,7 +161,7 @@ class Counts:
         self._fold()
         result = Counts(self.features, self.n_classes)
         result.index = {name: dict(keys) for name, keys in self.index.items()}
-        result.slots = list(self.slots)
+        result.column_of, result.key_of = list(self.column_of), list(self.key_of)
         result.cells, result.amounts = self.cells, self.amounts
         result.totals = dict(self.totals)
         result._live, result._keys_in_use = self._live.copy(), dict(self._keys_in_use)
@@ -166,12 +183,13 @@ class Counts:
         """The sums of some of the columns."""
         slot, klass, _ = self.entries()
         names = [(feature, key) for feature in features for key in self.keys(feature)]
-        rank = np.full(len(self.slots), -1)
+        rank = np.full(len(self.key_of), -1)
         rank[[self.index[feature][key] for feature, key in names]] = np.arange(len(names))
         kept = np.flatnonzero(rank[slot] >= 0)
         kept = kept[np.lexsort((klass[kept], rank[slot[kept]]))]
         return Counts.of_entries(
-            features, self.n_classes, rank[slot[kept]], klass[kept], self.amounts[kept], names.__getitem__
+            features, self.n_classes, rank[slot[kept]], klass[kept], self.amounts[kept],
+            lambda used: ([feature for feature, _ in names], [key for _, key in names]),
         )
 
     def prepare(self, other: Counts, sign: int) -> Commit:
@@ -200,8 +218,9 @@ class Counts:
                 self.index.setdefault(name, {})
                 self._keys_in_use.setdefault(name, 0)
             for feature, key in new:
-                self.index[feature][key] = len(self.slots)
-                self.slots.append((feature, key))
+                self.index[feature][key] = len(self.key_of)
+                self.column_of.append(feature)
+                self.key_of.append(key)
             self.totals |= totals
             self._put(cells, before.nonzero(), after)
 
@@ -210,11 +229,11 @@ class Counts:
     def _slots_of(self, other: Counts) -> tuple[NDArray[np.int64], list[tuple[str, Key]]]:
         """Where the other's slots are among ours, and the names that are new here."""
         new: list[tuple[str, Key]] = []
-        slots = np.empty(len(other.slots), np.int64)
-        for i, (feature, key) in enumerate(other.slots):
+        slots = np.empty(len(other.key_of), np.int64)
+        for i, (feature, key) in enumerate(zip(other.column_of, other.key_of, strict=True)):
             slot = self.index.get(feature, {}).get(key, -1)
             if slot < 0 and other._live[i] > 0:
-                slot = len(self.slots) + len(new)
+                slot = len(self.key_of) + len(new)
                 new.append((feature, key))
             slots[i] = slot
         return slots, new
@@ -241,12 +260,12 @@ class Counts:
         """Write new amounts, into the overlay if they are few."""
         change = after.nonzero().astype(np.int32) - was.astype(np.int32)
         slot = cells >> _CLASS_BITS
-        self._live = np.concatenate([self._live, np.zeros(len(self.slots) - len(self._live), np.int32)])
+        self._live = np.concatenate([self._live, np.zeros(len(self.key_of) - len(self._live), np.int32)])
         touched = np.unique(slot[change != 0])
         in_use_before = self._live[touched] > 0
         np.add.at(self._live, slot, change)
         for i, delta in zip(touched.tolist(), ((self._live[touched] > 0) * 1 - in_use_before).tolist(), strict=True):
-            self._keys_in_use[self.slots[i][0]] += delta
+            self._keys_in_use[self.column_of[i]] += delta
         small = len(cells) * 8 < len(self.cells) + len(self._overlay)
         if small and after.is_whole and self.amounts.is_whole:
             self._overlay.update(zip(cells.tolist(), after.digits[:, 0].tolist(), strict=True))
@@ -280,8 +299,8 @@ class Counts:
     def _impossible(
         self, cells: NDArray[np.int64], below: NDArray[np.bool_], new: list[tuple[str, Key]]
     ) -> ForgetError:
-        slot = int(cells[below][0] >> _CLASS_BITS) if below.any() else len(self.slots)
-        feature, key = self.slots[slot] if slot < len(self.slots) else new[slot - len(self.slots)]
+        known = list(zip(self.column_of, self.key_of, strict=True))
+        feature, key = [*known, *new][int(cells[below][0] >> _CLASS_BITS) if below.any() else len(known)]
         return ForgetError(
             f"{key!r} was not learned that often in this class",
             column=feature,
@@ -299,7 +318,7 @@ class Counts:
         order: list[tuple[str, Key]] = [
             (feature, key) for feature in self.features for key in sort_keys(self.keys(feature))
         ]
-        rank = np.zeros(len(self.slots), np.int64)
+        rank = np.zeros(len(self.key_of), np.int64)
         rank[[self.index[feature][key] for feature, key in order]] = np.arange(len(order))
         by_name = np.lexsort((klass, rank[slot]))
         amounts = self.amounts[by_name].trimmed()

@@ -225,10 +225,9 @@ class Exact:
 
     def grouped(self, groups: NDArray[np.int64], n_groups: int) -> Exact:
         """Exact sums of a 1-d array by group."""
-        if self.is_whole and np.abs(self.digits).max(initial=0) < 2**31:
-            total = np.zeros((n_groups, 1), np.int64)
-            np.add.at(total[:, 0], groups, self.digits[:, 0])
-            return Exact(total)
+        if self.is_whole and np.abs(self.digits[:, 0], dtype=np.float64).sum() < 2.0**53:
+            total = np.bincount(groups, weights=self.digits[:, 0], minlength=n_groups)  # exact in doubles
+            return Exact.whole(total.astype(np.int64))
         wide = self._wide()
         digits = np.zeros((n_groups, wide.digits.shape[-1] + 2), np.int64)
         np.add.at(digits, (groups, slice(0, wide.digits.shape[-1])), wide.digits)

@@ -1,0 +1,199 @@
+"""Time tallybayes and its peers on the same data in the same run, and print the ratios.
+
+    python -m bench [--rows 1000000] [--repeats 3] [NAME ...]
+
+Each pair is timed alternately, the best of the repeats counts, and the ratio is theirs / ours: above 1 we are
+faster. A benchmark is never a test: nothing fails when a number is small.
+"""
+
+import argparse
+import gc
+import platform
+import resource
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import scipy.sparse as sp
+
+import tallybayes as tb
+from tallybayes import kernels
+
+Pair = tuple[str, Callable[[], object], Callable[[], object], float, float]  # name, theirs, ours, at least, aim
+
+
+def gaussian(n: int) -> Iterator[Pair]:
+    from sklearn.naive_bayes import GaussianNB
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 20))
+    for classes in (2, 20):
+        y = rng.integers(0, classes, n)
+        theirs, ours = GaussianNB().fit(X, y), tb.fit(X, y, numeric="gaussian")
+        if classes == 2:
+            yield (
+                "gaussian fit, 2 classes", lambda: GaussianNB().fit(X, y),
+                lambda: tb.fit(X, y, numeric="gaussian"), 10, 18,
+            )  # fmt: skip
+            yield (
+                "gaussian predict_proba, 2 classes", lambda: theirs.predict_proba(X),
+                lambda: ours.predict_proba(X), 8, 20,
+            )  # fmt: skip
+        else:
+            yield (
+                "gaussian predict_proba, 20 classes", lambda: theirs.predict_proba(X),
+                lambda: ours.predict_proba(X), 40, 150,
+            )  # fmt: skip
+
+
+def histogram(n: int) -> Iterator[Pair]:
+    from sklearn.naive_bayes import GaussianNB
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(n, 20)), rng.integers(0, 2, n)
+    theirs, ours = GaussianNB().fit(X, y), tb.fit(X, y)
+    yield "histogram fit (GaussianNB)", lambda: GaussianNB().fit(X, y), lambda: tb.fit(X, y), 4, 8
+    yield (
+        "histogram predict_proba (GaussianNB)", lambda: theirs.predict_proba(X), lambda: ours.predict_proba(X), 8, 20,
+    )  # fmt: skip
+    yield (
+        "histogram derive + predict_proba (GaussianNB)", lambda: theirs.predict_proba(X),
+        lambda: ours.copy().predict_proba(X), 8, 20,
+    )  # fmt: skip
+
+
+def categorical(n: int) -> Iterator[Pair]:
+    from sklearn.naive_bayes import CategoricalNB
+
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 12, (n, 20)).astype(np.int8), rng.integers(0, 2, n)
+    theirs, ours = CategoricalNB().fit(X, y), tb.fit(X, y, families="categorical")
+    yield (
+        "categorical fit, 12 values", lambda: CategoricalNB().fit(X, y),
+        lambda: tb.fit(X, y, families="categorical"), 25, 60,
+    )  # fmt: skip
+    yield "categorical predict_proba", lambda: theirs.predict_proba(X), lambda: ours.predict_proba(X), 15, 40
+
+
+def bernoulli(n: int) -> Iterator[Pair]:
+    from sklearn.naive_bayes import BernoulliNB
+
+    rng = np.random.default_rng(0)
+    X, y = (rng.random((n, 20)) < 0.3).astype(float), rng.integers(0, 2, n)
+    theirs, ours = BernoulliNB().fit(X, y), tb.fit(X, y, families="bernoulli")
+    yield (
+        "bernoulli fit, dense float", lambda: BernoulliNB().fit(X, y),
+        lambda: tb.fit(X, y, families="bernoulli"), 20, 40,
+    )  # fmt: skip
+    yield "bernoulli predict_proba", lambda: theirs.predict_proba(X), lambda: ours.predict_proba(X), 10, 25
+
+
+def multinomial(n: int) -> Iterator[Pair]:
+    from sklearn.naive_bayes import MultinomialNB
+
+    rng = np.random.default_rng(0)
+    rows = n // 10
+    X = sp.random_array((rows, 50_000), density=0.002, format="csr", rng=rng)
+    X.data = np.ceil(X.data * 3)
+    y = rng.integers(0, 20, rows)
+    theirs, ours = MultinomialNB().fit(X, y), tb.fit(X, y, smoothing=1.0)
+    yield (
+        f"multinomial fit, CSR {rows} x 50000, {X.nnz / 1e6:.0f}M non-zeros, 20 classes",
+        lambda: MultinomialNB().fit(X, y), lambda: tb.fit(X, y, smoothing=1.0), 5, 15,
+    )  # fmt: skip
+    yield "multinomial predict_proba", lambda: theirs.predict_proba(X), lambda: ours.predict_proba(X), 5, 15
+
+
+def single(n: int) -> Iterator[Pair]:
+    from river.naive_bayes import GaussianNB
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(2_000, 20)), rng.integers(0, 2, 2_000).tolist()
+    rows = [dict(zip([f"x{j}" for j in range(20)], row, strict=True)) for row in X.tolist()]
+    labelled = [row | {"y": label} for row, label in zip(rows, y, strict=True)]
+    ours, theirs = tb.fit(labelled[:100], "y", numeric="gaussian"), GaussianNB()
+    for row, label in zip(rows[:100], y[:100], strict=True):
+        theirs.learn_one(row, label)
+
+    def learn_theirs() -> None:
+        for row, label in zip(rows, y, strict=True):
+            theirs.learn_one(row, label)
+
+    def learn_ours() -> None:
+        for row in labelled:
+            ours.learn(row)
+
+    def score_theirs() -> None:
+        for row in rows[:300]:
+            theirs.predict_proba_one(row)
+
+    def score_ours() -> None:
+        for row in rows[:300]:
+            ours.predict_proba(row)
+
+    def both_theirs() -> None:
+        for row, label in zip(rows[:300], y, strict=False):
+            theirs.predict_proba_one(row)
+            theirs.learn_one(row, label)
+
+    def both_ours() -> None:
+        for row in labelled[:300]:
+            ours.predict_proba(row)
+            ours.learn(row)
+
+    yield "learn one row of 20 numbers (river)", learn_theirs, learn_ours, 3, 6
+    yield "score one row of 20 numbers (river)", score_theirs, score_ours, 15, 40
+    yield "score one, then learn it (river)", both_theirs, both_ours, 1, 1
+
+
+BENCHMARKS = {f.__name__: f for f in (gaussian, histogram, categorical, bernoulli, multinomial, single)}
+
+
+def best(work: Callable[[], object], repeats: int) -> float:
+    """The shortest of several runs."""
+    times = []
+    for _ in range(repeats):
+        gc.collect()
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def memory() -> None:
+    """What fitting adds over its input, by the operating system's count of the peak."""
+    rng = np.random.default_rng(0)
+    n = 1_000_000
+    X = sp.csr_array(
+        (np.ones(5 * n), rng.integers(0, 50_000, 5 * n).astype(np.int32), np.arange(0, 5 * n + 1, 5, dtype=np.int32)),
+        shape=(n, 50_000),
+    )
+    X.sum_duplicates()
+    y = rng.integers(0, 5_000, n)
+    tb.fit(X[:100], y[:100])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    tb.fit(X, y)
+    added = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    print(f"memory: fitting {n} rows x 5000 classes of sparse counts (5M non-zeros) adds {added:.0f} MB (at most 1024)")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", choices=[*BENCHMARKS, "memory", []], default=[])
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--repeats", type=int, default=3)
+    asked = parser.parse_args()
+    print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}, {kernels.IMPLEMENTATION}")
+    print(f"{'work':<72} {'theirs':>9} {'ours':>9} {'ratio':>7} {'at least':>9} {'aim':>5}")
+    for name in asked.names or [*BENCHMARKS, "memory"]:
+        if name == "memory":
+            memory()
+            continue
+        for title, theirs, ours, at_least, aim in BENCHMARKS[name](asked.rows):
+            ours()  # both warm
+            a, b = best(theirs, max(1, asked.repeats - 1)), best(ours, asked.repeats)
+            print(f"{title:<72} {a * 1e3:7.1f}ms {b * 1e3:7.2f}ms {a / b:6.1f}x {at_least:8}x {aim:4}x", flush=True)
+
+
+if __name__ == "__main__":
+    main()
