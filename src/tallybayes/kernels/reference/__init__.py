@@ -1,7 +1,7 @@
 """The definition of every kernel in plain NumPy: slow, short and exact."""
 
 from tallybayes.kernels.reference.binnings import average_binnings
-from tallybayes.kernels.reference.observe import bags, cells, counts, flags
+from tallybayes.kernels.reference.observe import bag_table, bags, cells, counts, flags
 from tallybayes.kernels.reference.row import add_row, read_row
 from tallybayes.kernels.reference.score import (
     add_bags,
@@ -23,6 +23,7 @@ __all__ = [
     "add_steps",
     "add_student",
     "average_binnings",
+    "bag_table",
     "bags",
     "cells",
     "counts",

@@ -140,3 +140,26 @@ def bags(
     place, position = np.unique(token[kept] * n_classes + row_codes[kept], return_inverse=True)
     total = np.bincount(position, weights=amount[kept], minlength=len(place))
     return place, total.astype(np.int64)
+
+
+def bag_table(
+    indptr: NDArray[np.integer],
+    indices: NDArray[np.integer],
+    amounts: NDArray[np.generic] | None,
+    codes: NDArray[np.int32],
+    n_classes: int,
+    n_tokens: int,
+    start: int,
+    stop: int,
+) -> NDArray[np.int64] | None:
+    """`bags` as a dense table (tokens, classes): for few classes, where most cells are in use.
+
+    >>> bag_table(np.array([0, 2]), np.array([0, 2]), None, np.zeros(1, np.int32), 1, 3, 0, 1).tolist()
+    [[1], [0], [1]]
+    """
+    found = bags(indptr, indices, amounts, codes, n_classes, n_tokens, start, stop)
+    if found is None:
+        return None
+    table = np.zeros(n_tokens * n_classes, np.int64)
+    table[found[0]] = found[1]
+    return table.reshape(n_tokens, n_classes)
