@@ -77,7 +77,9 @@ def test_new_labels_categories_tokens_and_columns_are_learned(model):
 def test_a_new_column_counts_earlier_rows_as_missing(model):
     model.learn([{"tail": True, "pet": "dog"}, {"tail": False, "pet": "cat"}])
     together = tb.fit(
-        [*PETS, {"tail": True, "pet": "dog"}, {"tail": False, "pet": "cat"}], label="pet", families={"tail": "bernoulli"}
+        [*PETS, {"tail": True, "pet": "dog"}, {"tail": False, "pet": "cat"}],
+        label="pet",
+        families={"tail": "bernoulli"},
     )
     assert model == together
 
@@ -303,7 +305,11 @@ def test_a_complement_score_is_no_likelihood():
     data = {"words": [{"a": 2, "b": 1}, {"b": 3}], "y": [0, 1]}
     model = tb.fit(data, label="y", families={"words": "multinomial:complement"})
     assert model.predict({"words": [{"a": 1}]}).tolist() == [0]
-    for question in (lambda: model.log_marginal(data), lambda: model.sample(1), lambda: model.objective(data)):
+    for question in (
+        lambda: model.log_marginal(data),
+        lambda: model.sample(1),
+        lambda: model.objective(data),
+    ):
         with pytest.raises(UnsupportedError, match="complement"):
             question()
 

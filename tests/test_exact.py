@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tables import doubles
 
+from tables import doubles
 from tallybayes.tally import Exact
 
 arrays = st.lists(doubles, min_size=1, max_size=8)
@@ -30,7 +30,8 @@ def test_sums_and_differences_are_exact(data, values):
     assert fractions(a + b) == [Fraction(x) + Fraction(y) for x, y in zip(values, others, strict=True)]
     assert fractions(a - b) == [Fraction(x) - Fraction(y) for x, y in zip(values, others, strict=True)]
     assert a + b - b == a
-    assert (a + b == b + a) and ((a == b) == (values == others))
+    assert a + b == b + a
+    assert (a == b) == (values == others)
 
 
 @given(arrays)

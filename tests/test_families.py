@@ -1,5 +1,7 @@
 """Families against strangers: scipy, mpmath, scikit-learn, sums over everything, and their own samples."""
 
+import itertools
+
 import mpmath
 import numpy as np
 import pytest
@@ -309,7 +311,7 @@ def test_averaging_binnings_equals_the_sum_over_all_partitions(counts):
         cuts = [0, *(i + 1 for i in range(n_buckets - 1) if mask >> i & 1), n_buckets]
         weight = rho ** (len(cuts) - 2) * (1 - rho) ** (n_buckets + 1 - len(cuts))
         posterior = np.zeros_like(table)
-        for first, last in zip(cuts[:-1], cuts[1:], strict=True):
+        for first, last in itertools.pairwise(cuts):
             n = table[first:last].sum(axis=0)
             log_m = gammaln(a) - gammaln(a + n.sum())
             log_m += (gammaln(a * p[here] + n[here]) - gammaln(a * p[here])).sum()
@@ -340,7 +342,8 @@ def test_scikit_learn_agrees_on_the_classical_estimates():
         (BernoulliNB().fit(flags, y), flags, tb.fit(flags, label=y, families="bernoulli", **kw), flags),
         (CategoricalNB().fit(flags, y), flags, tb.fit(flags, label=y, families="categorical", **kw), flags),
         (MultinomialNB().fit(counts, y), counts, tb.fit(bags, label=y, **kw), bags),
-        (BernoulliNB().fit(flags, y), flags, tb.fit(bags > 1, label=y, families={"x": "multinomial:presence"}, **kw), bags > 1),
+        (BernoulliNB().fit(flags, y), flags,
+         tb.fit(bags > 1, label=y, families={"x": "multinomial:presence"}, **kw), bags > 1),
         (ComplementNB().fit(counts, y), counts,
          tb.fit(bags, label=y, families={"x": "multinomial:complement"}, smoothing=1.0, prior="uniform"), bags),
         (GaussianNB(var_smoothing=0).fit(counts, y), counts,

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tables import doubles
 
+from tables import doubles
 from tallybayes import kernels
 from tallybayes.kernels import reference
 from tallybayes.tally import Exact
@@ -126,12 +126,17 @@ def test_adding_a_row_in_place_equals_adding_its_sums(block, data):
         return
     parts = active.sums(columns, codes, n_classes, None, 2, 0, len(codes))
     before = [Exact(*part).trimmed() for part in parts[:3]]
-    room = [Exact(before[0].digits.copy()), *(e.widened(e.low - 3, e.low + e.digits.shape[-1] + 3) for e in before[1:])]
+    room = [
+        Exact(before[0].digits.copy()),
+        *(e.widened(e.low - 3, e.low + e.digits.shape[-1] + 3) for e in before[1:]),
+    ]
     row = np.array(data.draw(st.lists(gappy, min_size=len(columns), max_size=len(columns))))
     code, sign = data.draw(st.integers(0, n_classes - 1)), data.draw(st.sampled_from([1, -1]))
     state = (room[0].digits[..., 0], room[1].digits, room[1].low, room[2].digits, room[2].low)
     ok = active.add_row(*state, row, code, sign)
-    one = reference.sums([row[j : j + 1] for j in range(len(row))], np.array([code], np.int32), n_classes, None, 2, 0, 1)
+    one = reference.sums(
+        [row[j : j + 1] for j in range(len(row))], np.array([code], np.int32), n_classes, None, 2, 0, 1
+    )
     for had, now, more in zip(before, room, one[:3], strict=True):
         change = Exact(*more)
         wanted = (had + change if sign > 0 else had - change) if ok else had
@@ -153,7 +158,7 @@ flag_cells = st.sampled_from([0.0, 1.0, 0.0, 1.0, float("nan")])
 
 @given(blocks(flag_cells), st.booleans())
 def test_flags(block, spoil):
-    columns, codes, n_classes, start, stop = block
+    columns, codes, *_ = block
     if spoil and columns and len(codes):
         columns[-1][len(codes) // 2] = 0.5
     found, wanted = active.flags(*block), reference.flags(*block)
@@ -195,7 +200,12 @@ def test_cells_of_many_rows():
         assert np.array_equal(a, b)
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.sampled_from(["f8", "f4", "i8", "i4", None]), st.booleans())
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 40),
+    st.sampled_from(["f8", "f4", "i8", "i4", None]),
+    st.booleans(),
+)
 def test_bags(seed, n_classes, dtype, long):
     rng = np.random.default_rng(seed)
     lengths = rng.integers(0, 6, 30)

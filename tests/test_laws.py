@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tables import FAMILIES, LABEL, in_order, mixed_frame, pieces, row, rows
 
 import tallybayes as tb
+from tables import FAMILIES, LABEL, in_order, mixed_frame, pieces, row, rows
 
 
 def fit(data, **options):

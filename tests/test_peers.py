@@ -143,7 +143,13 @@ def test_7_scores_far_from_zero_use_both_halves_of_the_mean():
 
 
 def test_9_a_feature_seen_with_one_class_does_not_force_it():
-    rows = [{"a": 1.0, "y": 0}, {"a": 2.0, "y": 0}, {"a": 1.5, "y": 1}, {"a": 1.7, "b": 5.0, "y": 1}, {"b": 6.0, "y": 1}]
+    rows = [
+        {"a": 1.0, "y": 0},
+        {"a": 2.0, "y": 0},
+        {"a": 1.5, "y": 1},
+        {"a": 1.7, "b": 5.0, "y": 1},
+        {"b": 6.0, "y": 1},
+    ]
     for numeric in ("gaussian", "histogram"):
         model = tb.fit(rows, label="y", numeric=numeric)
         assert model.predict_proba({"b": 5.5})[0, 1] < 0.9

@@ -40,7 +40,7 @@ def sort_keys(keys: Iterable[Key]) -> list[Any]:
     """
     keys = list(keys)
     try:
-        return sorted(keys)  # type: ignore[type-var]
+        return sorted(keys)
     except TypeError:
         return sorted(keys, key=lambda key: (isinstance(key, str), type(key).__name__, key))
 

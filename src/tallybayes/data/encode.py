@@ -175,7 +175,9 @@ def to_bag(name: str, raw: Raw, separator: str | None) -> Bag:
     if isinstance(raw, (pa.Array, pa.ChunkedArray)):
         raw = _combined(raw).to_pylist() if not pa.types.is_map(raw.type) else _maps(_combined(raw))
     index: dict[Key, int] = {}
-    indptr, indices, amounts = [0], [], []
+    indptr = [0]
+    indices: list[int] = []
+    amounts: list[float] = []
     present = np.ones(len(raw), bool)
     for row, value in enumerate(raw):
         if not isinstance(value, (list, tuple, set, frozenset, Mapping)) and is_missing(value):
@@ -220,9 +222,9 @@ def _sparse_bag(name: str, matrix: Any) -> Bag:
     data = matrix.data
     if data.dtype not in (np.float64, np.float32, np.int64, np.int32):
         data = data.astype(np.float64)
-    bad = ~((data >= 0) & (data < np.inf)) if data.dtype.kind == "f" else data < 0
-    if bad.any():
-        place = int(np.argmax(bad))
+    low, high = (data.min(), data.max()) if len(data) else (0, 0)
+    if not (low >= 0 and high < np.inf):  # NaN is neither
+        place = int(np.argmax(~((data >= 0) & (data < np.inf))))
         row = int(np.searchsorted(matrix.indptr, place, side="right")) - 1
         came = f"{data[place]} at column {matrix.indices[place]}"
         raise DataError("an amount (a number that is not negative)", came=came, column=name, row=row)

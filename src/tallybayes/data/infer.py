@@ -1,11 +1,11 @@
 """A family for each column, proposed from the data with a reason that people can read and overrule.
 
-    yes/no, and numbers that are only 0 and 1   bernoulli
-    numbers                                     histogram (or what `numeric=` says)
-    text with few values                        categorical
-    text with a bar between values              tags
-    lists                                       multinomial;  maps, sparse matrices too
-    dates, identifiers, free text               left out
+yes/no, and numbers that are only 0 and 1   bernoulli
+numbers                                     histogram (or what `numeric=` says)
+text with few values                        categorical
+text with a bar between values              tags
+lists                                       multinomial;  maps, sparse matrices too
+dates, identifiers, free text               left out
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class Predictive(ABC):
 
     @abstractmethod
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
-        """n values of every column for a class: one sequence per column."""
+        """N values of every column for a class: one sequence per column."""
 
     @abstractmethod
     def table(self) -> list[dict[str, Any]]:

@@ -59,9 +59,7 @@ class Bernoulli(Family):
     ) -> Sums:
         """Count yes and no."""
         arrays = flag_arrays(columns)
-        parts = in_threads(
-            lambda start, stop: kernels.active.flags(arrays, codes, n_classes, start, stop), len(codes)
-        )
+        parts = in_threads(lambda start, stop: kernels.active.flags(arrays, codes, n_classes, start, stop), len(codes))
         refuse(min((p[2] for p in parts if p[2] >= 0), default=-1), features, arrays, _WANTED)
         if weights is None:
             no, yes = (Exact.whole(sum(p[i] for p in parts)) for i in (0, 1))
@@ -155,7 +153,12 @@ def _shares(tally: Sums) -> Shares:
     value, klass = np.nonzero(counts.reshape(-1, tally.n_classes))
     n = len(tally.features)
     return Shares(
-        n, np.tile(np.arange(n), 2), value, klass, counts.reshape(-1, tally.n_classes)[value, klass], counts.sum(axis=0)
+        n,
+        np.tile(np.arange(n), 2),
+        value,
+        klass,
+        counts.reshape(-1, tally.n_classes)[value, klass],
+        counts.sum(axis=0),
     )
 
 

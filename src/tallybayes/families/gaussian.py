@@ -82,7 +82,8 @@ class Gaussian(Family):
         """Exact sums of 1, x and x*x."""
         arrays = real_arrays(columns)
         parts = in_threads(
-            lambda start, stop: kernels.active.sums(arrays, codes, n_classes, weights, 2, start, stop), len(codes)
+            lambda start, stop: kernels.active.sums(arrays, codes, n_classes, weights, 2, start, stop),
+            len(codes),
         )
         refuse(min((p[3] for p in parts if p[3] >= 0), default=-1), features, arrays, "a finite number")
         total: list[Exact] = []
@@ -216,7 +217,13 @@ class GaussianPredictive(Predictive):
         with np.errstate(over="ignore"):
             mean, sd = (np.ldexp(m, self.units[:, None]) for m in (mean, np.sqrt(variance)))
         return [
-            {"column": name, "class": c, "mean": float(mean[j, c]), "sd": float(sd[j, c]), "rows": float(self.n[j, c])}
+            {
+                "column": name,
+                "class": c,
+                "mean": float(mean[j, c]),
+                "sd": float(sd[j, c]),
+                "rows": float(self.n[j, c]),
+            }
             for j, name in enumerate(self.features)
             for c in range(self.n_classes)
         ]
@@ -261,7 +268,7 @@ def _rounded(n: Exact) -> Floats:
 
 
 def _two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """a + b as a double and what it lacks (Knuth)."""
+    """The sum of two doubles as a double, and what that lacks (Knuth)."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)

@@ -257,9 +257,7 @@ def _averaged(steps: _Buckets, prior: HistogramPrior) -> tuple[Floats, Floats, F
         rows = slice(int(steps.offsets[start]), int(steps.offsets[stop]))
         part = np.ascontiguousarray(steps.counts[rows])
         offsets = steps.offsets[start : stop + 1] - steps.offsets[start]
-        result: tuple[Floats, Floats, Floats, Floats] = kernels.active.average_binnings(
-            part, offsets, strengths, rates
-        )
+        result: tuple[Floats, Floats, Floats, Floats] = kernels.active.average_binnings(part, offsets, strengths, rates)
         return result
 
     parts = in_threads(average, n_columns, size=max(1, n_columns // 16), small=1)

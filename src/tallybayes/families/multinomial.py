@@ -32,7 +32,7 @@ __all__ = ["BagPredictive", "Multinomial", "MultinomialPrior"]
 
 STRENGTHS = 2.0 ** np.arange(-10, 6)
 Variant = Literal["counts", "complement", "presence"]
-_DENSE = 2**24  # tokens x classes up to which partial counts are added up in a dense table
+_DENSE = 2**22  # tokens x classes up to which a dense table is worth its memory (32 MB per thread)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +59,7 @@ class Multinomial(Family):
 
     def __post_init__(self) -> None:
         if self.variant not in ("counts", "complement", "presence"):
-            raise ParameterError(
-                "a variant of multinomial: 'counts', 'complement' or 'presence'", came=self.variant
-            )
+            raise ParameterError("a variant of multinomial: 'counts', 'complement' or 'presence'", came=self.variant)
 
     def observe(
         self,
@@ -77,8 +75,7 @@ class Multinomial(Family):
             if self.variant == "presence" and bag.amounts is not None:
                 bag = Bag(bag.indptr, bag.indices, (bag.amounts != 0).astype(np.float64), bag.keys, bag.present)
             own_codes = codes if bag.present is None else np.where(bag.present, codes, np.int32(-1))
-            place, amounts = _token_totals(bag, own_codes, n_classes, weights)
-            tokens.append(Counts.of_bag(name, bag.keys, place, amounts, n_classes))
+            tokens.append(_tokens(name, bag, own_codes, n_classes, weights))
             lengths.append(_lengths(name, bag, own_codes, n_classes, weights))
         return Bags(*(_together(parts, n_classes) for parts in (tokens, lengths)))
 
@@ -87,9 +84,7 @@ class Multinomial(Family):
         n = len(tally.features)
         if smoothing != "auto":
             return MultinomialPrior(np.full(n, float(smoothing)))
-        log_evidence = np.stack(
-            [self._evidence(tally, MultinomialPrior(np.full(n, k))) for k in STRENGTHS[::-1]]
-        )
+        log_evidence = np.stack([self._evidence(tally, MultinomialPrior(np.full(n, k))) for k in STRENGTHS[::-1]])
         return MultinomialPrior(STRENGTHS[::-1][log_evidence.argmax(axis=0)])
 
     def predictive(self, tally: Bags, prior: MultinomialPrior) -> BagPredictive:
@@ -168,7 +163,7 @@ class BagPredictive(Predictive):
         n_seen = np.bincount(c, minlength=self.n_classes)
         total = np.bincount(c, weights=np.where(np.isinf(seen), 0.0, seen), minlength=self.n_classes)
         certain = np.bincount(c, weights=np.isinf(seen), minlength=self.n_classes)
-        return total + (self.tally.tokens.n_keys(name) - n_seen) * never, certain
+        return total + (self.tally.tokens.n_keys(name) - n_seen) * never, np.asarray(certain, np.float64)
 
     def _whole_table(self, number: int, keys: range) -> Floats:
         """The table for all columns of a matrix, which come again and again: worked out once."""
@@ -197,9 +192,9 @@ class BagPredictive(Predictive):
         if presence and amounts is not None:
             amounts = (amounts != 0).astype(np.float64)
         table = self._whole_table(number, keys) if isinstance(keys, range) else self.log_table(number, keys)
-        absent, certain = self._absent(number) if presence else (np.zeros(self.n_classes), None)
+        absent, certain = self._absent(number) if presence else (np.zeros(self.n_classes), np.zeros(self.n_classes))
         always = None
-        if certain is not None and certain.any():
+        if certain.any():
             counts = self.tally.tokens.table(self.features[number], keys)
             always = np.isinf(self._log_presence(number, counts)[1]).astype(np.float64)
 
@@ -249,7 +244,7 @@ class BagPredictive(Predictive):
                 result.append([{}] * n)
                 continue
             drawn = rng.choice(len(sizes), size=n, p=share / share.sum())
-            amounts = (rng.multinomial(int(sizes[i]), p / p.sum()) for i in drawn)  # type: ignore[call-overload]
+            amounts = (rng.multinomial(int(sizes[i]), p / p.sum()) for i in drawn)
             result.append([{keys[i]: int(a[i]) for i in np.flatnonzero(a)} for a in amounts])
         return result
 
@@ -267,31 +262,19 @@ class BagPredictive(Predictive):
         return rows
 
 
-def _token_totals(
-    bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None
-) -> tuple[np.ndarray, Exact]:
-    """Sorted places token * n_classes + class, and the exact total of each."""
-    n_places = len(bag.keys) * n_classes
+def _tokens(name: str, bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> Counts:
+    """Total amount of every token in every class."""
     if weights is None:
+        dense = len(bag.keys) * n_classes <= _DENSE and len(bag.indices) * 4 >= len(bag.keys) * n_classes
+        kernel = kernels.active.bag_table if dense else kernels.active.bags
         parts = in_threads(
-            lambda start, stop: kernels.active.bags(
+            lambda start, stop: kernel(
                 bag.indptr, bag.indices, bag.amounts, codes, n_classes, len(bag.keys), start, stop
             ),
             len(codes),
         )
-        whole = [part for part in parts if part is not None]
-        if len(whole) == len(parts):
-            if len(parts) == 1:
-                return parts[0][0], Exact.whole(parts[0][1])
-            if n_places <= _DENSE:
-                dense = np.zeros(n_places, np.int64)
-                for place, total in whole:
-                    dense[place] += total
-                place = np.flatnonzero(dense)
-                return place, Exact.whole(dense[place])
-            place, group = np.unique(np.concatenate([p for p, _ in whole]), return_inverse=True)
-            amounts = Exact.whole(np.concatenate([t for _, t in whole]))
-            return place, amounts.grouped(group, len(place))
+        if all(part is not None for part in parts):
+            return Counts.of_dense(name, bag.keys, sum(parts)) if dense else _merged(name, bag.keys, parts, n_classes)
     row = np.repeat(np.arange(len(codes)), np.diff(bag.indptr))
     amount = np.ones(len(row)) if bag.amounts is None else bag.amounts[: len(row)].astype(np.float64)
     kept = (codes[row] >= 0) & (amount != 0)
@@ -299,7 +282,16 @@ def _token_totals(
     own_weights = None if weights is None else weights[row[kept]]
     amounts = Exact.summed(amount[kept], group, len(place), weights=own_weights)
     there = amounts.nonzero()
-    return place[there], amounts[there].trimmed()
+    return Counts.of_bag(name, bag.keys, place[there], amounts[there].trimmed(), n_classes)
+
+
+def _merged(name: str, keys: Sequence[Key], parts: Sequence[Any], n_classes: int) -> Counts:
+    """Sorted places and totals of several row ranges as one."""
+    if len(parts) == 1:
+        return Counts.of_bag(name, keys, parts[0][0], Exact.whole(parts[0][1]), n_classes)
+    place, group = np.unique(np.concatenate([p for p, _ in parts]), return_inverse=True)
+    amounts = Exact.whole(np.concatenate([t for _, t in parts])).grouped(group, len(place))
+    return Counts.of_bag(name, keys, place, amounts, n_classes)
 
 
 def _together(parts: list[Counts], n_classes: int) -> Counts:

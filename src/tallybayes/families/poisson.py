@@ -137,16 +137,20 @@ class PoissonPredictive(Predictive):
         if self.shape is None:
             return np.asarray(xlogy(x, rate) - rate - gammaln(x + 1))
         r = self.shape[j]
-        return np.asarray(
-            gammaln(x + r) - gammaln(r) - gammaln(x + 1) - r * np.log1p(1 / rate) - x * np.log1p(rate)
-        )
+        return np.asarray(gammaln(x + r) - gammaln(r) - gammaln(x + 1) - r * np.log1p(1 / rate) - x * np.log1p(rate))
 
     def part(self, number: int) -> PoissonPredictive:
         """One column."""
         rows = slice(number, number + 1)
         shape = None if self.shape is None else self.shape[rows]
         return PoissonPredictive(
-            self.features[rows], self.n_classes, shape, self.rate[rows], self.silent[rows], self.n[rows], self.x[rows]
+            self.features[rows],
+            self.n_classes,
+            shape,
+            self.rate[rows],
+            self.silent[rows],
+            self.n[rows],
+            self.x[rows],
         )
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
@@ -174,5 +178,6 @@ class PoissonPredictive(Predictive):
 
 def _parts(values: Sequence[Any], codes: Codes32, n_classes: int, weights: Floats | None) -> list[Any]:
     return in_threads(
-        lambda start, stop: kernels.active.sums(list(values), codes, n_classes, weights, 1, start, stop), len(codes)
+        lambda start, stop: kernels.active.sums(list(values), codes, n_classes, weights, 1, start, stop),
+        len(codes),
     )

@@ -56,7 +56,7 @@ def parse(text: str | Family | type[Family]) -> Family:
             if key not in fields:
                 raise ParameterError(f"an option of {name} ({', '.join(fields) or 'none'})", came=key)
             try:
-                given[key] = type(fields[key].default)(value)
+                given[key] = float(value) if isinstance(fields[key].default, float) else value
             except ValueError as error:
                 raise ParameterError(f"a number for option {key} of {name}", came=value) from error
     return family(**given)

@@ -49,9 +49,7 @@ def dirichlet_evidence(counts: Floats, k: float) -> Floats:
     n, size = counts.sum(axis=-1), counts.shape[-1]
     if np.isinf(k):
         return np.asarray(-n * np.log(size))
-    return np.asarray(
-        gammaln(k * size) - gammaln(n + k * size) + (gammaln(counts + k) - gammaln(k)).sum(axis=-1)
-    )
+    return np.asarray(gammaln(k * size) - gammaln(n + k * size) + (gammaln(counts + k) - gammaln(k)).sum(axis=-1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +75,7 @@ class Shares:
     @property
     def per_value(self) -> Floats:
         """Amount of each value over all classes."""
-        return np.bincount(self.value, weights=self.amount, minlength=len(self.owner))
+        return np.asarray(np.bincount(self.value, weights=self.amount, minlength=len(self.owner)), np.float64)
 
     def evidence(self, a: Floats) -> Floats:
         """Log evidence of the classes given the values, for a strength per column."""
@@ -85,9 +83,9 @@ class Shares:
         prior = a[column] * self.p[column, self.klass]
         cells = gammaln(prior + self.amount) - gammaln(prior)
         values = gammaln(a[self.owner]) - gammaln(a[self.owner] + self.per_value)
-        return np.bincount(column, weights=cells, minlength=self.n_features) + np.bincount(
-            self.owner, weights=values, minlength=self.n_features
-        )
+        by_cell = np.bincount(column, weights=cells, minlength=self.n_features)
+        by_value = np.bincount(self.owner, weights=values, minlength=self.n_features)
+        return np.asarray(by_cell + by_value, np.float64)
 
     def normaliser(self, a: Floats, n_values: Floats) -> Floats:
         """Sum over the values of P(v) P(c | v), (columns, classes)."""
@@ -95,7 +93,9 @@ class Shares:
         total = self.per_class.sum(axis=1)
         p_value = (per_value + 1) / (total + n_values)[self.owner]
         base = np.bincount(
-            self.owner, weights=p_value * a[self.owner] / (per_value + a[self.owner]), minlength=self.n_features
+            self.owner,
+            weights=p_value * a[self.owner] / (per_value + a[self.owner]),
+            minlength=self.n_features,
         )
         result = base[:, None] * self.p
         seen = p_value[self.value] * self.amount / (per_value + a[self.owner])[self.value]

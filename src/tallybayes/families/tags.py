@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from tallybayes.arrays.column import Bag, Column
 from tallybayes.families.base import Codes32, Family, Floats, Smoothing
 from tallybayes.families.multinomial import BagPredictive, Multinomial, MultinomialPrior

@@ -15,6 +15,7 @@ the class of each row, negative where the row is to be left out; rows `start` to
 can meet a value it has no meaning for returns the place of the first one as `row * n_columns + column`, or -1.
 """
 
+import importlib
 import os
 from types import ModuleType
 
@@ -25,11 +26,11 @@ def _choose() -> tuple[str, ModuleType]:
     """The native module if it was built and nobody asked for the reference."""
     if os.environ.get("TALLYBAYES_KERNELS", "native") != "reference":
         try:
-            from tallybayes.kernels import _native
+            native = importlib.import_module("tallybayes.kernels._native")
         except ImportError:
             pass  # built without a C++ compiler
         else:
-            return "native", _native
+            return "native", native
     return "reference", reference
 
 

@@ -58,7 +58,7 @@ def check_kinds(columns: dict[str, Column], kinds: dict[str, str]) -> None:
             key = next((key for key in column.keys if key is not None), None)
             kind = _rough_kind(key)
             if key is not None and kind != kinds[name]:
-                row = int(np.argmax((column.codes >= column.origin)))
+                row = int(np.argmax(column.codes >= column.origin))
                 raise DataError(f"{kinds[name]}, as learned before", came=key, column=name, row=row)
 
 

@@ -90,9 +90,7 @@ class Model:
     def class_counts(self) -> dict[Any, float]:
         """Rows (or their weight) learned per label."""
         self._only_learned("class_counts")
-        return {
-            label: float(n) for label, n in zip(self._labels, self._class_rows.floats(), strict=True) if n > 0
-        }
+        return {label: float(n) for label, n in zip(self._labels, self._class_rows.floats(), strict=True) if n > 0}
 
     def __eq__(self, other: object) -> bool:
         """Whether two models hold the same sums."""
@@ -126,7 +124,8 @@ class Model:
         """The most probable label of every row; ties go to the label first in sorted order."""
         if not self.classes:
             raise DataError("a model that has learned at least one row")
-        return to_array(self.classes)[self.predict_proba(data).argmax(axis=1)]
+        best: NDArray[np.int64] = self.predict_proba(data).argmax(axis=1)
+        return np.asarray(to_array(self.classes)[best])
 
     def predict_proba(self, data: Any) -> Floats:
         """P(class | row), (rows, classes), the classes as in `classes`."""
@@ -161,7 +160,7 @@ class Model:
         return objective(self._derived(), columns, batch)
 
     def sample(self, n: int, *, seed: int | None = None) -> Any:
-        """n rows drawn from the model, as a pyarrow Table with the label in the last column."""
+        """N rows drawn from the model, as a pyarrow Table with the label in the last column."""
         self._only_likelihoods("sample")
         return sample(self._derived(), n, self._schema, np.random.default_rng(seed))
 
@@ -293,7 +292,9 @@ class Model:
     def _label(self, label: Any) -> Any:
         if label is None and self._schema.label is None:
             raise ParameterError(
-                "label=, an array of labels", came=None, hint="this model was fitted with an array as its label"
+                "label=, an array of labels",
+                came=None,
+                hint="this model was fitted with an array as its label",
             )
         return self._schema.label if label is None else label
 
@@ -366,7 +367,9 @@ def derive(family: Family, tally: Tally, settings: Settings) -> list[Predictive]
     ]
 
 
-def observe(batch: Batch, codes: NDArray[np.int32], n_classes: int, schema: Schema) -> tuple[Exact, dict[Family, Tally]]:
+def observe(
+    batch: Batch, codes: NDArray[np.int32], n_classes: int, schema: Schema
+) -> tuple[Exact, dict[Family, Tally]]:
     """Count a batch into tallies of its own: rows per class, and one tally per family."""
     if batch.weights is None:
         class_rows = Exact.whole(np.bincount(codes + 1, minlength=n_classes + 1)[1:])

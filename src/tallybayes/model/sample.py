@@ -15,7 +15,7 @@ __all__ = ["sample"]
 
 
 def sample(scorer: Scorer, n: int, schema: Schema, rng: np.random.Generator) -> Any:
-    """n rows as a pyarrow Table, the label last."""
+    """N rows as a pyarrow Table, the label last."""
     if n < 0:
         raise ParameterError("a number of rows", came=n)
     if not scorer.classes:

@@ -14,6 +14,8 @@ from tallybayes.families.base import Unseen
 
 __all__ = ["Settings"]
 
+_HISTOGRAM = Histogram()
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -25,7 +27,7 @@ class Settings:
     """
 
     smoothing: Smoothing | Mapping[str, Smoothing] = "auto"
-    numeric: Family = Histogram()
+    numeric: Family = _HISTOGRAM
     prior: Literal["empirical", "uniform"] | Mapping[Any, float] = "empirical"
     prior_smoothing: float = 1.0
     estimate: Literal["bayes", "mle"] = "bayes"

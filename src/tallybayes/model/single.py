@@ -27,12 +27,15 @@ __all__ = ["SingleRows"]
 class SingleRows:
     """The quick way for a model, until its shape changes."""
 
-    def __init__(
-        self, schema: Schema, labels: list[Any], class_rows: Exact, blocks: dict[Family, Tally]
-    ) -> None:
-        (family, tally), *others = [*blocks.items(), *[(None, None)] * (not blocks)]
+    def __init__(self, schema: Schema, labels: list[Any], class_rows: Exact, blocks: dict[Family, Tally]) -> None:
+        family, tally = next(iter(blocks.items()), (None, None))
         self.possible = False
-        if others or not isinstance(family, Gaussian) or not isinstance(tally, Sums) or not class_rows.is_whole:
+        if (
+            len(blocks) != 1
+            or not isinstance(family, Gaussian)
+            or not isinstance(tally, Sums)
+            or not class_rows.is_whole
+        ):
             return
         if not tally["n"].is_whole or set(tally.features) != set(schema.families):
             return

@@ -23,12 +23,12 @@ class Bags:
         self.tokens, self.lengths = tokens, lengths
 
     @property
-    def features(self) -> tuple[str, ...]:  # type: ignore[override]
+    def features(self) -> tuple[str, ...]:
         """The names of the columns."""
         return self.lengths.features
 
     @property
-    def n_classes(self) -> int:  # type: ignore[override]
+    def n_classes(self) -> int:
         """How many classes there are."""
         return self.tokens.n_classes
 

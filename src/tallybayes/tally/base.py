@@ -22,8 +22,13 @@ Commit = Callable[[], None]
 class Tally(Protocol):
     """Sums over rows, per column and class."""
 
-    features: tuple[str, ...]
-    n_classes: int
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of the columns, sorted."""
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are."""
 
     def prepare(self, other: Self, sign: int) -> Commit:
         """Check that `other` can be added (sign 1) or taken away (-1); the function returned does it."""

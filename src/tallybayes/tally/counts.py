@@ -43,8 +43,9 @@ class Counts:
         self.index: dict[str, dict[Key, int]] = {name: {} for name in features}
         self.column_of: list[str] = []
         self.key_of: list[Key] = []
-        self.cells: NDArray[np.int64] = np.zeros(0, np.int64)
-        self.amounts = Exact.zeros(0)
+        self._cells: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._amounts = Exact.zeros(0)
+        self._dense: NDArray[np.int64] | None = None  # (slots, classes): what cells and amounts are made from
         self.totals: dict[str, Exact] = {name: Exact.zeros(n_classes) for name in features}
         self._overlay: dict[int, int] = {}
         self._live = np.zeros(0, np.int32)  # cells in use per slot
@@ -63,13 +64,50 @@ class Counts:
         )  # fmt: skip
 
     @classmethod
+    def of_dense(cls, feature: str, keys: Sequence[Key], table: NDArray[np.int64]) -> Counts:
+        """From a dense table (keys, classes) of one column, kept as it is until single cells are asked for."""
+        result = cls((feature,), table.shape[1])
+        live = np.count_nonzero(table, axis=1)
+        used = np.flatnonzero(live)
+        result.column_of, result.key_of = [feature] * len(used), [keys[i] for i in used.tolist()]
+        result.index[feature] = dict(zip(result.key_of, range(len(used)), strict=True))
+        result._dense = table if len(used) == len(table) else table[used]
+        result.totals[feature] = Exact.whole(result._dense).sum(axis=0)
+        result._live, result._keys_in_use = live[used].astype(np.int32), {feature: len(used)}
+        return result
+
+    @property
+    def cells(self) -> NDArray[np.int64]:
+        """The cells in use, slot << 24 | class, sorted."""
+        self._expand()
+        return self._cells
+
+    @property
+    def amounts(self) -> Exact:
+        """The amounts of the cells in use."""
+        self._expand()
+        return self._amounts
+
+    def _expand(self) -> None:
+        """Turn a dense table into cells."""
+        if self._dense is not None:
+            slot, klass = np.nonzero(self._dense)
+            self._cells = (slot << _CLASS_BITS) | klass
+            self._amounts, self._dense = Exact.whole(self._dense[slot, klass]), None
+
+    @classmethod
     def of_bag(
         cls, feature: str, keys: Sequence[Key], place: NDArray[np.int64], amounts: Exact, n_classes: int
     ) -> Counts:
         """From sorted places `token * n_classes + class` of one column."""
         token, klass = np.divmod(place, max(n_classes, 1))
         return cls.of_entries(
-            (feature,), n_classes, token, klass, amounts, lambda used: ([feature] * len(used), [keys[t] for t in used])
+            (feature,),
+            n_classes,
+            token,
+            klass,
+            amounts,
+            lambda used: ([feature] * len(used), [keys[t] for t in used]),
         )
 
     @classmethod
@@ -93,8 +131,8 @@ class Counts:
             for i, (feature, key) in enumerate(zip(result.column_of, result.key_of, strict=True)):
                 result.index[feature][key] = i
         slot = np.cumsum(new) - 1
-        result.cells = (slot.astype(np.int64) << _CLASS_BITS) | klass.astype(np.int64)
-        result.amounts = amounts.trimmed()
+        result._cells = (slot.astype(np.int64) << _CLASS_BITS) | klass.astype(np.int64)
+        result._amounts = amounts.trimmed()
         result._recount()
         return result
 
@@ -140,6 +178,8 @@ class Counts:
 
     def rows(self, slots: NDArray[np.int64]) -> NDArray[np.float64]:
         """Rounded amounts (slots, classes); zeros where a slot is -1."""
+        if self._dense is not None:
+            return np.where(slots[:, None] >= 0, self._dense[slots], 0).astype(np.float64)
         result = np.zeros((len(slots), self.n_classes))
         if self._floats is None:
             self._floats = self.amounts.floats()
@@ -162,7 +202,7 @@ class Counts:
         result = Counts(self.features, self.n_classes)
         result.index = {name: dict(keys) for name, keys in self.index.items()}
         result.column_of, result.key_of = list(self.column_of), list(self.key_of)
-        result.cells, result.amounts = self.cells, self.amounts
+        result._cells, result._amounts = self.cells, self.amounts
         result.totals = dict(self.totals)
         result._live, result._keys_in_use = self._live.copy(), dict(self._keys_in_use)
         return result
@@ -175,7 +215,7 @@ class Counts:
         kept = klass >= 0
         cells = ((result.cells >> _CLASS_BITS) << _CLASS_BITS | klass)[kept]
         order = np.argsort(cells, kind="stable")
-        result.cells, result.amounts = cells[order], result.amounts[kept][order].trimmed()
+        result._cells, result._amounts = cells[order], result.amounts[kept][order].trimmed()
         result._recount()
         return result
 
@@ -188,7 +228,11 @@ class Counts:
         kept = np.flatnonzero(rank[slot] >= 0)
         kept = kept[np.lexsort((klass[kept], rank[slot[kept]]))]
         return Counts.of_entries(
-            features, self.n_classes, rank[slot[kept]], klass[kept], self.amounts[kept],
+            features,
+            self.n_classes,
+            rank[slot[kept]],
+            klass[kept],
+            self.amounts[kept],
             lambda used: ([feature for feature, _ in names], [key for _, key in names]),
         )
 
@@ -293,7 +337,7 @@ class Counts:
         wide = rest.placed(0, np.arange(len(rest)), len(all_cells)) if len(all_cells) else zero
         more = late.placed(0, np.arange(len(rest), len(all_cells)), len(all_cells)) if len(all_cells) else zero
         order = np.argsort(all_cells, kind="stable")
-        self.cells, self.amounts = all_cells[order], (wide + more).trimmed()[order]
+        self._cells, self._amounts = all_cells[order], (wide + more).trimmed()[order]
         self._floats = None
 
     def _impossible(

@@ -230,6 +230,6 @@ class Exact:
             return Exact.whole(total.astype(np.int64))
         wide = self._wide()
         digits = np.zeros((n_groups, wide.digits.shape[-1] + 2), np.int64)
-        np.add.at(digits, (groups, slice(0, wide.digits.shape[-1])), wide.digits)
+        np.add.at(digits[:, : wide.digits.shape[-1]], groups, wide.digits)
         carry(digits)
         return Exact(digits, wide.low).trimmed()

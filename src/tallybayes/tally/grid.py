@@ -32,7 +32,7 @@ def lowest_value(cell: NDArray[np.int64], level: NDArray[np.int64]) -> NDArray[n
     """
     ordered = cell << level
     ordered = np.maximum(ordered, _LOWEST)
-    return np.where(ordered < 0, ordered ^ _SIGNLESS, ordered).view(np.float64)
+    return np.asarray(np.where(ordered < 0, ordered ^ _SIGNLESS, ordered).view(np.float64))
 
 
 class Grid:
@@ -73,16 +73,20 @@ class Grid:
 
     def copy(self) -> Grid:
         """A tally of its own with the same sums (its arrays are never written to)."""
-        return Grid(
-            self.features, self.n_classes, self.levels, self.owner, self.cell, self.klass, self.amounts
-        )
+        return Grid(self.features, self.n_classes, self.levels, self.owner, self.cell, self.klass, self.amounts)
 
     def with_classes(self, positions: NDArray[np.int64], n_classes: int) -> Grid:
         """The same sums with class c at positions[c]."""
         klass = positions[self.klass] if len(self.klass) else self.klass
         kept = klass >= 0
         return Grid(
-            self.features, n_classes, self.levels, self.owner[kept], self.cell[kept], klass[kept], self.amounts[kept]
+            self.features,
+            n_classes,
+            self.levels,
+            self.owner[kept],
+            self.cell[kept],
+            klass[kept],
+            self.amounts[kept],
         )._summed(coarsen=False)
 
     def only(self, features: tuple[str, ...]) -> Grid:

@@ -29,9 +29,7 @@ class Sums:
     [[4.0]]
     """
 
-    def __init__(
-        self, features: tuple[str, ...], statistics: Mapping[str, Exact], *, counts: tuple[str, ...]
-    ) -> None:
+    def __init__(self, features: tuple[str, ...], statistics: Mapping[str, Exact], *, counts: tuple[str, ...]) -> None:
         self.features = features
         self.statistics = dict(statistics)
         self.counts = counts
@@ -70,9 +68,7 @@ class Sums:
         """Check that `other` can be added or taken away; the function returned does it."""
         features = tuple(merged(self.features, other.features))
         a, b = self.with_features(features), other.with_features(features)
-        total = {
-            name: (a[name] + b[name] if sign > 0 else a[name] - b[name]).trimmed() for name in self.statistics
-        }
+        total = {name: (a[name] + b[name] if sign > 0 else a[name] - b[name]).trimmed() for name in self.statistics}
         result = Sums(features, total, counts=self.counts)
         result.check(sign)
 

@@ -30,9 +30,7 @@ def read_row(row: Mapping[str, object], index: Mapping[str, int], values: NDArra
             continue
         if value is None:
             continue
-        if type(value) is int and abs(value) < 2**53:
-            values[place] = value
-        elif type(value) is float and not np.isinf(value):
+        if (type(value) is int and abs(value) < 2**53) or (type(value) is float and not np.isinf(value)):
             values[place] = value
         else:
             return -1
@@ -56,7 +54,7 @@ def add_row(
     but the last in [0, 2**32), the last signed and below 2**31 in size. Returns False, with nothing changed, if the
     row does not fit between the lowest and the highest digit; the general way then widens the digits.
     """
-    columns = [values[j : j + 1] for j in range(len(values))]
+    columns: list[NDArray[np.floating]] = [values[j : j + 1] for j in range(len(values))]
     _, row_x, row_xx, _ = sums(columns, np.zeros(1, np.int32), 1, None, 2, 0, 1)
     assert row_xx is not None
     changed = []

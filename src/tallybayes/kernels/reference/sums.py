@@ -90,7 +90,7 @@ def _integer(x: NDArray[np.float64]) -> Term:
 
 
 def _products(a: Term, b: Term) -> list[Term]:
-    """a * b without error, as terms below 2**55 (a and b below 2**54)."""
+    """A * b without error, as terms below 2**55 (a and b below 2**54)."""
     (u, e), (v, f) = a, b
     u_high, u_low, v_high, v_low = u >> 27, u & _HALF, v >> 27, v & _HALF
     g = e + f
@@ -182,7 +182,7 @@ def ratio_moments(
 
 
 def quotient(numerator: int, denominator: int, exponent: int) -> float:
-    """numerator / denominator * 2**exponent, correctly rounded."""
+    """Numerator / denominator * 2**exponent, correctly rounded."""
     try:
         if exponent >= 0:
             return (numerator << exponent) / denominator
@@ -192,7 +192,7 @@ def quotient(numerator: int, denominator: int, exponent: int) -> float:
 
 
 def _difference(s: int, exponent: int, a: int, b: int, count: int) -> float:
-    """s * 2**exponent / count - a / b, correctly rounded."""
+    """S * 2**exponent / count - a / b, correctly rounded."""
     if exponent >= 0:
         return ((s << exponent) * b - a * count) / (count * b)
     return (s * b - (a * count << -exponent)) / (count * b << -exponent)

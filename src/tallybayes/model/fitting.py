@@ -46,7 +46,8 @@ def fit(
 
     >>> import tallybayes as tb
     >>> rows = [{"colour": "red", "size": 3.1, "fruit": "apple"}, {"colour": "red", "size": 2.9, "fruit": "apple"},
-    ...         {"colour": "yellow", "size": 5.0, "fruit": "banana"}, {"colour": "yellow", "size": 5.2, "fruit": "banana"}]
+    ...         {"colour": "yellow", "size": 5.0, "fruit": "banana"},
+    ...         {"colour": "yellow", "size": 5.2, "fruit": "banana"}]
     >>> model = tb.fit(rows, label="fruit")
     >>> model.predict([{"colour": "yellow"}, {"size": 3.0}]).tolist()
     ['banana', 'apple']
