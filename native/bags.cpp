@@ -1,12 +1,18 @@
-// Totals of whole amounts per token and class, of a sparse matrix in rows.
+// Totals of whole amounts per token and class, of a sparse matrix in rows: `bags` lists them, `bag_table` is dense.
 //
-// Rows are brought together by class, and one class at a time is summed into an array over all tokens, which stays in
+// `bags`: rows are brought together by class, and one class at a time is summed into an array over all tokens, which stays in
 // the cache. The entries, class after class, are then put in order of tokens by counting (Knuth 5.2 D, distribution
 // counting), which keeps the order of the classes: nothing is ever compared.
+//
+// `bag_table`: rows are taken as they come, into a table of 32 bits a cell laid out [class][token], so that a row stays
+// within one class's slice of it. Amounts that do not fit there, which are rare, are left to `bags`.
 #include "columns.h"
 #include "simd.h"
 
 #include <nanobind/stl/optional.h>
+
+#include <algorithm>
+#include <bit>
 
 namespace tb {
 
@@ -150,6 +156,64 @@ template <class I, class Values> class Bags {
     Amounts seen_;
 };
 
+// Amounts that together stay below 2**32. They are checked by what they leave behind, without a branch.
+class SmallAmounts {
+  public:
+    template <class A> TB_INLINE uint32_t take(A amount) {
+        uint64_t whole;
+        if constexpr (std::is_floating_point_v<A>) {
+            const double shifted = double(amount) + 0x1p52; // a whole number now sits in the lowest bits
+            lost_ |= std::bit_cast<uint64_t>((shifted - 0x1p52) - double(amount));
+            whole = std::bit_cast<uint64_t>(shifted) ^ std::bit_cast<uint64_t>(0x1p52);
+        } else {
+            whole = uint64_t(int64_t(amount));
+        }
+        seen_ |= whole; // negative, too large and NaN: some of the upper 32 bits are set
+        total_ += uint32_t(whole);
+        return uint32_t(whole);
+    }
+    bool fit() const { return lost_ == 0 && (seen_ | total_) >> 32 == 0; }
+
+  private:
+    uint64_t lost_ = 0, seen_ = 0, total_ = 0;
+};
+
+// Asks for what stands some way behind the entries from `i` to `end`: the scattered sums keep the processor from
+// foreseeing it. (The sums themselves need no help, many of them are under way at a time.)
+template <class I, class Values> TB_INLINE void prefetch_behind(const I *indices, Values amounts, int64_t i, int64_t end) {
+    constexpr int64_t AHEAD = 512, LINE = 8; // of the widest entries a cache line holds eight
+    for (; i < end; i += LINE) {
+        __builtin_prefetch(indices + i + AHEAD);
+        if constexpr (std::is_pointer_v<Values>) __builtin_prefetch(amounts + i + AHEAD);
+    }
+}
+
+// Adds the rows up in counts[class][token], of which the last class is for rows to be left out.
+// False if the amounts do not fit; then `counts` has no meaning.
+template <class I, class Values>
+bool count_small(const std::vector<int64_t> &indptr, const I *indices, Values amounts, const int32_t *codes,
+                 int64_t n_classes, int64_t n_tokens, int64_t start, int64_t stop, uint32_t *counts) {
+    SmallAmounts small;
+    for (int64_t row = start; row < stop; ++row) {
+        const int64_t end = indptr[row + 1];
+        uint32_t *slice = counts + (codes[row] < 0 ? n_classes : codes[row]) * n_tokens;
+        prefetch_behind(indices, amounts, indptr[row], end);
+        for (int64_t i = indptr[row]; i < end; ++i) slice[indices[i]] += small.take(amounts[i]);
+        if (!small.fit()) return false;
+    }
+    return true;
+}
+
+// table[token][class] = counts[class][token], in blocks of tokens whose rows stay in the first cache.
+void turn(const uint32_t *counts, int64_t n_classes, int64_t n_tokens, int64_t *table) {
+    constexpr int64_t BLOCK = 64;
+    for (int64_t first = 0; first < n_tokens; first += BLOCK) {
+        const int64_t end = std::min(first + BLOCK, n_tokens);
+        for (int64_t c = 0; c < n_classes; ++c)
+            for (int64_t t = first; t < end; ++t) table[t * n_classes + c] = counts[c * n_tokens + t];
+    }
+}
+
 std::vector<int64_t> as_int64(const Array &array) {
     return dispatch<int32_t, int64_t>(array.dtype(), [&]<class T>(T) {
         std::vector<int64_t> values(array.shape(0));
@@ -161,33 +225,83 @@ std::vector<int64_t> as_int64(const Array &array) {
 
 using Contiguous = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-nb::object bags(Array indptr, Contiguous indices, std::optional<Contiguous> amounts, Vector<int32_t> codes,
-                int64_t n_classes, int64_t n_tokens, int64_t start, int64_t stop) {
-    std::vector<int64_t> ends = as_int64(indptr), places, totals;
-    const int32_t *code = codes.data();
-    auto run = [&]<class I, class Values>(const I *tokens, Values values) {
-        nb::gil_scoped_release release;
-        Bags<I, Values> bags(ends, tokens, values, n_tokens);
-        bool fit = bags.run(ByClass(code, n_classes, start, stop), n_classes);
+struct Input {
+    std::vector<int64_t> indptr;
+    Contiguous indices;
+    std::optional<Contiguous> amounts;
+    const int32_t *codes;
+    int64_t n_classes, n_tokens, start, stop;
+
+    // f(pointer to the indices, the amounts) with their types.
+    template <class F> bool visit(F f) const {
+        return dispatch<int32_t, int64_t>(indices.dtype(), [&]<class I>(I) {
+            auto *tokens = static_cast<const I *>(indices.data());
+            if (!amounts) return f(tokens, Ones{});
+            return dispatch<double, float, int64_t, int32_t>(amounts->dtype(), [&]<class A>(A) {
+                return f(tokens, static_cast<const A *>(amounts->data()));
+            });
+        });
+    }
+};
+
+// Sorted places and their totals; false if the amounts are not fit for whole numbers.
+bool list_bags(const Input &in, std::vector<int64_t> &places, std::vector<int64_t> &totals) {
+    return in.visit([&]<class I, class Values>(const I *tokens, Values amounts) {
+        Bags<I, Values> bags(in.indptr, tokens, amounts, in.n_tokens);
+        bool fit = bags.run(ByClass(in.codes, in.n_classes, in.start, in.stop), in.n_classes);
         if (fit) bags.emit(places, totals);
         return fit;
-    };
-    bool fit = dispatch<int32_t, int64_t>(indices.dtype(), [&]<class I>(I) {
-        auto *tokens = static_cast<const I *>(indices.data());
-        if (!amounts) return run(tokens, Ones{});
-        return dispatch<double, float, int64_t, int32_t>(amounts->dtype(), [&]<class A>(A) {
-            return run(tokens, static_cast<const A *>(amounts->data()));
-        });
     });
-    if (!fit) return nb::none();
+}
+
+bool fill_table(const Input &in, std::vector<int64_t> &table) {
+    const size_t size = in.n_classes * in.n_tokens;
+    std::vector<uint32_t> counts(size + in.n_tokens);
+    const bool small = in.visit([&]<class I, class Values>(const I *tokens, Values amounts) {
+        return count_small(in.indptr, tokens, amounts, in.codes, in.n_classes, in.n_tokens, in.start, in.stop,
+                           counts.data());
+    });
+    if (small) {
+        table.resize(size);
+        turn(counts.data(), in.n_classes, in.n_tokens, table.data());
+        return true;
+    }
+    std::vector<int64_t> places, totals;
+    if (!list_bags(in, places, totals)) return false;
+    table.resize(size);
+    for (size_t k = 0; k < places.size(); ++k) table[places[k]] = totals[k];
+    return true;
+}
+
+// f(arguments ...) without the lock of the interpreter.
+template <class F, class... Arguments> bool unlocked(F f, Arguments &&...arguments) {
+    nb::gil_scoped_release release;
+    return f(arguments...);
+}
+
+nb::object bags(Array indptr, Contiguous indices, std::optional<Contiguous> amounts, Vector<int32_t> codes,
+                int64_t n_classes, int64_t n_tokens, int64_t start, int64_t stop) {
+    const Input in{as_int64(indptr), indices, amounts, codes.data(), n_classes, n_tokens, start, stop};
+    std::vector<int64_t> places, totals;
+    if (!unlocked(list_bags, in, places, totals)) return nb::none();
     size_t size = places.size();
     return nb::make_tuple(to_numpy(std::move(places), {size}), to_numpy(std::move(totals), {size}));
+}
+
+nb::object bag_table(Array indptr, Contiguous indices, std::optional<Contiguous> amounts, Vector<int32_t> codes,
+                     int64_t n_classes, int64_t n_tokens, int64_t start, int64_t stop) {
+    const Input in{as_int64(indptr), indices, amounts, codes.data(), n_classes, n_tokens, start, stop};
+    std::vector<int64_t> table;
+    if (!unlocked(fill_table, in, table)) return nb::none();
+    return nb::cast(to_numpy(std::move(table), {size_t(n_tokens), size_t(n_classes)}));
 }
 
 } // namespace
 
 void register_bags(nb::module_ &m) {
     m.def("bags", &bags, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg());
+    m.def("bag_table", &bag_table, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+          nb::arg());
 }
 
 } // namespace tb

@@ -244,7 +244,7 @@ def _plain(raw: Raw) -> Raw:
     if isinstance(raw, (pa.Array, pa.ChunkedArray)):
         if isinstance(raw.type, pa.BaseExtensionType):
             raw = _combined(raw).storage
-        if pa.types.is_dictionary(raw.type) and not pa.types.is_string(raw.type.value_type):
+        if pa.types.is_dictionary(raw.type) and pa.types.is_primitive(raw.type.value_type):
             return _combined(raw).dictionary_decode()
     return raw
 

@@ -24,6 +24,7 @@ _PRESENCE = Multinomial(variant="presence")
 class Tags(Family):
     """One probability per tag and class; text is split at the separator.
 
+    >>> import numpy as np
     >>> bag = Bag(np.array([0, 2, 3]), np.array([0, 1, 1]), None, ["Action", "War"])
     >>> tally = Tags().observe(("genre",), [bag], np.array([0, 1], np.int32), 2, None)
     >>> np.exp(Tags().derive(tally, 1.0).log_prob([bag])).round(3).tolist()

@@ -90,7 +90,8 @@ class Model:
     def class_counts(self) -> dict[Any, float]:
         """Rows (or their weight) learned per label."""
         self._only_learned("class_counts")
-        return {label: float(n) for label, n in zip(self._labels, self._class_rows.floats(), strict=True) if n > 0}
+        counts = zip(self._labels, self._class_rows.floats().tolist(), strict=True)
+        return {label: int(n) if n.is_integer() else n for label, n in counts if n > 0}
 
     def __eq__(self, other: object) -> bool:
         """Whether two models hold the same sums."""
