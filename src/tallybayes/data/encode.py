@@ -126,7 +126,7 @@ def to_codes(name: str, raw: Raw) -> Codes:
         encoded = _combined(raw)
         if not pa.types.is_dictionary(encoded.type):
             encoded = encoded.dictionary_encode()
-        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+        codes = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
         keys = encoded.dictionary.to_pylist()
         return _without_missing(codes, keys)
     return _list_codes(name, raw)

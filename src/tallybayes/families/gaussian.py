@@ -256,11 +256,11 @@ def _moments(n: Exact, x: Exact, xx: Exact, units: np.ndarray) -> tuple[Floats, 
 
 def _units(n: Exact, xx: Exact) -> np.ndarray:
     """The exponent of the root mean square of each column."""
-    with np.errstate(divide="ignore"):
-        log_n = np.log2(n.floats()[:, 0])
-    bits = np.array([int(s).bit_length() for s in xx.integers()[:, 0]]) + 32 * xx.low
-    exponent = np.where(bits > 32 * xx.low, (bits - np.where(np.isfinite(log_n), log_n, 0.0)) / 2, 0.0)
-    return np.clip(np.rint(exponent), -_UNIT_LIMIT, _UNIT_LIMIT).astype(np.int64)
+    digits, rows = xx.wide().digits[:, 0], np.arange(len(xx))
+    top = digits.shape[-1] - 1 - (digits[:, ::-1] != 0).argmax(axis=1)
+    bits = np.frexp(digits[rows, top].astype(np.float64))[1] + 32 * (xx.low + top)
+    exponent = (bits - np.frexp(n.floats()[:, 0])[1]) // 2
+    return np.where(digits[rows, top] > 0, np.clip(exponent, -_UNIT_LIMIT, _UNIT_LIMIT), 0).astype(np.int64)
 
 
 def _rounded(n: Exact) -> Floats:

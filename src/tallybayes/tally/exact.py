@@ -123,13 +123,13 @@ class Exact:
             wrapped = (a ^ total) & ((b if sign > 0 else ~b) ^ total) < 0
             if not wrapped.any():
                 return Exact(total)
-        low = min(self._wide().low, other._wide().low)
-        high = max(part.low + part.digits.shape[-1] for part in (self._wide(), other._wide()))
+        low = min(self.wide().low, other.wide().low)
+        high = max(part.low + part.digits.shape[-1] for part in (self.wide(), other.wide()))
         digits = self._window(low, high + 1) + sign * other._window(low, high + 1)
         carry(digits)
         return Exact(digits, low).trimmed()
 
-    def _wide(self) -> Exact:
+    def wide(self) -> Exact:
         """The same numbers in 32-bit digits, also where they are whole."""
         if not self.is_whole:
             return self
@@ -138,7 +138,7 @@ class Exact:
 
     def _window(self, low: int, high: int) -> NDArray[np.int64]:
         """The digits from place low to high, the last digit's sign carried up."""
-        wide = self._wide()
+        wide = self.wide()
         before, after = wide.low - low, high - wide.low - wide.digits.shape[-1]
         digits = np.pad(wide.digits, [(0, 0)] * len(self.shape) + [(before, after)])
         carry(digits)
@@ -146,7 +146,7 @@ class Exact:
 
     def widened(self, low: int, high: int) -> Exact:
         """The same numbers with room for digits from place low to high."""
-        wide = self._wide()
+        wide = self.wide()
         low, high = min(low, wide.low), max(high, wide.low + wide.digits.shape[-1])
         return Exact(wide._window(low, high), low)
 
@@ -208,10 +208,11 @@ class Exact:
         """Exact sums along an axis (not negative)."""
         if self.is_whole and np.abs(self.digits).max(initial=0) < 2**31:
             return Exact(self.digits.sum(axis=axis))
-        digits = self._wide().digits.sum(axis=axis)  # up to 2**31 digits below 2**32 fit into 64 bits
-        digits = np.pad(digits, [(0, 0)] * (digits.ndim - 1) + [(0, 2)])
-        carry(digits)
-        return Exact(digits, self.low).trimmed()
+        digits = self.wide().digits
+        total = np.zeros((*self.shape[:axis], *self.shape[axis + 1 :], digits.shape[-1] + 1), np.int64)
+        total[..., :-1] = digits.sum(axis=axis)  # up to 2**31 digits below 2**32 fit into 64 bits
+        carry(total)
+        return Exact(total, self.low)
 
     def placed(self, axis: int, positions: NDArray[np.int64], size: int) -> Exact:
         """The numbers moved to new positions along an axis of the given size, zeros elsewhere."""
@@ -228,7 +229,7 @@ class Exact:
         if self.is_whole and np.abs(self.digits[:, 0], dtype=np.float64).sum() < 2.0**53:
             total = np.bincount(groups, weights=self.digits[:, 0], minlength=n_groups)  # exact in doubles
             return Exact.whole(total.astype(np.int64))
-        wide = self._wide()
+        wide = self.wide()
         digits = np.zeros((n_groups, wide.digits.shape[-1] + 2), np.int64)
         np.add.at(digits[:, : wide.digits.shape[-1]], groups, wide.digits)
         carry(digits)
