@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tallybayes as tb
-from tables import FAMILIES, LABEL, in_order, mixed_frame, pieces, row, rows
+from tables import FAMILIES, LABEL, doubles, in_order, mixed_frame, pieces, row, rows
 
 
 def fit(data, **options):
@@ -177,6 +177,30 @@ def test_forgetting_on_a_coarse_grid_says_so_and_subtracts_on_the_present_grid()
     assert model.class_counts == rest.class_counts
     model.forget({"x": x[2000:], "y": y[2000:]})
     assert model.classes == []
+
+
+numbers = st.one_of(st.none(), doubles, st.integers(-(2**60), 2**60))
+number_rows = st.lists(
+    st.fixed_dictionaries({LABEL: st.sampled_from([0, 1])}, optional=dict.fromkeys("abc", numbers)), max_size=12
+)
+
+
+@given(number_rows)
+@settings(max_examples=200)
+def test_single_rows_of_numbers_take_a_quick_way_to_the_same_bits(table):
+    start = [{"a": 1.0, "b": 2.0, "c": 3.5, LABEL: 0}, {"a": 2.0, "b": 0.5, "c": -1.0, LABEL: 1}]
+    one, whole = (tb.fit(start, label=LABEL, numeric="gaussian") for _ in range(2))
+    for single in table:
+        one.learn(dict(single))
+    if table:
+        whole.learn(table)
+    assert one == whole
+    for single in table:
+        probe = {name: value for name, value in single.items() if name != LABEL}
+        assert np.array_equal(one.predict_proba(probe), whole.predict_proba([probe]))
+    if table:
+        one.forget(table)
+    assert one == tb.fit(start, label=LABEL, numeric="gaussian")
 
 
 @given(rows)

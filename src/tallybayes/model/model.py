@@ -130,8 +130,8 @@ class Model:
 
     def predict_proba(self, data: Any) -> Floats:
         """P(class | row), (rows, classes), the classes as in `classes`."""
-        if type(data) is dict and (single := self._singles()) is not None:
-            found = single.predict_proba(data, self._derived())
+        if type(data) is dict:
+            found = (self._single or self._singles()).predict_proba(data, self._derived())
             if found is not None:
                 return found
         table, columns = self._columns(data)
@@ -187,6 +187,9 @@ class Model:
 
     def learn(self, data: Any, *, label: Any = None, weight: Any = None) -> Change:
         """Add rows, in place and all or nothing; new labels, categories and columns are welcome."""
+        if label is None and weight is None and type(data) is dict and (self._single or self._singles()).learn(data):
+            self._scorer = None
+            return _ONE_ROW
         return self._change(data, label, weight, 1)
 
     def forget(self, data: Any, *, label: Any = None, weight: Any = None) -> Change:
@@ -224,12 +227,6 @@ class Model:
 
     def _change(self, data: Any, label: Any, weight: Any, sign: int) -> Change:
         self._only_learned("learn" if sign > 0 else "forget")
-        if type(data) is dict and weight is None and label is None and (single := self._singles()) is not None:
-            code = single.learn(data) if sign > 0 else -1
-            if code >= 0:
-                self._class_rows.digits[code, 0] += 1
-                self._scorer = None
-                return _ONE_ROW
         table = to_table(data)
         label = self._label(label)
         schema = self._schema if sign < 0 else self._grown(table, label, weight)
@@ -338,11 +335,10 @@ class Model:
             self._scorer = Scorer(tuple(labels), log_prior, tuple(predictives))
         return self._scorer
 
-    def _singles(self) -> SingleRows | None:
-        """The quick way for single rows of numbers, where the model allows it."""
-        if self._single is None:
-            self._single = SingleRows(self._schema, self._labels, self._class_rows, self._blocks)
-        return self._single if self._single.possible else None
+    def _singles(self) -> SingleRows:
+        """The quick way for single rows of numbers."""
+        self._single = SingleRows(self._schema, self._labels, self._class_rows, self._blocks)
+        return self._single
 
     def _only_learned(self, verb: str) -> None:
         if self._written is not None:

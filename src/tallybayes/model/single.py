@@ -25,21 +25,20 @@ __all__ = ["SingleRows"]
 
 
 class SingleRows:
-    """The quick way for a model, until its shape changes."""
+    """The quick way for a model, until its shape changes; where there is none, it always says so."""
 
     def __init__(self, schema: Schema, labels: list[Any], class_rows: Exact, blocks: dict[Family, Tally]) -> None:
         family, tally = next(iter(blocks.items()), (None, None))
-        self.possible = False
-        if (
-            len(blocks) != 1
-            or not isinstance(family, Gaussian)
-            or not isinstance(tally, Sums)
-            or not class_rows.is_whole
-        ):
+        self._possible = (
+            len(blocks) == 1
+            and isinstance(family, Gaussian)
+            and isinstance(tally, Sums)
+            and class_rows.is_whole
+            and tally["n"].is_whole
+            and set(tally.features) == set(schema.families)
+        )
+        if not self._possible or not isinstance(tally, Sums):
             return
-        if not tally["n"].is_whole or set(tally.features) != set(schema.families):
-            return
-        self.possible = True
         self._label = schema.label
         self._codes = {label: code for code, label in enumerate(labels)}
         self._kind = type(labels[0]) if labels and kind_of(labels[0]) in ("text", "yes/no", "whole number") else None
@@ -47,25 +46,32 @@ class SingleRows:
         self._index |= {name: j for j, name in enumerate(tally.features)}
         if schema.label is not None:
             self._index[schema.label] = -2
-        # room for a digit or two on either side, so that most rows fit
+        # room for a few digits on either side, so that most rows fit
         tally.statistics["x"] = x = _with_room(tally["x"], 2)
         tally.statistics["xx"] = xx = _with_room(tally["xx"], 4)
         self._sums = (tally["n"].digits[..., 0], x.digits, x.low, xx.digits, xx.low)
+        self._class_rows = class_rows.digits[:, 0]
         self._values = np.empty(len(tally.features))
+        self._read, self._add = kernels.active.read_row, kernels.active.add_row
         self._local = threading.local()
 
-    def learn(self, row: dict[Any, Any]) -> int:
-        """Add a row that holds its label to the sums; returns the class, or -1 if the general way must be taken."""
+    def learn(self, row: dict[Any, Any]) -> bool:
+        """Add a row that holds its label to the sums; False, with nothing changed, if the general way must be taken."""
+        if not self._possible:
+            return False
         label = row.get(self._label)
-        if type(label) is not self._kind:
-            return -1
-        code = self._codes.get(label, -1)
-        if code < 0 or kernels.active.read_row(row, self._index, self._values) < 0:
-            return -1
-        return code if kernels.active.add_row(*self._sums, self._values, code, 1) else -1
+        if type(label) is not self._kind or (code := self._codes.get(label, -1)) < 0:
+            return False
+        values = self._values
+        if self._read(row, self._index, values) < 0 or not self._add(*self._sums, values, code, 1):
+            return False
+        self._class_rows[code] += 1
+        return True
 
     def predict_proba(self, row: dict[Any, Any], scorer: Scorer) -> Floats | None:
         """P(class | row), (1, classes), or None if the general way must be taken."""
+        if not self._possible:
+            return None
         local = self._local
         if getattr(local, "scorer", None) is not scorer:
             if len(scorer.predictives) != 1:
@@ -75,7 +81,7 @@ class SingleRows:
             local.scorer, local.values = scorer, values[0]
             local.score = scorer.predictives[0].bind(columns)
             local.log_prior = scorer.log_prior[None]
-        if kernels.active.read_row(row, self._index, local.values) < 0:
+        if self._read(row, self._index, local.values) < 0:
             return None
         out: Floats = local.log_prior.copy()
         local.score(out, 0, 1)
