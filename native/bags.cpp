@@ -1,11 +1,11 @@
-// Totals of whole amounts per token and class, of a sparse matrix in rows: `bags` lists them, `bag_table` is dense.
+// Totals of whole amounts per token and class, of a sparse matrix in rows.
 //
-// `bags`: rows are brought together by class, and one class at a time is summed into an array over all tokens, which stays in
-// the cache. The entries, class after class, are then put in order of tokens by counting (Knuth 5.2 D, distribution
-// counting), which keeps the order of the classes: nothing is ever compared.
+// `bags` lists them. Rows are brought together by class, and one class at a time is summed into an array over all
+// tokens, which stays in the cache. The entries, class after class, are then put in order of tokens by counting (Knuth
+// 5.2 D, distribution counting), which keeps the order of the classes: nothing is ever compared.
 //
-// `bag_table`: rows are taken as they come, into a table of 32 bits a cell laid out [class][token], so that a row stays
-// within one class's slice of it. Amounts that do not fit there, which are rare, are left to `bags`.
+// `bag_table` is dense. Rows are taken as they come, into a table of 32 bits a cell laid out [class][token], so that a
+// row stays within one class's slice of it. Amounts that do not fit there, which are rare, are left to `bags`.
 #include "columns.h"
 #include "simd.h"
 
@@ -180,7 +180,8 @@ class SmallAmounts {
 
 // Asks for what stands some way behind the entries from `i` to `end`: the scattered sums keep the processor from
 // foreseeing it. (The sums themselves need no help, many of them are under way at a time.)
-template <class I, class Values> TB_INLINE void prefetch_behind(const I *indices, Values amounts, int64_t i, int64_t end) {
+template <class I, class Values>
+TB_INLINE void prefetch_behind(const I *indices, Values amounts, int64_t i, int64_t end) {
     constexpr int64_t AHEAD = 512, LINE = 8; // of the widest entries a cache line holds eight
     for (; i < end; i += LINE) {
         __builtin_prefetch(indices + i + AHEAD);

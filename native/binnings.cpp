@@ -2,8 +2,10 @@
 //
 // The dynamic programme is that of Yao (1984) and Fearnhead (2006) for change points, in log space; the reference
 // kernel has the formulas. Matrices of runs are stored as [to][from], so that every loop runs over the starts of the
-// runs that end at one place, four at a time. A class that occurs in few buckets has few different counts: its
-// log gammas are taken once per pair of those buckets. All sums are of positive terms, so no share can vanish.
+// runs that end at one place, four at a time. Log gammas come from a table where counts are whole and not many;
+// otherwise a class that occurs in few buckets has few different counts, and its log gammas are taken once per pair of
+// those buckets. For each strength one rate goes through in log space; relative to its sums the other rates stay within
+// the range of doubles and need no logarithms. All sums are of positive terms, so no share can vanish.
 #ifndef TB_ISA
 #include "score.h"
 
@@ -20,12 +22,16 @@ struct Binning {
     std::vector<double> log_m, best_log_m, weight; // [to][from]
     std::vector<double> few, few_values, spread;   // of the class at hand: see add_log_gammas
     std::vector<int32_t> index;
+    std::vector<double> table;                    // log gammas by whole count, empty if counts are not whole or many
     std::vector<double> forward, backward, start; // see forward_sums
+    std::vector<double> ratio;                    // [to][from], see relative_sums
 };
+
+constexpr double TABLE = 8192; // rows up to which a table of log gammas is quicker than log gammas of the runs
 
 Binning binning_of(const double *counts, int64_t buckets, int64_t n_classes) {
     const int64_t width = (buckets + 4) / 4 * 4;
-    Binning b{buckets, width, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+    Binning b{buckets, width, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
     std::vector<double> sums(n_classes);
     double total = 0;
     for (int64_t k = 0; k < buckets; ++k)
@@ -43,9 +49,12 @@ Binning binning_of(const double *counts, int64_t buckets, int64_t n_classes) {
         for (int64_t k = 0; k < buckets; ++k) before[k + 1] = before[k] + counts[k * n_classes + b.present[c]];
         for (int64_t k = 1; k <= buckets; ++k) b.all[k] += before[k];
     }
-    for (auto *matrix : {&b.log_m, &b.best_log_m, &b.weight}) matrix->resize((buckets + 1) * width);
+    for (auto *matrix : {&b.log_m, &b.best_log_m, &b.weight, &b.ratio}) matrix->resize((buckets + 1) * width);
     for (auto *vector : {&b.few, &b.few_values, &b.spread, &b.forward, &b.backward, &b.start}) vector->resize(width);
     b.index.resize(width);
+    bool whole = total <= TABLE;
+    for (double count : b.before) whole = whole && count == std::floor(count);
+    if (whole) b.table.resize(static_cast<size_t>(total) + 4);
     return b;
 }
 
@@ -131,8 +140,22 @@ TB_INLINE void log_risings(const double *counts, int64_t to, double a, f64x4 at_
     for (int64_t i = 0; i < to; i += 4) store(values + i, log_gamma(a + (end - load(counts + i))) - at_zero);
 }
 
+// The same as add_log_gammas, for whole counts.
+TB_INLINE void add_from_table(Binning &b, const double *before, double a, double sign) {
+    const f64x4 at_zero = log_gamma(broadcast(a));
+    for (int64_t n = 0; n <= before[b.buckets]; n += 4)
+        store(&b.table[n], sign * (log_gamma(a + (static_cast<double>(n) + f64x4{0, 1, 2, 3})) - at_zero));
+    for (int64_t k = 0; k <= b.buckets; ++k) b.index[k] = static_cast<int32_t>(before[k]);
+    for (int64_t to = 1; to <= b.buckets; ++to) {
+        double *row = &b.log_m[to * b.width];
+        const double *last = &b.table[b.index[to]];
+        for (int64_t i = 0; i < to; ++i) row[i] += last[-b.index[i]];
+    }
+}
+
 // Adds sign * (lgamma(a + n) - lgamma(a)) to every run, n its count by way of before[place].
 TB_INLINE void add_log_gammas(Binning &b, const double *before, double a, double sign) {
+    if (!b.table.empty()) return add_from_table(b, before, a, sign);
     int64_t some = 0; // places up to which something new came
     b.few[0] = 0, b.index[0] = 0;
     for (int64_t k = 1; k <= b.buckets; ++k) {
@@ -190,6 +213,31 @@ TB_INLINE double forward_sums(Binning &b, const double *log_m, double rate) {
     return b.forward[b.buckets];
 }
 
+// ratio[to][from] = exp(log m + forward[from] - forward[to]), from the forward sums at some rate.
+TB_INLINE void relate_runs(Binning &b, const double *log_m) {
+    for (int64_t j = 1; j <= b.buckets; ++j)
+        for (int64_t i = 0; i < j; i += 4) {
+            f64x4 log_ratio = load(log_m + j * b.width + i) + load(&b.forward[i]) - b.forward[j];
+            store(&b.ratio[j * b.width + i], exp4(log_ratio));
+        }
+}
+
+// Log evidence at another rate: sums relative to the forward sums that `ratio` was made from. A ratio is at most
+// 1 / (rate of those sums * its non-cuts), and the sums at two rates differ by at most a factor per bucket.
+TB_INLINE double relative_sums(Binning &b, double rate) {
+    const double none = 1 - rate;
+    double *start = b.spread.data(), *relative = b.few_values.data(), power = 1; // free by now; power: none ** (j - 1)
+    std::fill(start, start + b.width, 0.0);
+    start[0] = 1;
+    for (int64_t j = 1; j <= b.buckets; ++j, power *= none) {
+        f64x4 sum{};
+        for (int64_t i = 0; i < j; i += 4) sum += load(start + i) * load(&b.ratio[j * b.width + i]);
+        relative[j] = power * ((sum[0] + sum[1]) + (sum[2] + sum[3]));
+        start[j] = relative[j] * rate / (power * none);
+    }
+    return b.forward[b.buckets] + std::log(relative[b.buckets]);
+}
+
 // backward[i]: log evidence of the buckets from place i on, with the cut at i unless it is the end.
 TB_INLINE void backward_sums(Binning &b, const double *log_m, double rate) {
     const double log_cut = std::log(rate), log_none = std::log1p(-rate);
@@ -242,8 +290,10 @@ inline Choice average_column(Binning &b, const std::vector<double> &strengths, c
     for (size_t s = strengths.size(); s-- > 0;) {
         evidence_of_runs(b, strengths[s]);
         bool better = false;
+        const double middle = rates[rates.size() / 2], log_middle = forward_sums(b, b.log_m.data(), middle);
+        relate_runs(b, b.log_m.data());
         for (double rate : rates) {
-            const double log_evidence = forward_sums(b, b.log_m.data(), rate);
+            const double log_evidence = rate == middle ? log_middle : relative_sums(b, rate);
             if (log_evidence > best.log_evidence) best = {strengths[s], rate, log_evidence}, better = true;
         }
         if (better) b.log_m.swap(b.best_log_m);

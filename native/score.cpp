@@ -25,6 +25,7 @@ void register_score(nb::module_ &m) {
     register_reals(m);
     register_flags(m);
     register_tables(m);
+    register_bag_scores(m);
     m.def("softmax", &softmax);
 }
 

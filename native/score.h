@@ -11,6 +11,9 @@
 
 namespace tb {
 
+using Pointer = const double *;
+typedef double f64x2 __attribute__((vector_size(16)));
+
 constexpr int TILE = 64;       // rows of a tile
 constexpr int CHUNK = 64;      // columns of a tile at most: 32 KiB, what the first cache holds
 constexpr int STEP = 16;       // rows that go through a loop together, four vectors to hide the latencies
@@ -29,5 +32,6 @@ inline int64_t first_place(int64_t a, int64_t b) { return a < 0 ? b : b < 0 ? a 
 void register_reals(nb::module_ &m);
 void register_flags(nb::module_ &m);
 void register_tables(nb::module_ &m);
+void register_bag_scores(nb::module_ &m);
 
 } // namespace tb

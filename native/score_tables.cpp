@@ -1,21 +1,16 @@
-// add_codes, add_steps and add_bags: log likelihoods that are looked up.
+// add_codes and add_steps: log likelihoods that are looked up.
 //
-// All have two stages. The first turns a few rows of values into pointers to rows of the table (a row of zeros where
+// Both have two stages. The first turns a few rows of values into pointers to rows of the table (a row of zeros where
 // nothing is to be added); the second adds up the rows pointed at, with the totals in registers, in the order given.
 // The step that holds a real is found by a grid of equal cells between the first and the last edge: the cell says how
 // many edges lie below it, and a search of fixed depth settles those inside (a "cutpoint table", Chen & Asau 1974).
 #ifndef TB_ISA
 #include "score.h"
 
-#include <nanobind/stl/optional.h>
-
 namespace tb {
 namespace {
 
 constexpr int ROWS = 32; // rows whose pointers are kept at a time
-
-using Pointer = const double *;
-typedef double f64x2 __attribute__((vector_size(16)));
 
 struct Codes {
     const int64_t *origins, *offsets;
@@ -87,23 +82,6 @@ struct Steps {
     }
 };
 
-constexpr int BATCH = 32; // entries looked up at a time, while those before them are added
-
-// Entries of a sparse matrix as pointers and amounts; the rows of the table are on their way when they are needed.
-struct Batch {
-    Pointer where[BATCH];
-    double amounts[BATCH];
-};
-
-struct Bags {
-    const void *indices, *amounts;
-    int64_t index_stride, amount_stride;
-    Pointer table, zeros;
-    int64_t n_classes;
-};
-
-using Fill = void (*)(const Bags &, int64_t, int, Batch &);
-
 } // namespace
 } // namespace tb
 
@@ -144,54 +122,11 @@ int64_t add_steps(nb::list list, Vector<int64_t> offsets, Vector<double> edges, 
     });
 }
 
-template <class I, class A> void fill_batch(const Bags &bags, int64_t from, int n, Batch &batch) {
-    const Column<I> indices{static_cast<const I *>(bags.indices), bags.index_stride};
-    const Column<A> amounts{static_cast<const A *>(bags.amounts), bags.amount_stride};
-    const int64_t lines = std::min<int64_t>((bags.n_classes * 8 + 63) / 64, 4); // the rest comes by itself
-    for (int i = 0; i < n; ++i) {
-        Pointer row = bags.table + static_cast<int64_t>(indices[from + i]) * bags.n_classes;
-        for (int64_t k = 0; k < lines; ++k) __builtin_prefetch(row + 8 * k);
-        __builtin_prefetch(row + bags.n_classes - 1);
-        const double amount = bags.amounts ? static_cast<double>(amounts[from + i]) : 1.0;
-        batch.where[i] = amount != 0 ? row : bags.zeros; // 0 * -inf must add nothing
-        batch.amounts[i] = amount;
-    }
-}
-
-std::vector<int64_t> slice_of(Array array, int64_t start, int64_t stop) {
-    return dispatch<int32_t, int64_t>(array.dtype(), [&](auto zero) {
-        using T = decltype(zero);
-        const Column<T> column{static_cast<const T *>(array.data()), array.stride(0)};
-        std::vector<int64_t> values;
-        for (int64_t i = start; i < stop; ++i) values.push_back(column[i]);
-        return values;
-    });
-}
-
-void add_bags(Array indptr, Array indices, std::optional<Array> amounts, Matrix<double> table, Out<double> out,
-              int64_t start, int64_t stop) {
-    const std::vector<int64_t> ends = slice_of(indptr, start, stop + 1);
-    const std::vector<double> zeros(out.shape(1));
-    const int64_t n_classes = static_cast<int64_t>(out.shape(1));
-    const Bags bags{indices.data(), amounts ? amounts->data() : nullptr, indices.stride(0),
-                    amounts ? amounts->stride(0) : 0, table.data(), zeros.data(), n_classes};
-    const auto amount_type = amounts ? amounts->dtype() : nb::dtype<double>();
-    const Fill fill = dispatch<int32_t, int64_t>(indices.dtype(), [&](auto index) {
-        return dispatch<double, float, int64_t, int32_t>(amount_type, [&](auto amount) -> Fill {
-            return fill_batch<decltype(index), decltype(amount)>;
-        });
-    });
-    double *to = out.data() + start * n_classes;
-    nb::gil_scoped_release release;
-    if (start < stop) TB_BEST(bag_rows)(bags, fill, ends.front(), {ends.begin() + 1, ends.end()}, to);
-}
-
 } // namespace
 
 void register_tables(nb::module_ &m) {
     m.def("add_codes", &add_codes);
     m.def("add_steps", &add_steps);
-    m.def("add_bags", &add_bags, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg());
 }
 
 } // namespace tb
@@ -199,75 +134,26 @@ void register_tables(nb::module_ &m) {
 #else
 #include "tile.h"
 
+#include "sum_rows.h"
+
 namespace tb::TB_ISA {
 namespace {
 
-// out[0 ..] += the rows pointed at (times the amounts), for `vectors` times four classes and a tail of up to three.
-template <int vectors, int tail, bool weighted>
-TB_INLINE void sum_rows(const Pointer *where, Pointer amounts, int n, int64_t at, double *out) {
-    f64x4 sum[vectors > 0 ? vectors : 1];
-    f64x2 pair{};
-    double last = 0;
-    for (int v = 0; v < vectors; ++v) sum[v] = load(out + at + 4 * v);
-    const int64_t rest = at + 4 * vectors, single = rest + (tail & 2);
-    if constexpr ((tail & 2) != 0) __builtin_memcpy(&pair, out + rest, sizeof pair);
-    if constexpr ((tail & 1) != 0) last = out[single];
-#pragma GCC unroll 4
-    for (int i = 0; i < n; ++i) {
-        Pointer row = where[i];
-        const double amount = weighted ? amounts[i] : 1.0;
-#pragma GCC unroll 8
-        for (int v = 0; v < vectors; ++v) sum[v] += weighted ? amount * load(row + at + 4 * v) : load(row + at + 4 * v);
-        if constexpr ((tail & 2) != 0) {
-            f64x2 two;
-            __builtin_memcpy(&two, row + rest, sizeof two);
-            pair += weighted ? amount * two : two;
-        }
-        if constexpr ((tail & 1) != 0) last += weighted ? amount * row[single] : row[single];
-    }
-    for (int v = 0; v < vectors; ++v) store(out + at + 4 * v, sum[v]);
-    if constexpr ((tail & 2) != 0) __builtin_memcpy(out + rest, &pair, sizeof pair);
-    if constexpr ((tail & 1) != 0) out[single] = last;
-}
+// Rows that are added as they stand.
+struct Found {
+    static constexpr bool weighted = false;
+    const Pointer *where;
 
-// The same for several rows, each with n pointers.
-template <int vectors, int tail>
-TB_INLINE void sum_tile(const Pointer *where, int n, int rows, int64_t at, double *out, int64_t n_classes) {
-    for (int r = 0; r < rows; ++r) sum_rows<vectors, tail, false>(where + r * n, nullptr, n, at, out + r * n_classes);
-}
+    TB_INLINE Pointer row(int64_t i) const { return where[i]; }
+    template <int bytes> TB_INLINE void prefetch(int64_t, int64_t) const {}
+};
 
-// call(vectors, tail) for the classes from `at` on: 32 at a time, then what is left.
-#define TB_ALL_CLASSES(call)                                                                                          \
-    int64_t at = 0;                                                                                                   \
-    for (; at + 32 <= n_classes; at += 32) call(8, 0);                                                                \
-    switch ((n_classes - at) / 4) {                                                                                   \
-    case 1: call(1, 0); break;                                                                                        \
-    case 2: call(2, 0); break;                                                                                        \
-    case 3: call(3, 0); break;                                                                                        \
-    case 4: call(4, 0); break;                                                                                        \
-    case 5: call(5, 0); break;                                                                                        \
-    case 6: call(6, 0); break;                                                                                        \
-    case 7: call(7, 0); break;                                                                                        \
-    }                                                                                                                 \
-    at = n_classes / 4 * 4;                                                                                           \
-    switch (n_classes - at) {                                                                                         \
-    case 1: call(0, 1); break;                                                                                        \
-    case 2: call(0, 2); break;                                                                                        \
-    case 3: call(0, 3); break;                                                                                        \
-    }
-
+// Adds up what was found for several rows, n pointers each.
 TB_INLINE void add_tile(const Pointer *where, int n, int rows, double *out, int64_t n_classes) {
-#define TB_CALL(vectors, tail) sum_tile<vectors, tail>(where, n, rows, at, out, n_classes)
-    TB_ALL_CLASSES(TB_CALL)
-#undef TB_CALL
+    for_classes(n_classes, [&]<int vectors, int tail>(int64_t at) {
+        for (int r = 0; r < rows; ++r) sum_rows<vectors, tail>(Found{where + r * n}, n, at, out + r * n_classes);
+    });
 }
-
-TB_INLINE void add_bag(const Pointer *where, Pointer amounts, int n, double *out, int64_t n_classes) {
-#define TB_CALL(vectors, tail) sum_rows<vectors, tail, true>(where, amounts, n, at, out)
-    TB_ALL_CLASSES(TB_CALL)
-#undef TB_CALL
-}
-#undef TB_ALL_CLASSES
 
 template <class T>
 TB_INLINE void find_codes(const Codes &codes, int64_t j, Column<T> column, int64_t row, int rows, Pointer *where,
@@ -362,31 +248,6 @@ int64_t step_rows(const std::vector<Column<T>> &columns, bool side_by_side, cons
         }
     }
     return bad;
-}
-
-TB_INLINE int size_of(int64_t from, int64_t last) {
-    return static_cast<int>(last - from < 0 ? 0 : last - from < BATCH ? last - from : BATCH);
-}
-
-// Entries row_ends[r - 1] .. row_ends[r] - 1 belong to row r; `first` is where row 0 begins.
-inline void bag_rows(const Bags &bags, Fill fill, int64_t first, const std::vector<int64_t> &row_ends, double *out) {
-    if (row_ends.empty()) return;
-    const int64_t last = row_ends.back();
-    Batch batches[2];
-    fill(bags, first, size_of(first, last), batches[0]);
-    int64_t row = 0;
-    for (int64_t from = first, k = 0; from < last; from += BATCH, ++k) {
-        fill(bags, from + BATCH, size_of(from + BATCH, last), batches[(k + 1) % 2]);
-        const Batch &batch = batches[k % 2];
-        const int64_t end = from + size_of(from, last);
-        for (int64_t i = from; i < end;) {
-            while (row_ends[row] <= i) ++row;
-            const int64_t next = std::min(end, row_ends[row]);
-            add_bag(batch.where + (i - from), batch.amounts + (i - from), static_cast<int>(next - i),
-                    out + row * bags.n_classes, bags.n_classes);
-            i = next;
-        }
-    }
 }
 
 } // namespace

@@ -13,9 +13,9 @@ the frequency of each cell. Laplace's k has no meaning here but 0 (plug-in) and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -30,8 +30,11 @@ from tallybayes.tally.grid import LIMIT, lowest_value
 
 __all__ = ["Histogram", "HistogramPredictive", "HistogramPrior"]
 
+Result = TypeVar("Result")
+
 BUCKETS = 128  # at most; the work grows with its square
 _WORK = 2**20  # runs x classes per column; with more than 64 classes there are fewer buckets
+_COLUMNS = 256  # columns derived at a time
 _DENSE_CLASSES = 256  # above, a dense table of cells x classes would be mostly empty
 
 
@@ -94,20 +97,14 @@ class Histogram(Family):
 
     def predictive(self, tally: Grid, prior: HistogramPrior) -> HistogramPredictive:
         """The average over all binnings."""
-        steps = _buckets(tally)
-        share, strength, rate, _ = _averaged(steps, prior)
-        per_bucket = steps.counts.sum(axis=1)
-        total = np.bincount(steps.owner, weights=per_bucket, minlength=len(tally.features))
-        p = per_bucket / total[steps.owner]
-        average = np.zeros((len(tally.features), tally.n_classes))
-        np.add.at(average, steps.owner, p[:, None] * share)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            log_ratio = np.log(share) - np.log(average[steps.owner])
-        log_ratio = np.where((average[steps.owner] > 0) & (prior.share > 0), log_ratio, 0.0)
-        log_mass = np.log(p) - np.log(steps.n_cells)
+        parts = _by_columns(tally, lambda part: _average(part, prior))
+        sizes = np.concatenate([np.diff(part.offsets) for part in parts])
+        first = np.cumsum([0, *(len(part.edges) for part in parts)])
         return HistogramPredictive(
-            tally.features, tally.n_classes, steps.offsets, steps.edges, log_mass[:, None] + log_ratio, tally,
-            steps.bucket_of_cell, (strength, rate),
+            tally.features, tally.n_classes, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            np.concatenate([part.edges for part in parts]), np.concatenate([part.log_p for part in parts]), tally,
+            np.concatenate([part.step_of_cell + start for part, start in zip(parts, first, strict=False)]),
+            tuple(np.concatenate([part.chosen[i] for part in parts]) for i in (0, 1)),  # type: ignore[arg-type]
         )  # fmt: skip
 
     def plug_in(self, tally: Grid) -> HistogramPredictive:
@@ -116,7 +113,8 @@ class Histogram(Family):
 
     def evidence(self, tally: Grid, prior: HistogramPrior) -> Floats:
         """Of the classes given the buckets, summed over all partitions, at the best strength and rate."""
-        return _averaged(_buckets(tally), prior)[3] * prior.share
+        parts = _by_columns(tally, lambda part: _averaged(_buckets(part), prior)[3])
+        return np.asarray(np.concatenate(parts) * prior.share)
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,21 +246,39 @@ def _buckets(tally: Grid) -> _Buckets:
     )  # fmt: skip
 
 
+def _by_columns(tally: Grid, work: Callable[[Grid], Result]) -> list[Result]:
+    """Work on a few columns at a time, in threads: what is made on the way stays small."""
+    n = len(tally.features)
+    size = max(1, min(_COLUMNS, -(-n // 8)))
+    return in_threads(lambda start, stop: work(tally.between(start, stop)), n, size=size, small=1)
+
+
 def _averaged(steps: _Buckets, prior: HistogramPrior) -> tuple[Floats, Floats, Floats, Floats]:
     """P(class | bucket), and strength, rate and log evidence per column."""
     strengths, rates = np.array(prior.strengths), np.array(prior.rates)
-    n_columns = len(steps.offsets) - 1
+    result: tuple[Floats, Floats, Floats, Floats] = kernels.active.average_binnings(
+        steps.counts, steps.offsets, strengths, rates
+    )
+    return result
 
-    def average(start: int, stop: int) -> tuple[Floats, Floats, Floats, Floats]:
-        rows = slice(int(steps.offsets[start]), int(steps.offsets[stop]))
-        part = np.ascontiguousarray(steps.counts[rows])
-        offsets = steps.offsets[start : stop + 1] - steps.offsets[start]
-        result: tuple[Floats, Floats, Floats, Floats] = kernels.active.average_binnings(part, offsets, strengths, rates)
-        return result
 
-    parts = in_threads(average, n_columns, size=max(1, n_columns // 16), small=1)
-    share, strength, rate, log_evidence = (np.concatenate([part[i] for part in parts]) for i in range(4))
-    return share, strength, rate, log_evidence
+def _average(tally: Grid, prior: HistogramPrior) -> HistogramPredictive:
+    """The predictive of a few columns."""
+    steps = _buckets(tally)
+    share, strength, rate, _ = _averaged(steps, prior)
+    per_bucket = steps.counts.sum(axis=1)
+    total = np.bincount(steps.owner, weights=per_bucket, minlength=len(tally.features))
+    p = per_bucket / total[steps.owner]
+    average = np.zeros((len(tally.features), tally.n_classes))
+    np.add.at(average, steps.owner, p[:, None] * share)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_ratio = np.log(share) - np.log(average[steps.owner])
+    log_ratio = np.where((average[steps.owner] > 0) & (prior.share > 0), log_ratio, 0.0)
+    log_mass = np.log(p) - np.log(steps.n_cells)
+    return HistogramPredictive(
+        tally.features, tally.n_classes, steps.offsets, steps.edges, log_mass[:, None] + log_ratio, tally,
+        steps.bucket_of_cell, (strength, rate),
+    )  # fmt: skip
 
 
 def _frequencies(tally: Grid) -> HistogramPredictive:

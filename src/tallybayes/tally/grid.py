@@ -99,6 +99,15 @@ class Grid:
             self.amounts[kept].trimmed(),
         )  # fmt: skip
 
+    def between(self, start: int, stop: int) -> Grid:
+        """The sums of the columns from number start to stop, without a copy."""
+        first, last = np.searchsorted(self.owner, [start, stop]).tolist()
+        part = slice(first, last)
+        return Grid(
+            self.features[start:stop], self.n_classes, self.levels[start:stop],
+            self.owner[part] - start, self.cell[part], self.klass[part], self.amounts[part],
+        )  # fmt: skip
+
     def with_features(self, features: tuple[str, ...]) -> Grid:
         """The same sums with more columns."""
         if features == self.features:

@@ -1,0 +1,135 @@
+// add_bags: log likelihoods of the rows of a sparse matrix.
+//
+// A row's totals stay in registers over all its entries, which are taken in the order given. What limits is how soon
+// the rows of the table arrive, so they are asked for some entries ahead, and the entries themselves long before.
+#ifndef TB_ISA
+#include "score.h"
+
+#include <nanobind/stl/optional.h>
+
+namespace tb {
+namespace {
+
+// The amounts of a row as doubles; where they are of another type, or all one, by way of a buffer.
+struct Amounts {
+    const void *data; // null: all one
+    void (*convert)(const void *data, int64_t from, int64_t n, double *to); // null: they are doubles
+    std::vector<double> buffer{};
+
+    Pointer of(int64_t from, int64_t n) {
+        if (data && !convert) return static_cast<Pointer>(data) + from;
+        if (static_cast<int64_t>(buffer.size()) < n) buffer.resize(2 * n, 1.0);
+        if (data) convert(data, from, n, buffer.data());
+        return buffer.data();
+    }
+};
+
+template <class A> void convert_amounts(const void *data, int64_t from, int64_t n, double *to) {
+    std::copy_n(static_cast<const A *>(data) + from, n, to);
+}
+
+} // namespace
+} // namespace tb
+
+#define TB_FILE "score_bags.cpp"
+#include "isa.h"
+
+namespace tb {
+namespace {
+
+using Contiguous = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+Amounts amounts_of(const std::optional<Contiguous> &array) {
+    if (!array) return {nullptr, nullptr};
+    return dispatch<double, float, int64_t, int32_t>(array->dtype(), [&]<class A>(A) -> Amounts {
+        return {array->data(), std::is_same_v<A, double> ? nullptr : convert_amounts<A>};
+    });
+}
+
+// Where the rows from `start` to `stop` begin and end.
+std::vector<int64_t> ends_of(const Array &indptr, int64_t start, int64_t stop) {
+    return dispatch<int32_t, int64_t>(indptr.dtype(), [&]<class T>(T) {
+        const Column<T> column{static_cast<const T *>(indptr.data()), indptr.stride(0)};
+        std::vector<int64_t> ends;
+        for (int64_t row = start; row <= stop; ++row) ends.push_back(column[row]);
+        return ends;
+    });
+}
+
+void add_bags(Array indptr, Contiguous indices, std::optional<Contiguous> amounts, Matrix<double> table,
+              Out<double> out, int64_t start, int64_t stop) {
+    if (start >= stop) return;
+    const std::vector<int64_t> ends = ends_of(indptr, start, stop);
+    Amounts values = amounts_of(amounts);
+    const int64_t n_classes = static_cast<int64_t>(out.shape(1));
+    Pointer from = table.data();
+    double *to = out.data() + start * n_classes;
+    dispatch<int32_t, int64_t>(indices.dtype(), [&]<class I>(I) {
+        auto *tokens = static_cast<const I *>(indices.data());
+        nb::gil_scoped_release release;
+        TB_BEST(bag_rows<I>)(ends, tokens, values, from, to, n_classes);
+        return 0; // `dispatch` wants a result
+    });
+}
+
+} // namespace
+
+void register_bag_scores(nb::module_ &m) {
+    m.def("add_bags", &add_bags, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg());
+}
+
+} // namespace tb
+
+#else
+#include "tile.h"
+
+#include "sum_rows.h"
+
+namespace tb::TB_ISA {
+namespace {
+
+constexpr int64_t AHEAD = 16;       // entries by which the rows of the table are asked for before
+constexpr int64_t LONG_AHEAD = 512; // and the entries
+
+// The entries of one row, and the rows of the table that they name.
+template <class I> struct Tokens {
+    static constexpr bool weighted = true;
+    const I *indices;
+    Pointer amounts;
+    int64_t last; // entry of the whole matrix, counted from here
+    Pointer table;
+    int64_t n_classes;
+
+    TB_INLINE Pointer row(int64_t i) const { return table + static_cast<int64_t>(indices[i]) * n_classes; }
+    TB_INLINE double amount(int64_t i) const { return amounts[i]; }
+
+    // Asks for `bytes` from class `at` on, of a row that will be added soon.
+    template <int bytes> TB_INLINE void prefetch(int64_t i, int64_t at) const {
+        auto *p = reinterpret_cast<const char *>(row(std::min(i + AHEAD, last)) + at);
+#pragma GCC unroll 4
+        for (int byte = 0; byte < bytes; byte += 64) __builtin_prefetch(p + byte);
+        __builtin_prefetch(p + bytes - 1);
+    }
+};
+
+template <class I> TB_INLINE void prefetch_entries(const Tokens<I> &tokens, int64_t n) {
+    for (int64_t i = 0; i < n; i += 8) { // eight doubles are a cache line
+        __builtin_prefetch(tokens.indices + i + LONG_AHEAD);
+        __builtin_prefetch(tokens.amounts + i + LONG_AHEAD);
+    }
+}
+
+template <class I>
+void bag_rows(const std::vector<int64_t> &ends, const I *indices, Amounts &amounts, Pointer table, double *out,
+              int64_t n_classes) {
+    for (size_t row = 0; row + 1 < ends.size(); ++row, out += n_classes) {
+        const int64_t from = ends[row], n = ends[row + 1] - from;
+        const Tokens<I> tokens{indices + from, amounts.of(from, n), ends.back() - 1 - from, table, n_classes};
+        prefetch_entries(tokens, n);
+        for_classes(n_classes, [&]<int vectors, int tail>(int64_t at) { sum_rows<vectors, tail>(tokens, n, at, out); });
+    }
+}
+
+} // namespace
+} // namespace tb::TB_ISA
+#endif
