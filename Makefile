@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 NATIVE := $(wildcard native/*)
+MEANING := $(addprefix tests/test_,awkward.py peers.py families.py lectures.py)
 
 .PHONY: demo test check bench format clean
 
@@ -10,6 +11,7 @@ demo: .venv/ready
 
 test: .venv/ready
 	$(BIN)/python -m pytest -n 2 -q
+	TALLYBAYES_KERNELS=reference $(BIN)/python -m pytest -n 2 -q $(MEANING) -k "not many and not real_tables and not film"
 
 check: .venv/ready
 	$(BIN)/ruff format --check .
@@ -20,6 +22,7 @@ check: .venv/ready
 
 bench: .venv/ready
 	$(BIN)/python -m bench
+	$(BIN)/python -m bench.memory
 
 format: .venv/ready
 	$(BIN)/ruff format .

@@ -9,7 +9,6 @@ faster. A benchmark is never a test: nothing fails when a number is small.
 import argparse
 import gc
 import platform
-import resource
 import time
 from collections.abc import Callable, Iterator
 
@@ -156,39 +155,15 @@ def best(work: Callable[[], object], repeats: int) -> float:
     return min(times)
 
 
-def memory() -> None:
-    """What fitting adds over its input, by the operating system's count of the peak."""
-    rng = np.random.default_rng(0)
-    n = 1_000_000
-    X = sp.csr_array(
-        (
-            np.ones(5 * n),
-            rng.integers(0, 50_000, 5 * n).astype(np.int32),
-            np.arange(0, 5 * n + 1, 5, dtype=np.int32),
-        ),
-        shape=(n, 50_000),
-    )
-    X.sum_duplicates()
-    y = rng.integers(0, 5_000, n)
-    tb.fit(X[:100], y[:100])
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    tb.fit(X, y)
-    added = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    print(f"memory: fitting {n} rows x 5000 classes of sparse counts (5M non-zeros) adds {added:.0f} MB (at most 1024)")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", choices=[*BENCHMARKS, "memory", []], default=[])
+    parser.add_argument("names", nargs="*", choices=[*BENCHMARKS, []], default=[])
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--repeats", type=int, default=3)
     asked = parser.parse_args()
     print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}, {kernels.IMPLEMENTATION}")
     print(f"{'work':<72} {'theirs':>9} {'ours':>9} {'ratio':>7} {'at least':>9} {'aim':>5}")
-    for name in asked.names or [*BENCHMARKS, "memory"]:
-        if name == "memory":
-            memory()
-            continue
+    for name in asked.names or BENCHMARKS:
         for title, theirs, ours, at_least, aim in BENCHMARKS[name](asked.rows):
             ours()  # both warm
             a, b = best(theirs, max(1, asked.repeats - 1)), best(ours, asked.repeats)

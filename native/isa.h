@@ -1,11 +1,13 @@
-// Compiles the kernels of a file for each instruction set: plain x86-64 (or whatever the machine is) and AVX2.
+// Compiles the kernels of a file for each instruction set: plain x86-64 (or whatever the machine is), AVX2 and AVX-512.
 //
 // A file that includes this defines TB_FILE as its own name and keeps its kernels in a part that is read while TB_ISA
-// is defined, in the namespace tb::TB_ISA. TB_BEST(f) is the f for the machine that runs.
+// is defined, in the namespace tb::TB_ISA. TB_BEST(f) is the f for the machine that runs. TB_LANES is how many doubles
+// a vector register holds; results must not depend on it, nor on the instruction set: no fma, no contraction.
 //
 // Why not target_clones: GCC splits the operations on vectors that the default target lacks before it makes the
 // clones, and before it inlines, so the AVX2 clone would get the pieces.
 #define TB_ISA plain
+#define TB_LANES 4
 #include TB_FILE
 #undef TB_ISA
 
@@ -16,8 +18,32 @@
 #include TB_FILE
 #undef TB_ISA
 #pragma GCC pop_options
-#define TB_BEST(...) (__builtin_cpu_supports("avx2") ? &wide::__VA_ARGS__ : &plain::__VA_ARGS__)
+
+#undef TB_LANES
+#define TB_LANES 8
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512dq,avx512vl,avx512bw,prefer-vector-width=512")
+#define TB_ISA widest
+#include TB_FILE
+#undef TB_ISA
+#pragma GCC pop_options
+
+namespace tb {
+namespace {
+
+inline bool has_avx512() {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+}
+
+} // namespace
+} // namespace tb
+#define TB_BEST(...)                                                                                                  \
+    (has_avx512()                      ? &widest::__VA_ARGS__                                                         \
+     : __builtin_cpu_supports("avx2") ? &wide::__VA_ARGS__                                                           \
+                                       : &plain::__VA_ARGS__)
 #else
 #define TB_BEST(...) (&plain::__VA_ARGS__)
 #endif
+#undef TB_LANES
 #undef TB_FILE

@@ -1,6 +1,6 @@
 // softmax, and the one place where the scoring kernels are registered.
 //
-// Four rows sit in a vector, class after class, so every row is summed in the order of its classes.
+// Rows are the lanes of a vector, class after class, so every row is summed in the order of its classes.
 #ifndef TB_ISA
 #include "score.h"
 
@@ -15,7 +15,7 @@ int64_t softmax(Out<double> out, int64_t start, int64_t stop) {
     if (n == 0) return rows;
     double *p = out.data() + start * n;
     nb::gil_scoped_release release;
-    std::vector<double> scratch(8 * n);
+    std::vector<double> scratch(16 * n); // twice eight rows
     return TB_BEST(softmax_all)(p, rows, n, scratch.data());
 }
 
@@ -41,7 +41,7 @@ namespace {
 
 constexpr double NEVER = -std::numeric_limits<double>::infinity();
 
-TB_INLINE f64x4 greater(f64x4 a, f64x4 b) { return a > b ? a : b; }
+template <class V> TB_INLINE V greater(V a, V b) { return a > b ? a : b; }
 
 // Shares of two classes in four rows: the greater log joint has 1 / (1 + e), the other e / (1 + e).
 TB_INLINE int64_t softmax_pairs(double *p) {
@@ -49,7 +49,7 @@ TB_INLINE int64_t softmax_pairs(double *p) {
     f64x4 a = __builtin_shufflevector(low, high, 0, 2, 4, 6), b = __builtin_shufflevector(low, high, 1, 3, 5, 7);
     f64x4 top = greater(a, b);
     i64x4 never = top == NEVER;
-    f64x4 other = exp4((a > b ? b : a) - top), sum = 1.0 + other;
+    f64x4 other = lanes_exp((a > b ? b : a) - top), sum = 1.0 + other;
     f64x4 most = 1.0 / sum, least = other / sum;
     f64x4 share_a = never ? a : (a == top ? most : least), share_b = never ? b : (a == top ? least : most);
     store(p, __builtin_shufflevector(share_a, share_b, 0, 4, 1, 5));
@@ -57,60 +57,89 @@ TB_INLINE int64_t softmax_pairs(double *p) {
     return -(never[0] + never[1] + never[2] + never[3]);
 }
 
-// x[4 * c ..] = class c of the four rows from p on, and back. The last four classes may overlap those before them.
+// The lanes of one class, from the f64x4 of its first and its last four rows.
+template <int lanes = LANES> TB_INLINE auto join(f64x4 first, f64x4 last) {
+    if constexpr (lanes == 4) return first;
+    else return __builtin_shufflevector(first, last, 0, 1, 2, 3, 4, 5, 6, 7);
+}
+
+struct Square {
+    f64x4 part[4];
+};
+
+// Four classes of four rows, class by class.
+TB_INLINE Square turned(const double *p, int64_t stride) {
+    Square s{{load(p), load(p + stride), load(p + 2 * stride), load(p + 3 * stride)}};
+    transpose(s.part[0], s.part[1], s.part[2], s.part[3]);
+    return s;
+}
+
+// x[LANES * c ..] = class c of the rows from p on, and back. The last four classes may overlap those before them.
+// Vectors are stored whole: a load must wait long for what two stores have left.
 TB_INLINE void read_rows(const double *p, int64_t n, double *x) {
-    if (n < 4) {
-        for (int64_t c = 0; c < n; ++c) store(x + 4 * c, f64x4{p[c], p[n + c], p[2 * n + c], p[3 * n + c]});
-        return;
+    for (int64_t c = 0; n < 4 && c < n; ++c) {
+        Lanes rows;
+        for (int r = 0; r < LANES; ++r) rows[r] = p[r * n + c];
+        store(x + LANES * c, rows);
     }
-    for (int64_t next = 0; next < n; next += 4) {
+    for (int64_t next = 0; n >= 4 && next < n; next += 4) {
         const int64_t c = std::min(next, n - 4);
-        f64x4 k = load(p + c), l = load(p + n + c), m = load(p + 2 * n + c), o = load(p + 3 * n + c);
-        transpose(k, l, m, o);
-        store(x + 4 * c, k), store(x + 4 * c + 4, l), store(x + 4 * c + 8, m), store(x + 4 * c + 12, o);
+        Square first = turned(p + c, n), last = turned(p + (LANES - 4) * n + c, n);
+        for (int k = 0; k < 4; ++k) store(x + LANES * (c + k), join(first.part[k], last.part[k]));
     }
 }
 
 TB_INLINE void write_rows(double *p, int64_t n, const double *x) {
-    if (n < 4) {
-        for (int64_t c = 0; c < n; ++c) {
-            f64x4 rows = load(x + 4 * c);
-            p[c] = rows[0], p[n + c] = rows[1], p[2 * n + c] = rows[2], p[3 * n + c] = rows[3];
+    for (int64_t c = 0; n < 4 && c < n; ++c) {
+        const Lanes rows = load<Lanes>(x + LANES * c);
+        for (int r = 0; r < LANES; ++r) p[r * n + c] = rows[r];
+    }
+    for (int64_t next = 0; n >= 4 && next < n; next += 4)
+        for (int r = 0; r < LANES; r += 4) {
+            const int64_t c = std::min(next, n - 4);
+            Square rows = turned(x + LANES * c + r, LANES);
+            for (int k = 0; k < 4; ++k) store(p + (r + k) * n + c, rows.part[k]);
         }
-        return;
-    }
-    for (int64_t next = 0; next < n; next += 4) {
-        const int64_t c = std::min(next, n - 4);
-        f64x4 k = load(x + 4 * c), l = load(x + 4 * c + 4), m = load(x + 4 * c + 8), o = load(x + 4 * c + 12);
-        transpose(k, l, m, o);
-        store(p + c, k), store(p + n + c, l), store(p + 2 * n + c, m), store(p + 3 * n + c, o);
-    }
 }
 
-// Shares of n classes in four rows; x is scratch for 4 n doubles.
+// Shares of n classes in LANES rows; x is scratch for LANES * n doubles.
 TB_INLINE int64_t softmax_rows(double *p, int64_t n, double *x) {
     read_rows(p, n, x);
-    f64x4 top = broadcast(NEVER), sum{};
-    for (int64_t c = 0; c < n; ++c) top = greater(top, load(x + 4 * c));
-    i64x4 never = top == NEVER;
-    f64x4 shift = only(top, ~never); // -inf - 0 instead of -inf - -inf
+    Lanes top = broadcast<Lanes>(NEVER), sum{};
+    for (int64_t c = 0; c < n; ++c) top = greater(top, load<Lanes>(x + LANES * c));
+    Mask<Lanes> never = top == NEVER;
+    Lanes shift = only(top, ~never); // -inf - 0 instead of -inf - -inf
     for (int64_t c = 0; c < n; ++c) {
-        f64x4 e = exp4(load(x + 4 * c) - shift);
+        Lanes e = lanes_exp(load<Lanes>(x + LANES * c) - shift);
         sum += e;
-        store(x + 4 * c, e);
+        store(x + LANES * c, e);
     }
-    for (int64_t c = 0; c < n; ++c) store(x + 4 * c, never ? broadcast(NEVER) : load(x + 4 * c) / sum);
+    const Lanes scale = 1.0 / sum; // a division per class would cost as much as the exponentials
+    for (int64_t c = 0; c < n; ++c) {
+        Lanes share = load<Lanes>(x + LANES * c) * scale;
+        store(x + LANES * c, never ? broadcast<Lanes>(NEVER) : share);
+    }
     write_rows(p, n, x);
-    return -(never[0] + never[1] + never[2] + never[3]);
+    int64_t count = 0;
+    for (int r = 0; r < LANES; ++r) count -= never[r];
+    return count;
+}
+
+// The same for any number of classes above 0; two go without scratch, four rows at a time.
+TB_INLINE int64_t softmax_some(double *p, int64_t n, double *scratch) {
+    if (n != 2) return softmax_rows(p, n, scratch);
+    int64_t never = 0;
+    for (int r = 0; r < LANES; r += 4) never += softmax_pairs(p + r * n);
+    return never;
 }
 
 inline int64_t softmax_all(double *p, int64_t rows, int64_t n, double *scratch) {
     int64_t never = 0, row = 0;
-    for (; row + 4 <= rows; row += 4) never += n == 2 ? softmax_pairs(p + row * n) : softmax_rows(p + row * n, n, scratch);
+    for (; row + LANES <= rows; row += LANES) never += softmax_some(p + row * n, n, scratch);
     if (row < rows) { // the last ones go the same way, with rows of zeros behind them
-        double *padded = scratch + 4 * n;
-        std::fill_n(std::copy(p + row * n, p + rows * n, padded), (row + 4 - rows) * n, 0.0);
-        never += n == 2 ? softmax_pairs(padded) : softmax_rows(padded, n, scratch);
+        double *padded = scratch + LANES * n;
+        std::fill_n(std::copy(p + row * n, p + rows * n, padded), (row + LANES - rows) * n, 0.0);
+        never += softmax_some(padded, n, scratch);
         std::copy_n(padded, (rows - row) * n, p + row * n);
     }
     return never;

@@ -79,7 +79,7 @@ TB_INLINE void flag_block(const double *x, int n, const double *no, const double
             f64x4 value = load(x + j * TILE + 4 * v);
             i64x4 one = value == 1.0, zero = gaps ? value == 0.0 : ~one;
 #pragma GCC unroll 2
-            for (int c = 0; c < classes; ++c) sum[c][v] += as_doubles((if_zero[c] & zero) | (if_one[c] & one));
+            for (int c = 0; c < classes; ++c) sum[c][v] += as_reals<f64x4>((if_zero[c] & zero) | (if_one[c] & one));
         }
     }
 #pragma GCC unroll 2
@@ -114,6 +114,7 @@ int64_t flag_chunk(const Column<T> *columns, int n, bool side_by_side, const dou
         const int rows = static_cast<int>(std::min<int64_t>(TILE, stop - row));
         double *to = out + row * n_classes;
         read_tile(columns, n, side_by_side, row, rows, x);
+        Next::behind(columns, n, side_by_side, row).prefetch(0, TILE);
         if (all_flags(x, n)) {
             score_flags<false>(x, n, no, yes, rows, to, n_classes);
             continue;

@@ -1,10 +1,11 @@
 // add_student and add_normal: log likelihoods of real columns.
 //
-// Four rows sit in a vector, 16 rows go through the columns together. The logarithms of the Student density are the
-// costly part, so several columns share one: log1p(s) + log1p(t) = log1p(s + t + s*t), which keeps the relative
-// precision of small terms. Which columns share is decided by the tables alone (same `half`, at most GROUP of them).
-// A row whose product leaves the range of doubles is done again column by column; this depends on that row only.
-// The constants are summed apart from the logarithms, so a row without gaps can use a sum made beforehand.
+// Rows are the lanes of a vector, and four vectors of them go through the columns together, to hide the latencies. The
+// logarithms of the Student density are the costly part, so several columns share one: log1p(s) + log1p(t) =
+// log1p(s + t + s*t), which keeps the relative precision of small terms. Which columns share is decided by the tables
+// alone (same `half`, at most GROUP of them). A row whose product leaves the range of doubles is done again column by
+// column; this depends on that row only. The constants are summed apart from the logarithms, so a row without gaps can
+// use a sum made beforehand.
 #ifndef TB_ISA
 #include "score.h"
 
@@ -136,23 +137,24 @@ void register_reals(nb::module_ &m) {
 namespace tb::TB_ISA {
 namespace {
 
-using Block = f64x4[STEP / 4];
+constexpr int VECTORS = 4, ROWS = VECTORS * LANES;
+using Block = Lanes[VECTORS];
 
-// The product (or sum) over the columns of a group for 16 rows; with gaps, also the constants of what is there.
+// The product (or sum) over the columns of a group for ROWS rows; with gaps, also the constants of what is there.
 template <Kind kind, bool gaps, bool low>
 TB_INLINE void gather(const double *x, const Tables &t, int64_t table, const Group &g, Block &q, Block &constants) {
     for (int j = g.first; j < g.last; ++j) {
-        const f64x4 mean = broadcast(t.mean[table + j]), inverse = broadcast(t.inverse[table + j]);
-        const f64x4 mean_low = broadcast(t.low[table + j]), constant = broadcast(t.constant[table + j]);
+        const Lanes mean = broadcast<Lanes>(t.mean[table + j]), inverse = broadcast<Lanes>(t.inverse[table + j]);
+        const Lanes mean_low = broadcast<Lanes>(t.low[table + j]), constant = broadcast<Lanes>(t.constant[table + j]);
 #pragma GCC unroll 4
-        for (int v = 0; v < STEP / 4; ++v) {
-            f64x4 value = load(x + j * TILE + 4 * v);
-            f64x4 z = value - mean;
+        for (int v = 0; v < VECTORS; ++v) {
+            Lanes value = load<Lanes>(x + j * TILE + LANES * v);
+            Lanes z = value - mean;
             if constexpr (low) z -= mean_low;
             z *= inverse;
-            f64x4 s = z * z;
+            Lanes s = z * z;
             if constexpr (gaps) {
-                i64x4 there = value == value;
+                Mask<Lanes> there = value == value;
                 s = only(s, there);
                 constants[v] += only(constant, there);
             }
@@ -164,11 +166,11 @@ TB_INLINE void gather(const double *x, const Tables &t, int64_t table, const Gro
     }
 }
 
-// Log likelihood of 16 rows under one class; returns true if a row must be done again by `far_row`.
+// Log likelihood of ROWS rows under one class; returns true if a row must be done again by `far_row`.
 template <Kind kind, bool gaps>
 TB_INLINE bool score_block(const double *x, const Tables &t, int64_t c, double *totals) {
     Block sum = {}, constants = {};
-    i64x4 far{};
+    Mask<Lanes> far{};
     const int64_t table = c * t.n;
     for (const Group &g : t.classes[c].groups) {
         Block q = {};
@@ -176,18 +178,18 @@ TB_INLINE bool score_block(const double *x, const Tables &t, int64_t c, double *
             gather<kind, gaps, true>(x, t, table, g, q, constants);
         else
             gather<kind, gaps, false>(x, t, table, g, q, constants);
-        const f64x4 half = broadcast(g.half);
+        const Lanes half = broadcast<Lanes>(g.half);
 #pragma GCC unroll 4
-        for (int v = 0; v < STEP / 4; ++v) {
-            i64x4 near = q[v] < NEAR;
+        for (int v = 0; v < VECTORS; ++v) {
+            Mask<Lanes> near = q[v] < NEAR;
             far |= ~near;
-            f64x4 kept = only(q[v], near);
-            sum[v] -= half * (kind == Kind::STUDENT ? log1p4(kept) : kept);
+            Lanes kept = only(q[v], near);
+            sum[v] -= half * (kind == Kind::STUDENT ? lanes_log1p(kept) : kept);
         }
     }
-    const f64x4 constant = broadcast(t.classes[c].constant);
+    const Lanes constant = broadcast<Lanes>(t.classes[c].constant);
 #pragma GCC unroll 4
-    for (int v = 0; v < STEP / 4; ++v) store(totals + 4 * v, (gaps ? constants[v] : constant) + sum[v]);
+    for (int v = 0; v < VECTORS; ++v) store(totals + LANES * v, (gaps ? constants[v] : constant) + sum[v]);
     return any(far);
 }
 
@@ -197,8 +199,8 @@ inline double distance(double x, const Tables &t, int64_t at) {
 
 // log1p(z*z), or z*z, also where the square overflows.
 inline double far_term(Kind kind, double z) {
-    if (z < LARGEST) return kind == Kind::STUDENT ? log1p4(broadcast(z * z))[0] : z * z;
-    const double log_z = log4(broadcast(z))[0];
+    if (z < LARGEST) return kind == Kind::STUDENT ? lanes_log1p(broadcast(z * z))[0] : z * z;
+    const double log_z = lanes_log(broadcast(z))[0];
     return kind == Kind::STUDENT ? 2.0 * log_z : log_z * (0x1p1000 / 500 / 0.693147180559945309);
 }
 
@@ -218,18 +220,27 @@ inline double far_row(Kind kind, const double *x, const Tables &t, int64_t c) {
     return total;
 }
 
+// Asks for one class's share of what the next tile needs, values and totals: all at once the requests would queue up.
+TB_INLINE void prefetch_share(const Next &next, const double *out, int64_t c, int64_t n_classes) {
+    next.prefetch(TILE * c / n_classes, TILE * (c + 1) / n_classes);
+    for (int i = 0; i < TILE; i += 8) __builtin_prefetch(out + TILE * (n_classes + c) + i, 1);
+}
+
 // All classes for a tile whose values are in x.
 template <Kind kind, bool gaps>
-TB_INLINE void score_tile(const double *x, const Tables &t, int rows, double *out, int64_t n_classes) {
-    alignas(32) double totals[CLASS_BLOCK * TILE];
+TB_INLINE void score_tile(const double *x, const Tables &t, int rows, const Next &next, double *out,
+                          int64_t n_classes) {
+    alignas(64) double totals[CLASS_BLOCK * TILE];
     for (int64_t c = 0; c < n_classes; c += CLASS_BLOCK) {
         const int classes = static_cast<int>(std::min<int64_t>(CLASS_BLOCK, n_classes - c));
-        for (int k = 0; k < classes; ++k)
-            for (int r = 0; r < rows; r += STEP) {
+        for (int k = 0; k < classes; ++k) {
+            prefetch_share(next, out, c + k, n_classes);
+            for (int r = 0; r < rows; r += ROWS) {
                 double *at = totals + k * TILE + r;
                 if (score_block<kind, gaps>(x + r, t, c + k, at)) [[unlikely]]
-                    for (int i = 0; i < STEP; ++i) at[i] += far_row(kind, x + r + i, t, c + k);
+                    for (int i = 0; i < ROWS; ++i) at[i] += far_row(kind, x + r + i, t, c + k);
             }
+        }
         add_totals(totals, classes, rows, out + c, n_classes);
     }
 }
@@ -266,16 +277,17 @@ int64_t drop_infinite(const Column<T> *columns, int n, int64_t row, int rows, in
 template <class T, Kind kind>
 int64_t add_chunk(const Column<T> *columns, bool side_by_side, const double *units, const Tables &t,
                   int64_t n_columns, int64_t n_classes, double *out, int64_t start, int64_t stop) {
-    alignas(32) double x[CHUNK * TILE];
+    alignas(64) double x[CHUNK * TILE];
     int64_t bad = -1;
     for (int64_t row = start; row < stop; row += TILE) {
         const int rows = static_cast<int>(std::min<int64_t>(TILE, stop - row));
         read_tile(columns, t.n, side_by_side, row, rows, x);
+        const Next next = Next::behind(columns, t.n, side_by_side, row);
         if (scale(x, t.n, units)) {
             bad = first_place(bad, drop_infinite(columns, t.n, row, rows, n_columns, x));
-            score_tile<kind, true>(x, t, rows, out + row * n_classes, n_classes);
+            score_tile<kind, true>(x, t, rows, next, out + row * n_classes, n_classes);
         } else {
-            score_tile<kind, false>(x, t, rows, out + row * n_classes, n_classes);
+            score_tile<kind, false>(x, t, rows, next, out + row * n_classes, n_classes);
         }
     }
     return bad;

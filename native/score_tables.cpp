@@ -239,6 +239,7 @@ int64_t step_rows(const std::vector<Column<T>> &columns, bool side_by_side, cons
         for (int64_t first = 0; first < n_columns; first += CHUNK) {
             const int n = static_cast<int>(std::min<int64_t>(CHUNK, n_columns - first));
             read_tile(&columns[first], n, side_by_side, row, rows, x);
+            Next::behind(&columns[first], n, side_by_side, row).prefetch(0, TILE);
             for (int j = 0; j < n; ++j) find_steps(steps, first + j, x + j * TILE, rows, where + j, n);
             if (!all_finite(x, n)) {
                 const int64_t place = drop_missing(x, rows, steps.zeros, where, n, n_columns);

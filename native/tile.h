@@ -4,16 +4,31 @@
 namespace tb::TB_ISA {
 namespace {
 
-// As in simd.h, but compiled for this instruction set.
-TB_INLINE f64x4 broadcast(double x) { return f64x4{x, x, x, x}; }
-TB_INLINE f64x4 load(const double *p) {
-    f64x4 x;
+// As many rows as a register holds. Where sums run across the lanes it must be f64x4, for the same bits everywhere.
+constexpr int LANES = TB_LANES;
+typedef double Lanes __attribute__((vector_size(8 * LANES)));
+
+template <class V> using Mask = decltype(V{} < V{}); // as many whole numbers, -1 for true
+
+// As in simd.h, but compiled for this instruction set, and for any vector of doubles V.
+template <class V = f64x4> TB_INLINE V broadcast(double x) { return x - V{}; }
+template <class V = f64x4> TB_INLINE V load(const double *p) {
+    V x;
     __builtin_memcpy(&x, p, sizeof x);
     return x;
 }
-TB_INLINE void store(double *p, f64x4 x) { __builtin_memcpy(p, &x, sizeof x); }
+template <class V> TB_INLINE void store(double *p, V x) { __builtin_memcpy(p, &x, sizeof x); }
+template <class V> TB_INLINE Mask<V> as_bits(V x) { return reinterpret_cast<Mask<V>>(x); }
+template <class V> TB_INLINE V as_reals(Mask<V> bits) { return reinterpret_cast<V>(bits); }
+template <class V> TB_INLINE V only(V x, Mask<V> where) { return as_reals<V>(as_bits(x) & where); }
+
 TB_INLINE bool any(i64x4 mask) { return (mask[0] | mask[1] | mask[2] | mask[3]) != 0; }
-TB_INLINE f64x4 only(f64x4 x, i64x4 where) { return as_doubles(as_bits(x) & where); }
+template <class M> TB_INLINE bool any(M mask) { // of eight lanes
+    i64x4 halves[2];
+    static_assert(sizeof mask == sizeof halves);
+    __builtin_memcpy(halves, &mask, sizeof mask);
+    return any(halves[0] | halves[1]);
+}
 
 TB_INLINE void transpose(f64x4 &a, f64x4 &b, f64x4 &c, f64x4 &d) {
     f64x4 ab_even = __builtin_shufflevector(a, b, 0, 4, 2, 6), ab_odd = __builtin_shufflevector(a, b, 1, 5, 3, 7);
@@ -36,12 +51,22 @@ template <class T> TB_INLINE f64x4 load_reals(const T *p) {
     return f64x4{as_real(p[0]), as_real(p[1]), as_real(p[2]), as_real(p[3])};
 }
 
-// Asks for the rows of the next tile: their lines lie too far apart for the machine to foresee them all.
-template <class T> TB_INLINE void prefetch_rows(const T *p, int64_t stride, int n) {
-    for (int r = 0; r < TILE; ++r)
-        for (int64_t byte = 0; byte < n * static_cast<int64_t>(sizeof(T)); byte += 64)
-            __builtin_prefetch(reinterpret_cast<const char *>(p + r * stride) + byte);
-}
+// The rows of the next tile, to be asked for while this one is worked on: their lines lie too far apart for the machine
+// to foresee them all. Only for columns side by side; else there are none.
+struct Next {
+    const char *row = nullptr;
+    int64_t stride = 0, size = 0; // in bytes
+
+    template <class T> static Next behind(const Column<T> *columns, int n, bool side_by_side, int64_t row) {
+        if (!side_by_side) return {};
+        const int64_t stride = columns[0].stride, bytes = sizeof(T);
+        return {reinterpret_cast<const char *>(columns[0].data + (row + TILE) * stride), stride * bytes, n * bytes};
+    }
+    TB_INLINE void prefetch(int64_t from, int64_t to) const {
+        for (int64_t r = from; r < to; ++r)
+            for (int64_t byte = 0; byte < size; byte += 64) __builtin_prefetch(row + r * stride + byte);
+    }
+};
 
 // x[j * TILE + r] = row `row + r` of column j, for n columns; lanes beyond the last row are 0.
 template <class T>
@@ -49,7 +74,6 @@ TB_INLINE void read_tile(const Column<T> *columns, int n, bool side_by_side, int
     int first = 0; // columns before it have been read
     if (side_by_side && rows == TILE) {
         const int64_t stride = columns[0].stride;
-        prefetch_rows(columns[0].data + (row + TILE) * stride, stride, n);
         for (; first + 4 <= n; first += 4) {
             const T *p = columns[first].data + row * stride;
             for (int r = 0; r < TILE; r += 4, p += 4 * stride) {
@@ -74,8 +98,21 @@ TB_INLINE void read_tile(const Column<T> *columns, int n, bool side_by_side, int
 
 // out[r, c] += totals[c * TILE + r] for a block of classes; `out` points at the first of them in the first row.
 TB_INLINE void add_totals(const double *totals, int classes, int rows, double *out, int64_t n_classes) {
+    const int whole = rows / 4 * 4;
+    int c = 0; // classes before it have been added
+    for (; c + 4 <= classes; c += 4)
+        for (int r = 0; r < whole; r += 4) {
+            const double *from = totals + c * TILE + r;
+            double *to = out + r * n_classes + c;
+            f64x4 k = load(from), l = load(from + TILE), m = load(from + 2 * TILE), n = load(from + 3 * TILE);
+            transpose(k, l, m, n);
+            store(to, load(to) + k), store(to + n_classes, load(to + n_classes) + l);
+            store(to + 2 * n_classes, load(to + 2 * n_classes) + m);
+            store(to + 3 * n_classes, load(to + 3 * n_classes) + n);
+        }
+    const int left = c; // classes that did not fill a vector, and rows
     for (int r = 0; r < rows; ++r)
-        for (int c = 0; c < classes; ++c) out[r * n_classes + c] += totals[c * TILE + r];
+        for (c = r < whole ? left : 0; c < classes; ++c) out[r * n_classes + c] += totals[c * TILE + r];
 }
 
 } // namespace
