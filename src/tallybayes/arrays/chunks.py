@@ -28,6 +28,10 @@ def _pool(size: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(size, thread_name_prefix="tallybayes")
 
 
+if hasattr(os, "register_at_fork"):  # threads do not survive a fork: the child makes a pool of its own
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
 def split(n: int, size: int) -> list[tuple[int, int]]:
     """Cut range(n) into ranges of at most `size`.
 
@@ -38,7 +42,7 @@ def split(n: int, size: int) -> list[tuple[int, int]]:
 
 
 def in_threads(
-    work: Callable[[int, int], Result], n: int, *, size: int | None = None, small: int = SMALL
+    work: Callable[[int, int], Result], n: int, *, size: int | None = None, small: int | None = None
 ) -> list[Result]:
     """work(start, stop) over ranges that cover range(n), in order; one range per thread unless `size` is given.
 
@@ -46,7 +50,7 @@ def in_threads(
     [10]
     """
     threads = n_threads()
-    if n <= small or threads == 1:
+    if n <= (SMALL if small is None else small) or threads == 1:
         return [work(*part) for part in split(n, size or max(n, 1))] or [work(0, 0)]
     ranges = split(n, size or -(-n // threads))
     return list(_pool(threads).map(lambda part: work(*part), ranges))

@@ -18,7 +18,7 @@ class Field:
     reason: str
 
 
-@dataclass
+@dataclass(repr=False)
 class Schema:
     """The columns of a model by name, printable.
 
@@ -30,6 +30,7 @@ class Schema:
 
     label: str | None
     fields: dict[str, Field] = field(default_factory=dict)
+    weight: str | None = None
 
     @property
     def families(self) -> dict[str, Family]:
@@ -42,7 +43,10 @@ class Schema:
 
     def copy(self) -> Schema:
         """A schema of its own."""
-        return Schema(self.label, dict(self.fields))
+        return Schema(self.label, dict(self.fields), self.weight)
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         rows = [(f.name, str(f.family) if f.family else "left out", f.reason) for f in self.fields.values()]

@@ -149,17 +149,10 @@ def _counts(tally: Sums) -> Floats:
 
 
 def _shares(tally: Sums) -> Shares:
-    counts = _counts(tally)
-    value, klass = np.nonzero(counts.reshape(-1, tally.n_classes))
-    n = len(tally.features)
-    return Shares(
-        n,
-        np.tile(np.arange(n), 2),
-        value,
-        klass,
-        counts.reshape(-1, tally.n_classes)[value, klass],
-        counts.sum(axis=0),
-    )
+    counts, n = _counts(tally), len(tally.features)
+    flat = counts.reshape(2 * n, tally.n_classes)
+    value, klass = np.nonzero(flat)
+    return Shares(n, np.tile(np.arange(n), 2), value, klass, flat[value, klass], counts.sum(axis=0))
 
 
 def _weighted(arrays: Sequence[Any], value: int, codes: Codes32, n_classes: int, weights: Floats) -> Exact:

@@ -19,6 +19,7 @@ from scipy.special import gammaln
 from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Codes, Column, Key
+from tallybayes.errors import ParameterError
 from tallybayes.families.base import Codes32, Family, Floats, Predictive, Score, Smoothing, Unseen
 from tallybayes.families.place import integer_arrays
 from tallybayes.families.shrinkage import Shares, laplace, strengths_by_evidence
@@ -46,6 +47,10 @@ class Categorical(Family):
     """
 
     unseen: Unseen = "prior"
+
+    def __post_init__(self) -> None:
+        if self.unseen not in ("prior", "missing"):
+            raise ParameterError("unseen: 'prior' or 'missing'", came=self.unseen)
 
     name: ClassVar[str] = "categorical"
     column: ClassVar[type[Column]] = Codes
@@ -190,7 +195,8 @@ class CategoricalPredictive(Predictive):
 
 def _totals(tally: Counts) -> Floats:
     """Rounded totals (columns, classes)."""
-    return np.array([tally.totals[name].floats() for name in tally.features]).reshape(-1, tally.n_classes)
+    totals = [tally.totals[name].floats() for name in tally.features]
+    return np.array(totals, np.float64).reshape(len(totals), tally.n_classes)
 
 
 def _shares(tally: Counts) -> Shares:

@@ -28,6 +28,7 @@ from scipy.special import gammaln
 from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Column, Reals
+from tallybayes.errors import ParameterError
 from tallybayes.families.base import Codes32, Family, Floats, Predictive, Score, Smoothing
 from tallybayes.families.place import real_arrays, refuse
 from tallybayes.kernels.reference.sums import ratio_moments
@@ -67,6 +68,10 @@ class Gaussian(Family):
 
     kappa: float = 3.0
     nu: float = 5.0
+
+    def __post_init__(self) -> None:
+        if not (self.kappa > 0 and self.nu > 0):
+            raise ParameterError("kappa and nu above 0", came=(self.kappa, self.nu))
 
     name: ClassVar[str] = "gaussian"
     column: ClassVar[type[Column]] = Reals
@@ -117,7 +122,7 @@ class Gaussian(Family):
         return GaussianPredictive(
             tally.features, tally.n_classes, prior.units, mean, low,
             np.where(silent, 0.0, inverse), np.where(silent, 0.0, (nu + 1) / 2), np.where(silent, 0.0, log_constant),
-            silent, _rounded(tally["n"]), _class_moments(tally, prior.units),
+            silent, tally["n"].floats(), _class_moments(tally, prior.units),
         )  # fmt: skip
 
     def plug_in(self, tally: Sums) -> GaussianPredictive:
@@ -125,7 +130,7 @@ class Gaussian(Family):
         pooled_n, pooled_xx = (tally[name].sum(axis=1)[:, None] for name in ("n", "xx"))
         units = _units(pooled_n, pooled_xx)
         mean, low, variance = moments = _class_moments(tally, units)
-        n = _rounded(tally["n"])
+        n = tally["n"].floats()
         flat = (n == 0) | (variance == 0)
         with np.errstate(divide="ignore"):
             log_constant = -0.5 * np.log(2 * np.pi * variance) - units[:, None] * _LOG_2
@@ -231,7 +236,7 @@ class GaussianPredictive(Predictive):
 
 def _posterior(tally: Sums, prior: GaussianPrior) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """n, shift of the mean, nu' s'^2, kappa' and nu' of every cell, in the prior's units."""
-    n = _rounded(tally["n"]) * prior.share
+    n = tally["n"].floats() * prior.share
     mean, low, variance = _class_moments(tally, prior.units)
     delta = (mean - prior.mean[:, None]) + (low - prior.mean_low[:, None])
     delta = np.where(n > 0, delta, 0.0)
@@ -261,10 +266,6 @@ def _units(n: Exact, xx: Exact) -> np.ndarray:
     bits = np.frexp(digits[rows, top].astype(np.float64))[1] + 32 * (xx.low + top)
     exponent = (bits - np.frexp(n.floats()[:, 0])[1]) // 2
     return np.where(digits[rows, top] > 0, np.clip(exponent, -_UNIT_LIMIT, _UNIT_LIMIT), 0).astype(np.int64)
-
-
-def _rounded(n: Exact) -> Floats:
-    return n.floats()
 
 
 def _two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:

@@ -34,6 +34,7 @@ Result = TypeVar("Result")
 
 BUCKETS = 128  # at most; the work grows with its square
 _WORK = 2**20  # runs x classes per column; with more than 64 classes there are fewer buckets
+_ROWS = 2.0**40  # more rows count as so many: beyond, log gammas have no digits left to compare partitions with
 _COLUMNS = 256  # columns derived at a time
 _DENSE_CLASSES = 256  # above, a dense table of cells x classes would be mostly empty
 
@@ -104,7 +105,6 @@ class Histogram(Family):
             tally.features, tally.n_classes, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
             np.concatenate([part.edges for part in parts]), np.concatenate([part.log_p for part in parts]), tally,
             np.concatenate([part.step_of_cell + start for part, start in zip(parts, first, strict=False)]),
-            tuple(np.concatenate([part.chosen[i] for part in parts]) for i in (0, 1)),  # type: ignore[arg-type]
         )  # fmt: skip
 
     def plug_in(self, tally: Grid) -> HistogramPredictive:
@@ -128,7 +128,6 @@ class HistogramPredictive(Predictive):
     log_p: Floats  # (steps, classes): log probability of one grid cell in the step
     tally: Grid
     step_of_cell: np.ndarray  # for the cells in use, in the order of the tally
-    chosen: tuple[Floats, Floats]  # strength and rate per column
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Get ready to score real columns."""
@@ -144,17 +143,11 @@ class HistogramPredictive(Predictive):
     def part(self, number: int) -> HistogramPredictive:
         """One column."""
         steps = slice(int(self.offsets[number]), int(self.offsets[number + 1]))
-        entries = self.tally.owner == number
-        tally = Grid(
-            self.features[number : number + 1], self.n_classes, self.tally.levels[number : number + 1],
-            np.zeros(int(entries.sum()), np.int64), self.tally.cell[entries], self.tally.klass[entries],
-            self.tally.amounts[entries],
-        )  # fmt: skip
-        owner = _cells(self.tally)[0]
+        first, last = np.searchsorted(self.step_of_cell, [steps.start, steps.stop]).tolist()
         return HistogramPredictive(
-            tally.features, self.n_classes, np.array([0, steps.stop - steps.start]), self.edges[steps],
-            self.log_p[steps], tally, self.step_of_cell[owner == number] - steps.start,
-            (self.chosen[0][number : number + 1], self.chosen[1][number : number + 1]),
+            self.features[number : number + 1], self.n_classes, np.array([0, steps.stop - steps.start]),
+            self.edges[steps], self.log_p[steps], self.tally.between(number, number + 1),
+            self.step_of_cell[first:last] - steps.start,
         )  # fmt: skip
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
@@ -177,20 +170,18 @@ class HistogramPredictive(Predictive):
     def table(self) -> list[dict[str, Any]]:
         """Runs of values and the probability of each, in at most eight steps per column and class."""
         rows = []
+        owner, cell, _ = _cells(self.tally)
+        values = lowest_value(cell, self.tally.levels[owner])
+        first = np.searchsorted(owner, np.arange(len(self.features) + 1))
         for j, name in enumerate(self.features):
-            mine = slice(int(self.offsets[j]), int(self.offsets[j + 1]))
-            owner, cell, _ = _cells(self.tally)
-            values = lowest_value(cell, self.tally.levels[owner])
-            step, value = self.step_of_cell[owner == j] - mine.start, values[owner == j]
-            p = np.exp(self.log_p[mine])[step]
-            groups = np.array_split(np.arange(len(value)), min(8, len(value)) or 1)
+            mine = np.arange(first[j], first[j + 1])
+            p = np.exp(self.log_p[self.step_of_cell[mine]])
             for c in range(self.n_classes):
-                for group in groups:
+                for group in np.array_split(np.arange(len(mine)), min(8, len(mine)) or 1):
                     if len(group):
-                        rows.append(
-                            {"column": name, "class": c, "from": float(value[group[0]]),
-                             "to": float(value[group[-1]]), "P": float(p[group, c].sum())}
-                        )  # fmt: skip
+                        ends = values[mine[group[[0, -1]]]].tolist()
+                        share = float(p[group, c].sum())
+                        rows.append({"column": name, "class": c, "from": ends[0], "to": ends[1], "P": share})
         return rows
 
 
@@ -256,8 +247,11 @@ def _by_columns(tally: Grid, work: Callable[[Grid], Result]) -> list[Result]:
 def _averaged(steps: _Buckets, prior: HistogramPrior) -> tuple[Floats, Floats, Floats, Floats]:
     """P(class | bucket), and strength, rate and log evidence per column."""
     strengths, rates = np.array(prior.strengths), np.array(prior.rates)
+    total = np.add.reduceat(np.append(steps.counts.sum(axis=1), 0.0), steps.offsets[:-1]) if len(steps.owner) else 0.0
+    scale = np.minimum(1.0, _ROWS / np.maximum(total, 1.0))
+    counts = steps.counts * scale[steps.owner, None] if np.any(scale < 1) else steps.counts
     result: tuple[Floats, Floats, Floats, Floats] = kernels.active.average_binnings(
-        steps.counts, steps.offsets, strengths, rates
+        counts, steps.offsets, strengths, rates
     )
     return result
 
@@ -265,7 +259,7 @@ def _averaged(steps: _Buckets, prior: HistogramPrior) -> tuple[Floats, Floats, F
 def _average(tally: Grid, prior: HistogramPrior) -> HistogramPredictive:
     """The predictive of a few columns."""
     steps = _buckets(tally)
-    share, strength, rate, _ = _averaged(steps, prior)
+    share = _averaged(steps, prior)[0]
     per_bucket = steps.counts.sum(axis=1)
     total = np.bincount(steps.owner, weights=per_bucket, minlength=len(tally.features))
     p = per_bucket / total[steps.owner]
@@ -277,7 +271,7 @@ def _average(tally: Grid, prior: HistogramPrior) -> HistogramPredictive:
     log_mass = np.log(p) - np.log(steps.n_cells)
     return HistogramPredictive(
         tally.features, tally.n_classes, steps.offsets, steps.edges, log_mass[:, None] + log_ratio, tally,
-        steps.bucket_of_cell, (strength, rate),
+        steps.bucket_of_cell,
     )  # fmt: skip
 
 
@@ -309,8 +303,7 @@ def _frequencies(tally: Grid) -> HistogramPredictive:
         offsets.append(len(edges))
     return HistogramPredictive(
         tally.features, tally.n_classes, np.array(offsets, np.int64), np.array(edges),
-        np.array(log_p).reshape(-1, tally.n_classes), tally, step_of_cell,
-        (np.zeros(len(tally.features)), np.zeros(len(tally.features))),
+        np.array(log_p).reshape(len(edges), tally.n_classes), tally, step_of_cell,
     )  # fmt: skip
 
 

@@ -23,8 +23,14 @@ def flag_arrays(columns: Sequence[Flags]) -> list[NDArray[np.generic]]:
     """The arrays of yes/no columns in one dtype, without a copy where they have one."""
     arrays = [column.values for column in columns]
     if len({array.dtype for array in arrays}) > 1:
-        return [np.asarray(array, np.float64) for array in arrays]
+        return [_float_flags(array) for array in arrays]
     return arrays
+
+
+def _float_flags(array: NDArray[np.generic]) -> NDArray[np.generic]:
+    """Flags as reals; missing is -1 in integers and NaN in reals."""
+    reals = array.astype(np.float64)
+    return np.where(reals == -1, np.nan, reals) if array.dtype.kind == "i" else reals
 
 
 def integer_arrays(columns: Sequence[Codes]) -> list[NDArray[np.integer]]:

@@ -26,7 +26,7 @@ from tallybayes.tally import Exact, Sums
 
 __all__ = ["Poisson", "PoissonPredictive", "PoissonPrior"]
 
-_WANTED = "a whole number that is not negative"
+_WANTED = "a whole number from 0 to 2**53"
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,17 +60,17 @@ class Poisson(Family):
     ) -> Sums:
         """Exact sums of 1, x and the (rounded) log factorial of x."""
         arrays = [array.astype(np.float64) for array in real_arrays(columns)]
+        counted = codes >= 0 if weights is None else (codes >= 0) & (weights != 0)
         for j, array in enumerate(arrays):
-            strange = np.flatnonzero(~(np.isnan(array) | ((array >= 0) & (array == np.floor(array)))) | np.isinf(array))
-            place = int(strange[0]) * len(features) + j if len(strange) else -1
-            refuse(place, features, arrays, _WANTED)
+            refuse(_strange(array, j, len(features), counted), features, arrays, _WANTED)
+            array[~counted] = np.nan
         statistics: dict[str, Exact] = {}
         for name, values in (("x", arrays), ("log_factorial", [gammaln(array + 1) for array in arrays])):
             parts = _parts(values, codes, n_classes, weights)
             n, total = (Exact(*parts[0][i]) for i in (0, 1))
             for part in parts[1:]:
                 n, total = n + Exact(*part[0]), total + Exact(*part[1])
-            statistics |= {"n": n.trimmed(), name: total.trimmed()}
+            statistics |= {"n": n.trimmed(), name: total.trimmed()}  # the same n both times
         return Sums(features, statistics, counts=("n",))
 
     def prior(self, tally: Sums, smoothing: Smoothing) -> PoissonPrior:
@@ -124,9 +124,8 @@ class PoissonPredictive(Predictive):
         def score(out: Floats, start: int, stop: int) -> None:
             for j, array in enumerate(arrays):
                 x = array[start:stop].astype(np.float64)
-                strange = np.flatnonzero(~(np.isnan(x) | ((x >= 0) & (x == np.floor(x)))) | np.isinf(x))
-                place = (start + int(strange[0])) * len(arrays) + j if len(strange) else -1
-                refuse(place, self.features, arrays, _WANTED)
+                place = _strange(x, j, len(arrays), np.ones(len(x), bool))
+                refuse(place + start * len(arrays) if place >= 0 else -1, self.features, arrays, _WANTED)
                 there = ~np.isnan(x)
                 out[start:stop][there] += np.where(self.silent[j], 0.0, self._log_prob(j, x[there, None]))
 
@@ -168,12 +167,18 @@ class PoissonPredictive(Predictive):
 
     def table(self) -> list[dict[str, Any]]:
         """Rate and the rows behind it."""
-        rate = self.rate if self.shape is None else self.shape / self.rate
+        rate = np.where(self.silent, 0.0, self.rate if self.shape is None else self.shape / self.rate)
         return [
             {"column": name, "class": c, "rate": float(rate[j, c]), "rows": float(self.n[j, c])}
             for j, name in enumerate(self.features)
             for c in range(self.n_classes)
         ]
+
+
+def _strange(x: Floats, column: int, n_columns: int, counted: np.ndarray) -> int:
+    """The place of the first value that is no count, or -1. From 2**53 on, x and x + 1 are one double."""
+    strange = counted & ~(np.isnan(x) | ((x >= 0) & (x <= 2.0**53) & (x == np.floor(x))))
+    return int(np.argmax(strange)) * n_columns + column if strange.any() else -1
 
 
 def _parts(values: Sequence[Any], codes: Codes32, n_classes: int, weights: Floats | None) -> list[Any]:

@@ -6,6 +6,7 @@
 
 import dataclasses
 import difflib
+import re
 
 from tallybayes.errors import ParameterError
 from tallybayes.families.base import Family
@@ -49,9 +50,11 @@ def parse(text: str | Family | type[Family]) -> Family:
     if options:
         if not fields:
             raise ParameterError(f"{name} without options", came=text)
-        if "=" not in options:
+        if options.partition("=")[0] not in fields:
+            if "=" in options and len(options.partition("=")[0]) > 1:
+                raise ParameterError(f"an option of {name} ({', '.join(fields)})", came=options.partition("=")[0])
             options = f"{next(iter(fields))}={options}"
-        for option in options.split(","):
+        for option in re.split(rf",(?=(?:{'|'.join(fields)})=)", options):
             key, _, value = option.partition("=")
             if key not in fields:
                 raise ParameterError(f"an option of {name} ({', '.join(fields) or 'none'})", came=key)

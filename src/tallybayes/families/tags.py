@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from tallybayes.arrays.column import Bag, Column
+from tallybayes.errors import ParameterError
 from tallybayes.families.base import Codes32, Family, Floats, Smoothing
 from tallybayes.families.multinomial import BagPredictive, Multinomial, MultinomialPrior
 from tallybayes.tally import Bags
@@ -32,6 +33,10 @@ class Tags(Family):
     """
 
     separator: str = "|"
+
+    def __post_init__(self) -> None:
+        if not self.separator:
+            raise ParameterError("a separator of at least one character", came=self.separator)
 
     name: ClassVar[str] = "tags"
     column: ClassVar[type[Column]] = Bag

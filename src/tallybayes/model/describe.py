@@ -13,7 +13,7 @@ from tallybayes.model.text import number, text_table
 
 __all__ = ["Description"]
 
-_CLASSES = 8  # more classes than this are not shown side by side
+_CLASSES = 12  # more classes than this are not shown side by side
 _ROWS = 40  # a column with more rows than this is cut when printed
 
 
@@ -39,6 +39,9 @@ class Description:
                 named = {key: scorer.classes[value] if key == "class" else value for key, value in row.items()}
                 columns.setdefault(named.pop("column"), []).append(named)
         return cls(classes, schema, dict(sorted(columns.items())))
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         parts = [_render(self.classes), str(self.schema)]

@@ -57,9 +57,14 @@ class Explanation:
             for name, part in parts.items()
         }
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def __str__(self) -> str:
         """The winner against the runner-up, in decibans (ten times the decimal log odds), strongest first."""
         order = np.argsort(-self.probabilities, kind="stable")
+        if not len(order):
+            return "a model without classes"
         best = self.classes[int(order[0])]
         if len(order) == 1:
             return f"{best}: the only class"
@@ -69,8 +74,8 @@ class Explanation:
         for name, value in sorted(parts.items(), key=lambda item: -abs(item[1])):
             shown = self.values.get(name)
             rows.append([name, "(missing)" if shown is None else shorten(shown, 30), f"{value * _DECIBAN:+.1f}"])
-        total = sum(self.log_odds(best, other).values()) * _DECIBAN
-        rows.append(["sum", "", f"{total:+.1f}"])
+        total = self.log_joint[order[0]] - self.log_joint[order[1]]
+        rows.append(["sum", "", "ruled out" if self.ruled_out else f"{total * _DECIBAN:+.1f}"])
         head = f"{best} with probability {self.probabilities[order[0]]:.4g}, against {other}"
         return head + "\n" + text_table(["column", "value", "decibans"], rows)
 

@@ -85,12 +85,13 @@ def _score_one(predictive: Predictive, column: Column, n_rows: int) -> Floats:
 
 def log_class_prior(classes: Sequence[Any], counts: Floats, settings: Settings) -> Floats:
     """Log P(c): given, uniform, or (N_c + k) / (N + k C)."""
-    if isinstance(settings.prior, Mapping):
+    if isinstance(settings.prior, Mapping) and len(classes):
         lacking = [label for label in classes if label not in settings.prior]
         if lacking:
             raise ParameterError("a prior probability for every label", came=f"none for {lacking[0]!r}")
-        with np.errstate(divide="ignore"):
-            return np.log(np.array([settings.prior[label] for label in classes], np.float64))
+        given = np.array([settings.prior[label] for label in classes], np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.log(given) - np.log(given.sum())
     if not classes or settings.prior == "uniform" or np.isinf(settings.prior_smoothing):
         return np.full(len(classes), -np.log(max(len(classes), 1)))
     smoothed = counts + settings.prior_smoothing

@@ -35,12 +35,17 @@ class Settings:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "numeric", parse(self.numeric))
+        for name in ("smoothing", "prior"):
+            if isinstance(given := getattr(self, name), Mapping):
+                object.__setattr__(self, name, dict(given))  # the caller's may change
         for k in self.smoothing.values() if isinstance(self.smoothing, Mapping) else [self.smoothing]:
             _check_strength("smoothing", k, auto=True)
         _check_strength("prior_smoothing", self.prior_smoothing)
         _check_choice("estimate", self.estimate, ("bayes", "mle"))
         _check_choice("unseen", self.unseen, ("prior", "missing"))
         if isinstance(self.prior, Mapping):
+            if not all(isinstance(p, (int, float, np.number)) for p in self.prior.values()):
+                raise ParameterError("prior probabilities", came=dict(self.prior))
             total = sum(self.prior.values())
             if any(p < 0 for p in self.prior.values()) or not np.isclose(total, 1.0, rtol=0, atol=1e-9):
                 raise ParameterError("prior probabilities that add up to 1", came=dict(self.prior))

@@ -206,7 +206,7 @@ class Exact:
 
     def sum(self, axis: int) -> Exact:
         """Exact sums along an axis (not negative)."""
-        if self.is_whole and np.abs(self.digits).max(initial=0) < 2**31:
+        if self.is_whole and self.digits.min(initial=0) > -(2**31) and self.digits.max(initial=0) < 2**31:
             return Exact(self.digits.sum(axis=axis))
         digits = self.wide().digits
         total = np.zeros((*self.shape[:axis], *self.shape[axis + 1 :], digits.shape[-1] + 1), np.int64)
