@@ -280,7 +280,7 @@ def _frequencies(tally: Grid) -> HistogramPredictive:
     owner, cell, cell_of_entry = _cells(tally)
     counts = np.zeros((len(owner), tally.n_classes))
     counts[cell_of_entry, tally.klass] = tally.amounts.floats()
-    totals = tally.totals().floats()
+    totals = tally.rows_seen().floats()
     with np.errstate(divide="ignore", invalid="ignore"):
         log_f = np.log(counts) - np.log(totals[owner])
     nothing = np.where(totals > 0, -np.inf, 0.0)

@@ -25,7 +25,7 @@ from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag, Column, Key
 from tallybayes.errors import ParameterError, UnsupportedError
 from tallybayes.families.base import Codes32, Family, Floats, Predictive, Score, Smoothing
-from tallybayes.families.shrinkage import laplace
+from tallybayes.families.shrinkage import by_group, laplace
 from tallybayes.tally import Bags, Counts, Exact
 
 __all__ = ["BagPredictive", "Multinomial", "MultinomialPrior"]
@@ -161,7 +161,7 @@ class BagPredictive(Predictive):
         seen = laplace(bags[c] - amount[mine], bags[c], k, 2)
         never = laplace(bags, bags, k, 2)
         n_seen = np.bincount(c, minlength=self.n_classes)
-        total = np.bincount(c, weights=np.where(np.isinf(seen), 0.0, seen), minlength=self.n_classes)
+        total = by_group(c, np.where(np.isinf(seen), 0.0, seen), self.n_classes)
         certain = np.bincount(c, weights=np.isinf(seen), minlength=self.n_classes)
         return total + (self.tally.tokens.n_keys(name) - n_seen) * never, np.asarray(certain, np.float64)
 
@@ -204,9 +204,10 @@ class BagPredictive(Predictive):
                 out[start:stop][rows] += absent
             kernels.active.add_bags(bag.indptr, indices, amounts, table, out, start, stop)
             if always is not None:
-                hits = np.zeros_like(out)
-                kernels.active.add_bags(bag.indptr, indices, amounts, always, hits, start, stop)
-                lacking = hits[start:stop] < certain
+                hits = np.zeros((stop - start, self.n_classes))
+                pointers = bag.indptr[start : stop + 1]
+                kernels.active.add_bags(pointers, indices, amounts, always, hits, 0, stop - start)
+                lacking = hits < certain
                 if bag.present is not None:
                     lacking &= bag.present[start:stop, None]
                 out[start:stop][lacking] = -np.inf
@@ -249,16 +250,21 @@ class BagPredictive(Predictive):
         return result
 
     def table(self) -> list[dict[str, Any]]:
-        """The ten tokens that speak most for each class, against the mean of all classes."""
+        """The ten tokens that speak most for each class, of those it has had, with their probability (or weight)."""
         rows = []
         for j, name in enumerate(self.features):
             keys = self.tally.tokens.keys(name)
-            log_w = self.log_table(j, keys)
+            counts, log_w = self.tally.tokens.table(name, keys), self.log_table(j, keys)
+            if not len(keys) or not self.n_classes:
+                continue
+            shown = self._log_presence(j, counts)[0] if self.variant == "presence" else log_w
+            value = log_w if self.variant == "complement" else np.exp(shown)
             with np.errstate(invalid="ignore"):
                 lead = np.nan_to_num(log_w - log_w.mean(axis=1, keepdims=True), nan=0.0, posinf=1e9, neginf=-1e9)
+            what = "complement weight" if self.variant == "complement" else "P(token)"
             for c in range(self.n_classes):
-                for i in np.argsort(-lead[:, c], kind="stable")[:10].tolist():
-                    rows.append({"column": name, "class": c, "token": keys[i], "log weight": float(log_w[i, c])})
+                best = [i for i in np.argsort(-lead[:, c], kind="stable").tolist() if counts[i, c] > 0][:10]
+                rows += [{"column": name, "class": c, "token": keys[i], what: float(value[i, c])} for i in best]
         return rows
 
 
@@ -308,7 +314,7 @@ def _lengths(name: str, bag: Bag, codes: Codes32, n_classes: int, weights: Float
     if bag.amounts is not None:
         filled = np.flatnonzero(length)
         length[filled] = np.add.reduceat(bag.amounts, bag.indptr[filled], dtype=np.float64) if len(filled) else 0.0
-        length = np.ceil(np.round(length, 6))
+        length = np.minimum(np.ceil(np.round(length, 6)), 2.0**53)
     kept = np.flatnonzero(codes >= 0)
     keys, position = np.unique(length[kept].astype(np.int64), return_inverse=True)
     place, group = np.unique(position * n_classes + codes[kept], return_inverse=True)
@@ -326,4 +332,4 @@ def _beta_evidence(seen: Floats, klass: np.ndarray, bags: Floats, n_tokens: int,
     never = base + gammaln(bags + k) - gammaln(k)
     some = base[klass] + gammaln(seen + k) + gammaln(bags[klass] - seen + k) - 2 * gammaln(k)
     n_seen = np.bincount(klass, minlength=len(bags))
-    return float(some.sum() + ((n_tokens - n_seen) * never).sum())
+    return float(np.sort(some).sum() + ((n_tokens - n_seen) * never).sum())

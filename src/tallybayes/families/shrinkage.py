@@ -21,9 +21,15 @@ from scipy.special import gammaln
 
 from tallybayes.families.base import Floats
 
-__all__ = ["STRENGTHS", "Shares", "dirichlet_evidence", "laplace", "strengths_by_evidence"]
+__all__ = ["STRENGTHS", "Shares", "by_group", "dirichlet_evidence", "laplace", "strengths_by_evidence"]
 
 STRENGTHS = 2.0 ** np.arange(-3, 17)
+
+
+def by_group(groups: np.ndarray, terms: Floats, n_groups: int) -> Floats:
+    """Sums of rounded terms by group that do not depend on the order in which keys have arrived."""
+    order = np.lexsort((terms, groups))
+    return np.asarray(np.bincount(groups[order], weights=terms[order], minlength=n_groups), np.float64)
 
 
 def laplace(counts: Floats, totals: Floats, k: float, n_values: Floats | int) -> Floats:
@@ -83,24 +89,18 @@ class Shares:
         prior = a[column] * self.p[column, self.klass]
         cells = gammaln(prior + self.amount) - gammaln(prior)
         values = gammaln(a[self.owner]) - gammaln(a[self.owner] + self.per_value)
-        by_cell = np.bincount(column, weights=cells, minlength=self.n_features)
-        by_value = np.bincount(self.owner, weights=values, minlength=self.n_features)
-        return np.asarray(by_cell + by_value, np.float64)
+        return by_group(column, cells, self.n_features) + by_group(self.owner, values, self.n_features)
 
     def normaliser(self, a: Floats, n_values: Floats) -> Floats:
         """Sum over the values of P(v) P(c | v), (columns, classes)."""
         per_value, column = self.per_value, self.owner[self.value]
         total = self.per_class.sum(axis=1)
         p_value = (per_value + 1) / (total + n_values)[self.owner]
-        base = np.bincount(
-            self.owner,
-            weights=p_value * a[self.owner] / (per_value + a[self.owner]),
-            minlength=self.n_features,
-        )
-        result = base[:, None] * self.p
+        base = by_group(self.owner, p_value * a[self.owner] / (per_value + a[self.owner]), self.n_features)
         seen = p_value[self.value] * self.amount / (per_value + a[self.owner])[self.value]
-        np.add.at(result, (column, self.klass), seen)
-        return result
+        n_classes = self.per_class.shape[1]
+        cells = by_group(column * n_classes + self.klass, seen, self.n_features * n_classes)
+        return np.asarray(base[:, None] * self.p + cells.reshape(self.n_features, n_classes))
 
 
 def strengths_by_evidence(shares: Shares) -> Floats:

@@ -91,7 +91,7 @@ def log_class_prior(classes: Sequence[Any], counts: Floats, settings: Settings) 
             raise ParameterError("a prior probability for every label", came=f"none for {lacking[0]!r}")
         given = np.array([settings.prior[label] for label in classes], np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.log(given) - np.log(given.sum())
+            return np.asarray(np.log(given) - np.log(given.sum()))
     if not classes or settings.prior == "uniform" or np.isinf(settings.prior_smoothing):
         return np.full(len(classes), -np.log(max(len(classes), 1)))
     smoothed = counts + settings.prior_smoothing

@@ -58,6 +58,10 @@ class Bags:
 
         return commit
 
+    def rows_seen(self) -> Exact:
+        """Bags per (column, class)."""
+        return self.lengths.rows_seen()
+
     def same(self, other: Bags) -> bool:
         """Whether the sums are equal."""
         return self.tokens.same(other.tokens) and self.lengths.same(other.lengths)

@@ -13,6 +13,8 @@ from typing import Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.tally.exact import Exact
+
 __all__ = ["Commit", "Tally"]
 
 Commit = Callable[[], None]
@@ -41,6 +43,9 @@ class Tally(Protocol):
 
     def only(self, features: tuple[str, ...]) -> Self:
         """The sums of some of the columns."""
+
+    def rows_seen(self) -> Exact:
+        """Rows (or their weight) with a value, per column and class: never more than the class has rows."""
 
     def same(self, other: Self) -> bool:
         """Whether the sums are equal; columns, keys and cells without any count do not matter."""

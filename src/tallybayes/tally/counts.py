@@ -8,6 +8,7 @@ to a share of the table, so that learning one row costs time in proportion to th
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -23,6 +24,7 @@ __all__ = ["Counts"]
 
 _CLASS_BITS = 24  # a cell is slot << 24 | class: up to 16 million classes
 _CLASSES = np.int64(2**_CLASS_BITS - 1)
+_LOCK = threading.RLock()  # readers in several threads may fold and expand at once
 _OVERLAY = 1024  # fold the overlay in when it is larger than this and than an eighth of the table
 
 
@@ -90,10 +92,11 @@ class Counts:
 
     def _expand(self) -> None:
         """Turn a dense table into cells."""
-        if self._dense is not None:
-            slot, klass = np.nonzero(self._dense)
-            self._cells = (slot << _CLASS_BITS) | klass
-            self._amounts, self._dense = Exact.whole(self._dense[slot, klass]), None
+        with _LOCK:
+            if self._dense is not None:
+                slot, klass = np.nonzero(self._dense)
+                self._cells = (slot << _CLASS_BITS) | klass
+                self._amounts, self._dense = Exact.whole(self._dense[slot, klass]), None
 
     @classmethod
     def of_bag(
@@ -149,6 +152,14 @@ class Counts:
         self._keys_in_use = dict(zip(self.features, in_use.tolist(), strict=True))
         self._floats = None
 
+    def rows_seen(self) -> Exact:
+        """Amount per (column, class) over all keys."""
+        parts = [self.totals[name] for name in self.features]
+        total = Exact.zeros((len(parts), self.n_classes))
+        for i, part in enumerate(parts):
+            total = total + part[None].placed(0, np.array([i]), len(parts))
+        return total
+
     def n_keys(self, feature: str) -> int:
         """How many keys of a column have been counted."""
         return self._keys_in_use.get(feature, 0)
@@ -178,8 +189,12 @@ class Counts:
 
     def rows(self, slots: NDArray[np.int64]) -> NDArray[np.float64]:
         """Rounded amounts (slots, classes); zeros where a slot is -1."""
-        if self._dense is not None:
-            return np.where(slots[:, None] >= 0, self._dense[slots], 0).astype(np.float64)
+        dense = self._dense
+        if dense is not None:
+            known = np.flatnonzero(slots >= 0)
+            result = np.zeros((len(slots), self.n_classes))
+            result[known] = dense[slots[known]]
+            return result
         result = np.zeros((len(slots), self.n_classes))
         if self._floats is None:
             self._floats = self.amounts.floats()
@@ -296,7 +311,7 @@ class Counts:
                 where, value = map(np.array, zip(*late, strict=True))
                 digits = digits.copy()
                 digits[where] = 0
-                digits[where, -self.amounts.low] = value  # an overlay only lies over whole amounts
+                digits[where, 0] = value  # an overlay only lies over whole amounts
                 amounts = Exact(digits, self.amounts.low)
         return amounts
 
@@ -321,11 +336,12 @@ class Counts:
 
     def _fold(self) -> None:
         """Move the overlay into the table."""
-        if self._overlay:
-            cells = np.array(sorted(self._overlay), np.int64)
-            after = Exact.whole(np.array([self._overlay[c] for c in cells.tolist()], np.int64))
-            self._overlay = {}
-            self._replace(cells, after)
+        with _LOCK:
+            if self._overlay:
+                cells = np.array(sorted(self._overlay), np.int64)
+                after = Exact.whole(np.array([self._overlay[c] for c in cells.tolist()], np.int64))
+                self._replace(cells, after)
+                self._overlay = {}
 
     def _replace(self, cells: NDArray[np.int64], after: Exact) -> None:
         """Set the amounts of some cells (sorted); a cell that becomes zero disappears."""
@@ -337,8 +353,8 @@ class Counts:
         wide = rest.placed(0, np.arange(len(rest)), len(all_cells)) if len(all_cells) else zero
         more = late.placed(0, np.arange(len(rest), len(all_cells)), len(all_cells)) if len(all_cells) else zero
         order = np.argsort(all_cells, kind="stable")
-        self._cells, self._amounts = all_cells[order], (wide + more).trimmed()[order]
         self._floats = None
+        self._cells, self._amounts = all_cells[order], (wide + more).trimmed()[order]
 
     def _impossible(
         self, cells: NDArray[np.int64], below: NDArray[np.bool_], new: list[tuple[str, Key]]
@@ -359,9 +375,7 @@ class Counts:
         """The one form of these sums: names in order, cells per name, classes, low and digits of the amounts."""
         self._fold()
         slot, klass = self.cells >> _CLASS_BITS, self.cells & _CLASSES
-        order: list[tuple[str, Key]] = [
-            (feature, key) for feature in self.features for key in sort_keys(self.keys(feature))
-        ]
+        order: list[tuple[str, Key]] = [(feature, key) for feature in self.features for key in self.keys(feature)]
         rank = np.zeros(len(self.key_of), np.int64)
         rank[[self.index[feature][key] for feature, key in order]] = np.arange(len(order))
         by_name = np.lexsort((klass, rank[slot]))

@@ -185,7 +185,7 @@ class Grid:
             hint="forget takes exactly the rows, weights and labels given to fit or learn; nothing was changed",
         )
 
-    def totals(self) -> Exact:
+    def rows_seen(self) -> Exact:
         """Amount per (column, class)."""
         n = len(self.features) * self.n_classes
         total = self.amounts.grouped(self.owner * self.n_classes + self.klass, n)

@@ -113,6 +113,13 @@ class Sums:
             negative[index] = (count * ss << max(shift, 0)) < (s * s << max(-shift, 0))
         return negative
 
+    def rows_seen(self) -> Exact:
+        """Rows per (column, class): the sum of the counts."""
+        total = self[self.counts[0]]
+        for name in self.counts[1:]:
+            total = total + self[name]
+        return total
+
     def same(self, other: Sums) -> bool:
         """Whether the sums are equal; columns without any row do not matter."""
         return self._trim()._equal(other._trim())
