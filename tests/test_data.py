@@ -104,7 +104,7 @@ def test_fractional_amounts_are_exact():
         (["a|b", "b|c", "a"], "tags"),
         ([["a"], ["b", "c"], []], "multinomial"),
         ([{"a": 1}, {"b": 2}, {}], "multinomial"),
-        ([None, None, None], "histogram"),
+        ([None, None, None], None),
         ([f"id-{i}" for i in range(30)], None),
         (list(range(100, 130)), None),
         ([f"the {i} quick brown foxes of {i}" for i in range(30)], None),

@@ -73,6 +73,36 @@ def test_equal_sums_score_equal_bit_for_bit(table, data):
         assert np.array_equal(one.log_joint(probe), other.log_joint(probe))
 
 
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=25)
+def test_equal_sums_of_many_keys_score_equal_bit_for_bit(seed):
+    """Forty keys and a few hundred rows: enough for the order of arrival to show in a sum of rounded terms."""
+    rng = np.random.default_rng(seed)
+    data = [
+        {
+            "kind": f"k{rng.integers(40)}",
+            "genre": [f"t{i}" for i in rng.choice(40, 3, replace=False)],
+            "words": {f"w{i}": int(rng.integers(1, 4)) for i in rng.choice(40, 3, replace=False)},
+            LABEL: "pqr"[rng.integers(3)],
+        }
+        for _ in range(200)
+    ]
+    families = {"kind": "categorical", "genre": "tags", "words": "multinomial"}
+    whole = tb.fit(data, label=LABEL, families=families)
+    shuffled = tb.fit([data[i] for i in rng.permutation(200)], label=LABEL, families=families)
+    merged = tb.fit(data[120:], label=LABEL, families=families).merge(
+        tb.fit(data[:120], label=LABEL, families=families)
+    )
+    there_and_back = tb.fit(data[50:], label=LABEL, families=families)
+    for one in data[:50]:
+        there_and_back.learn([one])
+    there_and_back.learn(data[:70])
+    there_and_back.forget(data[:70])
+    for other in (shuffled, merged, there_and_back):
+        assert other == whole
+        assert np.array_equal(other.log_joint(data), whole.log_joint(data))
+
+
 @given(rows, st.lists(row, min_size=1, max_size=5))
 def test_a_row_scores_alone_as_in_a_batch(table, probe):
     model = learned(table)
@@ -141,13 +171,19 @@ def test_order_of_columns_does_not_matter(table):
 
 @pytest.mark.parametrize("threads", ["1", "2", "5"])
 def test_threads_do_not_matter(threads, monkeypatch):
-    monkeypatch.setattr("tallybayes.arrays.chunks.SMALL", 8)
+    from tallybayes.arrays import chunks
+
+    monkeypatch.setattr(chunks, "SMALL", 8)
+    sizes = []
+    pool = chunks._pool
+    monkeypatch.setattr(chunks, "_pool", lambda size: sizes.append(size) or pool(size))
     table = mixed_frame(997)
     monkeypatch.setenv("TALLYBAYES_THREADS", "1")
     alone = tb.fit(table, label=LABEL, families=FAMILIES)
     monkeypatch.setenv("TALLYBAYES_THREADS", threads)
     together = tb.fit(table, label=LABEL, families=FAMILIES)
     assert alone == together
+    assert set(sizes) == ({int(threads)} if threads != "1" else set())
     probe = {name: values for name, values in table.items() if name != LABEL}
     assert np.array_equal(alone.predict_proba(probe), together.predict_proba(probe))
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.column import Key
 
-__all__ = ["kind_of", "merged", "positions", "sort_keys", "to_array"]
+__all__ = ["kind_of", "merged", "positions", "rough_kind", "sort_keys", "to_array"]
 
 
 def kind_of(key: Key) -> str:
@@ -30,6 +30,15 @@ def kind_of(key: Key) -> str:
     if isinstance(key, (float, np.floating)):
         return "number"
     return type(key).__name__
+
+
+def rough_kind(key: Key) -> str:
+    """The type of a key in words, whole numbers counted as numbers.
+
+    >>> rough_kind(3), rough_kind("a")
+    ('number', 'text')
+    """
+    return "number" if kind_of(key) == "whole number" else kind_of(key)
 
 
 def sort_keys(keys: Iterable[Key]) -> list[Any]:
@@ -70,7 +79,7 @@ def to_array(keys: Sequence[Key]) -> NDArray[Any]:
     """Labels as an array of their own type: int64, float64 or bool, and object for text and the rest."""
     kinds = {kind_of(key) for key in keys}
     dtype = {"yes/no": bool, "whole number": np.int64, "number": np.float64}
-    if len(kinds) == 1 and (kind := kinds.pop()) in dtype:
+    if len(kinds) == 1 and (kind := kinds.pop()) in dtype and all(abs(key) < 2**63 for key in keys):  # type: ignore
         return np.array(list(keys), dtype[kind])
     array = np.empty(len(keys), object)
     array[:] = list(keys)

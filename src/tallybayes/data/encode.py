@@ -6,20 +6,23 @@ trusted. One function per kind of column, each for NumPy arrays, Arrow arrays an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import decimal
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tallybayes.arrays.axis import kind_of
+from tallybayes.arrays.axis import rough_kind, sort_keys
 from tallybayes.arrays.column import Bag, Codes, Column, Flags, Key, Reals
 from tallybayes.data.table import Raw
 from tallybayes.errors import DataError
 from tallybayes.families.base import Family
 
-__all__ = ["empty_column", "encode", "is_missing"]
+__all__ = ["as_codes", "as_reals", "empty_column", "encode", "is_missing"]
+
+Kind = TypeVar("Kind", bound=Column)
 
 _SPAN = 65536  # integers within a span of this many are counted as they are; others get a dictionary
 _WIDE = (np.int64, np.int32, np.int16, np.int8, np.uint8)
@@ -28,12 +31,36 @@ _WIDE = (np.int64, np.int32, np.int16, np.int8, np.uint8)
 def encode(name: str, raw: Raw, family: Family) -> Column:
     """A raw column as the kind that a family counts."""
     if family.column is Reals:
-        return to_reals(name, raw)
+        return as_reals(name, raw)
     if family.column is Flags:
-        return to_flags(name, raw)
+        return _at_the_door(to_flags, name, raw, "yes or no (0, 1, true, false)")
     if family.column is Codes:
-        return to_codes(name, raw)
-    return to_bag(name, raw, getattr(family, "separator", None))
+        return as_codes(name, raw)
+    separator = getattr(family, "separator", None)
+    return _at_the_door(lambda n, r: to_bag(n, r, separator), name, raw, "bags of tokens")
+
+
+def as_reals(name: str, raw: Raw) -> Reals:
+    """Numbers, or an error that says what is wrong."""
+    return _at_the_door(to_reals, name, raw, "numbers")
+
+
+def as_codes(name: str, raw: Raw) -> Codes:
+    """Categories, or an error that says what is wrong."""
+    return _at_the_door(to_codes, name, raw, "categories")
+
+
+def _at_the_door(work: Callable[[str, Raw], Kind], name: str, raw: Raw, wanted: str) -> Kind:
+    """Whatever a library below cannot make of a column is told as an error of this one."""
+    if hasattr(raw, "tocsr") and wanted != "bags of tokens":
+        raise DataError(wanted, came=f"a sparse matrix of shape {raw.shape}", column=name)
+    try:
+        return work(name, raw)
+    except DataError:
+        raise
+    except (TypeError, ValueError, OverflowError, pa.ArrowException) as error:
+        kind = str(getattr(raw, "type", getattr(raw, "dtype", type(raw).__name__)))
+        raise DataError(f"a column that can be read as {wanted}", came=kind, column=name, hint=str(error)) from error
 
 
 def empty_column(family: Family, n_rows: int) -> Column:
@@ -80,8 +107,11 @@ def to_reals(name: str, raw: Raw) -> Reals:
         return Reals(_combined(raw).to_numpy(zero_copy_only=False))
     values = np.full(len(raw), np.nan)
     for row, value in enumerate(raw):
-        if isinstance(value, (int, float, np.number, np.bool_)):
-            values[row] = value
+        if isinstance(value, (int, float, np.number, np.bool_, decimal.Decimal)):
+            try:
+                values[row] = value
+            except OverflowError:
+                raise DataError("a number that a double can hold", came=value, column=name, row=row) from None
         elif not is_missing(value):
             raise DataError("a number", came=value, column=name, row=row)
     return Reals(values)
@@ -143,7 +173,7 @@ def _list_codes(name: str, raw: list[Any]) -> Codes:
             value = value.item()
         if isinstance(value, (list, dict, set, tuple)):
             raise DataError("a category", came=value, column=name, row=row)
-        own = "number" if kind_of(value) == "whole number" else kind_of(value)
+        own = rough_kind(value)
         kind = kind or own
         if own != kind:
             raise DataError(f"one type of value ({kind})", came=value, column=name, row=row)
@@ -157,6 +187,9 @@ def _integer_codes(values: np.ndarray) -> Codes:
     if values.dtype in (np.int8, np.uint8, np.int16):
         info = np.iinfo(values.dtype)
         return Codes(values, range(info.min, info.max + 1))
+    if values.dtype == np.uint64 and len(values) and values.max() >= 2**63:
+        keys, codes = np.unique(values, return_inverse=True)
+        return Codes(codes.astype(np.int32), keys.tolist())
     if values.dtype not in _WIDE:
         values = values.astype(np.int64)
     low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
@@ -180,7 +213,7 @@ def to_bag(name: str, raw: Raw, separator: str | None) -> Bag:
     amounts: list[float] = []
     present = np.ones(len(raw), bool)
     for row, value in enumerate(raw):
-        if not isinstance(value, (list, tuple, set, frozenset, Mapping)) and is_missing(value):
+        if not isinstance(value, (list, tuple, set, frozenset, Mapping, np.ndarray)) and is_missing(value):
             present[row] = False
             indptr.append(len(indices))
             continue
@@ -201,15 +234,20 @@ def _tokens(name: str, row: int, value: Any, separator: str | None) -> dict[Key,
     bag: dict[Key, float] = {}
     if isinstance(value, Mapping):
         for token, amount in value.items():
+            if is_missing(amount):
+                continue
             number = isinstance(amount, (int, float, np.number))
             if not number or not 0 <= amount < np.inf:
                 raise DataError("an amount (a number that is not negative)", came=amount, column=name, row=row)
             if amount:
                 bag[token] = float(amount)
         return bag
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
     if isinstance(value, (list, tuple, set, frozenset)):
-        for token in sorted(value) if isinstance(value, (set, frozenset)) else value:
-            bag[token] = bag.get(token, 0.0) + 1.0
+        for token in sort_keys(value) if isinstance(value, (set, frozenset)) else value:
+            if not is_missing(token):
+                bag[token] = bag.get(token, 0.0) + 1.0
         return dict.fromkeys(bag, 1.0) if separator is not None else bag
     wanted = "a list of tags or text with tags" if separator is not None else "a list of tokens or a map of amounts"
     raise DataError(wanted, came=value, column=name, row=row)
@@ -237,6 +275,8 @@ def _maps(raw: Any) -> list[dict[Any, Any] | None]:
 
 def _plain(raw: Raw) -> Raw:
     """Lists of numbers stay lists; arrays of other types than numbers become lists; dictionaries of numbers open."""
+    if isinstance(raw, np.ma.MaskedArray):
+        return raw.tolist() if raw.mask.any() else raw.data
     if isinstance(raw, np.ndarray) and raw.dtype.kind not in "fiub":
         return raw.tolist()
     if isinstance(raw, np.ndarray) and not raw.dtype.isnative:
@@ -259,12 +299,10 @@ def _number(value: Any) -> Any:
 
 
 def _without_missing(codes: np.ndarray, keys: list[Any]) -> Codes:
-    """Keys that mean missing (NaN) taken out, whole reals as integers."""
-    missing = np.array([is_missing(key) for key in keys], bool)
-    if missing.any():
-        codes = np.where(np.isin(codes, np.flatnonzero(missing)), -1, codes).astype(np.int32)
-        keys = [None if gone else key for key, gone in zip(keys, missing, strict=True)]
-    return Codes(codes, [_number(key) for key in keys])
+    """Each key once, those that mean missing (NaN) taken out, whole reals as integers."""
+    index: dict[Key, int] = {}
+    code = [-1 if is_missing(key) else index.setdefault(_number(key), len(index)) for key in keys]
+    return Codes(np.array([*code, -1], np.int32)[codes], list(index))
 
 
 def _wrong(name: str, raw: Any, wanted: str) -> DataError:

@@ -10,17 +10,20 @@ dates, identifiers, free text               left out
 
 from __future__ import annotations
 
+import decimal
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.data.encode import is_missing
+from tallybayes.data.encode import as_reals, is_missing
 from tallybayes.data.schema import Field
 from tallybayes.data.table import Raw
 from tallybayes.families import Bernoulli, Categorical, Family, Multinomial, Tags
 
-__all__ = ["propose"]
+__all__ = ["NO_VALUES", "propose"]
+
+NO_VALUES = "no values yet"  # a later batch decides
 
 SAMPLE = 10_000  # rows looked at before the whole column is
 _IDENTIFIER_ROWS = 20  # fewer rows than this say nothing about whether values repeat
@@ -60,8 +63,21 @@ def _from_arrow(name: str, raw: Any, numeric: Family) -> Field:
         flat = flat.combine_chunks() if isinstance(flat, pa.ChunkedArray) else flat
         return _from_numbers(name, flat.to_numpy(zero_copy_only=False), numeric, whole=pa.types.is_integer(kind))
     if pa.types.is_null(kind):
-        return Field(name, numeric, "no values yet: taken for numbers")
+        return Field(name, None, NO_VALUES)
+    if pa.types.is_map(kind):
+        return Field(name, Multinomial(), "maps of amounts")
+    if raw.null_count == len(raw):
+        return _from_type(name, kind)
     return _from_values(name, raw.to_pylist(), numeric)
+
+
+def _from_type(name: str, kind: Any) -> Field:
+    """A column without values: its type decides, if it says enough."""
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return Field(name, Categorical(), "text, no values yet")
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return Field(name, Multinomial(), "lists of tokens, none yet")
+    return Field(name, None, NO_VALUES)
 
 
 def _from_numbers(name: str, values: np.ndarray, numeric: Family, whole: bool | None = None) -> Field:
@@ -82,15 +98,15 @@ def _from_numbers(name: str, values: np.ndarray, numeric: Family, whole: bool | 
 
 
 def _from_values(name: str, values: list[Any], numeric: Family) -> Field:
-    there = [value for value in values if isinstance(value, (list, dict, set, tuple)) or not is_missing(value)]
+    there = [v for v in values if isinstance(v, (list, dict, set, tuple, np.ndarray)) or not is_missing(v)]
     if not there:
-        return Field(name, numeric, "no values yet: taken for numbers")
+        return Field(name, None, NO_VALUES)
     if all(isinstance(value, (bool, np.bool_)) for value in there):
         return Field(name, Bernoulli(), "yes or no")
-    if all(isinstance(value, (int, float, np.number)) for value in there):
+    if all(isinstance(value, (int, float, np.number, decimal.Decimal)) for value in there):
         whole = all(isinstance(value, (int, np.integer)) for value in there)
-        return _from_numbers(name, np.array(there, np.float64), numeric, whole=whole)
-    if isinstance(there[0], (list, tuple, dict)):
+        return _from_numbers(name, as_reals(name, there).values, numeric, whole=whole)
+    if isinstance(there[0], (list, tuple, dict, np.ndarray)):
         return Field(name, Multinomial(), "maps of amounts" if isinstance(there[0], dict) else "lists of tokens")
     if isinstance(there[0], (set, frozenset)):
         return Field(name, Tags(), "sets")

@@ -11,10 +11,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from tallybayes.arrays.axis import kind_of, sort_keys
-from tallybayes.data.encode import to_codes, to_reals
+from tallybayes.arrays.axis import rough_kind, sort_keys
+from tallybayes.data.encode import as_codes, as_reals
 from tallybayes.data.table import Table, raw_column
 from tallybayes.errors import DataError, ParameterError
 
@@ -28,11 +29,6 @@ class Labels:
     keys: list[Any]
     codes: NDArray[np.int32]
 
-    @property
-    def kind(self) -> str | None:
-        """The type of the labels in words."""
-        return kind_of(self.keys[0]) if self.keys else None
-
     @cached_property
     def n_missing(self) -> int:
         """How many rows have no label."""
@@ -41,13 +37,16 @@ class Labels:
 
 def find_labels(table: Table, label: Any) -> Labels:
     """The labels of a table: a column by name, or an array."""
-    if isinstance(label, str):
-        if label not in table.columns:
+    if isinstance(label, (str, int, float)) or label is None:
+        name = str(label)
+        if not table.columns and not table.n_rows:
+            return Labels([], np.zeros(0, np.int32))  # no rows, no columns: the start of a stream
+        if name not in table.columns:
             raise DataError(
-                "the label column in the data", came=sorted(table.columns), column=label,
+                "the label column in the data", came=sorted(table.columns), column=name,
                 hint="label= takes the name of a column or an array of labels",
             )  # fmt: skip
-        return _encode(label, table.columns[label])
+        return _encode(name, table.columns[name])
     raw = raw_column(label)
     if len(raw) != table.n_rows:
         raise DataError(f"{table.n_rows} labels, one per row", came=len(raw))
@@ -55,14 +54,16 @@ def find_labels(table: Table, label: Any) -> Labels:
 
 
 def _encode(name: str, raw: Any) -> Labels:
-    encoded = to_codes(name, raw)
-    floats = isinstance(raw, np.ndarray) and raw.dtype.kind == "f"
+    encoded = as_codes(name, raw)
     if isinstance(encoded.keys, range):
         return _from_range(encoded.codes, encoded.keys)
     code = encoded.codes.astype(np.int32)
     used = np.bincount(code[(code >= 0) & (code < len(encoded.keys))], minlength=len(encoded.keys)) > 0
     keys = [key for key, here in zip(encoded.keys, used, strict=True) if here]
-    if floats:
+    kinds = {rough_kind(key) for key in keys}
+    if len(kinds) > 1 or kinds - {"text", "number", "yes/no", "bytes"}:
+        raise DataError("labels of one type: text, numbers or yes/no", came=sort_keys(kinds), column=name)
+    if kinds == {"number"} and _are_reals(raw):
         keys = [float(key) for key in keys]  # type: ignore[arg-type]
     ordered = sort_keys(keys)
     rank = {key: i for i, key in enumerate(ordered)}
@@ -71,6 +72,15 @@ def _encode(name: str, raw: Any) -> Labels:
         lookup[i] = rank.get(key, -1)
     code = np.where((code < 0) | (code >= len(encoded.keys)), len(encoded.keys), code)
     return Labels(ordered, lookup[code])
+
+
+def _are_reals(raw: Any) -> bool:
+    """Whether numbers went in as reals, so that they come back as reals."""
+    if isinstance(raw, np.ndarray) and raw.dtype != object:
+        return bool(raw.dtype.kind == "f")
+    if hasattr(raw, "type"):
+        return bool(pa.types.is_floating(raw.type))
+    return any(isinstance(value, (float, np.floating)) and value == value for value in raw)
 
 
 def _from_range(values: np.ndarray, keys: range) -> Labels:
@@ -91,12 +101,12 @@ def find_weights(table: Table, weight: Any) -> NDArray[np.float64] | None:
     name = weight if isinstance(weight, str) else "weight"
     if isinstance(weight, str) and weight not in table.columns:
         raise DataError("the weight column in the data", came=sorted(table.columns), column=weight)
-    raw = table.columns[weight] if isinstance(weight, str) else raw_column(weight)
-    if isinstance(raw, (int, float)) or not hasattr(raw, "__len__"):
+    if not isinstance(weight, str) and np.ndim(weight) == 0 and not hasattr(weight, "__len__"):
         raise ParameterError("a column name or an array of weights", came=weight)
+    raw = table.columns[weight] if isinstance(weight, str) else raw_column(weight)
     if len(raw) != table.n_rows:
         raise DataError(f"{table.n_rows} weights, one per row", came=len(raw))
-    values = to_reals(name, raw).values.astype(np.float64)
+    values = as_reals(name, raw).values.astype(np.float64)
     bad = ~((values >= 0) & (values < np.inf))
     if bad.any():
         row = int(np.argmax(bad))

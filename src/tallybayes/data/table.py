@@ -7,7 +7,7 @@ lists, and a dict of single values, which is one row. Nothing is copied here tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,11 +28,6 @@ class Table:
     n_rows: int
     columns: dict[str, Raw]
 
-    def without(self, names: Iterable[str]) -> Table:
-        """The table less some columns."""
-        left_out = set(names)
-        return Table(self.n_rows, {name: raw for name, raw in self.columns.items() if name not in left_out})
-
 
 def to_table(data: Any) -> Table:
     """Any tabular data as raw columns.
@@ -44,9 +39,13 @@ def to_table(data: Any) -> Table:
     """
     if isinstance(data, Table):
         return data
+    if type(data).__module__.split(".")[0] == "pandas" and hasattr(data, "columns"):
+        return _from_pandas(data)
     if hasattr(data, "__arrow_c_stream__") or isinstance(data, pa.RecordBatch):
         return _from_arrow(data)
     if hasattr(data, "tocsr"):
+        if len(data.shape) != 2:
+            raise DataError("a matrix of rows and columns", came=f"an array of shape {data.shape}")
         return Table(data.shape[0], {"x": data.tocsr()})
     if isinstance(data, np.ndarray):
         return _from_numpy(data)
@@ -63,15 +62,39 @@ def to_table(data: Any) -> Table:
 
 def raw_column(values: Any) -> Raw:
     """One column of any kind: a list, an array, a series."""
-    if isinstance(values, (np.ndarray, list, pa.Array, pa.ChunkedArray)) or hasattr(values, "tocsr"):
+    if isinstance(values, np.ndarray):
+        if values.ndim != 1:
+            raise DataError("a column of values", came=f"an array of shape {values.shape}")
+        return values
+    if isinstance(values, (list, pa.Array, pa.ChunkedArray)) or hasattr(values, "tocsr"):
         return values
     if hasattr(values, "__arrow_c_stream__"):
-        return pa.chunked_array(values)
+        try:
+            return pa.chunked_array(values)
+        except (pa.ArrowException, TypeError):  # values of several types: the door says which
+            return list(values)
     if hasattr(values, "__arrow_c_array__"):
         return pa.array(values)
     if hasattr(values, "__array__"):
-        return np.asarray(values)
+        return raw_column(np.asarray(values))
+    if not hasattr(values, "__iter__") or isinstance(values, (str, bytes)):
+        raise DataError("a column of values: a list, an array or a series", came=values)
     return list(values)
+
+
+def _named(names: Sequence[Any], columns: Sequence[Raw], n_rows: int) -> Table:
+    """Columns by name; names are text."""
+    texts = [str(name) for name in names]
+    if len(set(texts)) < len(texts):
+        twice = next(name for name in texts if texts.count(name) > 1)
+        raise DataError("column names that differ", came=twice)
+    return Table(n_rows, dict(zip(texts, columns, strict=True)))
+
+
+def _from_pandas(data: Any) -> Table:
+    """Column by column, so that one bad column does not spoil the rest; the index is no column."""
+    columns = [raw_column(data.iloc[:, j]) for j in range(data.shape[1])]
+    return _named(list(data.columns), columns, len(data))
 
 
 def _from_arrow(data: Any) -> Table:
@@ -82,13 +105,10 @@ def _from_arrow(data: Any) -> Table:
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         raise DataError(
             f"the data frame cannot be read as Arrow: {error}",
-            hint="a column probably holds values of several types; give it one",
+            hint="a column of a kind that Arrow does not know, or something that is not a table",
         ) from error
-    names = [name for name in table.column_names if not name.startswith("__index_level_")]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise DataError("column names that differ", came=twice)
-    return Table(table.num_rows, {name: table.column(name) for name in names})
+    names = table.column_names
+    return _named(names, table.columns, table.num_rows)
 
 
 def _from_numpy(data: np.ndarray) -> Table:
@@ -103,17 +123,27 @@ def _from_numpy(data: np.ndarray) -> Table:
 
 def _is_single(value: Any) -> bool:
     """Whether a dict's value belongs to one row: not a list, array or series."""
+    if isinstance(value, np.ndarray):
+        return value.ndim == 0
     return value is None or isinstance(value, (str, bytes, Mapping, set, frozenset)) or not hasattr(value, "__len__")
 
 
 def _from_mapping(data: Mapping[Any, Any]) -> Table:
     if all(_is_single(value) for value in data.values()):
-        return Table(1, {str(name): [value] for name, value in data.items()})
+        single = [[value.item() if isinstance(value, np.ndarray) else value] for value in data.values()]
+        return _named(list(data), single, 1)
     columns: dict[str, Raw] = {}
     n_rows: int | None = None
     for name, values in data.items():
         if _is_single(values):
-            raise DataError("a column of values", came=values, column=str(name), hint="or single values throughout")
+            raise DataError(
+                "a column of values",
+                came=values,
+                column=str(name),
+                hint="one row with a list in it is [{...}], a list of one dict",
+            )
+        if str(name) in columns:
+            raise DataError("column names that differ", came=str(name))
         columns[str(name)] = raw = raw_column(values)
         length = raw.shape[0] if hasattr(raw, "tocsr") else len(raw)
         if n_rows is not None and length != n_rows:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays.axis import kind_of
+from tallybayes.arrays.axis import rough_kind
 from tallybayes.arrays.column import Codes, Column
 from tallybayes.data.encode import empty_column, encode
 from tallybayes.data.label import Labels, find_labels, find_weights
@@ -17,7 +17,7 @@ from tallybayes.data.schema import Schema
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError
 
-__all__ = ["Batch", "encode_columns", "read_batch"]
+__all__ = ["Batch", "check_kinds", "encode_columns", "read_batch"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,29 +47,24 @@ def read_batch(table: Table, schema: Schema, label: Any, weight: Any) -> Batch:
     weights = find_weights(table, weight)
     if weights is not None and np.all(weights == 1):
         weights = None
-    there = [name for name in schema.families if name in table.columns]
+    apart = {name for name in (label, weight) if isinstance(name, str)}
+    there = [name for name in schema.families if name in table.columns and name not in apart]
     return Batch(table.n_rows, encode_columns(table, schema, there), labels, weights)
 
 
-def check_kinds(columns: dict[str, Column], kinds: dict[str, str]) -> None:
-    """Refuse categories of another type than those learned so far."""
+def check_kinds(columns: dict[str, Column], known: Callable[[str], Any]) -> None:
+    """Refuse categories of another type than those learned so far; `known` gives one of them, or None."""
     for name, column in columns.items():
-        if name in kinds and isinstance(column, Codes) and column.keys:
-            key = next((key for key in column.keys if key is not None), None)
-            kind = _rough_kind(key)
-            if key is not None and kind != kinds[name]:
-                row = int(np.argmax(column.codes >= column.origin))
-                raise DataError(f"{kinds[name]}, as learned before", came=key, column=name, row=row)
+        if isinstance(column, Codes) and (mine := known(name)) is not None:
+            row = _first_row(column)
+            if row is not None and rough_kind(key := column.keys[int(column.codes[row]) - column.origin]) != (
+                kind := rough_kind(mine)
+            ):
+                raise DataError(f"{kind}, as learned before", came=key, column=name, row=row)
 
 
-def _rough_kind(key: Any) -> str:
-    return "number" if kind_of(key) == "whole number" else kind_of(key)
-
-
-def kinds_of(columns: dict[str, Column]) -> dict[str, str]:
-    """The type of the categories of each column that has any."""
-    return {
-        name: _rough_kind(key)
-        for name, column in columns.items()
-        if isinstance(column, Codes) and (key := next((k for k in column.keys if k is not None), None)) is not None
-    }
+def _first_row(column: Codes) -> int | None:
+    """The first row that is not missing."""
+    there = (column.codes >= column.origin) & (column.codes < column.origin + len(column.keys))
+    row = int(np.argmax(there)) if len(there) else 0
+    return row if len(there) and there[row] else None

@@ -74,8 +74,11 @@ class Explanation:
         for name, value in sorted(parts.items(), key=lambda item: -abs(item[1])):
             shown = self.values.get(name)
             rows.append([name, "(missing)" if shown is None else shorten(shown, 30), f"{value * _DECIBAN:+.1f}"])
-        total = self.log_joint[order[0]] - self.log_joint[order[1]]
-        rows.append(["sum", "", "ruled out" if self.ruled_out else f"{total * _DECIBAN:+.1f}"])
+        if self.ruled_out:
+            rows.append(["sum", "", "every class is ruled out"])
+        else:
+            total = self.log_joint[order[0]] - self.log_joint[order[1]]
+            rows.append(["sum", "", f"{total * _DECIBAN:+.1f}"])
         head = f"{best} with probability {self.probabilities[order[0]]:.4g}, against {other}"
         return head + "\n" + text_table(["column", "value", "decibans"], rows)
 

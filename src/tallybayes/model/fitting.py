@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any, Literal
 
 from tallybayes.data.infer import propose
@@ -55,13 +54,17 @@ def fit(
     numeric_family = parse(numeric)
     settings = Settings(smoothing, numeric_family, prior, prior_smoothing, estimate, unseen)
     table = to_table(data)
-    left_out = [ignore] if isinstance(ignore, str) else list(ignore)
+    if isinstance(label, (int, float)) and str(label) in table.columns:
+        label = str(label)  # names of columns are text
+    left_out = [ignore] if isinstance(ignore, str) else [str(name) for name in ignore or ()]
     apart = {name for name in (label, weight) if isinstance(name, str)}
     names = [name for name in table.columns if name not in apart]
     chosen = _chosen(families, names)
     for name in [*chosen, *left_out, *(smoothing if isinstance(smoothing, Mapping) else ())]:
         if name not in table.columns:
             raise ParameterError("the name of a column", came=name, hint=f"the columns are {sorted(table.columns)}")
+        if name in apart:
+            raise ParameterError("a column that is neither the label nor the weight", came=name)
     fields: dict[str, Field] = {}
     for name in names:
         if name in left_out:
@@ -72,7 +75,8 @@ def fit(
             fields[name] = propose(name, table.columns[name], numeric_family)
         if not (name in chosen and chosen[name] != Categorical()):
             fields[name] = with_unseen(fields[name], settings)
-    model = Model(Schema(label if isinstance(label, str) else None, fields), settings)
+    label_name, weight_name = (name if isinstance(name, str) else None for name in (label, weight))
+    model = Model(Schema(label_name, fields, weight_name), settings)
     model.learn(table, label=label, weight=weight)
     return model
 
@@ -82,6 +86,5 @@ def _chosen(families: Any, names: list[str]) -> dict[str, Family]:
     if families is None:
         return {}
     if isinstance(families, Mapping):
-        return {name: parse(family) for name, family in families.items()}
-    one = parse(families)
-    return {name: replace(one) for name in names}
+        return {str(name): parse(family) for name, family in families.items()}
+    return dict.fromkeys(names, parse(families))

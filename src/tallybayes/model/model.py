@@ -6,30 +6,33 @@ tallies of its own, every sum is checked, and only then anything changes. `merge
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays.axis import kind_of, merged, positions, to_array
-from tallybayes.data.infer import propose
+from tallybayes.arrays.axis import kind_of, merged, positions, rough_kind, to_array
+from tallybayes.arrays.column import Column
+from tallybayes.data.infer import NO_VALUES, propose
+from tallybayes.data.label import find_labels
 from tallybayes.data.schema import Field, Schema
 from tallybayes.data.table import Table, to_table
-from tallybayes.errors import DataError, ForgetError, ParameterError, UnsupportedError
+from tallybayes.errors import DataError, ForgetError, ParameterError, UnsupportedError, shorten
 from tallybayes.families import Categorical, Family, Multinomial
 from tallybayes.families.base import Floats, Predictive
-from tallybayes.model.batch import Batch, check_kinds, encode_columns, kinds_of, read_batch
+from tallybayes.model.batch import Batch, check_kinds, encode_columns, read_batch
 from tallybayes.model.describe import Description
 from tallybayes.model.explain import Explanation, explain
 from tallybayes.model.objective import Objective, objective
 from tallybayes.model.sample import sample
-from tallybayes.model.scorer import Columns, Scorer, log_class_prior, log_marginal
+from tallybayes.model.scorer import Scorer, log_class_prior, log_marginal
 from tallybayes.model.settings import Settings
 from tallybayes.model.single import SingleRows
-from tallybayes.tally import Exact, Grid, Tally
+from tallybayes.tally import Counts, Exact, Grid, Tally
 from tallybayes.tally.base import Commit
+from tallybayes.tally.exact import check_counts
 
 __all__ = ["Change", "Model"]
 
@@ -63,7 +66,6 @@ class Model:
         self._labels: list[Any] = []
         self._class_rows = Exact.zeros(0)
         self._blocks: dict[Family, Tally] = {}
-        self._kinds: dict[str, str] = {}
         self._scorer: Scorer | None = None
         self._single: SingleRows | None = None
         self._written: Scorer | None = None
@@ -98,9 +100,9 @@ class Model:
         if not isinstance(other, Model):
             return NotImplemented
         if (self._written is None) != (other._written is None):
-            return False
+            return False  # one is written down, the other learned
         if self._written is not None:
-            return self is other
+            return self._written is other._written
         if self._labels_in_use() != other._labels_in_use():
             return False
         a, b = self._aligned(self._labels_in_use()), other._aligned(other._labels_in_use())
@@ -114,6 +116,10 @@ class Model:
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled and copied: the sums, and nothing that is derived from them."""
+        return self.__dict__ | {"_scorer": None, "_single": None}
 
     def __repr__(self) -> str:
         classes = ", ".join(map(repr, self.classes[:5])) + (", ..." if len(self.classes) > 5 else "")
@@ -155,10 +161,8 @@ class Model:
     def objective(self, data: Any, *, label: Any = None) -> Objective:
         """The negative log likelihood of labelled data, split into a part for the prior and one per column."""
         self._only_likelihoods("objective")
-        table = to_table(data)
-        batch = read_batch(table, self._schema, self._label(label), None)
-        columns = encode_columns(table, self._schema)
-        return objective(self._derived(), columns, batch)
+        table, columns = self._columns(data)
+        return objective(self._derived(), columns, table.n_rows, find_labels(table, self._label(label)))
 
     def sample(self, n: int, *, seed: int | None = None) -> Any:
         """N rows drawn from the model, as a pyarrow Table with the label in the last column."""
@@ -198,21 +202,28 @@ class Model:
 
     def merge(self, other: Model) -> Model:
         """A new model with the sums of both."""
+        if not isinstance(other, Model):
+            raise ParameterError("another model", came=other)
         for model in (self, other):
             model._only_learned("merge")
         if self._schema.label != other._schema.label:
             raise DataError(f"a model with the label {self._schema.label!r}", came=other._schema.label)
-        mine, theirs = self._schema.families, other._schema.families
+        mine, theirs = self._schema.fields, other._schema.fields
         for name in sorted(mine.keys() & theirs.keys()):
-            if mine[name] != theirs[name]:
-                raise DataError(f"the same family in both models ({mine[name]})", came=str(theirs[name]), column=name)
+            a, b = (field.family for field in (mine[name], theirs[name]))
+            if a != b and NO_VALUES not in (mine[name].reason, theirs[name].reason):
+                shown = [str(family) if family else "left out" for family in (a, b)]
+                hint = "give both fits the same families= and ignore="
+                raise DataError(f"the same family in both models ({shown[0]})", came=shown[1], column=name, hint=hint)
+            known = [model._known_key(name) for model in (self, other)]
+            if None not in known and rough_kind(known[0]) != rough_kind(known[1]):
+                raise DataError(f"{rough_kind(known[0])} in both models", came=known[1], column=name)
         result = self.copy()
-        result._check_label_kind(other._labels)
-        labels = merged(result._labels, other._labels)
+        labels = merged(result._labels, result._own_kind(other._labels_in_use()))
         result, other = result._aligned(labels), other._aligned(labels)
         result._add(other._class_rows, other._blocks, 1)
-        result._schema.fields = {**other._schema.fields, **result._schema.fields}
-        result._kinds = {**other._kinds, **result._kinds}
+        chosen = {name: field for name, field in mine.items() if field.reason != NO_VALUES}
+        result._schema.fields = {**mine, **theirs, **chosen}
         result.skipped += other.skipped
         return result
 
@@ -222,45 +233,53 @@ class Model:
         result._labels = list(self._labels)
         result._class_rows = Exact(self._class_rows.digits.copy(), self._class_rows.low)
         result._blocks = {family: tally.copy() for family, tally in self._blocks.items()}
-        result._kinds, result.skipped, result._written = dict(self._kinds), self.skipped, self._written
+        result.skipped, result._written = self.skipped, self._written
         return result
 
     def _change(self, data: Any, label: Any, weight: Any, sign: int) -> Change:
         self._only_learned("learn" if sign > 0 else "forget")
         table = to_table(data)
         label = self._label(label)
+        weight = self._schema.weight if weight is None else weight
         schema = self._schema if sign < 0 else self._grown(table, label, weight)
         batch = read_batch(table, schema, label, weight)
-        check_kinds(batch.columns, self._kinds)
-        self._check_label_kind(batch.labels.keys)
-        labels = merged(self._labels, batch.labels.keys)
-        if sign < 0 and len(labels) > len(self._labels):
-            new = next(key for key in batch.labels.keys if key not in self._labels)
-            raise ForgetError("a label that was learned", came=new, hint="nothing was changed")
-        codes = _recoded(batch, labels)
+        check_kinds(batch.columns, self._known_key)
+        keys = self._own_kind(batch.labels.keys)
+        labels = merged(self._labels, keys)
+        codes = _recoded(batch, keys, labels)
+        self._check_labels(labels, codes, sign)
         class_rows, blocks = observe(batch, codes, len(labels), schema)
         target = self if labels == self._labels else self._aligned(labels)
         target._add(class_rows, blocks, sign)
-        self._take(target, schema, {**kinds_of(batch.columns), **self._kinds})
-        self.skipped += batch.labels.n_missing * sign
-        coarse = sign < 0 and any(isinstance(t, Grid) and t.levels.any() for t in self._blocks.values())
-        notes = ("histogram columns stay on the grid they have: resolution given up is not regained",)
-        n_missing = batch.labels.n_missing
-        return Change(table.n_rows - n_missing, n_missing, notes if coarse else ())
-
-    def _take(self, target: Model, schema: Schema, kinds: dict[str, str]) -> None:
-        """Become the target: the one place where a change takes effect."""
         if target is not self:
             self._labels, self._class_rows, self._blocks = target._labels, target._class_rows, target._blocks
-        self._schema, self._kinds = schema, kinds
+        self._schema = schema
         self._scorer = self._single = None
+        n_missing = batch.labels.n_missing
+        self.skipped += n_missing * (sign > 0)
+        coarse = sign < 0 and any(isinstance(t, Grid) and t.levels.any() for t in self._blocks.values())
+        notes = ("histogram columns stay on the grid they have: resolution given up is not regained",)
+        return Change(table.n_rows - n_missing, n_missing, notes if coarse else ())
+
+    def _check_labels(self, labels: list[Any], codes: NDArray[np.int32], sign: int) -> None:
+        """Refuse to forget labels never learned, and to learn labels that a given prior leaves out."""
+        new = [label for label in labels if label not in self._labels]
+        counted = {labels[code] for code in np.unique(codes[codes >= 0]).tolist()} if new else set()
+        for label in new:
+            if sign < 0 and label in counted:
+                raise ForgetError("a label that was learned", came=label, hint="nothing was changed")
+            if isinstance(self._settings.prior, Mapping) and label not in self._settings.prior:
+                raise ParameterError("a prior probability for every label", came=f"none for {label!r}")
 
     def _add(self, class_rows: Exact, blocks: dict[Family, Tally], sign: int) -> None:
         """Add or take away sums over the same classes; raises before anything is changed."""
         total = class_rows + self._class_rows if sign > 0 else self._class_rows - class_rows
+        check_counts(total)
         if total.negative().any():
             label = self._labels[int(np.argmax(total.negative()))]
             raise ForgetError(f"the label {label!r} was not learned that often", hint="nothing was changed")
+        if sign < 0:
+            self._check_whole_rows(total, blocks)
         commits: list[Commit] = []
         new: dict[Family, Tally] = {}
         for family, tally in blocks.items():
@@ -276,12 +295,32 @@ class Model:
         self._class_rows = total.trimmed()
         self._scorer = self._single = None
 
+    def _check_whole_rows(self, class_rows: Exact, taken: dict[Family, Tally]) -> None:
+        """Refuse to leave a column with more values in a class than the class has rows: part of a row was forgotten."""
+        for family, tally in self._blocks.items():
+            left = tally.rows_seen()
+            if family in taken:
+                where = positions(taken[family].features, tally.features)
+                known = where >= 0
+                left = left - taken[family].rows_seen()[known].placed(0, where[known], len(tally.features))
+            spare = class_rows[None] - left
+            if spare.negative().any():
+                raise ForgetError(
+                    "rows were to be taken back without the values that they had here",
+                    column=tally.features[int(np.argwhere(spare.negative())[0][0])],
+                    hint="forget takes exactly the rows, weights and labels given to fit or learn; nothing was changed",
+                )
+
     def _grown(self, table: Table, label: Any, weight: Any) -> Schema:
         """The schema with the columns that are new in this table."""
         schema = self._schema.copy()
         for name, raw in table.columns.items():
-            if name not in schema.fields and name != schema.label and not _is(name, label) and not _is(name, weight):
+            if name in (schema.label, schema.weight) or _is(name, label) or _is(name, weight):
+                continue
+            if name not in schema.fields or schema.fields[name].reason == NO_VALUES:
                 found = propose(name, raw, self._settings.numeric)
+                if found.reason == NO_VALUES:
+                    continue
                 schema.fields[name] = with_unseen(replace(found, reason=f"new column; {found.reason}"), self._settings)
         return schema
 
@@ -296,14 +335,36 @@ class Model:
             )
         return self._schema.label if label is None else label
 
-    def _check_label_kind(self, labels: Sequence[Any]) -> None:
-        if labels and self._labels and kind_of(labels[0]) != kind_of(self._labels[0]):
-            raise DataError(f"labels of one type ({kind_of(self._labels[0])})", came=labels[0])
+    def _own_kind(self, labels: Sequence[Any]) -> list[Any]:
+        """Labels in the type of this model's own; 1 and 1.0 are one label, other types are refused."""
+        own = self._labels_in_use()
+        if not own or not labels or kind_of(labels[0]) == kind_of(own[0]):
+            return list(labels)
+        kinds = (kind_of(own[0]), kind_of(labels[0]))
+        if kinds == ("number", "whole number"):
+            return [float(label) for label in labels]
+        if kinds == ("whole number", "number") and all(label.is_integer() for label in labels):
+            return [int(label) for label in labels]
+        raise DataError(f"labels of one type ({kinds[0]})", came=labels[0])
 
-    def _columns(self, data: Any) -> tuple[Table, Columns]:
+    def _known_key(self, name: str) -> Any:
+        """One category learned so far in a column, or None."""
+        tally = self._blocks.get(self._schema.families.get(name))  # type: ignore[arg-type]
+        return tally.any_key(name) if isinstance(tally, Counts) else None
+
+    def _columns(self, data: Any) -> tuple[Table, dict[str, Column]]:
         table = to_table(data)
+        if (
+            table.columns
+            and self._schema.fields
+            and not table.columns.keys() & {*self._schema.fields, self._schema.label}
+        ):
+            raise DataError(
+                f"columns that the model knows ({shorten(list(self._schema.fields))})",
+                came=list(table.columns),
+            )
         columns = encode_columns(table, self._schema)
-        check_kinds(columns, self._kinds)
+        check_kinds(columns, self._known_key)
         return table, columns
 
     def _labels_in_use(self) -> list[Any]:
@@ -325,6 +386,8 @@ class Model:
             return self._written
         if self._scorer is None:
             labels = self._labels_in_use()
+            if not labels:
+                return Scorer((), np.zeros(0), ())
             model = self if labels == self._labels else self._aligned(labels)
             log_prior = log_class_prior(labels, model._class_rows.floats(), self._settings)
             predictives = [
@@ -384,11 +447,11 @@ def observe(
     return class_rows, blocks
 
 
-def _recoded(batch: Batch, labels: list[Any]) -> NDArray[np.int32]:
+def _recoded(batch: Batch, keys: list[Any], labels: list[Any]) -> NDArray[np.int32]:
     """The batch's label codes as positions among all labels; rows of weight 0 are left out."""
     codes = batch.labels.codes
-    if labels != batch.labels.keys:
-        where = np.append(positions(batch.labels.keys, labels), -1).astype(np.int32)
+    if labels != keys:
+        where = np.append(positions(keys, labels), -1).astype(np.int32)
         codes = where[codes]
     if batch.weights is not None:
         codes = np.where(batch.weights > 0, codes, np.int32(-1)).astype(np.int32)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tallybayes.data.label import Labels
 from tallybayes.errors import DataError
-from tallybayes.model.batch import Batch
 from tallybayes.model.scorer import Columns, Scorer
 
 __all__ = ["Objective", "objective"]
@@ -31,15 +31,15 @@ class Objective:
         return self.prior + sum(self.columns.values())
 
 
-def objective(scorer: Scorer, columns: Columns, batch: Batch) -> Objective:
-    """The parts for a batch; rows without a label are left out."""
+def objective(scorer: Scorer, columns: Columns, n_rows: int, labels: Labels) -> Objective:
+    """The parts for labelled rows; rows without a label are left out."""
     index = {label: code for code, label in enumerate(scorer.classes)}
-    for label in batch.labels.keys:
+    for label in labels.keys:
         if label not in index:
             raise DataError("a label that the model knows", came=label)
-    kept = np.flatnonzero(batch.labels.codes >= 0)
-    codes = np.array([index[label] for label in batch.labels.keys], np.int64)[batch.labels.codes[kept]]
-    parts = scorer.evidence(columns, batch.n_rows)
+    kept = np.flatnonzero(labels.codes >= 0)
+    codes = np.array([index[label] for label in labels.keys], np.int64)[labels.codes[kept]]
+    parts = scorer.evidence(columns, n_rows)
     return Objective(
         float(-scorer.log_prior[codes].sum()),
         {name: float(-part[kept, codes].sum()) for name, part in sorted(parts.items())},

@@ -16,7 +16,7 @@ __all__ = ["sample"]
 
 def sample(scorer: Scorer, n: int, schema: Schema, rng: np.random.Generator) -> Any:
     """N rows as a pyarrow Table, the label last."""
-    if n < 0:
+    if not isinstance(n, (int, np.integer)) or n < 0:
         raise ParameterError("a number of rows", came=n)
     if not scorer.classes:
         raise DataError("a model that has learned at least one row")
@@ -30,7 +30,10 @@ def sample(scorer: Scorer, n: int, schema: Schema, rng: np.random.Generator) -> 
                 for row, value in zip(rows.tolist(), values, strict=True):
                     columns[name][row] = _plain(value)
     arrays = {name: pa.array(_entries(values)) for name, values in columns.items()}
-    arrays[schema.label or "label"] = pa.array([scorer.classes[code] for code in codes])
+    label = schema.label or "label"
+    while label in arrays:
+        label += "_"
+    arrays[label] = pa.array([scorer.classes[code] for code in codes])
     return pa.table(arrays)
 
 

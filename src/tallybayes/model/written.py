@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes import kernels
-from tallybayes.arrays.axis import sort_keys
+from tallybayes.arrays.axis import rough_kind, sort_keys
 from tallybayes.arrays.column import Codes, Column, Key
 from tallybayes.data.schema import Field, Schema
 from tallybayes.errors import ParameterError
@@ -43,11 +43,17 @@ def from_probabilities(
     >>> dict(zip(model.classes, model.predict_proba({"test": "+"})[0].round(4).tolist()))
     {'no': 0.8462, 'yes': 0.1538}
     """
+    if not isinstance(prior, Mapping) or not isinstance(tables, Mapping):
+        raise ParameterError("dicts: a prior by class, and tables by column and class", came=(prior, tables))
     settings = Settings(prior=dict(prior))
+    if len({rough_kind(label) for label in prior}) > 1:
+        raise ParameterError("labels of one type", came=list(prior))
     classes = sort_keys(prior)
     log_tables: dict[str, tuple[list[Any], Floats]] = {}
     for name, by_class in tables.items():
-        log_tables[name] = _log_table(name, by_class, classes)
+        log_tables[str(name)] = _log_table(str(name), by_class, classes)
+    if label in log_tables:
+        raise ParameterError("a name for the label that is not a column's", came=label)
     features = tuple(sorted(log_tables))
     fields = {name: Field(name, Categorical(), "written down") for name in features}
     model = Model(Schema(label, fields), settings)
@@ -67,6 +73,8 @@ def _log_table(name: str, by_class: Mapping[Any, Any], classes: Sequence[Any]) -
         for c, table in by_class.items()
     }
     values = sort_keys({value for table in full.values() for value in table})
+    if len({rough_kind(value) for value in values}) > 1:
+        raise ParameterError("values of one type", came=values, column=name)
     p = np.array([[full[c].get(value, 0.0) for c in classes] for value in values], np.float64)
     if not np.all(p >= 0) or not np.allclose(p.sum(axis=0), 1.0, rtol=0, atol=1e-9):
         raise ParameterError("probabilities that add up to 1 for each class", came=dict(by_class), column=name)

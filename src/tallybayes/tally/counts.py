@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import merged, sort_keys
 from tallybayes.arrays.column import Key
-from tallybayes.errors import CountError, ForgetError
+from tallybayes.errors import ForgetError
 from tallybayes.tally.base import Commit
-from tallybayes.tally.exact import Exact
+from tallybayes.tally.exact import Exact, check_counts
 
 __all__ = ["Counts"]
 
@@ -136,6 +136,7 @@ class Counts:
         slot = np.cumsum(new) - 1
         result._cells = (slot.astype(np.int64) << _CLASS_BITS) | klass.astype(np.int64)
         result._amounts = amounts.trimmed()
+        check_counts(result._amounts)
         result._recount()
         return result
 
@@ -155,6 +156,8 @@ class Counts:
     def rows_seen(self) -> Exact:
         """Amount per (column, class) over all keys."""
         parts = [self.totals[name] for name in self.features]
+        if all(part.is_whole for part in parts):
+            return Exact.whole(np.array([part.digits[:, 0] for part in parts]).reshape(len(parts), self.n_classes))
         total = Exact.zeros((len(parts), self.n_classes))
         for i, part in enumerate(parts):
             total = total + part[None].placed(0, np.array([i]), len(parts))
@@ -163,6 +166,10 @@ class Counts:
     def n_keys(self, feature: str) -> int:
         """How many keys of a column have been counted."""
         return self._keys_in_use.get(feature, 0)
+
+    def any_key(self, feature: str) -> Key | None:
+        """One key of a column that has been counted, or None."""
+        return next((key for key, slot in self.index.get(feature, {}).items() if self._live[slot] > 0), None)
 
     def entries(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
         """Slot, class and rounded amount of every cell."""
@@ -262,8 +269,7 @@ class Counts:
         after = (before + change if sign > 0 else before - change).trimmed()
         if (sign < 0 and after.negative().any()) or (sign < 0 and new):
             raise self._impossible(cells, after.negative(), new)
-        if not after.is_whole and not (np.abs(after.floats()) < 2.0**63).all():
-            raise CountError("a count left the range of 64 bits", hint="the sums are as they were")
+        check_counts(after)
         features = tuple(merged(self.features, other.features))
         totals = {
             name: (self.totals[name] if name in self.totals else Exact.zeros(self.n_classes))

@@ -17,11 +17,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.errors import CountError
 from tallybayes.kernels.reference.sums import carry, grouped, integers, quotient
 
-__all__ = ["Exact"]
+__all__ = ["Exact", "check_counts"]
 
 _MASK = np.int64(0xFFFFFFFF)
+
+
+def check_counts(amounts: Exact) -> None:
+    """Raise if a count has left the range of 64 bits."""
+    if not amounts.is_whole and not (np.abs(amounts.floats()) < 2.0**63).all():
+        raise CountError("a count left the range of 64 bits", hint="the sums are as they were")
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import merged, positions
-from tallybayes.errors import CountError, ForgetError
+from tallybayes.errors import ForgetError
 from tallybayes.tally.base import Commit
-from tallybayes.tally.exact import Exact
+from tallybayes.tally.exact import Exact, check_counts
 
 __all__ = ["LIMIT", "Grid", "lowest_value"]
 
@@ -169,8 +169,7 @@ class Grid:
         )._summed(coarsen=sign > 0)  # fmt: skip
         if sign < 0 and result.amounts.negative().any():
             raise self._impossible(features[int(result.owner[int(np.argmax(result.amounts.negative()))])])
-        if not result.amounts.is_whole and not (np.abs(result.amounts.floats()) < 2.0**63).all():
-            raise CountError("a count left the range of 64 bits", hint="the sums are as they were")
+        check_counts(result.amounts)
 
         def commit() -> None:
             self.__dict__.update(result.__dict__)

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import merged, positions
-from tallybayes.errors import CountError, ForgetError
+from tallybayes.errors import ForgetError
 from tallybayes.tally.base import Commit
-from tallybayes.tally.exact import Exact
+from tallybayes.tally.exact import Exact, check_counts
 
 __all__ = ["Sums"]
 
@@ -80,8 +80,8 @@ class Sums:
     def check(self, sign: int) -> None:
         """Raise if these sums cannot come from rows."""
         rows = [self[name] for name in self.counts]
-        if any(not n.is_whole and not (n.floats() < 2.0**63).all() for n in rows):
-            raise CountError("a count left the range of 64 bits", hint="the sums are as they were")
+        for n in rows:
+            check_counts(n)
         if sign > 0:
             return
         impossible = np.any([n.negative() for n in rows], axis=0)
