@@ -25,11 +25,19 @@ template <class T> struct Column {
     const T &operator[](int64_t row) const { return data[row * stride]; }
 };
 
-// The columns of a list, all of dtype T. They keep pointing into the arrays, which the caller keeps alive.
-template <class T> std::vector<Column<T>> columns_of(nb::list list) {
+// The columns of a list of arrays or of a matrix, all of dtype T. They keep pointing into the arrays, which the caller
+// keeps alive.
+template <class T> std::vector<Column<T>> columns_of(nb::object block) {
     std::vector<Column<T>> columns;
-    columns.reserve(nb::len(list));
-    for (nb::handle item : list) {
+    if (!nb::isinstance<nb::list>(block)) {
+        auto matrix = nb::cast<nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>>(block);
+        if (matrix.dtype() != nb::dtype<T>()) throw std::invalid_argument("the columns of a block have one dtype");
+        for (size_t j = 0; j < matrix.shape(1); ++j)
+            columns.push_back({static_cast<const T *>(matrix.data()) + int64_t(j) * matrix.stride(1), matrix.stride(0)});
+        return columns;
+    }
+    columns.reserve(nb::len(block));
+    for (nb::handle item : nb::borrow<nb::list>(block)) {
         auto array = nb::cast<Array>(item);
         if (array.dtype() != nb::dtype<T>()) throw std::invalid_argument("the columns of a block have one dtype");
         columns.push_back({static_cast<const T *>(array.data()), array.stride(0)});
@@ -49,9 +57,10 @@ template <class... Ts, class F> auto dispatch(nb::dlpack::dtype dtype, F &&f) {
     return result;
 }
 
-inline nb::dlpack::dtype dtype_of_first(nb::list list) {
-    if (nb::len(list) == 0) return nb::dtype<double>();
-    return nb::cast<Array>(list[0]).dtype();
+inline nb::dlpack::dtype dtype_of_first(nb::object block) {
+    if (!nb::isinstance<nb::list>(block)) return nb::cast<nb::ndarray<nb::ro, nb::device::cpu>>(block).dtype();
+    if (nb::len(block) == 0) return nb::dtype<double>();
+    return nb::cast<Array>(nb::borrow<nb::list>(block)[0]).dtype();
 }
 
 // A NumPy array that owns the vector.

@@ -84,7 +84,7 @@ namespace tb {
 namespace {
 
 template <Kind kind>
-int64_t add_reals(nb::list list, const Input &in, Out<double> out, int64_t start, int64_t stop) {
+int64_t add_reals(nb::object list, const Input &in, Out<double> out, int64_t start, int64_t stop) {
     return dispatch<double, float>(dtype_of_first(list), [&](auto zero) -> int64_t {
         using T = decltype(zero);
         const auto columns = columns_of<T>(list);
@@ -106,14 +106,14 @@ int64_t add_reals(nb::list list, const Input &in, Out<double> out, int64_t start
 
 using Table = Matrix<double>;
 
-int64_t add_student(nb::list columns, Vector<double> units, Table mean, Table low, Table inverse, Table half,
+int64_t add_student(nb::object columns, Vector<double> units, Table mean, Table low, Table inverse, Table half,
                     Table constant, Out<double> out, int64_t start, int64_t stop) {
     const Input in{units.data(), mean.data(),     low.data(),       inverse.data(),
                    half.data(),  constant.data(), static_cast<int64_t>(out.shape(1))};
     return add_reals<Kind::STUDENT>(columns, in, out, start, stop);
 }
 
-int64_t add_normal(nb::list columns, Vector<double> units, Table mean, Table low, Table inverse, Table constant,
+int64_t add_normal(nb::object columns, Vector<double> units, Table mean, Table low, Table inverse, Table constant,
                    Out<double> out, int64_t start, int64_t stop) {
     const Input in{units.data(), mean.data(),     low.data(),       inverse.data(),
                    nullptr,      constant.data(), static_cast<int64_t>(out.shape(1))};

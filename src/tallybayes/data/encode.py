@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tallybayes.arrays.axis import rough_kind, sort_keys
+from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag, Codes, Column, Flags, Key, Reals
 from tallybayes.data.table import Raw
 from tallybayes.errors import DataError
@@ -260,8 +261,8 @@ def _sparse_bag(name: str, matrix: Any) -> Bag:
     data = matrix.data
     if data.dtype not in (np.float64, np.float32, np.int64, np.int32):
         data = data.astype(np.float64)
-    low, high = (data.min(), data.max()) if len(data) else (0, 0)
-    if not (low >= 0 and high < np.inf):  # NaN is neither
+    ranges = in_threads(lambda a, b: (data[a:b].min(initial=0), data[a:b].max(initial=0)), len(data))
+    if not all(low >= 0 and high < np.inf for low, high in ranges):  # NaN is neither
         place = int(np.argmax(~((data >= 0) & (data < np.inf))))
         row = int(np.searchsorted(matrix.indptr, place, side="right")) - 1
         came = f"{data[place]} at column {matrix.indices[place]}"

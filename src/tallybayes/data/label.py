@@ -7,7 +7,6 @@ went in. A missing label leaves its row out of learning.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,15 +23,16 @@ __all__ = ["Labels", "find_labels", "find_weights"]
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Sorted labels, and the code of each row's label, -1 where it is missing."""
+    """Sorted labels, the code of each row's label (-1 where it is missing), and the rows of each label."""
 
     keys: list[Any]
     codes: NDArray[np.int32]
+    counts: NDArray[np.int64]
 
-    @cached_property
+    @property
     def n_missing(self) -> int:
         """How many rows have no label."""
-        return int((self.codes < 0).sum())
+        return len(self.codes) - int(self.counts.sum())
 
 
 def find_labels(table: Table, label: Any) -> Labels:
@@ -40,7 +40,9 @@ def find_labels(table: Table, label: Any) -> Labels:
     if isinstance(label, (str, int, float)) or label is None:
         name = str(label)
         if not table.columns and not table.n_rows:
-            return Labels([], np.zeros(0, np.int32))  # no rows, no columns: the start of a stream
+            return Labels(
+                [], np.zeros(0, np.int32), np.zeros(0, np.int64)
+            )  # no rows, no columns: the start of a stream
         if name not in table.columns:
             raise DataError(
                 "the label column in the data", came=sorted(table.columns), column=name,
@@ -71,7 +73,8 @@ def _encode(name: str, raw: Any) -> Labels:
     for i, key in enumerate(encoded.keys):
         lookup[i] = rank.get(key, -1)
     code = np.where((code < 0) | (code >= len(encoded.keys)), len(encoded.keys), code)
-    return Labels(ordered, lookup[code])
+    code = lookup[code]
+    return Labels(ordered, code, np.bincount(code[code >= 0], minlength=len(ordered)))
 
 
 def _are_reals(raw: Any) -> bool:
@@ -88,10 +91,11 @@ def _from_range(values: np.ndarray, keys: range) -> Labels:
     position = values - values.dtype.type(keys.start) if keys.start else values
     if values.dtype.itemsize < 4:
         position = values.astype(np.int32) - keys.start
-    there = np.flatnonzero(np.bincount(position, minlength=len(keys)))
+    counts = np.bincount(position, minlength=len(keys))
+    there = np.flatnonzero(counts)
     lookup = np.full(len(keys), -1, np.int32)
     lookup[there] = np.arange(len(there))
-    return Labels((there + keys.start).tolist(), lookup[position])
+    return Labels((there + keys.start).tolist(), lookup[position], counts[there])
 
 
 def find_weights(table: Table, weight: Any) -> NDArray[np.float64] | None:

@@ -170,7 +170,10 @@ class GaussianPredictive(Predictive):
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Get ready to score real columns."""
-        arrays = real_arrays([column for column in columns if isinstance(column, Reals)])
+        return self.bind_arrays(real_arrays([column for column in columns if isinstance(column, Reals)]))
+
+    def bind_arrays(self, arrays: list[Any] | Floats) -> Score:
+        """Get ready to score a list of arrays, or a matrix (rows, columns)."""
         scale = 2.0 ** -self.units.astype(np.float64)
         tables = [self.mean, self.mean_low, self.inverse]
         tables += [self.log_constant] if self.half is None else [self.half, self.log_constant]
@@ -179,9 +182,11 @@ class GaussianPredictive(Predictive):
 
         def score(out: Floats, start: int, stop: int) -> None:
             place = kernel(arrays, scale, *tables, out, start, stop)
-            refuse(place, self.features, arrays, "a finite number")
-            for j in points:
-                out[start:stop] += self._point_mass(j, arrays[j][start:stop].astype(np.float64))
+            if place >= 0 or points:
+                columns = list(arrays.T) if isinstance(arrays, np.ndarray) else arrays
+                refuse(place, self.features, columns, "a finite number")
+                for j in points:
+                    out[start:stop] += self._point_mass(j, columns[j][start:stop].astype(np.float64))
 
         return score
 

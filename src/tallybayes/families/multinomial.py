@@ -311,17 +311,29 @@ def _together(parts: list[Counts], n_classes: int) -> Counts:
 def _lengths(name: str, bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> Counts:
     """Bags by length, rounded up."""
     length = np.diff(bag.indptr).astype(np.float64)
-    if bag.amounts is not None:
+    if (amounts := bag.amounts) is not None:
         filled = np.flatnonzero(length)
-        length[filled] = np.add.reduceat(bag.amounts, bag.indptr[filled], dtype=np.float64) if len(filled) else 0.0
+        first = bag.indptr[filled]
+
+        def add_up(start: int, stop: int) -> None:
+            end = int(first[stop]) if stop < len(first) else int(bag.indptr[-1])
+            part = amounts[int(first[start]) : end] if stop > start else amounts[:0]
+            if stop > start:
+                length[filled[start:stop]] = np.add.reduceat(part, first[start:stop] - first[start], dtype=np.float64)
+
+        in_threads(add_up, len(filled))
         length = np.minimum(np.ceil(np.round(length, 6)), 2.0**53)
     kept = np.flatnonzero(codes >= 0)
-    keys, position = np.unique(length[kept].astype(np.int64), return_inverse=True)
+    size = length[kept].astype(np.int64)
+    if weights is None and 0 < (size.max(initial=0) + 1) * n_classes <= _DENSE:
+        table = np.bincount(size * n_classes + codes[kept], minlength=(size.max(initial=-1) + 1) * n_classes)
+        return Counts.of_dense(name, range(len(table) // n_classes), table.reshape(-1, n_classes))
+    keys, position = np.unique(size, return_inverse=True)
     place, group = np.unique(position * n_classes + codes[kept], return_inverse=True)
     values = np.ones(len(kept)) if weights is None else weights[kept]
-    amounts = Exact.summed(values, group, len(place))
-    there = amounts.nonzero()
-    return Counts.of_bag(name, keys.tolist(), place[there], amounts[there].trimmed(), n_classes)
+    amounts_by_length = Exact.summed(values, group, len(place))
+    there = amounts_by_length.nonzero()
+    return Counts.of_bag(name, keys.tolist(), place[there], amounts_by_length[there].trimmed(), n_classes)
 
 
 def _beta_evidence(seen: Floats, klass: np.ndarray, bags: Floats, n_tokens: int, k: float) -> float:

@@ -55,12 +55,12 @@ def read_batch(table: Table, schema: Schema, label: Any, weight: Any) -> Batch:
 def check_kinds(columns: dict[str, Column], known: Callable[[str], Any]) -> None:
     """Refuse categories of another type than those learned so far; `known` gives one of them, or None."""
     for name, column in columns.items():
-        if isinstance(column, Codes) and (mine := known(name)) is not None:
-            row = _first_row(column)
-            if row is not None and rough_kind(key := column.keys[int(column.codes[row]) - column.origin]) != (
-                kind := rough_kind(mine)
-            ):
-                raise DataError(f"{kind}, as learned before", came=key, column=name, row=row)
+        if not isinstance(column, Codes) or not len(column.keys) or (mine := known(name)) is None:
+            continue
+        kind = rough_kind(mine)
+        if kind != rough_kind(column.keys[0]) and (row := _first_row(column)) is not None:
+            key = column.keys[int(column.codes[row]) - column.origin]
+            raise DataError(f"{kind}, as learned before", came=key, column=name, row=row)
 
 
 def _first_row(column: Codes) -> int | None:

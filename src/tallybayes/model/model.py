@@ -248,7 +248,7 @@ class Model:
         labels = merged(self._labels, keys)
         codes = _recoded(batch, keys, labels)
         self._check_labels(labels, codes, sign)
-        class_rows, blocks = observe(batch, codes, len(labels), schema)
+        class_rows, blocks = observe(batch, keys, labels, codes, schema)
         target = self if labels == self._labels else self._aligned(labels)
         target._add(class_rows, blocks, sign)
         if target is not self:
@@ -263,10 +263,11 @@ class Model:
 
     def _check_labels(self, labels: list[Any], codes: NDArray[np.int32], sign: int) -> None:
         """Refuse to forget labels never learned, and to learn labels that a given prior leaves out."""
-        new = [label for label in labels if label not in self._labels]
-        counted = {labels[code] for code in np.unique(codes[codes >= 0]).tolist()} if new else set()
-        for label in new:
-            if sign < 0 and label in counted:
+        if sign > 0 and not isinstance(self._settings.prior, Mapping):
+            return
+        counted = np.bincount(codes + 1, minlength=len(labels) + 1)[1:] > 0
+        for label, here in zip(labels, counted, strict=True):
+            if sign < 0 and here and label not in self._labels:
                 raise ForgetError("a label that was learned", came=label, hint="nothing was changed")
             if isinstance(self._settings.prior, Mapping) and label not in self._settings.prior:
                 raise ParameterError("a prior probability for every label", came=f"none for {label!r}")
@@ -428,20 +429,20 @@ def derive(family: Family, tally: Tally, settings: Settings) -> list[Predictive]
 
 
 def observe(
-    batch: Batch, codes: NDArray[np.int32], n_classes: int, schema: Schema
+    batch: Batch, keys: list[Any], labels: list[Any], codes: NDArray[np.int32], schema: Schema
 ) -> tuple[Exact, dict[Family, Tally]]:
     """Count a batch into tallies of its own: rows per class, and one tally per family."""
     if batch.weights is None:
-        class_rows = Exact.whole(np.bincount(codes + 1, minlength=n_classes + 1)[1:])
+        class_rows = Exact.whole(batch.labels.counts).placed(0, positions(keys, labels), len(labels))
     else:
         counted = codes >= 0
-        class_rows = Exact.summed(batch.weights[counted], codes[counted].astype(np.int64), n_classes)
+        class_rows = Exact.summed(batch.weights[counted], codes[counted].astype(np.int64), len(labels))
     by_family: dict[Family, list[str]] = {}
     families = schema.families
     for name in sorted(batch.columns):
         by_family.setdefault(families[name], []).append(name)
     blocks = {
-        family: family.observe(tuple(names), [batch.columns[n] for n in names], codes, n_classes, batch.weights)
+        family: family.observe(tuple(names), [batch.columns[n] for n in names], codes, len(labels), batch.weights)
         for family, names in by_family.items()
     }
     return class_rows, blocks

@@ -27,7 +27,7 @@ __all__ = ["Columns", "RuledOutWarning", "Scorer", "log_class_prior", "log_margi
 
 Columns = Mapping[str, Column]
 
-_CHUNK = 8192  # rows scored at a time: their scores stay in the cache while column after column is added
+_CHUNK = 16384  # rows scored at a time: their scores stay in the cache while column after column is added
 
 
 class RuledOutWarning(UserWarning):

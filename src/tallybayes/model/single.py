@@ -14,10 +14,10 @@ import numpy as np
 
 from tallybayes import kernels
 from tallybayes.arrays.axis import kind_of
-from tallybayes.arrays.column import Reals
 from tallybayes.data.schema import Schema
 from tallybayes.families import Family, Gaussian
 from tallybayes.families.base import Floats
+from tallybayes.families.gaussian import GaussianPredictive
 from tallybayes.model.scorer import Scorer
 from tallybayes.tally import Exact, Sums, Tally
 
@@ -74,12 +74,12 @@ class SingleRows:
             return None
         local = self._local
         if getattr(local, "scorer", None) is not scorer:
-            if len(scorer.predictives) != 1:
+            predictives = scorer.predictives
+            if len(predictives) != 1 or not isinstance(predictives[0], GaussianPredictive):
                 return None
             values = np.empty((1, len(self._values)))
-            columns = [Reals(values[:, j]) for j in range(values.shape[1])]
             local.scorer, local.values = scorer, values[0]
-            local.score = scorer.predictives[0].bind(columns)
+            local.score = predictives[0].bind_arrays(values)
             local.log_prior = scorer.log_prior[None]
         if self._read(row, self._index, local.values) < 0:
             return None

@@ -71,7 +71,10 @@ class Counts:
         result = cls((feature,), table.shape[1])
         live = np.count_nonzero(table, axis=1)
         used = np.flatnonzero(live)
-        result.column_of, result.key_of = [feature] * len(used), [keys[i] for i in used.tolist()]
+        result.column_of, result.key_of = (
+            [feature] * len(used),
+            list(keys) if len(used) == len(keys) else [keys[i] for i in used.tolist()],
+        )
         result.index[feature] = dict(zip(result.key_of, range(len(used)), strict=True))
         result._dense = table if len(used) == len(table) else table[used]
         result.totals[feature] = Exact.whole(result._dense).sum(axis=0)

@@ -13,7 +13,7 @@ _LARGEST = np.finfo(np.float64).max
 
 
 def add_student(
-    columns: list[NDArray[np.floating]],
+    columns: list[NDArray[np.floating]] | NDArray[np.floating],
     units: Floats,
     mean: Floats,
     mean_low: Floats,
@@ -26,7 +26,7 @@ def add_student(
 ) -> int:
     """Add log_constant - half * log1p(z*z), z = ((x * units - mean) - mean_low) * inverse, to every class.
 
-    `units` is (columns,), powers of two; the other tables are (columns, classes). Where z*z overflows, log1p(z*z)
+    `columns` may also be a matrix (rows, columns). `units` is (columns,), powers of two; the other tables are (columns, classes). Where z*z overflows, log1p(z*z)
     is 2 log|z|; x * units and |z| that overflow are taken for the largest double. Returns the place of the first
     infinite value, or -1.
     """
@@ -34,7 +34,7 @@ def add_student(
 
 
 def add_normal(
-    columns: list[NDArray[np.floating]],
+    columns: list[NDArray[np.floating]] | NDArray[np.floating],
     units: Floats,
     mean: Floats,
     mean_low: Floats,
@@ -49,7 +49,7 @@ def add_normal(
 
 
 def _add_reals(
-    columns: list[NDArray[np.floating]],
+    columns: list[NDArray[np.floating]] | NDArray[np.floating],
     units: Floats,
     mean: Floats,
     mean_low: Floats,
@@ -61,6 +61,7 @@ def _add_reals(
     half: Floats | None,
 ) -> int:
     bad = -1
+    columns = list(columns.T) if isinstance(columns, np.ndarray) else columns
     for j, column in enumerate(columns):
         x = column[start:stop].astype(np.float64)
         infinite = np.flatnonzero(np.isinf(x))
