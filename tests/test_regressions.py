@@ -41,6 +41,9 @@ def test_the_weight_column_is_remembered():
     model.learn(data)
     assert model.class_counts == {"a": 8, "b": 22}
     assert list(model.schema.families) == ["x"]
+    gaussian = tb.fit(data, label="y", weight="w", numeric="gaussian")
+    gaussian.learn({"x": 1.0, "w": 5.0, "y": "a"})
+    assert gaussian.class_counts == {"a": 9, "b": 11}
     with pytest.raises(DataError, match="the weight column"):
         model.learn({"x": [1.0], "y": ["a"]})
 

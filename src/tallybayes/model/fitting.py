@@ -11,7 +11,7 @@ from tallybayes.data.table import to_table
 from tallybayes.errors import ParameterError
 from tallybayes.families import Categorical, Family, Smoothing, parse
 from tallybayes.families.base import Unseen
-from tallybayes.model.model import Model, with_unseen
+from tallybayes.model.model import Model
 from tallybayes.model.settings import Settings
 
 __all__ = ["fit"]
@@ -74,7 +74,7 @@ def fit(
         else:
             fields[name] = propose(name, table.columns[name], numeric_family)
         if not (name in chosen and chosen[name] != Categorical()):
-            fields[name] = with_unseen(fields[name], settings)
+            fields[name] = settings.with_unseen(fields[name])
     label_name, weight_name = (name if isinstance(name, str) else None for name in (label, weight))
     model = Model(Schema(label_name, fields, weight_name), settings)
     model.learn(table, label=label, weight=weight)

@@ -2,8 +2,8 @@
 
     log P(c, x) = log P(c) + sum over columns of log P(x_j | c)
 
-Columns are summed in the order of their families and names, each row by itself, so a score depends on the sums and
-the row and on nothing else.
+Columns are summed in the order of their families, strengths of smoothing and names, each row by itself, so a score
+depends on the sums and the row and on nothing else.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Column
 from tallybayes.errors import ParameterError
-from tallybayes.families.base import Floats, Predictive
+from tallybayes.families.base import Family, Floats, Predictive
 from tallybayes.model.settings import Settings
+from tallybayes.model.total import Total
+from tallybayes.tally import Tally
 
 __all__ = ["Columns", "RuledOutWarning", "Scorer", "log_class_prior", "log_marginal"]
 
@@ -41,6 +43,16 @@ class Scorer:
     classes: Sequence[Any]
     log_prior: Floats
     predictives: tuple[Predictive, ...]
+
+    @classmethod
+    def of(cls, total: Total, settings: Settings) -> Scorer:
+        """The scorer for sums in which every label has rows."""
+        if not total.labels:
+            return cls((), np.zeros(0), ())
+        log_prior = log_class_prior(total.labels, total.class_rows.floats(), settings)
+        blocks = sorted(total.blocks.items(), key=lambda block: str(block[0]))
+        predictives = [p for family, tally in blocks for p in derive(family, tally, settings)]
+        return cls(tuple(total.labels), log_prior, tuple(predictives))
 
     def log_joint(self, columns: Columns, n_rows: int, *, normalise: bool = False) -> Floats:
         """Log P(c, x), or P(c | x) if `normalise`, of every row, (rows, classes)."""
@@ -75,6 +87,17 @@ class Scorer:
             for predictive in self.predictives
             for j, name in enumerate(predictive.features)
         }
+
+
+def derive(family: Family, tally: Tally, settings: Settings) -> list[Predictive]:
+    """The predictives of a block: one for all columns with the same smoothing."""
+    strengths = {name: settings.smoothing_of(name) for name in tally.features}
+    groups = sorted(set(strengths.values()), key=str)
+    if len(groups) == 1:
+        return [family.derive(tally, groups[0])]
+    return [
+        family.derive(tally.only(tuple(name for name in tally.features if strengths[name] == k)), k) for k in groups
+    ]
 
 
 def _score_one(predictive: Predictive, column: Column, n_rows: int) -> Floats:

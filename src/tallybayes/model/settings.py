@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
+from tallybayes.data.schema import Field
 from tallybayes.errors import ParameterError
-from tallybayes.families import Family, Histogram, Smoothing, parse
+from tallybayes.families import Categorical, Family, Histogram, Smoothing, parse
 from tallybayes.families.base import Unseen
 
 __all__ = ["Settings"]
@@ -59,6 +60,12 @@ class Settings:
         if isinstance(self.smoothing, Mapping):
             return self.smoothing.get(column, "auto")
         return self.smoothing
+
+    def with_unseen(self, field: Field) -> Field:
+        """A column whose family is told what to do with unseen values."""
+        if isinstance(field.family, Categorical) and field.family.unseen != self.unseen:
+            return replace(field, family=replace(field.family, unseen=self.unseen))
+        return field
 
 
 def _check_strength(name: str, k: Any, *, auto: bool = False) -> None:

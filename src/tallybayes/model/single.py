@@ -15,11 +15,12 @@ import numpy as np
 from tallybayes import kernels
 from tallybayes.arrays.axis import kind_of
 from tallybayes.data.schema import Schema
-from tallybayes.families import Family, Gaussian
+from tallybayes.families import Gaussian
 from tallybayes.families.base import Floats
 from tallybayes.families.gaussian import GaussianPredictive
 from tallybayes.model.scorer import Scorer
-from tallybayes.tally import Exact, Sums, Tally
+from tallybayes.model.total import Total
+from tallybayes.tally import Exact, Sums
 
 __all__ = ["SingleRows"]
 
@@ -27,10 +28,12 @@ __all__ = ["SingleRows"]
 class SingleRows:
     """The quick way for a model, until its shape changes; where there is none, it always says so."""
 
-    def __init__(self, schema: Schema, labels: list[Any], class_rows: Exact, blocks: dict[Family, Tally]) -> None:
+    def __init__(self, schema: Schema, total: Total) -> None:
+        labels, class_rows, blocks = total.labels, total.class_rows, total.blocks
         family, tally = next(iter(blocks.items()), (None, None))
         self._possible = (
             len(blocks) == 1
+            and schema.weight is None
             and isinstance(family, Gaussian)
             and isinstance(tally, Sums)
             and class_rows.is_whole

@@ -26,9 +26,9 @@ def add_student(
 ) -> int:
     """Add log_constant - half * log1p(z*z), z = ((x * units - mean) - mean_low) * inverse, to every class.
 
-    `columns` may also be a matrix (rows, columns). `units` is (columns,), powers of two; the other tables are (columns, classes). Where z*z overflows, log1p(z*z)
-    is 2 log|z|; x * units and |z| that overflow are taken for the largest double. Returns the place of the first
-    infinite value, or -1.
+    `columns` may also be a matrix (rows, columns). `units` is (columns,), powers of two; the other tables are
+    (columns, classes). Where z*z overflows, log1p(z*z) is 2 log|z|; x * units and |z| that overflow are taken for the
+    largest double. Returns the place of the first infinite value, or -1.
     """
     return _add_reals(columns, units, mean, mean_low, inverse, log_constant, out, start, stop, half)
 
