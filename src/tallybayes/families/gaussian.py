@@ -36,6 +36,8 @@ from tallybayes.tally import Exact, Sums
 
 __all__ = ["Gaussian", "GaussianPredictive", "GaussianPrior"]
 
+Moments = tuple[Floats, Floats, Floats]  # mean, its low part, variance
+
 _LOG_2 = float(np.log(2.0))
 _UNIT_LIMIT = 1000  # units are 2**-1000 .. 2**1000, so that their inverses are doubles too
 
@@ -109,7 +111,7 @@ class Gaussian(Family):
 
     def predictive(self, tally: Sums, prior: GaussianPrior) -> GaussianPredictive:
         """Student's t."""
-        n, shift, spread, kappa, nu = _posterior(tally, prior)
+        n, shift, spread, kappa, nu, moments = _posterior(tally, prior)
         mean, low = _two_sum(prior.mean[:, None], shift)
         mean, low = _two_sum(mean, low + prior.mean_low[:, None])
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -122,7 +124,7 @@ class Gaussian(Family):
         return GaussianPredictive(
             tally.features, tally.n_classes, prior.units, mean, low,
             np.where(silent, 0.0, inverse), np.where(silent, 0.0, (nu + 1) / 2), np.where(silent, 0.0, log_constant),
-            silent, tally["n"].floats(), _class_moments(tally, prior.units),
+            silent, tally["n"].floats(), moments,
         )  # fmt: skip
 
     def plug_in(self, tally: Sums) -> GaussianPredictive:
@@ -142,7 +144,7 @@ class Gaussian(Family):
 
     def evidence(self, tally: Sums, prior: GaussianPrior) -> Floats:
         """Closed form of the integral over mean and variance, summed over the classes."""
-        n, _, spread, kappa, nu = _posterior(tally, prior)
+        n, _, spread, kappa, nu, _ = _posterior(tally, prior)
         with np.errstate(divide="ignore", invalid="ignore"):
             log_evidence = (
                 gammaln(nu / 2) - gammaln(prior.nu / 2)
@@ -166,7 +168,7 @@ class GaussianPredictive(Predictive):
     log_constant: Floats
     flat: np.ndarray  # cells without a scale: silent under Student's t, a point mass (or no rows) under the normal
     n: Floats
-    moments: tuple[Floats, Floats, Floats]
+    moments: Moments
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Get ready to score real columns."""
@@ -239,22 +241,22 @@ class GaussianPredictive(Predictive):
         ]
 
 
-def _posterior(tally: Sums, prior: GaussianPrior) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """n, shift of the mean, nu' s'^2, kappa' and nu' of every cell, in the prior's units."""
+def _posterior(tally: Sums, prior: GaussianPrior) -> tuple[Floats, Floats, Floats, Floats, Floats, Moments]:
+    """n, shift of the mean, nu' s'^2, kappa', nu' and the moments of every cell, in the prior's units."""
     n = tally["n"].floats() * prior.share
-    mean, low, variance = _class_moments(tally, prior.units)
+    mean, low, variance = moments = _class_moments(tally, prior.units)
     delta = (mean - prior.mean[:, None]) + (low - prior.mean_low[:, None])
     delta = np.where(n > 0, delta, 0.0)
     kappa, nu = prior.kappa + n, prior.nu + n
     spread = prior.nu * prior.variance[:, None] + n * variance + prior.kappa * n / kappa * delta * delta
-    return n, n * delta / kappa, spread, kappa, nu
+    return n, n * delta / kappa, spread, kappa, nu, moments
 
 
-def _class_moments(tally: Sums, units: np.ndarray) -> tuple[Floats, Floats, Floats]:
+def _class_moments(tally: Sums, units: np.ndarray) -> Moments:
     return _moments(tally["n"], tally["x"], tally["xx"], units)
 
 
-def _moments(n: Exact, x: Exact, xx: Exact, units: np.ndarray) -> tuple[Floats, Floats, Floats]:
+def _moments(n: Exact, x: Exact, xx: Exact, units: np.ndarray) -> Moments:
     """Mean (two doubles) and variance, correctly rounded, in units of 2**units."""
     if n.is_whole:
         count = np.ascontiguousarray(n.digits[..., 0])

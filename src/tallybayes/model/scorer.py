@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from tallybayes import kernels
-from tallybayes.arrays.chunks import in_threads
+from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Column
 from tallybayes.errors import ParameterError
 from tallybayes.families.base import Family, Floats, Predictive
@@ -65,7 +65,8 @@ class Scorer:
                 score(out, start, stop)
             return kernels.active.softmax(out, start, stop) if normalise else 0
 
-        n_impossible = sum(in_threads(chunk, n_rows, size=_CHUNK)) if len(self.classes) else 0
+        size = min(_CHUNK, max(SMALL, -(-n_rows // 16)))  # enough chunks to keep all threads busy to the end
+        n_impossible = sum(in_threads(chunk, n_rows, size=size)) if len(self.classes) else 0
         if n_impossible:
             self._give_prior(out, n_impossible)
         return out
@@ -91,6 +92,8 @@ class Scorer:
 
 def derive(family: Family, tally: Tally, settings: Settings) -> list[Predictive]:
     """The predictives of a block: one for all columns with the same smoothing."""
+    if not isinstance(settings.smoothing, Mapping):
+        return [family.derive(tally, settings.smoothing_of(""))]
     strengths = {name: settings.smoothing_of(name) for name in tally.features}
     groups = sorted(set(strengths.values()), key=str)
     if len(groups) == 1:
