@@ -53,4 +53,19 @@ def in_threads(
     if n <= (SMALL if small is None else small) or threads == 1:
         return [work(*part) for part in split(n, size or max(n, 1))] or [work(0, 0)]
     ranges = split(n, size or -(-n // threads))
-    return list(_pool(threads).map(lambda part: work(*part), ranges))
+    results: list[Result | None] = [None] * len(ranges)
+    errors: dict[int, Exception] = {}
+    todo = iter(range(len(ranges)))  # shared: every thread takes the next range that is left
+
+    def take() -> None:
+        for i in todo:
+            try:
+                results[i] = work(*ranges[i])
+            except Exception as error:  # told below, the first range first, whichever thread was quicker
+                errors[i] = error
+
+    for running in [_pool(threads).submit(take) for _ in range(min(threads, len(ranges)))]:
+        running.result()
+    if errors:
+        raise errors[min(errors)]
+    return results  # type: ignore[return-value]
