@@ -261,8 +261,11 @@ def _sparse_bag(name: str, matrix: Any) -> Bag:
     data = matrix.data
     if data.dtype not in (np.float64, np.float32, np.int64, np.int32):
         data = data.astype(np.float64)
-    ranges = in_threads(lambda a, b: (data[a:b].min(initial=0), data[a:b].max(initial=0)), len(data))
-    if not all(low >= 0 and high < np.inf for low, high in ranges):  # NaN is neither
+    # one pass: read as unsigned, the bits of negative numbers, infinities and NaN are the greatest
+    bits = data.view(f"u{data.dtype.itemsize}")
+    limit = np.array(np.inf, data.dtype).view(bits.dtype) if data.dtype.kind == "f" else np.iinfo(data.dtype).max + 1
+    tops = in_threads(lambda start, stop: bits[start:stop].max(initial=0), len(data))
+    if max(tops) >= limit and not np.all((data >= 0) & (data < np.inf)):  # -0.0 is no reason to refuse
         place = int(np.argmax(~((data >= 0) & (data < np.inf))))
         row = int(np.searchsorted(matrix.indptr, place, side="right")) - 1
         came = f"{data[place]} at column {matrix.indices[place]}"

@@ -69,7 +69,7 @@ class Counts:
     def of_dense(cls, feature: str, keys: Sequence[Key], table: NDArray[np.int64]) -> Counts:
         """From a dense table (keys, classes) of one column, kept as it is until single cells are asked for."""
         result = cls((feature,), table.shape[1])
-        live = np.count_nonzero(table, axis=1)
+        live = (table != 0).sum(axis=1, dtype=np.int32)
         used = np.flatnonzero(live)
         result.column_of, result.key_of = (
             [feature] * len(used),
@@ -78,7 +78,7 @@ class Counts:
         result.index[feature] = dict(zip(result.key_of, range(len(used)), strict=True))
         result._dense = table if len(used) == len(table) else table[used]
         result.totals[feature] = Exact.whole(result._dense).sum(axis=0)
-        result._live, result._keys_in_use = live[used].astype(np.int32), {feature: len(used)}
+        result._live, result._keys_in_use = live[used], {feature: len(used)}
         return result
 
     @property
