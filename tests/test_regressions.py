@@ -284,6 +284,11 @@ def test_data_that_shares_no_column_with_the_model_is_refused():
         lambda X, y: tb.fit(X, y).merge(None),
         lambda X, y: tb.Gaussian(kappa=-1),
         lambda X, y: tb.fit(X | {"y": y}, "y", ignore=["y"]),
+        lambda X, y: tb.fit(X, y, ignore=5),
+        lambda X, y: tb.fit(X, None),
+        lambda X, y: tb.fit(X, sp.csr_array(np.ones((4, 1)))),
+        lambda X, y: tb.fit(sp.csr_array(np.eye(4)).astype(complex), y),
+        lambda X, y: tb.fit(pl.DataFrame(X).lazy(), y),
     ],
 )
 def test_wrong_input_is_told_in_our_own_words(call):

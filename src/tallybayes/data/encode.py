@@ -21,9 +21,11 @@ from tallybayes.data.table import Raw
 from tallybayes.errors import DataError
 from tallybayes.families.base import Family
 
-__all__ = ["as_codes", "as_reals", "empty_column", "encode", "is_missing"]
+__all__ = ["NUMBERS", "as_codes", "as_reals", "empty_column", "encode", "is_missing"]
 
 Kind = TypeVar("Kind", bound=Column)
+
+NUMBERS = (int, float, np.integer, np.floating, np.bool_, decimal.Decimal)
 
 _SPAN = 65536  # integers within a span of this many are counted as they are; others get a dictionary
 _WIDE = (np.int64, np.int32, np.int16, np.int8, np.uint8)
@@ -108,7 +110,7 @@ def to_reals(name: str, raw: Raw) -> Reals:
         return Reals(_combined(raw).to_numpy(zero_copy_only=False))
     values = np.full(len(raw), np.nan)
     for row, value in enumerate(raw):
-        if isinstance(value, (int, float, np.number, np.bool_, decimal.Decimal)):
+        if isinstance(value, NUMBERS):
             try:
                 values[row] = value
             except OverflowError:
@@ -259,6 +261,8 @@ def _sparse_bag(name: str, matrix: Any) -> Bag:
         matrix = matrix.copy()
         matrix.sum_duplicates()
     data = matrix.data
+    if data.dtype.kind not in "fiub":
+        raise DataError("amounts (numbers that are not negative)", came=str(data.dtype), column=name)
     if data.dtype not in (np.float64, np.float32, np.int64, np.int32):
         data = data.astype(np.float64)
     # one pass: read as unsigned, the bits of negative numbers, infinities and NaN are the greatest

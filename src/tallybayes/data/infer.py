@@ -10,13 +10,12 @@ dates, identifiers, free text               left out
 
 from __future__ import annotations
 
-import decimal
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.data.encode import as_reals, is_missing
+from tallybayes.data.encode import NUMBERS, as_reals, is_missing
 from tallybayes.data.schema import Field
 from tallybayes.data.table import Raw
 from tallybayes.families import Bernoulli, Categorical, Family, Multinomial, Tags
@@ -103,7 +102,7 @@ def _from_values(name: str, values: list[Any], numeric: Family) -> Field:
         return Field(name, None, NO_VALUES)
     if all(isinstance(value, (bool, np.bool_)) for value in there):
         return Field(name, Bernoulli(), "yes or no")
-    if all(isinstance(value, (int, float, np.number, decimal.Decimal)) for value in there):
+    if all(isinstance(value, NUMBERS) for value in there):
         whole = all(isinstance(value, (int, np.integer)) for value in there)
         return _from_numbers(name, as_reals(name, there).values, numeric, whole=whole)
     if isinstance(there[0], (list, tuple, dict, np.ndarray)):

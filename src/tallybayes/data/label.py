@@ -50,6 +50,8 @@ def find_labels(table: Table, label: Any) -> Labels:
             )  # fmt: skip
         return _encode(name, table.columns[name])
     raw = raw_column(label)
+    if hasattr(raw, "tocsr"):
+        raise DataError("a column of labels", came=f"a sparse matrix of shape {raw.shape}")
     if len(raw) != table.n_rows:
         raise DataError(f"{table.n_rows} labels, one per row", came=len(raw))
     return _encode("label", raw)

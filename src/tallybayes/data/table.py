@@ -56,7 +56,9 @@ def to_table(data: Any) -> Table:
     raise DataError(
         "a table: a data frame, a NumPy or sparse matrix, a list of dicts or a dict of lists",
         came=type(data).__name__,
-        hint="files and SQL are read by the data frame library of your choice first",
+        hint="collect() it first"
+        if hasattr(data, "collect")
+        else "files and SQL are read by the data frame library of your choice first",
     )
 
 
@@ -102,7 +104,7 @@ def _from_arrow(data: Any) -> Table:
         data = pa.Table.from_batches([data])
     try:
         table = data if isinstance(data, pa.Table) else pa.table(data)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+    except pa.ArrowException as error:
         raise DataError(
             f"the data frame cannot be read as Arrow: {error}",
             hint="a column of a kind that Arrow does not know, or something that is not a table",

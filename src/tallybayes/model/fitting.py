@@ -22,7 +22,7 @@ def fit(
     label: Any,
     *,
     families: Mapping[str, str | Family] | str | Family | None = None,
-    ignore: Iterable[str] = (),
+    ignore: Iterable[str] | None = (),
     weight: Any = None,
     smoothing: Smoothing | Mapping[str, Smoothing] = "auto",
     numeric: str | Family = "histogram",
@@ -51,6 +51,10 @@ def fit(
     >>> model.predict([{"colour": "yellow"}, {"size": 3.0}]).tolist()
     ['banana', 'apple']
     """
+    if label is None:
+        raise ParameterError("label=, the name of a column or an array of labels", came=None)
+    if ignore is not None and not isinstance(ignore, Iterable):
+        raise ParameterError("ignore=, names of columns", came=ignore)
     numeric_family = parse(numeric)
     settings = Settings(smoothing, numeric_family, prior, prior_smoothing, estimate, unseen)
     table = to_table(data)
