@@ -22,12 +22,11 @@ template <class V> TB_INLINE Mask<V> as_bits(V x) { return reinterpret_cast<Mask
 template <class V> TB_INLINE V as_reals(Mask<V> bits) { return reinterpret_cast<V>(bits); }
 template <class V> TB_INLINE V only(V x, Mask<V> where) { return as_reals<V>(as_bits(x) & where); }
 
-TB_INLINE bool any(i64x4 mask) { return (mask[0] | mask[1] | mask[2] | mask[3]) != 0; }
-template <class M> TB_INLINE bool any(M mask) { // of eight lanes
-    i64x4 halves[2];
-    static_assert(sizeof mask == sizeof halves);
-    __builtin_memcpy(halves, &mask, sizeof mask);
-    return any(halves[0] | halves[1]);
+template <class M> TB_INLINE bool any(M mask) {
+    int64_t joint = 0;
+#pragma GCC unroll 8
+    for (size_t i = 0; i < sizeof mask / sizeof joint; ++i) joint |= mask[i];
+    return joint != 0;
 }
 
 TB_INLINE void transpose(f64x4 &a, f64x4 &b, f64x4 &c, f64x4 &d) {
