@@ -161,7 +161,11 @@ class Model:
         return Description.of(self._derived(), self._schema, None if self._written else self.class_counts)
 
     def log_evidence(self) -> dict[str, float]:
-        """Log marginal likelihood of every column's tally under its prior, in closed form."""
+        """Log marginal likelihood of every column's tally under its prior, in closed form.
+
+        For comparing strengths within a family, not families with each other: a histogram and the "auto" smoothing of
+        categories weigh the classes given the values, the others the values given the classes.
+        """
         self._only_likelihoods("log_evidence")
         self._only_learned("log_evidence")
         result: dict[str, float] = {}

@@ -50,8 +50,8 @@ class Scorer:
         if not total.labels:
             return cls((), np.zeros(0), ())
         log_prior = log_class_prior(total.labels, total.class_rows.floats(), settings)
-        blocks = sorted(total.blocks.items(), key=lambda block: str(block[0]))
-        predictives = [p for family, tally in blocks for p in derive(family, tally, settings)]
+        families = sorted(total.blocks, key=str) if len(total.blocks) > 1 else list(total.blocks)
+        predictives = [p for family in families for p in derive(family, total.blocks[family], settings)]
         return cls(tuple(total.labels), log_prior, tuple(predictives))
 
     def log_joint(self, columns: Columns, n_rows: int, *, normalise: bool = False) -> Floats:

@@ -126,9 +126,10 @@ def _scatter(terms: list[Term], cell: NDArray[np.int64], shape: tuple[int, int])
 
 def carry(digits: NDArray[np.int64]) -> None:
     """Bring every digit but the last into [0, 2**32), in place."""
-    for k in range(digits.shape[-1] - 1):
-        digits[..., k + 1] += digits[..., k] >> 32
-        digits[..., k] &= _MASK
+    lower = digits[..., :-1]
+    while (over := lower >> 32).any():  # all digits at once; only negative sums ripple through many rounds
+        lower &= _MASK
+        digits[..., 1:] += over
 
 
 def integers(digits: NDArray[np.int64]) -> NDArray[np.object_]:
