@@ -280,7 +280,9 @@ def _tokens(name: str, bag: Bag, codes: Codes32, n_classes: int, weights: Floats
             len(codes),
         )
         if all(part is not None for part in parts):
-            return Counts.of_dense(name, bag.keys, sum(parts)) if dense else _merged(name, bag.keys, parts, n_classes)
+            for part in parts[1:] if dense else ():
+                parts[0] += part
+            return Counts.of_dense(name, bag.keys, parts[0]) if dense else _merged(name, bag.keys, parts, n_classes)
     row = np.repeat(np.arange(len(codes)), np.diff(bag.indptr))
     amount = np.ones(len(row)) if bag.amounts is None else bag.amounts[: len(row)].astype(np.float64)
     kept = (codes[row] >= 0) & (amount != 0)
