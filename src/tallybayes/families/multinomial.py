@@ -250,7 +250,7 @@ class BagPredictive(Predictive):
         return result
 
     def table(self) -> list[dict[str, Any]]:
-        """The ten tokens that speak most for each class, of those it has had, with their probability (or weight)."""
+        """The tokens that speak most for each class, ten of those it has had, with their probability (or weight)."""
         rows = []
         for j, name in enumerate(self.features):
             keys = self.tally.tokens.keys(name)
@@ -262,9 +262,14 @@ class BagPredictive(Predictive):
             with np.errstate(invalid="ignore"):
                 lead = np.nan_to_num(log_w - log_w.mean(axis=1, keepdims=True), nan=0.0, posinf=1e9, neginf=-1e9)
             what = "complement weight" if self.variant == "complement" else "P(token)"
-            for c in range(self.n_classes):
-                best = [i for i in np.argsort(-lead[:, c], kind="stable").tolist() if counts[i, c] > 0][:10]
-                rows += [{"column": name, "class": c, "token": keys[i], what: float(value[i, c])} for i in best]
+            order = np.argsort(-lead, axis=0, kind="stable")
+            best = [[i for i in order[:, c].tolist() if counts[i, c] > 0][:10] for c in range(self.n_classes)]
+            chosen = dict.fromkeys(i for own in best for i in own)  # each class is told about the others' tokens too
+            rows += [
+                {"column": name, "class": c, "token": keys[i], what: float(value[i, c])}
+                for c in range(self.n_classes)
+                for i in chosen
+            ]
         return rows
 
 
