@@ -13,6 +13,7 @@ the frequency of each cell. Laplace's k has no meaning here but 0 (plug-in) and 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
@@ -35,7 +36,7 @@ Result = TypeVar("Result")
 BUCKETS = 128  # at most; the work grows with its square
 _WORK = 2**20  # runs x classes per column; with more than 64 classes there are fewer buckets
 _ROWS = 2.0**40  # more rows count as so many: beyond, log gammas have no digits left to compare partitions with
-_COLUMNS = 256  # columns derived at a time
+_COLUMNS = 256  # columns counted or derived at a time, where there are many
 _DENSE_CLASSES = 256  # above, a dense table of cells x classes would be mostly empty
 
 
@@ -85,7 +86,7 @@ class Histogram(Family):
             return Grid.of_table(names, levels, offsets, cells, Exact.whole(table))
 
         if by_column:
-            parts = in_threads(count, len(features), small=0)
+            parts = in_threads(count, len(features), size=_COLUMNS, small=0)
             return _side_by_side(features, parts)
         first, *rest = in_threads(count, len(codes))
         for part in rest:
@@ -337,14 +338,10 @@ def _side_by_side(features: tuple[str, ...], grids: Sequence[Grid], n_classes: i
     """Grids of different columns as one."""
     if not grids:
         return Grid.empty(features, n_classes or 0)
-    size = sum(len(grid.cell) for grid in grids)
-    amounts, first_entry, first_column, owners = Exact.zeros(size), 0, 0, []
-    for grid in grids:
-        amounts = amounts + grid.amounts.placed(0, np.arange(first_entry, first_entry + len(grid.cell)), size)
-        owners.append(grid.owner + first_column)
-        first_entry, first_column = first_entry + len(grid.cell), first_column + len(grid.features)
+    first = itertools.accumulate((len(grid.features) for grid in grids), initial=0)
+    owners = [grid.owner + start if start else grid.owner for grid, start in zip(grids, first, strict=False)]
     join = np.concatenate
     return Grid(
         features, grids[0].n_classes, join([g.levels for g in grids]), join(owners),
-        join([g.cell for g in grids]), join([g.klass for g in grids]), amounts,
+        join([g.cell for g in grids]), join([g.klass for g in grids]), Exact.concatenate([g.amounts for g in grids]),
     )  # fmt: skip

@@ -356,14 +356,11 @@ class Counts:
         """Set the amounts of some cells (sorted); a cell that becomes zero disappears."""
         kept = ~np.isin(self.cells, cells, assume_unique=True)
         there = after.nonzero()
-        zero = Exact.zeros(0)
         all_cells = np.concatenate([self.cells[kept], cells[there]])
-        rest, late = self.amounts[kept], after[there]
-        wide = rest.placed(0, np.arange(len(rest)), len(all_cells)) if len(all_cells) else zero
-        more = late.placed(0, np.arange(len(rest), len(all_cells)), len(all_cells)) if len(all_cells) else zero
+        all_amounts = Exact.concatenate([self.amounts[kept], after[there]])
         order = np.argsort(all_cells, kind="stable")
         self._floats = None
-        self._cells, self._amounts = all_cells[order], (wide + more).trimmed()[order]
+        self._cells, self._amounts = all_cells[order], all_amounts[order].trimmed()
 
     def _impossible(
         self, cells: NDArray[np.int64], below: NDArray[np.bool_], new: list[tuple[str, Key]]

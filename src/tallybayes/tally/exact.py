@@ -11,6 +11,7 @@ low = 0: then an `Exact` costs no more than an int64 array, and adding two of th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,6 +85,20 @@ class Exact:
             if size < 2.0**53:  # then every product and partial sum is exact as a double
                 return cls.whole(np.bincount(groups, weights=product, minlength=n_groups).astype(np.int64))
         return cls(*grouped(values, weights, groups, n_groups)).trimmed()
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Exact]) -> Exact:
+        """Several arrays one behind the other, along the first axis.
+
+        >>> Exact.concatenate([Exact.of(np.array([0.5])), Exact.whole(np.array([7]))]).floats().tolist()
+        [0.5, 7.0]
+        """
+        if all(part.is_whole for part in parts):
+            return cls(np.concatenate([part.digits for part in parts]))
+        wide = [part.wide() for part in parts]
+        low = min(part.low for part in wide)
+        high = max(part.low + part.digits.shape[-1] for part in wide)
+        return cls(np.concatenate([part._window(low, high) for part in wide]), low).trimmed()
 
     @classmethod
     def from_integers(cls, pairs: list[tuple[int, int]], shape: tuple[int, ...]) -> Exact:

@@ -160,12 +160,10 @@ class Grid:
             raise self._impossible(features[int(np.argmax(b.levels > a.levels))])
         levels = np.maximum(a.levels, b.levels)
         a, b = a.at_levels(levels), b.at_levels(levels)
-        amounts = a.amounts.placed(0, np.arange(len(a.cell)), len(a.cell) + len(b.cell))
-        more = b.amounts.placed(0, np.arange(len(a.cell), len(a.cell) + len(b.cell)), len(a.cell) + len(b.cell))
         result = Grid(
             features, self.n_classes, levels,
             np.concatenate([a.owner, b.owner]), np.concatenate([a.cell, b.cell]),
-            np.concatenate([a.klass, b.klass]), amounts + more if sign > 0 else amounts - more,
+            np.concatenate([a.klass, b.klass]), Exact.concatenate([a.amounts, b.amounts if sign > 0 else -b.amounts]),
         )._summed(coarsen=sign > 0)  # fmt: skip
         if sign < 0 and result.amounts.negative().any():
             raise self._impossible(features[int(result.owner[int(np.argmax(result.amounts.negative()))])])
