@@ -45,8 +45,6 @@ template <class T> std::vector<Column<T>> columns_of(nb::object block) {
     return columns;
 }
 
-template <class T> constexpr nb::dlpack::dtype dtype_of() { return nb::dtype<T>(); }
-
 // Calls f with a value of the element type of the first column, one of Ts.
 template <class... Ts, class F> auto dispatch(nb::dlpack::dtype dtype, F &&f) {
     using First = std::tuple_element_t<0, std::tuple<Ts...>>;

@@ -169,8 +169,9 @@ def test_order_of_columns_does_not_matter(table):
     assert learned(turned) == learned(table)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("threads", ["1", "2", "5"])
-def test_threads_do_not_matter(threads, monkeypatch):
+def test_threads_do_not_matter(threads, weighted, monkeypatch):
     from tallybayes.arrays import chunks
 
     monkeypatch.setattr(chunks, "SMALL", 8)
@@ -178,10 +179,11 @@ def test_threads_do_not_matter(threads, monkeypatch):
     pool = chunks._pool
     monkeypatch.setattr(chunks, "_pool", lambda size: sizes.append(size) or pool(size))
     table = mixed_frame(997)
+    weight = np.random.default_rng(1).random(997) if weighted else None
     monkeypatch.setenv("TALLYBAYES_THREADS", "1")
-    alone = tb.fit(table, label=LABEL, families=FAMILIES)
+    alone = tb.fit(table, label=LABEL, families=FAMILIES, weight=weight)
     monkeypatch.setenv("TALLYBAYES_THREADS", threads)
-    together = tb.fit(table, label=LABEL, families=FAMILIES)
+    together = tb.fit(table, label=LABEL, families=FAMILIES, weight=weight)
     assert alone == together
     assert set(sizes) == ({int(threads)} if threads != "1" else set())
     probe = {name: values for name, values in table.items() if name != LABEL}
@@ -211,6 +213,9 @@ def test_forgetting_on_a_coarse_grid_says_so_and_subtracts_on_the_present_grid()
     assert "resolution" in change.notes[0]
     rest = tb.fit({"x": x[2000:], "y": y[2000:]}, label="y")
     assert model.class_counts == rest.class_counts
+    (grid,), (fresh,) = model._total.blocks.values(), rest._total.blocks.values()
+    assert (grid.levels > 0).all()
+    assert grid.same(fresh.at_levels(grid.levels)._summed(coarsen=False))
     model.forget({"x": x[2000:], "y": y[2000:]})
     assert model.classes == []
 

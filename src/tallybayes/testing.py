@@ -118,7 +118,7 @@ def an_empty_tally_scores(trial: Trial) -> None:
     assert np.isfinite(out).all()
 
 
-def samples_score(trial: Trial) -> None:
+def samples_have_the_size_asked_for(trial: Trial) -> None:
     """A sample has the size asked for."""
     if not (isinstance(trial.family, Multinomial) and trial.family.variant == "complement"):
         predictive = trial.family.derive(trial.observe(range(_N)), 1.0)
@@ -152,7 +152,7 @@ CHECKS: tuple[Callable[[Trial], None], ...] = (
     maximum_likelihood_is_never_nan,
     infinite_smoothing_is_silent,
     an_empty_tally_scores,
-    samples_score,
+    samples_have_the_size_asked_for,
     tables_name_column_and_class,
     names_can_be_read_back,
 )

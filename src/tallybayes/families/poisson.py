@@ -84,12 +84,12 @@ class Poisson(Family):
         with np.errstate(divide="ignore"):
             shape, rate = 1 + prior.share * x, 1 / prior.mean[:, None] + prior.share * n
         silent = (prior.mean == 0)[:, None] & np.ones_like(n, bool)
-        return PoissonPredictive(tally.features, tally.n_classes, shape, np.where(silent, 1.0, rate), silent, n, x)
+        return PoissonPredictive(tally.features, tally.n_classes, shape, np.where(silent, 1.0, rate), silent, n)
 
     def plug_in(self, tally: Sums) -> PoissonPredictive:
         """Poisson with the mean of the class."""
         n, x = (tally[name].floats() for name in ("n", "x"))
-        return PoissonPredictive(tally.features, tally.n_classes, None, x / np.maximum(n, 1e-300), n == 0, n, x)
+        return PoissonPredictive(tally.features, tally.n_classes, None, x / np.maximum(n, 1e-300), n == 0, n)
 
     def example(self, rng: np.random.Generator, n: int) -> Column:
         """Counts with gaps."""
@@ -115,7 +115,6 @@ class PoissonPredictive(Predictive):
     rate: Floats
     silent: np.ndarray
     n: Floats
-    x: Floats
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Get ready to score columns of counts."""
@@ -149,7 +148,6 @@ class PoissonPredictive(Predictive):
             self.rate[rows],
             self.silent[rows],
             self.n[rows],
-            self.x[rows],
         )
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
