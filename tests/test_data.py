@@ -145,7 +145,7 @@ def test_unusual_types_are_numbers_too():
 
 
 def test_what_is_no_table_is_refused():
-    for nonsense in (3, "file.csv", np.zeros(3), [1, 2, 3]):
+    for nonsense in (3, np.zeros(3), [1, 2, 3]):
         with pytest.raises(DataError, match=r"wanted a (table|matrix|dict)"):
             tb.fit(nonsense, label="y")
     with pytest.raises(DataError, match="3 values as in the other columns"):

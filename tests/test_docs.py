@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import tallybayes
+from transcripts import DOCUMENTS, rewritten
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted(
@@ -43,8 +44,9 @@ def test_the_demo_runs(capsys):
 def test_public_names():
     assert {name: getattr(tallybayes, name) for name in tallybayes.__all__}
     assert set(tallybayes.__all__) == {
-        "Bernoulli", "Categorical", "Change", "Family", "Gaussian", "Histogram", "Model", "Multinomial", "Poisson",
-        "RuledOutWarning", "Tags", "errors", "fit", "from_probabilities", "kernels", "register", "testing",
+        "Bernoulli", "Categorical", "Change", "Evaluation", "Family", "Gaussian", "Histogram", "Model", "Multinomial",
+        "Poisson", "RuledOutWarning", "Schema", "Tags", "cross_validate", "editing", "errors", "evaluate", "fit",
+        "from_probabilities", "kernels", "load", "read", "register", "testing",
     }  # fmt: skip
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         tallybayes.nonsense
@@ -58,7 +60,8 @@ def test_the_architecture_names_every_module():
         known = leaf in text or f"{parts[-1]}/" in text or parts[0] == "kernels" or parts[0] == "families"
         assert known or parts[-1] in ("base", "text"), name
     for path in re.findall(
-        r"`((?:tests|native|bench|examples|kernels|families|tally|data|arrays|model)/[\w./]+)`", text
+        r"`((?:tests|native|bench|examples|kernels|families|tally|data|arrays|model|evaluation|cli|docs)/[\w./]+)`",
+        text,
     ):
         assert any((ROOT / base / path).exists() for base in (".", "src/tallybayes")), path
 
@@ -66,3 +69,52 @@ def test_the_architecture_names_every_module():
 def test_the_first_thing_in_the_readme_is_two_commands():
     text = (ROOT / "README.md").read_text()
     assert text.index("make demo") < text.index("make test") < text.index("## ")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_transcripts_are_what_is_printed(document):
+    text = document.read_text()
+    assert rewritten(text) == text
+
+
+def test_every_verb_and_option_is_documented():
+    """In the reference, in the section of its verb, and with words of its own in the help."""
+    import typer
+
+    from tallybayes.cli.main import app
+
+    reference = (ROOT / "docs" / "command-reference.md").read_text()
+    sections = {part.split("\n")[0].strip(): part for part in reference.split("## ")}
+    group = typer.main.get_command(app)
+    assert set(group.commands) == {
+        "fit", "predict", "evaluate", "explain", "learn", "forget", "merge", "inspect", "sample", "demo",
+    }  # fmt: skip
+    guide = (ROOT / "docs" / "command-line.md").read_text()
+    for name, command in group.commands.items():
+        assert f"$ tally {name} " in guide or f"tally {name}" in guide, name
+        assert command.epilog, f"{name} has no example"
+        for parameter in command.params:
+            if parameter.param_type_name == "option":
+                assert parameter.help, (name, parameter.name)
+                for option in parameter.opts:
+                    assert re.search(rf"{re.escape(option)}\b", sections[f"tally {name}"]), (name, option)
+
+
+def test_help_begins_with_an_example():
+    import subprocess
+    import sys
+
+    for verb in ([], ["fit"], ["evaluate"]):
+        command = [sys.executable, "-m", "tallybayes.cli.main", *verb, "--help"]
+        out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        assert out.startswith(f"  tally {' '.join(verb)}"), out
+
+
+def test_the_command_imports_nothing_heavy_before_it_has_to():
+    import subprocess
+    import sys
+
+    code = "import sys, tallybayes.cli.main as m; print(sorted({n.split('.')[0] for n in sys.modules}))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    for heavy in ("numpy", "scipy", "pyarrow", "duckdb", "pandas", "sklearn", "safetensors"):
+        assert f"'{heavy}'" not in out, heavy

@@ -214,7 +214,9 @@ def test_a_given_prior():
 
 def test_explanations_of_the_impossible_have_no_nan():
     model = tb.fit({"k": ["a", "b"], "l": ["c", "d"], "y": ["p", "q"]}, label="y", smoothing=0)
-    assert "nan" not in str(model.explain([{"k": "a", "l": "d"}])[0])
+    text = str(model.explain([{"k": "a", "l": "d"}])[0])
+    assert "nan" not in text
+    assert "both are ruled out" in text
 
 
 def test_columns_without_values_are_decided_later():
@@ -251,7 +253,7 @@ def test_pandas_frames_with_odd_names_index_and_mixed_columns():
 
 def test_names_that_clash():
     sample = tb.fit({"label": [1.0, 2.0], "b": [1.0, 2.0]}, label=["p", "q"]).sample(2, seed=0)
-    assert sample.column_names == ["b", "label", "label_"]
+    assert sample.column_names == ["label", "b", "label_"]
     with pytest.raises(ParameterError, match="not a column's"):
         tb.from_probabilities({"i": 0.5, "w": 0.5}, {"class": {"i": 0.9, "w": 0.1}})
     with pytest.raises(DataError, match="names that differ"):

@@ -9,8 +9,13 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from tallybayes.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from tallybayes import errors, kernels, testing
+    from tallybayes.data.files import read
+    from tallybayes.data.schema import Schema
+    from tallybayes.evaluation import Evaluation, cross_validate, evaluate
     from tallybayes.families import (
         Bernoulli,
         Categorical,
@@ -24,8 +29,7 @@ if TYPE_CHECKING:
     )
     from tallybayes.model import Change, Model, fit, from_probabilities
     from tallybayes.model.scorer import RuledOutWarning
-
-__version__ = "0.1.0"
+    from tallybayes.model.store import editing, load
 
 _HOME = {
     "fit": "model",
@@ -33,6 +37,13 @@ _HOME = {
     "Model": "model",
     "Change": "model",
     "RuledOutWarning": "model.scorer",
+    "editing": "model.store",
+    "load": "model.store",
+    "read": "data.files",
+    "Schema": "data.schema",
+    "evaluate": "evaluation",
+    "Evaluation": "evaluation",
+    "cross_validate": "evaluation",
     "Family": "families",
     "Bernoulli": "families",
     "Categorical": "families",
@@ -49,6 +60,7 @@ __all__ = [
     "Bernoulli",
     "Categorical",
     "Change",
+    "Evaluation",
     "Family",
     "Gaussian",
     "Histogram",
@@ -56,11 +68,17 @@ __all__ = [
     "Multinomial",
     "Poisson",
     "RuledOutWarning",
+    "Schema",
     "Tags",
+    "cross_validate",
+    "editing",
     "errors",
+    "evaluate",
     "fit",
     "from_probabilities",
     "kernels",
+    "load",
+    "read",
     "register",
     "testing",
 ]

@@ -3,6 +3,7 @@
     TallyError
     ├── DataError (ValueError)          the data does not fit: a wrong type, an infinity, a missing label column
     │   └── ForgetError                 asked to take back rows that were never learned
+    ├── FileError (ValueError)          a file cannot be read or written, is damaged, or is not what it should be
     ├── ParameterError (ValueError)     an argument has no meaning: an unknown family, a negative smoothing
     ├── CountError (OverflowError)      a count left the range of 64 bits
     └── UnsupportedError (TypeError)    the question has no answer for this model: sampling a complement score
@@ -17,9 +18,21 @@ tallybayes.errors.DataError: column 'age', row 7: wanted a finite number, came i
 hint: leave the cell empty
 """
 
-from typing import Any
+import difflib
+from collections.abc import Iterable
+from typing import Any, Self
 
-__all__ = ["CountError", "DataError", "ForgetError", "ParameterError", "TallyError", "UnsupportedError"]
+__all__ = [
+    "CountError",
+    "DataError",
+    "FileError",
+    "ForgetError",
+    "ParameterError",
+    "TallyError",
+    "UnsupportedError",
+    "did_you_mean",
+    "shorten",
+]
 
 _NOTHING = object()
 
@@ -34,15 +47,29 @@ class TallyError(Exception):
         came: Any = _NOTHING,
         column: str | None = None,
         row: int | None = None,
+        file: str | None = None,
+        line: int | None = None,
         hint: str | None = None,
     ) -> None:
         self.wanted, self.column, self.row, self.hint = wanted, column, row, hint
+        self.file, self.line = file, line
         self.came = None if came is _NOTHING else came
-        places = [f"column {column!r}"] if column is not None else []
-        places += [f"row {row}"] if row is not None else []
+        self._facts = {"came": came, "column": column, "row": row, "file": file, "line": line, "hint": hint}
+        places = [file] if file is not None else []
+        places += [f"line {line}"] if line is not None else []
+        places += [f"column {column!r}"] if column is not None else []
+        places += [f"row {row}"] if row is not None and line is None else []  # a line says it better
         text = f"{', '.join(places)}: " if places else ""
         text += wanted if came is _NOTHING else f"wanted {wanted}, came {shorten(came)}"
         super().__init__(text + (f"\nhint: {hint}" if hint else ""))
+
+    def at(self, **facts: Any) -> Self:
+        """The same error with more known about it: `row=`, `file=`, `line=`, `hint=`.
+
+        >>> str(DataError("a number", came="x", row=3).at(file="a.csv", line=5))
+        "a.csv, line 5: wanted a number, came 'x'"
+        """
+        return type(self)(self.wanted, **(self._facts | facts))
 
 
 class DataError(TallyError, ValueError):
@@ -51,6 +78,10 @@ class DataError(TallyError, ValueError):
 
 class ForgetError(DataError):
     """Rows were to be taken back that cannot have been learned."""
+
+
+class FileError(TallyError, ValueError):
+    """A file cannot be read or written, is damaged, or is not what it should be."""
 
 
 class ParameterError(TallyError, ValueError):
@@ -75,3 +106,14 @@ def shorten(value: Any, width: int = 60) -> str:
         value = value.item()
     text = repr(value)
     return text if len(text) <= width else f"{text[: width - 4]}..."
+
+
+def did_you_mean(name: Any, names: Iterable[Any]) -> str | None:
+    """A hint for a misspelt name, or None if nothing is near.
+
+    >>> did_you_mean("labl", ["label", "age"])
+    "did you mean 'label'?"
+    """
+    known = {str(known).lower(): known for known in names}
+    near = difflib.get_close_matches(str(name).lower(), known, n=1, cutoff=0.5)
+    return f"did you mean {str(known[near[0]])!r}?" if near else None

@@ -74,7 +74,8 @@ class Bag:
     """A bag of tokens per row, in compressed sparse rows: row i holds indices[indptr[i]:indptr[i + 1]].
 
     `keys[index]` is the token, `amounts` how often it occurs (None: once each), `present` False where the row's bag
-    is missing, which is not the same as empty. No token stands twice in a row.
+    is missing, which is not the same as empty. No token stands twice in a row. Where few bags come again and again,
+    each is held once and `rows` tells which of them a row holds (-1 where it is missing).
     """
 
     indptr: NDArray[np.integer]
@@ -82,12 +83,26 @@ class Bag:
     amounts: NDArray[np.generic] | None
     keys: Sequence[Key]
     present: NDArray[np.bool_] | None = None
+    rows: NDArray[np.integer] | None = None
 
     def __len__(self) -> int:
-        return len(self.indptr) - 1
+        return len(self.indptr) - 1 if self.rows is None else len(self.rows)
+
+    def expanded(self) -> Bag:
+        """The same bags, each row with its own."""
+        if self.rows is None:
+            return self
+        there = self.rows if self.present is None else np.where(self.present, self.rows, 0)
+        if not len(self.indptr) - 1:  # every row is missing
+            return Bag(np.zeros(len(self.rows) + 1, np.int64), self.indices, self.amounts, self.keys, self.present)
+        plain = Bag(self.indptr, self.indices, self.amounts, self.keys).take(there)
+        return Bag(plain.indptr, plain.indices, plain.amounts, plain.keys, self.present)
 
     def take(self, rows: NDArray[np.integer]) -> Bag:
         """Some of the rows."""
+        if self.rows is not None:
+            present = None if self.present is None else self.present[rows]
+            return Bag(self.indptr, self.indices, self.amounts, self.keys, present, self.rows[rows])
         lengths = np.diff(self.indptr)[rows]
         indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         entries = np.arange(indptr[-1]) + np.repeat(self.indptr[:-1][rows] - indptr[:-1], lengths)

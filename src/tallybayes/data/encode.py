@@ -159,10 +159,14 @@ def to_codes(name: str, raw: Raw) -> Codes:
         encoded = _combined(raw)
         if not pa.types.is_dictionary(encoded.type):
             encoded = encoded.dictionary_encode()
-        codes = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
-        keys = encoded.dictionary.to_pylist()
-        return _without_missing(codes, keys)
+        return _without_missing(_indices(encoded), encoded.dictionary.to_pylist())
     return _list_codes(name, raw)
+
+
+def _indices(encoded: Any) -> np.ndarray:
+    """The codes of a dictionary array, -1 where it is null."""
+    indices = encoded.indices if encoded.indices.type == pa.int32() else encoded.indices.cast(pa.int32())
+    return np.asarray(indices.fill_null(-1) if indices.null_count else indices)
 
 
 def _list_codes(name: str, raw: list[Any]) -> Codes:
@@ -209,6 +213,8 @@ def to_bag(name: str, raw: Raw, separator: str | None) -> Bag:
     if isinstance(raw, np.ndarray):
         raw = raw.tolist()
     if isinstance(raw, (pa.Array, pa.ChunkedArray)):
+        if pa.types.is_string(raw.type) or pa.types.is_large_string(raw.type):
+            return _text_bag(name, _combined(raw), separator)
         raw = _combined(raw).to_pylist() if not pa.types.is_map(raw.type) else _maps(_combined(raw))
     index: dict[Key, int] = {}
     indptr = [0]
@@ -228,6 +234,18 @@ def to_bag(name: str, raw: Raw, separator: str | None) -> Bag:
         np.array(indptr, np.int64), np.array(indices, np.int64), np.array(amounts, np.float64), list(index),
         None if present.all() else present,
     )  # fmt: skip
+
+
+def _text_bag(name: str, raw: Any, separator: str | None) -> Bag:
+    """Bags of text: each different text is split once."""
+    encoded = raw.dictionary_encode()
+    codes = _indices(encoded)
+    try:
+        once = to_bag(name, encoded.dictionary.to_pylist(), separator)
+    except DataError as error:
+        raise error.at(row=int(np.argmax(codes == error.row))) from None
+    amounts = None if separator is not None else once.amounts
+    return Bag(once.indptr, once.indices, amounts, once.keys, None if raw.null_count == 0 else codes >= 0, codes)
 
 
 def _tokens(name: str, row: int, value: Any, separator: str | None) -> dict[Key, float]:
@@ -310,6 +328,8 @@ def _without_missing(codes: np.ndarray, keys: list[Any]) -> Codes:
     """Each key once, those that mean missing (NaN) taken out, whole reals as integers."""
     index: dict[Key, int] = {}
     code = [-1 if is_missing(key) else index.setdefault(_number(key), len(index)) for key in keys]
+    if code == list(range(len(code))):
+        return Codes(codes, list(index))
     return Codes(np.array([*code, -1], np.int32)[codes], list(index))
 
 

@@ -3,13 +3,14 @@
 yes/no, and numbers that are only 0 and 1   bernoulli
 numbers                                     histogram (or what `numeric=` says)
 text with few values                        categorical
-text with a bar between values              tags
+text with |, ; or , between values          tags
 lists                                       multinomial;  maps, sparse matrices too
 dates, identifiers, free text               left out
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,11 @@ NO_VALUES = "no values yet"  # a later batch decides
 
 SAMPLE = 10_000  # rows looked at before the whole column is
 _IDENTIFIER_ROWS = 20  # fewer rows than this say nothing about whether values repeat
-_BARRED = 0.2  # share of values with a bar from which text is taken for tags
+_SEPARATED = 0.2  # share of values with a separator from which text is taken for tags
+_SEPARATORS = {"|": "bar", ";": "semicolon", ",": "comma"}
+_MANY = 100  # from so many different whole numbers on, their number says nothing
+_DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ]\d{1,2}:.*)?\s*$"
+                   r"|\s*\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*$")  # fmt: skip
 _WORDS = 4  # mean number of words from which text that hardly repeats is prose
 
 
@@ -93,7 +98,17 @@ def _from_numbers(name: str, values: np.ndarray, numeric: Family, whole: bool | 
     step = values[: SAMPLE + 1]
     if whole and len(step) >= _IDENTIFIER_ROWS and np.all(np.diff(step.astype(np.float64)) == 1):
         return Field(name, None, "an identifier: whole numbers that count up by one")
-    return Field(name, numeric, "whole numbers" if whole else "real numbers")
+    return Field(name, numeric, _numbers(step, whole))
+
+
+def _numbers(values: np.ndarray, whole: bool) -> str:
+    """What kind of numbers they are, in words."""
+    there = values[np.isfinite(values)] if values.dtype.kind == "f" else values
+    if not whole and not (len(there) and np.all(there == np.floor(there))):
+        return "real numbers"
+    n_values = len(np.unique(there))
+    few = f", {n_values} different ones" if n_values < _MANY else ""
+    return "whole numbers, always the same" if n_values == 1 else f"whole numbers{few}"
 
 
 def _from_values(name: str, values: list[Any], numeric: Family) -> Field:
@@ -105,8 +120,11 @@ def _from_values(name: str, values: list[Any], numeric: Family) -> Field:
     if all(isinstance(value, NUMBERS) for value in there):
         whole = all(isinstance(value, (int, np.integer)) for value in there)
         return _from_numbers(name, as_reals(name, there).values, numeric, whole=whole)
-    if isinstance(there[0], (list, tuple, dict, np.ndarray)):
-        return Field(name, Multinomial(), "maps of amounts" if isinstance(there[0], dict) else "lists of tokens")
+    if isinstance(there[0], dict):
+        plain = all(v is None or isinstance(v, NUMBERS) for value in there[:SAMPLE] for v in dict(value).values())
+        return Field(name, Multinomial() if plain else None, "maps of amounts" if plain else "values within values")
+    if isinstance(there[0], (list, tuple, np.ndarray)):
+        return Field(name, Multinomial(), "lists of tokens")
     if isinstance(there[0], (set, frozenset)):
         return Field(name, Tags(), "sets")
     if not isinstance(there[0], str):
@@ -117,13 +135,30 @@ def _from_values(name: str, values: list[Any], numeric: Family) -> Field:
 
 def _from_text(name: str, values: list[str]) -> Field:
     n_values = len(set(values))
-    barred = [value for value in values if "|" in value]
-    parts = {part for value in values for part in value.split("|")} if barred else set()
-    if len(barred) >= _BARRED * len(values) and len(parts) <= max(50, len(values) // 2) and parts:
-        return Field(name, Tags(), f"{len(parts)} tags with a bar between them")
+    if all(_DATE.match(value) for value in values[:SAMPLE]):
+        return Field(name, None, "dates and times have no family")
+    for separator, what in _SEPARATORS.items():
+        if n_parts := _n_tags(values, separator, n_values):
+            return Field(name, Tags(separator), f"{n_parts} tags with a {what} between them")
     if len(values) >= _IDENTIFIER_ROWS and n_values > len(values) / 2:
         words = np.mean([len(value.split()) for value in values[:SAMPLE]])
         if words >= _WORDS:
             return Field(name, None, f"free text: {words:.0f} words on average, hardly ever the same")
         return Field(name, None, f"an identifier: {n_values} different values in {len(values)} rows")
-    return Field(name, Categorical(), f"text with {n_values} different values")
+    return Field(
+        name, Categorical(), f"text with {n_values} different values" if n_values > 1 else "always the same text"
+    )
+
+
+def _n_tags(values: list[str], separator: str, n_values: int) -> int:
+    """How many tags there are if a separator stands between tags, else 0.
+
+    A bar is there for nothing else; a comma or semicolon must make fewer parts than there are texts, because it also
+    stands in names ("Smith, John").
+    """
+    with_separator = sum(separator in value for value in values)
+    if with_separator < _SEPARATED * len(values) or not with_separator:
+        return 0
+    parts = {part.strip() for value in values for part in value.split(separator)} - {""}
+    few = max(50, len(values) // 2) if separator == "|" else min(n_values // 2, len(values) // 5)
+    return len(parts) if len(parts) <= few else 0

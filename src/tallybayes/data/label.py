@@ -1,11 +1,13 @@
 """Labels and weights.
 
 A label may be text, a whole number, a number or yes/no; all labels of a model are of one type and come back as they
-went in. A missing label leaves its row out of learning.
+went in. A missing label leaves its row out of learning. `"rating=R"` makes a yes/no label of a column: whether rating
+is R.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +18,9 @@ from numpy.typing import NDArray
 from tallybayes.arrays.axis import rough_kind, sort_keys
 from tallybayes.data.encode import as_codes, as_reals
 from tallybayes.data.table import Table, raw_column
-from tallybayes.errors import DataError, ParameterError
+from tallybayes.errors import DataError, ParameterError, did_you_mean
 
-__all__ = ["Labels", "find_labels", "find_weights"]
+__all__ = ["Labels", "find_labels", "find_weights", "label_column", "split_name"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +45,12 @@ def find_labels(table: Table, label: Any) -> Labels:
             return Labels(
                 [], np.zeros(0, np.int32), np.zeros(0, np.int64)
             )  # no rows, no columns: the start of a stream
-        if name not in table.columns:
-            raise DataError(
-                "the label column in the data", came=sorted(table.columns), column=name,
-                hint="label= takes the name of a column or an array of labels",
-            )  # fmt: skip
-        return _encode(name, table.columns[name])
+        column, value = label_column(name, table.columns)
+        if column not in table.columns:
+            hint = did_you_mean(column, table.columns) or "label= takes the name of a column or an array of labels"
+            raise DataError("the label column in the data", came=list(table.columns), column=column, hint=hint)
+        labels = _encode(column, table.columns[column])
+        return labels if value is None else _is_value(labels, value)
     raw = raw_column(label)
     if hasattr(raw, "tocsr"):
         raise DataError("a column of labels", came=f"a sparse matrix of shape {raw.shape}")
@@ -57,13 +59,51 @@ def find_labels(table: Table, label: Any) -> Labels:
     return _encode("label", raw)
 
 
+def split_name(text: str, names: Collection[str]) -> tuple[str, str] | None:
+    """A text "name=rest" by the longest name that is known; None if there is none.
+
+    >>> split_name("a=b=c", ["a", "a=b"]), split_name("d=e", ["a"])
+    (('a=b', 'c'), None)
+    """
+    places = [i for i, sign in enumerate(text) if sign == "=" and text[:i] in names]
+    return (text[: places[-1]], text[places[-1] + 1 :]) if places else None
+
+
+def label_column(label: str, names: Collection[str]) -> tuple[str, str | None]:
+    """The column of a label, and the value that makes it a yes/no label.
+
+    >>> label_column("rating=R", ["rating", "year"]), label_column("year", ["rating", "year"])
+    (('rating', 'R'), ('year', None))
+    """
+    if label in names:
+        return label, None
+    return split_name(label, names) or (label, None)
+
+
+def _is_value(labels: Labels, value: str) -> Labels:
+    """Whether each label is a value, told by its text."""
+    hit = np.array([str(key).lower() == value.lower() if isinstance(key, bool) else _text(key) == value
+                    for key in labels.keys] + [False])  # fmt: skip
+    codes = np.where(labels.codes < 0, -1, hit[labels.codes]).astype(np.int32)
+    counts = np.bincount(codes[codes >= 0], minlength=2)
+    there = np.flatnonzero(counts)
+    lookup = np.full(3, -1, np.int32)
+    lookup[there] = np.arange(len(there))
+    return Labels([bool(i) for i in there], lookup[codes], counts[there])
+
+
+def _text(key: Any) -> str:
+    return str(int(key)) if isinstance(key, float) and key.is_integer() else str(key)
+
+
 def _encode(name: str, raw: Any) -> Labels:
     encoded = as_codes(name, raw)
     if isinstance(encoded.keys, range):
         return _from_range(encoded.codes, encoded.keys)
-    code = encoded.codes.astype(np.int32)
-    used = np.bincount(code[(code >= 0) & (code < len(encoded.keys))], minlength=len(encoded.keys)) > 0
-    keys = [key for key, here in zip(encoded.keys, used, strict=True) if here]
+    code = encoded.codes.astype(np.int32, copy=False)
+    n_keys = len(encoded.keys)
+    rows = np.bincount(np.where((code < 0) | (code >= n_keys), n_keys, code), minlength=n_keys + 1)[:n_keys]
+    keys = [key for key, n in zip(encoded.keys, rows, strict=True) if n]
     kinds = {rough_kind(key) for key in keys}
     if len(kinds) > 1 or kinds - {"text", "number", "yes/no", "bytes"}:
         raise DataError("labels of one type: text, numbers or yes/no", came=sort_keys(kinds), column=name)
@@ -71,12 +111,11 @@ def _encode(name: str, raw: Any) -> Labels:
         keys = [float(key) for key in keys]  # type: ignore[arg-type]
     ordered = sort_keys(keys)
     rank = {key: i for i, key in enumerate(ordered)}
-    lookup = np.full(len(encoded.keys) + 1, -1, np.int32)
-    for i, key in enumerate(encoded.keys):
-        lookup[i] = rank.get(key, -1)
-    code = np.where((code < 0) | (code >= len(encoded.keys)), len(encoded.keys), code)
-    code = lookup[code]
-    return Labels(ordered, code, np.bincount(code[code >= 0], minlength=len(ordered)))
+    position = np.array([rank.get(key, -1) for key in encoded.keys], np.int32)
+    lookup = np.append(position, np.int32(-1))
+    counts = np.zeros(len(ordered), np.int64)
+    counts[position[position >= 0]] = rows[position >= 0]
+    return Labels(ordered, lookup.take(code, mode="wrap"), counts)  # missing is -1 or n_keys: the last entry either way
 
 
 def _are_reals(raw: Any) -> bool:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
-from tallybayes.families.base import Family
+from tallybayes.errors import FileError, ParameterError
+from tallybayes.families import Family, parse
 
 __all__ = ["Field", "Schema"]
 
@@ -31,6 +37,7 @@ class Schema:
     label: str | None
     fields: dict[str, Field] = field(default_factory=dict)
     weight: str | None = None
+    missing: tuple[str, ...] | None = None  # the words for a missing value in files of text, if they were told
 
     @property
     def families(self) -> dict[str, Family]:
@@ -43,7 +50,58 @@ class Schema:
 
     def copy(self) -> Schema:
         """A schema of its own."""
-        return Schema(self.label, dict(self.fields), self.weight)
+        return Schema(self.label, dict(self.fields), self.weight, self.missing)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The schema as plain values, as it is written into files."""
+        return {
+            "label": self.label,
+            "weight": self.weight,
+            "missing": None if self.missing is None else list(self.missing),
+            "columns": {
+                name: {"family": None if f.family is None else str(f.family), "reason": f.reason}
+                for name, f in self.fields.items()
+            },
+        }
+
+    @classmethod
+    def from_dict(cls, given: Any) -> Schema:
+        """The schema from plain values, every one of them checked.
+
+        >>> Schema.from_dict({"label": "y", "columns": {"genre": {"family": "tags:;"}}}).families
+        {'genre': Tags(separator=';')}
+        """
+        if not isinstance(given, Mapping) or not isinstance(given.get("columns"), Mapping):
+            raise ParameterError("a schema: an object with label and columns", came=given)
+        if unknown := given.keys() - {"label", "weight", "missing", "columns"}:
+            raise ParameterError("label, weight, missing and columns in a schema", came=sorted(unknown))
+        for name in ("label", "weight"):
+            if not isinstance(given.get(name), (str, type(None))):
+                raise ParameterError(f"the {name} of a schema: the name of a column", came=given[name])
+        words = given.get("missing")
+        if words is not None and not (isinstance(words, list) and all(isinstance(word, str) for word in words)):
+            raise ParameterError("the words for missing values, as a list", came=words)
+        fields = {str(name): _field(str(name), field) for name, field in given["columns"].items()}
+        missing = None if words is None else tuple(words)
+        return cls(given.get("label"), fields, given.get("weight"), missing)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it as JSON, to be read, edited and given back to `fit(schema=...)`."""
+        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+        try:
+            Path(path).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise FileError(f"the schema cannot be written: {error.strerror}", file=os.fspath(path)) from error
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Schema:
+        """A schema from a file that `save` wrote."""
+        try:
+            return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
+        except OSError as error:
+            raise FileError(f"cannot be read: {error.strerror}", file=os.fspath(path)) from error
+        except (ValueError, RecursionError) as error:  # TallyErrors are ValueErrors too
+            raise FileError(f"a schema cannot be read from it: {error}", file=os.fspath(path)) from error
 
     def __repr__(self) -> str:
         return str(self)
@@ -53,3 +111,12 @@ class Schema:
         widths = [max((len(row[i]) for row in rows), default=0) for i in (0, 1)]
         lines = [f"{name:<{widths[0]}}   {family:<{widths[1]}}   {why}" for name, family, why in rows]
         return "\n".join([f"label: {self.label or '(given as an array)'}", *lines])
+
+
+def _field(name: str, given: Any) -> Field:
+    if not isinstance(given, Mapping) or given.keys() - {"family", "reason"} or "family" not in given:
+        raise ParameterError("the family (or null) and the reason of a column", came=given, column=name)
+    family, reason = given["family"], given.get("reason", "as in the schema")
+    if not isinstance(family, (str, type(None))) or not isinstance(reason, str):
+        raise ParameterError("a family by its name, and a reason", came=given, column=name)
+    return Field(name, None if family is None else parse(family), reason)

@@ -2,31 +2,76 @@
 
 Data frames of every kind come through the Arrow C stream (`__arrow_c_stream__`: pandas, Polars, pyarrow, DuckDB);
 NumPy matrices have the columns x0, x1, ...; a SciPy sparse matrix is one bag named x; then lists of dicts, dicts of
-lists, and a dict of single values, which is one row. Nothing is copied here that need not be.
+lists, and a dict of single values, which is one row. Nothing is copied here that need not be. What comes in batches
+(files, queries, streams) is the business of `tallybayes.data.source`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from tallybayes.errors import DataError
+from tallybayes.errors import DataError, TallyError
 
-__all__ = ["Raw", "Table", "raw_column", "to_table"]
+__all__ = ["Origin", "Raw", "Table", "is_row", "raw_column", "to_table"]
 
 Raw = Any  # a NumPy array, an Arrow (chunked) array, a list, or a SciPy sparse matrix
 
 
 @dataclass(frozen=True, eq=False)
+class Origin:
+    """Where rows come from: the number of the first one, the file, and the line of a row by its number."""
+
+    first: int
+    file: str | None = None
+    line_of: Callable[[int], int | None] = lambda row: None
+
+
+@dataclass(frozen=True, eq=False)
 class Table:
-    """Raw columns by name, all of one length."""
+    """Raw columns by name, all of one length; where they come from; the cells of a file as they were, if asked for."""
 
     n_rows: int
     columns: dict[str, Raw]
+    origin: Origin | None = None
+    rows: NDArray[np.int64] | None = None  # the numbers of the rows, where some were left out
+    kept: pa.Table | None = None
+
+    def part(self, start: int, stop: int) -> Table:
+        """Some of the rows."""
+        numbers = np.arange(self.n_rows) if self.rows is None else self.rows
+        columns = {name: raw[start:stop] for name, raw in self.columns.items()}
+        kept = None if self.kept is None else self.kept.slice(start, stop - start)
+        return Table(stop - start, columns, self.origin, numbers[start:stop], kept)
+
+    def take(self, rows: NDArray[np.int64]) -> Table:
+        """Some of the rows, by their numbers."""
+        numbers = rows if self.rows is None else self.rows[rows]
+        columns = {
+            name: [raw[i] for i in rows.tolist()]
+            if isinstance(raw, list)
+            else raw.take(pa.array(rows))
+            if isinstance(raw, (pa.Array, pa.ChunkedArray))
+            else raw[rows]
+            for name, raw in self.columns.items()
+        }
+        kept = None if self.kept is None else self.kept.take(pa.array(rows))
+        return Table(len(rows), columns, self.origin, numbers, kept)
+
+    def located(self, error: TallyError) -> TallyError:
+        """An error about a row of this table, with the file and line, or the row's number in the whole."""
+        if error.row is None or error.file is not None:
+            return error
+        row = error.row if self.rows is None else int(self.rows[error.row])
+        if self.origin is None:
+            return error.at(row=row)
+        row += self.origin.first
+        return error.at(row=row, file=self.origin.file, line=self.origin.line_of(row))
 
 
 def to_table(data: Any) -> Table:
@@ -56,9 +101,6 @@ def to_table(data: Any) -> Table:
     raise DataError(
         "a table: a data frame, a NumPy or sparse matrix, a list of dicts or a dict of lists",
         came=type(data).__name__,
-        hint="collect() it first"
-        if hasattr(data, "collect")
-        else "files and SQL are read by the data frame library of your choice first",
     )
 
 
@@ -130,8 +172,13 @@ def _is_single(value: Any) -> bool:
     return value is None or isinstance(value, (str, bytes, Mapping, set, frozenset)) or not hasattr(value, "__len__")
 
 
+def is_row(data: Mapping[Any, Any]) -> bool:
+    """Whether a dict is one row: every value single."""
+    return all(_is_single(value) for value in data.values())
+
+
 def _from_mapping(data: Mapping[Any, Any]) -> Table:
-    if all(_is_single(value) for value in data.values()):
+    if is_row(data):
         single = [[value.item() if isinstance(value, np.ndarray) else value] for value in data.values()]
         return _named(list(data), single, 1)
     columns: dict[str, Raw] = {}

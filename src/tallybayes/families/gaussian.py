@@ -23,11 +23,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import gammaln
 
 from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Column, Reals
+from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError
 from tallybayes.families.base import Codes32, Family, Floats, Predictive, Score, Smoothing
 from tallybayes.families.place import real_arrays, refuse

@@ -18,11 +18,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy.special import gammaln
 
 from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag, Column, Key
+from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError, UnsupportedError
 from tallybayes.families.base import Codes32, Family, Floats, Predictive, Score, Smoothing
 from tallybayes.families.shrinkage import by_group, laplace
@@ -73,10 +73,13 @@ class Multinomial(Family):
         tokens, lengths = [], []
         for name, bag in zip(features, columns, strict=True):
             if self.variant == "presence" and bag.amounts is not None:
-                bag = Bag(bag.indptr, bag.indices, (bag.amounts != 0).astype(np.float64), bag.keys, bag.present)
+                bag = Bag(
+                    bag.indptr, bag.indices, (bag.amounts != 0).astype(np.float64), bag.keys, bag.present, bag.rows
+                )
             own_codes = codes if bag.present is None else np.where(bag.present, codes, np.int32(-1))
-            tokens.append(_tokens(name, bag, own_codes, n_classes, weights))
-            lengths.append(_lengths(name, bag, own_codes, n_classes, weights))
+            bag, own_codes, own_weights = _each_once(bag, own_codes, n_classes, weights)
+            tokens.append(_tokens(name, bag, own_codes, n_classes, own_weights))
+            lengths.append(_lengths(name, bag, own_codes, n_classes, own_weights))
         return Bags(*(_together(parts, n_classes) for parts in (tokens, lengths)))
 
     def prior(self, tally: Bags, smoothing: Smoothing) -> MultinomialPrior:
@@ -183,6 +186,7 @@ class BagPredictive(Predictive):
         return score
 
     def _bind_one(self, number: int, bag: Bag) -> Score:
+        bag = bag.expanded()
         indices, keys = bag.indices, bag.keys
         if len(indices) * 4 < len(keys):  # a few rows of a wide matrix: look at the tokens they hold
             used, indices = np.unique(indices, return_inverse=True)
@@ -271,6 +275,18 @@ class BagPredictive(Predictive):
                 for i in chosen
             ]
         return rows
+
+
+def _each_once(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> tuple[Bag, Codes32, Floats | None]:
+    """Bags that come again and again as one row per bag and class, its weight the number of times."""
+    n_bags = len(bag.indptr) - 1
+    if bag.rows is None or weights is not None or n_bags * n_classes * 4 > len(codes):
+        return bag.expanded(), codes, weights
+    place = np.where(codes >= 0, bag.rows.astype(np.int64) * n_classes + codes, n_bags * n_classes)
+    times = np.bincount(place, minlength=n_bags * n_classes + 1)[:-1]
+    there = np.flatnonzero(times)
+    distinct = Bag(bag.indptr, bag.indices, bag.amounts, bag.keys).take(there // max(n_classes, 1))
+    return distinct, (there % max(n_classes, 1)).astype(np.int32), times[there].astype(np.float64)
 
 
 def _tokens(name: str, bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> Counts:

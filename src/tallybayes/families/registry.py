@@ -7,6 +7,7 @@
 import dataclasses
 import difflib
 import re
+from collections.abc import Callable
 
 from tallybayes.errors import ParameterError
 from tallybayes.families.base import Family
@@ -21,6 +22,12 @@ from tallybayes.families.tags import Tags
 __all__ = ["FAMILIES", "parse", "register"]
 
 FAMILIES: dict[str, type[Family]] = {}
+
+_OPTIONS: dict[type, tuple[str, Callable[[str], object]]] = {  # by the type of the default
+    bool: ("True or False", {"True": True, "False": False}.__getitem__),
+    int: ("a whole number", int),
+    float: ("a number", float),
+}
 
 
 def register(family: type[Family]) -> type[Family]:
@@ -54,12 +61,14 @@ def parse(text: str | Family | type[Family]) -> Family:
             if "=" in options and len(options.partition("=")[0]) > 1:
                 raise ParameterError(f"an option of {name} ({', '.join(fields)})", came=options.partition("=")[0])
             options = f"{next(iter(fields))}={options}"
-        for option in re.split(rf",(?=(?:{'|'.join(fields)})=)", options):
+        several = rf",(?=(?:{'|'.join(fields)})=)" if len(fields) > 1 else "(?!)"  # a lone option may hold any text
+        for option in re.split(several, options):
             key, _, value = option.partition("=")
             if key not in fields:
                 raise ParameterError(f"an option of {name} ({', '.join(fields) or 'none'})", came=key)
+            wanted, read = _OPTIONS.get(type(fields[key].default), ("text", str))
             try:
-                given[key] = float(value) if isinstance(fields[key].default, float) else value
-            except ValueError as error:
-                raise ParameterError(f"a number for option {key} of {name}", came=value) from error
+                given[key] = read(value)
+            except (KeyError, ValueError) as error:
+                raise ParameterError(f"{wanted} for option {key} of {name}", came=value) from error
     return family(**given)

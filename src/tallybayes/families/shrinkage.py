@@ -17,8 +17,8 @@ with P(v) = (n_v + 1) / (n + V). A class without rows in the column is given P(v
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln
 
+from tallybayes.arrays.special import gammaln
 from tallybayes.families.base import Floats
 
 __all__ = ["STRENGTHS", "Shares", "by_group", "dirichlet_evidence", "laplace", "strengths_by_evidence"]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import rough_kind
+from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Codes, Column
 from tallybayes.data.encode import empty_column, encode
 from tallybayes.data.label import Labels, find_labels, find_weights
@@ -33,12 +34,20 @@ class Batch:
 def encode_columns(table: Table, schema: Schema, names: Iterable[str] | None = None) -> dict[str, Column]:
     """The columns of the schema, encoded; columns absent from the table are missing throughout."""
     families = schema.families
-    return {
-        name: encode(name, table.columns[name], families[name])
-        if name in table.columns
-        else empty_column(families[name], table.n_rows)
-        for name in (families if names is None else names)
-    }
+    wanted = list(families if names is None else names)
+
+    def columns(start: int, stop: int) -> list[Column]:
+        return [
+            encode(name, table.columns[name], families[name])
+            if name in table.columns
+            else empty_column(families[name], table.n_rows)
+            for name in wanted[start:stop]
+        ]
+
+    # several columns at once where that pays; a sparse matrix is one column and uses threads itself
+    small = table.n_rows <= SMALL or any(hasattr(raw, "tocsr") for raw in table.columns.values())
+    parts = [columns(0, len(wanted))] if small else in_threads(columns, len(wanted), size=1, small=1)
+    return dict(zip(wanted, (column for part in parts for column in part), strict=True))
 
 
 def read_batch(table: Table, schema: Schema, label: Any, weight: Any) -> Batch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from tallybayes.data.schema import Schema
 from tallybayes.model.scorer import Scorer
-from tallybayes.model.text import number, text_table
+from tallybayes.model.text import number, shown, text_table
 
 __all__ = ["Description"]
 
@@ -40,6 +41,18 @@ class Description:
                 columns.setdefault(named.pop("column"), []).append(named)
         return cls(classes, schema, dict(sorted(columns.items())))
 
+    def only(self, names: Iterable[str]) -> Description:
+        """The description of some of the columns."""
+        return Description(self.classes, self.schema, {name: self.columns.get(name, []) for name in names})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for programs."""
+        return {
+            **self.schema.to_dict(),
+            "classes": self.classes,
+            "parameters": {name: [_plain(row) for row in rows] for name, rows in self.columns.items()},
+        }
+
     def __repr__(self) -> str:
         return str(self)
 
@@ -50,13 +63,18 @@ class Description:
         return "\n\n".join(parts)
 
 
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    """A row in which what is not finite is None: JSON has no word for it."""
+    return {name: None if isinstance(v, float) and not np.isfinite(v) else v for name, v in row.items()}
+
+
 def _render(rows: list[dict[str, Any]]) -> str:
     if not rows:
         return "(nothing yet)"
     header, cells = _side_by_side(rows) or (list(rows[0]), [list(row.values()) for row in rows])
-    shown = [[number(v) if isinstance(v, float) else str(v) for v in row] for row in cells[:_ROWS]]
+    texts = [[number(v) if isinstance(v, float) else shown(v) for v in row] for row in cells[:_ROWS]]
     more = f"\n... {len(cells) - _ROWS} more rows" if len(cells) > _ROWS else ""
-    return text_table(header, shown) + more
+    return text_table(header, texts) + more
 
 
 def _side_by_side(rows: list[dict[str, Any]]) -> tuple[list[str], list[list[Any]]] | None:
@@ -69,5 +87,5 @@ def _side_by_side(rows: list[dict[str, Any]]) -> tuple[list[str], list[list[Any]
     table: dict[tuple[Any, ...], dict[Any, float]] = {}
     for row in rows:
         table.setdefault(tuple(row[key] for key in keys), {})[row["class"]] = row[names[-1]]
-    header = [*keys, *(f"P( | {label})" for label in classes)]
+    header = [*keys, *(f"P( | {shown(label)})" for label in classes)]
     return header, [[*key, *(cells.get(label, "") for label in classes)] for key, cells in table.items()]

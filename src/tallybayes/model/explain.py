@@ -14,8 +14,8 @@ import numpy as np
 from tallybayes.data.table import Table
 from tallybayes.errors import shorten
 from tallybayes.families.base import Floats
-from tallybayes.model.scorer import Columns, Scorer, log_marginal
-from tallybayes.model.text import text_table
+from tallybayes.model.scorer import Scorer, log_marginal
+from tallybayes.model.text import probability, shown, text_table
 
 __all__ = ["Explanation", "explain"]
 
@@ -34,7 +34,10 @@ class Explanation:
     @property
     def log_joint(self) -> Floats:
         """The sum of the parts."""
-        return np.asarray(np.sum([self.log_prior, *self.log_evidence.values()], axis=0))
+        total = self.log_prior.copy()
+        for part in self.log_evidence.values():
+            total += part
+        return total
 
     @property
     def probabilities(self) -> Floats:
@@ -57,35 +60,78 @@ class Explanation:
             for name, part in parts.items()
         }
 
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values: natural logs by class; the parts, in their order, add up to `log_joint`."""
+        parts = {"prior": self.log_prior, **self.log_evidence}
+        by_class = {name: [_finite(v) for v in part.tolist()] for name, part in parts.items()}
+        p = self.probabilities
+        return {
+            "predicted": self.classes[int(p.argmax())] if len(p) else None,
+            "classes": list(self.classes),
+            "values": self.values,
+            "log_prior": by_class.pop("prior"),
+            "log_evidence": by_class,
+            "log_joint": [_finite(v) for v in self.log_joint.tolist()],
+            "probabilities": p.tolist(),
+        }
+
     def __repr__(self) -> str:
         return str(self)
 
     def __str__(self) -> str:
-        """The winner against the runner-up, in decibans (ten times the decimal log odds), strongest first."""
+        return self.shown()
+
+    def shown(self, label: Any = None, against: Any = None, *, units: str = "decibans") -> str:
+        """One class against another (the winner against the runner-up if nothing is said), strongest evidence first.
+
+        In decibans, ten times the decimal log odds, or natural "log-odds". Numbers are rounded so that what is shown
+        adds up to the sum that is shown.
+        """
         order = np.argsort(-self.probabilities, kind="stable")
         if not len(order):
             return "a model without classes"
-        best = self.classes[int(order[0])]
+        classes = list(self.classes)
+        best = classes[int(order[0])] if label is None else label
         if len(order) == 1:
             return f"{best}: the only class"
-        other = self.classes[int(order[1])]
+        other = next(classes[i] for i in order if classes[i] != best) if against is None else against
         parts = self.log_odds(best, other)
-        rows = [["prior", "", f"{parts.pop('') * _DECIBAN:+.1f}"]]
-        for name, value in sorted(parts.items(), key=lambda item: -abs(item[1])):
-            shown = self.values.get(name)
-            rows.append([name, "(missing)" if shown is None else shorten(shown, 30), f"{value * _DECIBAN:+.1f}"])
-        if self.ruled_out:
-            rows.append(["sum", "", "every class is ruled out"])
-        else:
-            total = self.log_joint[order[0]] - self.log_joint[order[1]]
-            rows.append(["sum", "", f"{total * _DECIBAN:+.1f}"])
-        head = f"{best} with probability {self.probabilities[order[0]]:.4g}, against {other}"
-        return head + "\n" + text_table(["column", "value", "decibans"], rows)
+        names = ["", *sorted((name for name in parts if name), key=lambda name: -abs(parts[name]))]
+        scale, digits = (_DECIBAN, 1) if units == "decibans" else (1.0, 3)
+        texts, total = _adding_up([parts[name] * scale for name in names], digits)
+        rows = [[name or "prior", self._value_of(name), text] for name, text in zip(names, texts, strict=True)]
+        both = self.log_joint[[classes.index(best), classes.index(other)]]
+        rows.append(["sum", "", "both are ruled out" if np.isneginf(both).all() else total])
+        p = self.probabilities[classes.index(best)]
+        head = f"{shown(best)} with probability {probability(p)}, against {shown(other)}"
+        return head + "\n" + text_table(["column", "value", units], rows)
+
+    def _value_of(self, name: str) -> str:
+        value = self.values.get(name)
+        return "" if not name else "(missing)" if value is None else shorten(value, 30)
 
 
-def explain(scorer: Scorer, columns: Columns, table: Table) -> list[Explanation]:
-    """The explanation of every row of a table."""
-    parts = scorer.evidence(columns, table.n_rows)
+def _adding_up(values: Sequence[float], digits: int) -> tuple[list[str], str]:
+    """Numbers and their sum, rounded so that they add up: each is the step between two rounded partial sums.
+
+    >>> _adding_up([0.26, 0.26, 0.26], 1)
+    (['+0.3', '+0.2', '+0.3'], '+0.8')
+    """
+    if not np.all(np.isfinite(values)):
+        endless = {float(value) for value in values if np.isinf(value)}
+        return [f"{value:+.{digits}f}" for value in values], f"{endless.pop():+.{digits}f}" if len(
+            endless
+        ) == 1 else "-"
+    rounded = np.round(np.cumsum([0.0, *values]), digits)
+    return [f"{step:+.{digits}f}" for step in np.diff(rounded) + 0.0], f"{rounded[-1] + 0.0:+.{digits}f}"
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
+def explain(scorer: Scorer, parts: dict[str, Floats], table: Table) -> list[Explanation]:
+    """The explanation of every row of a table, given what its columns add to log P(class, row)."""
     return [
         Explanation(
             scorer.classes,

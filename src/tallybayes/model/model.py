@@ -6,43 +6,48 @@ tallies of its own, every sum is checked, and only then anything changes. `merge
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays.axis import kind_of, merged, rough_kind, to_array
+from tallybayes.arrays.axis import merged, rough_kind, to_array
 from tallybayes.arrays.column import Column
-from tallybayes.data.infer import NO_VALUES, propose
+from tallybayes.data.infer import NO_VALUES
 from tallybayes.data.label import find_labels
 from tallybayes.data.schema import Schema
-from tallybayes.data.table import Table, to_table
+from tallybayes.data.source import Kind, Whole, to_source
+from tallybayes.data.table import Table
 from tallybayes.errors import DataError, ForgetError, ParameterError, UnsupportedError, shorten
 from tallybayes.families import Multinomial
 from tallybayes.families.base import Floats
-from tallybayes.model.batch import check_kinds, encode_columns, read_batch
+from tallybayes.model.batch import check_kinds, encode_columns
 from tallybayes.model.describe import Description
 from tallybayes.model.explain import Explanation, explain
+from tallybayes.model.learning import Learning, own_kind
 from tallybayes.model.objective import Objective, objective
 from tallybayes.model.sample import sample
 from tallybayes.model.scorer import Scorer, log_marginal
 from tallybayes.model.settings import Settings
 from tallybayes.model.single import SingleRows
 from tallybayes.model.total import Total
-from tallybayes.tally import Counts, Grid
+from tallybayes.tally import Grid
 
 __all__ = ["Change", "Model"]
 
 
 @dataclass(frozen=True)
 class Change:
-    """What `learn` or `forget` did: rows taken in or back, rows skipped for want of a label, and notes."""
+    """What `learn` or `forget` did: rows counted, rows without a label, notes, bad rows that were skipped."""
 
     rows: int
     skipped: int = 0
     notes: tuple[str, ...] = ()
+    bad: int = 0
 
 
 _ONE_ROW = Change(1)
@@ -56,7 +61,7 @@ class Model:
     >>> model.predict({"fever": 1}).tolist()
     ['yes']
     >>> model.learn({"fever": 1, "ill": "no"})
-    Change(rows=1, skipped=0, notes=())
+    Change(rows=1, skipped=0, notes=(), bad=0)
     """
 
     def __init__(self, schema: Schema, settings: Settings) -> None:
@@ -127,13 +132,11 @@ class Model:
             found = (self._single or self._singles()).predict_proba(data, self._derived())
             if found is not None:
                 return found
-        table, columns = self._columns(data)
-        return self._derived().log_joint(columns, table.n_rows, normalise=True)
+        return self._scored(data, partial(self._derived().log_joint, normalise=True))
 
     def log_joint(self, data: Any) -> Floats:
         """Log P(class, row), (rows, classes)."""
-        table, columns = self._columns(data)
-        return self._derived().log_joint(columns, table.n_rows)
+        return self._scored(data, self._derived().log_joint)
 
     def log_marginal(self, data: Any) -> Floats:
         """Log p(row): low for rows unlike anything learned."""
@@ -142,14 +145,16 @@ class Model:
 
     def explain(self, data: Any) -> list[Explanation]:
         """For every row the prior, what each column added and the posterior; the parts add up to log P(class, row)."""
-        table, columns = self._columns(data)
-        return explain(self._derived(), columns, table)
+        evidence = self._derived().evidence
+        return [one for table, parts in self._worked(data, evidence) for one in explain(self._derived(), parts, table)]
 
     def objective(self, data: Any, *, label: Any = None) -> Objective:
         """The negative log likelihood of labelled data, split into a part for the prior and one per column."""
         self._only_likelihoods("objective")
-        table, columns = self._columns(data)
-        return objective(self._derived(), columns, table.n_rows, find_labels(table, self._label(label)))
+        total = Objective(0.0, {})
+        for table, parts in self._worked(data, self._derived().evidence, label=(label := self.label_for(label))):
+            total += objective(self._derived(), parts, find_labels(table, label))
+        return total
 
     def sample(self, n: int, *, seed: int | None = None) -> Any:
         """Rows drawn from the model, as a pyarrow Table with the label in the last column."""
@@ -209,7 +214,7 @@ class Model:
             known = [model._known_key(name) for model in (self, other)]
             if None not in known and rough_kind(known[0]) != rough_kind(known[1]):
                 raise DataError(f"{rough_kind(known[0])} in both models", came=known[1], column=name)
-        labels = merged(self._total.labels, self._own_kind(other._total.in_use()))
+        labels = merged(self._total.labels, own_kind(self._total.in_use(), other._total.in_use()))
         result = self.copy()
         result._total = result._total.aligned(labels)
         result._total.add(other.copy()._total.aligned(labels), 1)
@@ -217,6 +222,12 @@ class Model:
         result._schema.fields = {**mine, **theirs, **chosen}
         result.skipped += other.skipped
         return result
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model into a file (`*.tally`), whole or not at all; `tallybayes.load` reads it."""
+        from tallybayes.model.store import save
+
+        save(self, path)
 
     def copy(self) -> Model:
         """A model of its own with the same sums."""
@@ -227,25 +238,22 @@ class Model:
 
     def _change(self, data: Any, label: Any, weight: Any, sign: int) -> Change:
         self._only_learned("learn" if sign > 0 else "forget")
-        table = to_table(data)
-        label = self._label(label)
+        source = to_source(data)
         weight = self._schema.weight if weight is None else weight
-        schema = self._schema if sign < 0 else self._grown(table, label, weight)
-        batch = read_batch(table, schema, label, weight)
-        check_kinds(batch.columns, self._known_key)
-        keys = self._own_kind(batch.labels.keys)
-        labels = merged(self._total.labels, keys)
-        batch_total = Total.observed(batch, keys, labels, schema)
-        self._check_labels(batch_total, sign)
+        learning = Learning(self._schema, self._settings, self._total, self.label_for(label), weight, sign > 0)
+        learning.count(source)
+        change = learning.total or Total.empty()
+        self._check_labels(change, sign)
+        labels = merged(self._total.labels, change.labels)
         total = self._total.aligned(labels)
-        total.add(batch_total, sign)
-        self._total, self._schema = total, schema
+        total.add(change.aligned(labels), sign)
+        self._total, self._schema = total, learning.schema
         self._scorer = self._single = None
-        n_missing = batch.labels.n_missing
-        self.skipped += n_missing * (sign > 0)
+        self.skipped += learning.n_missing * (sign > 0)
         coarse = sign < 0 and any(isinstance(t, Grid) and t.levels.any() for t in total.blocks.values())
         notes = ("histogram columns stay on the grid they have: resolution given up is not regained",)
-        return Change(table.n_rows - n_missing, n_missing, notes if coarse else ())
+        n_bad = 0 if source.bad is None else source.bad.count
+        return Change(learning.n_rows - learning.n_missing, learning.n_missing, notes if coarse else (), n_bad)
 
     def _check_labels(self, batch: Total, sign: int) -> None:
         """Refuse to forget labels never learned, and to learn labels that a given prior leaves out."""
@@ -255,23 +263,29 @@ class Model:
             if isinstance(self._settings.prior, Mapping) and label not in self._settings.prior:
                 raise ParameterError("a prior probability for every label", came=f"none for {label!r}")
 
-    def _grown(self, table: Table, label: Any, weight: Any) -> Schema:
-        """The schema with the columns that are new in this table."""
-        schema = self._schema.copy()
-        for name, raw in table.columns.items():
-            if name in (schema.label, schema.weight) or _is(name, label) or _is(name, weight):
-                continue
-            if name not in schema.fields or schema.fields[name].reason == NO_VALUES:
-                found = propose(name, raw, self._settings.numeric)
-                if found.reason == NO_VALUES:
-                    continue
-                found = replace(found, reason=f"new column; {found.reason}")
-                schema.fields[name] = self._settings.with_unseen(found)
-        return schema
-
     # Inside
 
-    def _label(self, label: Any) -> Any:
+    def _known_key(self, name: str) -> Any:
+        """One category learned so far in a column, or None."""
+        return self._total.any_key(self._schema.families.get(name), name)
+
+    def wanted(self, label: Any = None) -> dict[str, Kind | None]:
+        """The columns that scoring needs (and the label, if asked for), and as what they are to be read."""
+        return Learning(self._schema, self._settings, self._total, label or "", None, False).wanted()
+
+    def scored(self, data: Any, *, label: Any = None, keep: bool = False) -> Iterator[tuple[Table, Floats]]:
+        """Data batch by batch, each with log P(class, row).
+
+        label: a column (or "column=value") that is to be read as well; keep: whether cells are kept as they were.
+        """
+        return self._worked(data, self._derived().log_joint, label=label, keep=keep)
+
+    def log_prior(self) -> Floats:
+        """Log P(class), the classes as in `classes`."""
+        return self._derived().log_prior.copy()
+
+    def label_for(self, label: Any = None) -> Any:
+        """The label to look for in data: the one given, or the model's own."""
         if label is None and self._schema.label is None:
             raise ParameterError(
                 "label=, an array of labels",
@@ -280,38 +294,34 @@ class Model:
             )
         return self._schema.label if label is None else label
 
-    def _own_kind(self, labels: Sequence[Any]) -> list[Any]:
-        """Labels in the type of this model's own; 1 and 1.0 are one label, other types are refused."""
-        own = self._total.in_use()
-        if not own or not labels or kind_of(labels[0]) == kind_of(own[0]):
-            return list(labels)
-        kinds = (kind_of(own[0]), kind_of(labels[0]))
-        if kinds == ("number", "whole number"):
-            return [float(label) for label in labels]
-        if kinds == ("whole number", "number") and all(label.is_integer() for label in labels):
-            return [int(label) for label in labels]
-        raise DataError(f"labels of one type ({kinds[0]})", came=labels[0])
+    def own_labels(self, labels: Sequence[Any]) -> list[Any]:
+        """Labels in the type of the model's own: 1 and 1.0 are one; other types are refused."""
+        return own_kind(self.classes, labels)
 
-    def _known_key(self, name: str) -> Any:
-        """One category learned so far in a column, or None."""
-        family = self._schema.families.get(name)
-        tally = self._total.blocks.get(family) if family else None
-        return tally.any_key(name) if isinstance(tally, Counts) else None
-
-    def _columns(self, data: Any) -> tuple[Table, dict[str, Column]]:
-        table = to_table(data)
-        if (
-            table.columns
-            and self._schema.fields
-            and not table.columns.keys() & {*self._schema.fields, self._schema.label}
-        ):
+    def _encoded(self, table: Table) -> dict[str, Column]:
+        known = {*self._schema.fields, self._schema.label}
+        if table.columns and self._schema.fields and not table.columns.keys() & known:
             raise DataError(
                 f"columns that the model knows ({shorten(list(self._schema.fields))})",
                 came=list(table.columns),
             )
         columns = encode_columns(table, self._schema)
         check_kinds(columns, self._known_key)
-        return table, columns
+        return columns
+
+    def _worked(
+        self, data: Any, work: Callable[..., Any], *, label: Any = None, keep: bool = False
+    ) -> Iterator[tuple[Table, Any]]:
+        """Data batch by batch, each with what `work(columns, rows)` makes of it; errors say where."""
+        source = to_source(data)
+        source.missing = self._schema.missing if source.missing is None else source.missing
+        batches = source.batches() if isinstance(source, Whole) else source.batches(self.wanted(label), keep=keep)
+        for table in batches:
+            yield from source.good(table, lambda part: work(self._encoded(part), part.n_rows))
+
+    def _scored(self, data: Any, work: Callable[..., Floats]) -> Floats:
+        parts = [scores for _, scores in self._worked(data, work)]
+        return parts[0] if len(parts) == 1 else np.concatenate([*parts, np.zeros((0, len(self.classes)))])
 
     def _derived(self) -> Scorer:
         """The scorer for the present sums."""
@@ -337,7 +347,3 @@ class Model:
                     f"{verb} needs likelihoods; complement is only a way of scoring", column=name,
                     hint="fit with the 'counts' or 'presence' variant",
                 )  # fmt: skip
-
-
-def _is(name: str, column: Any) -> bool:
-    return isinstance(column, str) and column == name

@@ -13,7 +13,8 @@ import numpy as np
 
 from tallybayes.data.label import Labels
 from tallybayes.errors import DataError
-from tallybayes.model.scorer import Columns, Scorer
+from tallybayes.families.base import Floats
+from tallybayes.model.scorer import Scorer
 
 __all__ = ["Objective", "objective"]
 
@@ -30,16 +31,20 @@ class Objective:
         """The sum of the parts."""
         return self.prior + sum(self.columns.values())
 
+    def __add__(self, other: Objective) -> Objective:
+        names = sorted({*self.columns, *other.columns})
+        parts = {name: self.columns.get(name, 0.0) + other.columns.get(name, 0.0) for name in names}
+        return Objective(self.prior + other.prior, parts)
 
-def objective(scorer: Scorer, columns: Columns, n_rows: int, labels: Labels) -> Objective:
-    """The parts for labelled rows; rows without a label are left out."""
+
+def objective(scorer: Scorer, parts: dict[str, Floats], labels: Labels) -> Objective:
+    """The sum for labelled rows, given what their columns add; rows without a label are left out."""
     index = {label: code for code, label in enumerate(scorer.classes)}
     for label in labels.keys:
         if label not in index:
             raise DataError("a label that the model knows", came=label)
     kept = np.flatnonzero(labels.codes >= 0)
     codes = np.array([index[label] for label in labels.keys], np.int64)[labels.codes[kept]]
-    parts = scorer.evidence(columns, n_rows)
     return Objective(
         float(-scorer.log_prior[codes].sum()),
         {name: float(-part[kept, codes].sum()) for name, part in sorted(parts.items())},

@@ -22,7 +22,7 @@ def sample(scorer: Scorer, n: int, schema: Schema, rng: np.random.Generator) -> 
         raise DataError("a model that has learned at least one row")
     prior = np.exp(scorer.log_prior)
     codes = rng.choice(len(prior), size=n, p=prior / prior.sum())
-    columns: dict[str, list[Any]] = {name: [None] * n for name in schema.families}
+    columns: dict[str, list[Any]] = {name: [None] * n for name, field in schema.fields.items() if field.family}
     for code in range(len(scorer.classes)):
         rows = np.flatnonzero(codes == code)
         for predictive in scorer.predictives:

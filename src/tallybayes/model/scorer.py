@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 
 from tallybayes import kernels
 from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Column
+from tallybayes.arrays.special import logsumexp
 from tallybayes.errors import ParameterError
 from tallybayes.families.base import Family, Floats, Predictive
 from tallybayes.model.settings import Settings
@@ -130,3 +130,12 @@ def log_marginal(log_joint: Floats) -> Floats:
         return np.full(len(log_joint), -np.inf)
     with np.errstate(divide="ignore"):
         return np.asarray(logsumexp(log_joint, axis=1))
+
+
+def log_normalised(log_joint: Floats, log_prior: Floats) -> Floats:
+    """Log P(c | x) of every row; rows that every class rules out get the class prior."""
+    whole = log_marginal(log_joint)
+    ruled_out = np.isneginf(whole)
+    result = log_joint - np.where(ruled_out, 0.0, whole)[:, None]
+    result[ruled_out] = log_prior
+    return result

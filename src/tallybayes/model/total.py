@@ -16,7 +16,7 @@ from tallybayes.data.schema import Schema
 from tallybayes.errors import ForgetError
 from tallybayes.families import Family
 from tallybayes.model.batch import Batch
-from tallybayes.tally import Exact, Tally
+from tallybayes.tally import Counts, Exact, Tally
 from tallybayes.tally.base import Commit
 from tallybayes.tally.exact import check_counts
 
@@ -59,6 +59,11 @@ class Total:
     def in_use(self) -> list[Any]:
         """The labels that have rows."""
         return [label for label, here in zip(self.labels, self.class_rows.nonzero(), strict=True) if here]
+
+    def any_key(self, family: Family | None, name: str) -> Any:
+        """One category counted in a column, or None."""
+        tally = self.blocks.get(family) if family is not None else None
+        return tally.any_key(name) if isinstance(tally, Counts) else None
 
     def copy(self) -> Total:
         """Sums of its own."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.tally.base import Commit
+from tallybayes.tally.base import Arrays, Commit
 from tallybayes.tally.counts import Counts
-from tallybayes.tally.exact import Exact
+from tallybayes.tally.exact import Exact, require
 
 __all__ = ["Bags"]
 
@@ -65,3 +65,18 @@ class Bags:
     def same(self, other: Bags) -> bool:
         """Whether the sums are equal."""
         return self.tokens.same(other.tokens) and self.lengths.same(other.lengths)
+
+    def arrays(self) -> Arrays:
+        """Both tables, for the columns that have bags (or, after forgetting what never was, only tokens)."""
+        features = tuple(n for n in self.features if self.lengths.n_keys(n) or self.tokens.n_keys(n))
+        tokens = self.tokens.arrays_of(features).named("tokens.")
+        lengths = self.lengths.arrays_of(features).named("lengths.")
+        return Arrays(features, tokens.sums | lengths.sums, tokens.places | lengths.places, tokens.keys | lengths.keys)
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, n_classes: int, like: Bags) -> Bags:
+        """Bags that could come from rows, or a ValueError."""
+        tokens = Counts.from_arrays(arrays.without("tokens."), n_classes, like.tokens)
+        lengths = Counts.from_arrays(arrays.without("lengths."), n_classes, like.lengths)
+        require(all(type(key) is int and 0 <= key <= 2**53 for key in lengths.key_of), "lengths of bags")
+        return cls(tokens, lengths)

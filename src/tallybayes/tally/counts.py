@@ -14,11 +14,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays.axis import merged, sort_keys
+from tallybayes.arrays.axis import merged, positions, sort_keys
 from tallybayes.arrays.column import Key
 from tallybayes.errors import ForgetError
-from tallybayes.tally.base import Commit
-from tallybayes.tally.exact import Exact, check_counts
+from tallybayes.tally.base import Arrays, Commit, check_ends, plain
+from tallybayes.tally.exact import Exact, check_amounts, check_counts, check_totals, require
 
 __all__ = ["Counts"]
 
@@ -388,3 +388,71 @@ class Counts:
         amounts = self.amounts[by_name].trimmed()
         cells_per_name = np.bincount(rank[slot], minlength=len(order)).tolist()
         return order, cells_per_name, klass[by_name].tolist(), amounts.low, amounts.digits.tobytes()
+
+    def arrays(self) -> Arrays:
+        """Keys, classes and amounts of the columns that have counts."""
+        return self.arrays_of(tuple(name for name in self.features if self.n_keys(name)))
+
+    def arrays_of(self, features: tuple[str, ...]) -> Arrays:
+        """The arrays for given columns, which must be all that have counts.
+
+        Amounts per (column, class) are there too, although they follow: a model has room for them, so the file that
+        it is read from has to be as large.
+        """
+        try:
+            names, cells_per_key, classes, low, digits = self._with_plain_keys().canonical()
+        except TypeError as error:
+            raise ValueError(f"keys that cannot be put in order: {error}") from error
+        owner = positions([feature for feature, _ in names], features)
+        width = len(digits) // (8 * len(classes)) if classes else 1
+        return Arrays(
+            features,
+            {
+                "amounts": Exact(np.frombuffer(digits, np.int64).reshape(len(classes), width), low),
+                "totals": self.rows_seen()[positions(features, self.features)].trimmed(),
+            },
+            {
+                "key_ends": np.cumsum(np.bincount(owner, minlength=len(features))).astype(np.int64),
+                "cell_ends": np.cumsum(cells_per_key, dtype=np.int64),
+                "classes": np.array(classes, np.int64),
+            },
+            {"keys": [key for _, key in names]},
+        )
+
+    def _with_plain_keys(self) -> Counts:
+        """The same counts under keys of Python's own types, which may be sorted in another order."""
+        keys = [plain(key) for key in self.key_of]
+        if all(key is old for key, old in zip(keys, self.key_of, strict=True)):
+            return self
+        result = self.copy()
+        result.key_of = keys
+        result.index = {name: {plain(key): slot for key, slot in own.items()} for name, own in self.index.items()}
+        return result
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, n_classes: int, like: Counts) -> Counts:
+        """Counts that could come from rows, or a ValueError."""
+        features, keys = arrays.features, arrays.keys["keys"]
+        klass, amounts, totals = arrays.places["classes"], arrays.sums["amounts"], arrays.sums["totals"]
+        require(klass.ndim == 1 and amounts.shape == klass.shape, "one amount for each cell")
+        require(totals.shape == (len(features), n_classes), "one total for each column and class")
+        require(((klass >= 0) & (klass < n_classes)).all() and n_classes <= _CLASSES, "classes out of range")
+        owner = check_ends(arrays.places["key_ends"], len(features), len(keys), "keys")
+        slot = check_ends(arrays.places["cell_ends"], len(keys), len(klass), "cells")
+        cells = (slot << _CLASS_BITS) | klass
+        require((np.diff(cells) > 0).all(), "classes out of order")
+        require(amounts.nonzero().all(), "cells without a count")
+        check_amounts(amounts, "cells")
+        check_totals(totals.reshaped(len(features) * n_classes), amounts, owner[slot] * n_classes + klass)
+        result = cls(features, n_classes)
+        result._live = np.bincount(slot, minlength=len(keys)).astype(np.int32)
+        require((result._live > 0).all(), "keys without a count")
+        result.column_of, result.key_of = [features[i] for i in owner.tolist()], keys
+        ends = np.cumsum(np.bincount(owner, minlength=len(features))).tolist()
+        for i, (name, start, stop) in enumerate(zip(features, [0, *ends], ends, strict=False)):
+            own = keys[start:stop]
+            result.index[name] = dict(zip(own, range(start, stop), strict=True))
+            require(len(result.index[name]) == len(own) and sort_keys(own) == own, f"column {name!r}: keys in order")
+            result._keys_in_use[name], result.totals[name] = len(own), totals[i]
+        result._cells, result._amounts = cells, amounts
+        return result

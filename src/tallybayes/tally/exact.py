@@ -21,15 +21,41 @@ from numpy.typing import NDArray
 from tallybayes.errors import CountError
 from tallybayes.kernels.reference.sums import carry, grouped, integers, quotient
 
-__all__ = ["Exact", "check_counts"]
+__all__ = ["Exact", "check_amounts", "check_counts", "check_totals", "require"]
 
 _MASK = np.int64(0xFFFFFFFF)
+_PLACES = 128  # digits in a file lie between these places: a square times a weight needs -101 to 98
 
 
 def check_counts(amounts: Exact) -> None:
     """Raise if a count has left the range of 64 bits."""
     if not amounts.is_whole and not (np.abs(amounts.floats()) < 2.0**63).all():
         raise CountError("a count left the range of 64 bits", hint="the sums are as they were")
+
+
+def require(fact: object, wanted: str) -> None:
+    """Raise a ValueError unless a fact holds: for sums that come from a file, where nothing can be taken for granted.
+
+    >>> require(2 > 1, "order")
+    """
+    if not fact:
+        raise ValueError(wanted)
+
+
+def check_amounts(amounts: Exact, what: str) -> None:
+    """Raise unless these are counts that rows can add up to: not negative, within 64 bits, no less than a double."""
+    require(not amounts.negative().any(), f"{what}: negative counts")
+    if not amounts.is_whole:
+        rounded = amounts.floats()
+        require((rounded < 2.0**63).all(), f"{what}: counts beyond 64 bits")
+        require(((rounded > 0) == amounts.nonzero()).all(), f"{what}: counts too small for a double")
+
+
+def check_totals(totals: Exact, amounts: Exact, groups: NDArray[np.int64]) -> None:
+    """Raise unless `totals` are the sums of the amounts by group; only groups in use are added up, to save memory."""
+    used, position = np.unique(groups, return_inverse=True)
+    require(len(used) == np.count_nonzero(totals.nonzero()), "totals that are not those of the counts")
+    require(totals[used] == amounts.grouped(position, len(used)), "totals that are not the sums of the counts")
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +138,27 @@ class Exact:
             np.int64,
         ).reshape(*shape, width)  # fmt: skip
         return cls(digits, low).trimmed()
+
+    @classmethod
+    def from_digits(cls, digits: NDArray[np.int64], low: int) -> Exact:
+        """Numbers from a file, checked to be in the form that `trimmed` gives.
+
+        >>> Exact.from_digits(np.array([[1, 2]]), 200)
+        Traceback (most recent call last):
+            ...
+        ValueError: digits at places from 200 to 202
+        """
+        require(digits.dtype == np.int64 and digits.ndim > 0 and digits.shape[-1] > 0, "no digits of whole numbers")
+        high = low + digits.shape[-1]
+        require(low >= -_PLACES and high <= _PLACES, f"digits at places from {low} to {high}")
+        numbers = cls(digits, low)
+        if not numbers.is_whole:
+            top, rest = digits[..., -1], digits[..., :-1]
+            require(((top >= -(2**31)) & (top < 2**31)).all(), "a highest digit beyond 32 bits")
+            require(((rest >= 0) & (rest <= _MASK)).all(), "digits beyond 32 bits")
+            shortest = numbers.trimmed()
+            require(shortest.low == low and shortest.digits.shape == digits.shape, "digits that are not needed")
+        return numbers
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import merged, positions
 from tallybayes.errors import ForgetError
-from tallybayes.tally.base import Commit
-from tallybayes.tally.exact import Exact, check_counts
+from tallybayes.tally.base import Arrays, Commit, check_ends
+from tallybayes.tally.exact import Exact, check_amounts, check_counts, check_totals, require
 
 __all__ = ["LIMIT", "Grid", "lowest_value"]
 
@@ -22,6 +22,8 @@ LIMIT = 1024  # cells in use per column: fine enough for 128 buckets of 8 cells,
 
 _SIGNLESS = np.int64(2**63 - 1)
 _LOWEST = np.array(np.finfo(np.float64).min).view(np.int64) ^ _SIGNLESS  # a cell may reach below the finite numbers
+_HIGHEST = np.array(np.finfo(np.float64).max).view(np.int64)
+_LEVELS = 54  # here all doubles lie in 1,024 cells
 
 
 def lowest_value(cell: NDArray[np.int64], level: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -197,3 +199,36 @@ class Grid:
             and np.array_equal(self.levels[self.owner], other.levels[other.owner])
             and self.amounts == other.amounts
         )
+
+    def arrays(self) -> Arrays:
+        """Levels, entries of each column, and amounts per (column, class) as well: they bound what reading takes."""
+        in_use = np.unique(self.owner).tolist()
+        grid = self.only(tuple(self.features[i] for i in in_use))
+        ends = np.searchsorted(grid.owner, np.arange(len(grid.features)), side="right").astype(np.int64)
+        return Arrays(
+            grid.features,
+            {"amounts": grid.amounts.trimmed(), "totals": grid.rows_seen().trimmed()},
+            {"levels": grid.levels, "ends": ends, "cells": grid.cell, "classes": grid.klass},
+        )
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, n_classes: int, like: Grid) -> Grid:
+        """A grid that could come from rows, or a ValueError."""
+        n, totals, amounts = len(arrays.features), arrays.sums["totals"], arrays.sums["amounts"]
+        levels, cell, klass = (arrays.places[name] for name in ("levels", "cells", "classes"))
+        require(levels.shape == (n,) and cell.ndim == 1 and klass.shape == cell.shape, "a grid of the wrong shape")
+        require(amounts.shape == cell.shape and totals.shape == (n, n_classes), "amounts of the wrong shape")
+        owner = check_ends(arrays.places["ends"], n, len(cell), "cells")
+        require(((levels >= 0) & (levels <= _LEVELS)).all(), "levels out of range")
+        require(((klass >= 0) & (klass < n_classes)).all(), "classes out of range")
+        level = levels[owner]
+        require(((cell >= _LOWEST >> level) & (cell <= _HIGHEST >> level)).all(), "cells out of range")
+        same_column, same_cell = owner[1:] == owner[:-1], cell[1:] == cell[:-1]
+        sorted_ = ~same_column | (cell[1:] > cell[:-1]) | (same_cell & (klass[1:] > klass[:-1]))
+        require(sorted_.all(), "cells out of order")
+        require(amounts.nonzero().all(), "cells without a count")
+        check_amounts(amounts, "cells")
+        check_totals(totals.reshaped(n * n_classes), amounts, owner * n_classes + klass)
+        result = cls(arrays.features, n_classes, levels, owner, cell, klass, amounts)
+        require((result.n_cells() <= LIMIT).all(), f"more than {LIMIT} cells of a column")
+        return result

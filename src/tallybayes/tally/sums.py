@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import merged, positions
 from tallybayes.errors import ForgetError
-from tallybayes.tally.base import Commit
-from tallybayes.tally.exact import Exact, check_counts
+from tallybayes.tally.base import Arrays, Commit
+from tallybayes.tally.exact import Exact, check_amounts, check_counts, require
 
 __all__ = ["Sums"]
+
+# by how many digits of 32 bits a sum may be longer than the number of rows: x*x < 2**2048, x and log x! < 2**64
+_SQUARES, _EVENTS = 2048 // 32 + 1, 64 // 32 + 1
 
 
 class Sums:
@@ -131,6 +134,55 @@ class Sums:
 
     def _equal(self, other: Sums) -> bool:
         return self.features == other.features and self.statistics == other.statistics
+
+    def arrays(self) -> Arrays:
+        """The sums by name, (columns, classes) each."""
+        trimmed = self._trim()
+        return Arrays(trimmed.features, trimmed.statistics)
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, n_classes: int, like: Sums) -> Sums:
+        """Sums that could come from rows, or a ValueError."""
+        for name, numbers in arrays.sums.items():
+            require(numbers.shape == (len(arrays.features), n_classes), f"{name}: one sum for each column and class")
+        result = cls(arrays.features, {name: arrays.sums[name] for name in like.statistics}, counts=like.counts)
+        for name in like.counts:
+            check_amounts(result[name], name)
+        result._check_reach()
+        try:
+            if not result._plainly_possible():
+                result.check(-1)
+        except ForgetError as error:
+            raise ValueError(f"column {error.column!r}: sums that no rows have") from error
+        return result
+
+    def _plainly_possible(self) -> bool:
+        """Whether a first look, in floating point, shows that rows can have these sums; `check` is exact, and slow."""
+        there = np.any([self[name].nonzero() for name in self.counts], axis=0)
+        if any((~there & numbers.nonzero()).any() for numbers in self.statistics.values()):
+            return False
+        if "xx" not in self.statistics:
+            return True
+        if max(abs(numbers.low) for numbers in self.statistics.values()) >= 12:  # beyond the range of doubles
+            return False
+        n, x, xx = (_approximate(self[name]) for name in ("n", "x", "xx"))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return bool((~there | (n * xx - x * x > 1e-9 * x * x)).all())
+
+    def _check_reach(self) -> None:
+        """Raise if squares of doubles, or counts of events, cannot add up to so much over so many rows."""
+        rows, events = _top_place(self.rows_seen()), "log_factorial" in self.statistics
+        for name, numbers in self.statistics.items():
+            if name == "xx" or (events and name not in self.counts):
+                reach = _top_place(numbers) - rows <= (_EVENTS if events else _SQUARES)
+                require((reach | ~numbers.nonzero()).all(), f"{name}: sums beyond those of doubles")
+                require(not numbers.negative().any(), f"{name}: negative sums")
+
+
+def _top_place(numbers: Exact) -> NDArray[np.int64]:
+    """The place of the highest digit that is not zero."""
+    wide = numbers.wide()
+    return np.asarray(wide.low + wide.digits.shape[-1] - 1 - (wide.digits[..., ::-1] != 0).argmax(axis=-1))
 
 
 def _approximate(numbers: Exact) -> NDArray[np.float64]:

@@ -14,7 +14,8 @@ smaller rho. (The dynamic programme is that of Yao 1984 and Fearnhead 2006 for c
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, logsumexp
+
+from tallybayes.arrays.special import gammaln, logsumexp
 
 Floats = NDArray[np.float64]
 

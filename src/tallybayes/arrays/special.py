@@ -1,0 +1,28 @@
+"""SciPy's special functions, imported when they are first called: counting does not need them, and they load slowly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["gammaln", "logsumexp", "xlogy"]
+
+
+def gammaln(x: Any) -> Any:
+    """Log of the gamma function."""
+    from scipy import special
+
+    return special.gammaln(x)
+
+
+def logsumexp(a: Any, axis: int | None = None) -> Any:
+    """Log of the sum of exponentials."""
+    from scipy import special
+
+    return special.logsumexp(a, axis=axis)
+
+
+def xlogy(x: Any, y: Any) -> Any:
+    """The product of x and log y, 0 where x is 0."""
+    from scipy import special
+
+    return special.xlogy(x, y)

@@ -1,0 +1,85 @@
+"""tally learn, forget and merge: models changed safely."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from tallybayes.cli.options import Data, Debug, Json, ModelFile, Reader, reads
+from tallybayes.cli.talk import answer, note, progress, tell_bad
+
+__all__ = ["VERBS", "forget", "learn", "merge"]
+
+
+@reads
+def learn(model: ModelFile, data: Data, *, json: Json = False, reader: Reader) -> None:
+    """Add rows to a model, all of them or none; new classes, categories and columns are welcome.
+
+    Another command that is changing the same file is waited for.
+    """
+    _changed("learn", model, data, json, reader)
+
+
+@reads
+def forget(model: ModelFile, data: Data, *, json: Json = False, reader: Reader) -> None:
+    """Take rows back, all of them or none: what is left is the model that never saw them.
+
+    Another command that is changing the same file is waited for.
+    """
+    _changed("forget", model, data, json, reader)
+
+
+def merge(
+    models: Annotated[list[str], typer.Argument(metavar="MODEL MODEL...", help="Model files of the same label.")],
+    *,
+    output: Annotated[str, typer.Option("-o", "--output", metavar="MODEL", help="The model file to write.")],
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Add up models that were learned apart: the sum is the model of all rows, bit for bit."""
+    from tallybayes.errors import ParameterError
+    from tallybayes.model.store import load
+
+    if len(models) < 2:
+        raise ParameterError("two models or more", came=models)
+    total = load(models[0])
+    for path in models[1:]:
+        total = total.merge(load(path))
+    total.save(output)
+    _tell(json, {"model": output, "merged": len(models)}, total, f"merged {len(models)} models into {output}")
+
+
+def _changed(verb: str, path: str, data: list[str], json: bool, reader: Reader) -> None:
+    from tallybayes.model.store import editing
+    from tallybayes.model.text import rows_of
+
+    with progress("learning" if verb == "learn" else "forgetting") as step:
+        source = reader(data, step)
+        with editing(path, on_wait=lambda: note(f"waiting for another command that is changing {path}")) as model:
+            change = getattr(model, verb)(source)
+    tell_bad(source)
+    for text in change.notes:
+        note(text)
+    skipped = f", {change.skipped} without a label skipped" if change.skipped else ""
+    words = f"{'learned' if verb == 'learn' else 'forgot'} {rows_of(change.rows)}{skipped}; {path} is up to date"
+    facts = {"model": path, "rows": change.rows, "skipped": change.skipped, "bad": change.bad}
+    _tell(json, facts, model, words)
+
+
+def _tell(json: bool, facts: dict[str, Any], model: Any, words: str) -> None:
+    from tallybayes.model.text import number, shown, text_table
+
+    classes = model.class_counts
+    if json:
+        answer(facts | {"classes": [{"class": label, "rows": n} for label, n in classes.items()]})
+        return
+    rows = [[shown(label), number(n, 12)] for label, n in classes.items()]
+    answer(f"{words}\n\n{text_table([model.schema.label or 'class', 'rows'], rows)}")
+
+
+VERBS = [
+    (learn, "tally learn films.tally corrections.csv"),
+    (forget, "tally forget films.tally mistakes.csv"),
+    (merge, "tally merge monday.tally tuesday.tally -o week.tally"),
+]

@@ -1,0 +1,101 @@
+"""The verb evaluate: a model judged, or data by cross-validation."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from tallybayes.cli.fit import (
+    As,
+    Estimate,
+    Ignore,
+    Label,
+    Numeric,
+    Only,
+    Prior,
+    PriorSmoothing,
+    SchemaFile,
+    Smoothing,
+    Unseen,
+    fit_options,
+)
+from tallybayes.cli.options import Json, Reader, reads
+from tallybayes.cli.talk import answer, note, progress, tell_bad
+
+__all__ = ["VERBS", "evaluate"]
+
+EXAMPLE = """
+tally evaluate films.tally test.csv                # a model on rows it has not seen
+tally evaluate films.csv --label rating            # 10-fold cross-validation, no splitting by hand
+"""
+
+
+@reads
+def evaluate(
+    model_and_data: Annotated[
+        list[str],
+        typer.Argument(metavar="[MODEL] DATA...", help="A model and data it has not seen; or data and --label."),
+    ],
+    *,
+    label: Label = None,
+    folds: Annotated[int, typer.Option(metavar="N", help="The folds of cross-validation.")] = 10,
+    seed: Annotated[int, typer.Option(metavar="N", help="Shuffles the folds.")] = 0,
+    as_: As = None,
+    ignore: Ignore = None,
+    only: Only = None,
+    schema: SchemaFile = None,
+    smoothing: Smoothing = None,
+    numeric: Numeric = "histogram",
+    prior: Prior = None,
+    prior_smoothing: PriorSmoothing = 1.0,
+    estimate: Estimate = "bayes",
+    unseen: Unseen = "prior",
+    json: Json = False,
+    reader: Reader,
+) -> None:
+    """Judge a model on labelled rows, or data by cross-validation.
+
+    Accuracy beside that of always saying the commonest class, log loss, Brier score, precision and recall of every
+    class, and the confusion matrix. The options for fitting are those of `tally fit`; they need --label.
+    """
+    from tallybayes.errors import ParameterError
+    from tallybayes.evaluation import cross_validate
+    from tallybayes.evaluation import evaluate as judge
+    from tallybayes.model.store import load
+
+    first, rest = model_and_data[0], model_and_data[1:]
+    with progress("evaluating") as step:
+        if _is_model(first):
+            if not rest:
+                raise ParameterError("data to evaluate the model on", came=model_and_data)
+            source = reader(rest, step)
+            judged = judge(load(first), source, label=label)
+        else:
+            if label is None and schema is None:
+                hint = "tally evaluate MODEL DATA, or tally evaluate DATA --label COL"
+                raise ParameterError("a model, or --label", came=first, hint=hint)
+            source = reader(model_and_data, step)
+            options = fit_options(
+                source, as_=as_, ignore=ignore, only=only, schema=schema, smoothing=smoothing, numeric=numeric,
+                prior=prior, prior_smoothing=prior_smoothing, estimate=estimate, unseen=unseen,
+            )  # fmt: skip
+            judged = cross_validate(source, label, folds=folds, seed=seed, **options)
+    tell_bad(source)
+    if judged.skipped:
+        note(f"{judged.skipped} rows without a label were skipped")
+    answer(judged.to_dict() if json else str(judged))
+
+
+def _is_model(path: str) -> bool:
+    """Whether a path is meant to be a model: by its name, or by its first bytes."""
+    from tallybayes.model.container import START
+
+    if path.endswith(".tally") or not os.path.isfile(path):
+        return path.endswith(".tally")
+    with open(path, "rb") as file:
+        return file.read(8 + len(START))[8:] == START
+
+
+VERBS = [(evaluate, EXAMPLE)]

@@ -1,0 +1,92 @@
+"""tally explain: why a row got its label."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from tallybayes.cli.options import Data, Json, ModelFile, Reader, reads
+from tallybayes.cli.talk import answer
+
+__all__ = ["VERBS", "explain"]
+
+EXAMPLE = """
+tally explain films.tally new.csv --row 3
+"""
+
+
+@reads
+def explain(
+    model: ModelFile,
+    data: Data,
+    *,
+    row: Annotated[
+        list[int] | None, typer.Option("--row", metavar="N", help="This row, counted from 0 (repeatable).")
+    ] = None,
+    n: Annotated[
+        int, typer.Option("-n", metavar="N", help="So many rows from the first on, if --row is not given.")
+    ] = 5,
+    units: Annotated[str, typer.Option(metavar="UNIT", help="decibans, or log-odds (natural).")] = "decibans",
+    for_: Annotated[
+        str | None, typer.Option("--for", metavar="CLASS", help="For this class. [the predicted one]")
+    ] = None,
+    against: Annotated[str | None, typer.Option(metavar="CLASS", help="Against this class. [the runner-up]")] = None,
+    json: Json = False,
+    reader: Reader,
+) -> None:
+    """Show for a row the prior, what every column added, and the sum: the evidence for a class against another.
+
+    Ten decibans are a factor of ten in the odds. The parts add up to the sum; nothing is left out.
+    """
+    from tallybayes.errors import ParameterError
+    from tallybayes.model.store import load
+
+    if units not in ("decibans", "log-odds"):
+        raise ParameterError("--units decibans or log-odds", came=units)
+    loaded = load(model)
+    wanted = sorted(set(row)) if row else list(range(max(n, 0)))
+    found = _rows(loaded, reader(data), wanted)
+    lacking = [number for number in wanted if number not in found]
+    if row and lacking:
+        raise ParameterError(f"a row of the data (it has {_n_rows(reader(data))})", came=lacking[0])
+    names = [None if text is None else _class(loaded.classes, text) for text in (for_, against)]
+    if json:
+        answer([{"row": number, **one.to_dict()} for number, one in found.items()])
+        return
+    parts = [f"row {number}: {one.shown(*names, units=units)}" for number, one in found.items()]
+    answer("\n\n".join(parts))
+
+
+def _rows(model: Any, source: Any, wanted: list[int]) -> dict[int, Any]:
+    """The explanations of some rows, no more read than is needed."""
+    import numpy as np
+
+    found: dict[int, Any] = {}
+    first = 0
+    for table in source.batches(model.wanted()):
+        here = [number - first for number in wanted if first <= number < first + table.n_rows]
+        if here:
+            explained = model.explain(table.take(np.array(here)))
+            found |= dict(zip((number + first for number in here), explained, strict=True))
+        first += table.n_rows
+        if wanted and first > wanted[-1]:
+            break
+    return found
+
+
+def _n_rows(source: Any) -> int:
+    return sum(table.n_rows for table in source.batches({}))
+
+
+def _class(classes: list[Any], text: str) -> Any:
+    from tallybayes.errors import ParameterError, did_you_mean
+    from tallybayes.model.text import shown
+
+    known = {shown(label): label for label in classes}
+    if text not in known:
+        raise ParameterError("a class of the model", came=text, hint=did_you_mean(text, known))
+    return known[text]
+
+
+VERBS = [(explain, EXAMPLE)]

@@ -1,0 +1,213 @@
+"""tally fit: data in, a model file out."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tallybayes.cli.options import Data, Json, Reader, reads
+from tallybayes.cli.talk import answer, note, progress, tell_bad
+
+if TYPE_CHECKING:
+    from tallybayes.data.source import Source
+    from tallybayes.model import Model
+
+__all__ = ["VERBS", "fit"]
+
+EXAMPLE = """
+tally fit films.csv --label rating --as genre=tags --ignore title
+tally fit "logs/*.jsonl" --label "status=failed" -o failures.tally
+"""
+
+Label = Annotated[
+    str | None,
+    typer.Option(
+        "--label", metavar="COL", help="The column to predict; COL=VALUE makes a yes/no label.", show_default=False
+    ),
+]
+As = Annotated[
+    list[str] | None,
+    typer.Option("--as", metavar="COL=FAMILY", help="A column's family, with options: genre=tags:; (repeatable)."),
+]
+Ignore = Annotated[list[str] | None, typer.Option(metavar="COL", help="Leave a column out (repeatable).")]
+Only = Annotated[list[str] | None, typer.Option(metavar="COL", help="Use only this column (repeatable).")]
+SchemaFile = Annotated[str | None, typer.Option("--schema", metavar="FILE", help="Go by a schema saved before.")]
+Weight = Annotated[str | None, typer.Option(metavar="COL", help="The column with the weight of each row.")]
+Smoothing = Annotated[
+    list[str] | None,
+    typer.Option(metavar="K", help="Laplace's k: auto, a number from 0 on, inf; or COL=K (repeatable). [auto]"),
+]
+Numeric = Annotated[str, typer.Option(metavar="FAMILY", help="The family of real columns: histogram, gaussian.")]
+Prior = Annotated[
+    list[str] | None,
+    typer.Option(metavar="P", help="Of the classes: empirical, uniform, or CLASS=P for every class. [empirical]"),
+]
+PriorSmoothing = Annotated[float, typer.Option(metavar="K", help="Rows of each class added to the class prior.")]
+Estimate = Annotated[str, typer.Option(metavar="HOW", help="bayes, or mle for maximum likelihood.")]
+Unseen = Annotated[str, typer.Option(metavar="HOW", help="A category never seen: prior (its share) or missing.")]
+
+
+@reads
+def fit(
+    data: Data,
+    *,
+    label: Label = None,
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="MODEL", help="The model file. [named after the data]")
+    ] = None,
+    as_: As = None,
+    ignore: Ignore = None,
+    only: Only = None,
+    schema: SchemaFile = None,
+    save_schema: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the schema as JSON, to be edited and given to --schema.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the families and stop; nothing is fitted.")] = False,
+    weight: Weight = None,
+    smoothing: Smoothing = None,
+    numeric: Numeric = "histogram",
+    prior: Prior = None,
+    prior_smoothing: PriorSmoothing = 1.0,
+    estimate: Estimate = "bayes",
+    unseen: Unseen = "prior",
+    json: Json = False,
+    reader: Reader,
+) -> None:
+    """Learn a model from a table and write it to a file."""
+    from tallybayes.errors import FileError, ParameterError, shorten
+    from tallybayes.model.fitting import fit as fit_model
+    from tallybayes.model.fitting import planned
+
+    with progress("fitting") as step:
+        source = reader(data, step)
+        if label is None and schema is None:
+            columns = shorten(list(source.head().columns), 200)
+            raise ParameterError("--label COL, the column to predict", came=None, hint=f"the columns are {columns}")
+        options = fit_options(
+            source, as_=as_, ignore=ignore, only=only, schema=schema, weight=weight, smoothing=smoothing,
+            numeric=numeric, prior=prior, prior_smoothing=prior_smoothing, estimate=estimate, unseen=unseen,
+        )  # fmt: skip
+        if dry_run:
+            model = planned(source, label, **options)[0]
+            path = None
+        else:
+            path = output or _named_after(data)
+            if os.path.isdir(os.path.dirname(path) or ".") is False:
+                raise FileError("a folder to write the model to", came=os.path.dirname(path))
+            model = fit_model(source, label, **options)
+            model.save(path)
+    if save_schema is not None:
+        model.schema.save(save_schema)
+        note(f"wrote the schema to {save_schema}")
+    tell_bad(source)
+    answer(report(model, source, path) if json else str(_Report(report(model, source, path), model)))
+
+
+VERBS = [(fit, EXAMPLE)]
+
+
+def fit_options(source: Source, **given: Any) -> dict[str, Any]:
+    """What was said on the command line as the options of `tallybayes.fit`."""
+    from tallybayes.data.schema import Schema
+
+    names = list(source.head().columns)
+    families = dict(_split("--as", text, names) for text in given.pop("as_") or ())
+    smoothing = [_strength(text, names) for text in given.pop("smoothing") or ()]
+    alone = [k for name, k in smoothing if name is None]
+    by_column = {name: k for name, k in smoothing if name is not None}
+    prior, path = given.pop("prior"), given.pop("schema")
+    options = {name: value for name, value in given.items() if value is not None}
+    if families:
+        options["families"] = families
+    if smoothing:
+        options["smoothing"] = {**dict.fromkeys(names, alone[-1]), **by_column} if alone and by_column else (
+            by_column or alone[-1])  # fmt: skip
+    if prior:
+        options["prior"] = prior[0] if len(prior) == 1 and "=" not in prior[0] else dict(map(_probability, prior))
+    if path is not None:
+        options["schema"] = Schema.load(path)
+    return options
+
+
+def report(model: Model, source: Source, path: str | None) -> dict[str, Any]:
+    """What was done, as plain values."""
+    return {
+        "model": path,
+        "label": model.schema.label,
+        "rows": sum(model.class_counts.values()),
+        "skipped": model.skipped,
+        "bad": 0 if source.bad is None else source.bad.count,
+        "classes": [{"class": label, "rows": n} for label, n in model.class_counts.items()],
+        "columns": [
+            {"column": field.name, "family": str(field.family) if field.family else None, "reason": field.reason}
+            for field in model.schema.fields.values()
+        ],
+        "found": getattr(source, "facts", dict)(),
+    }
+
+
+class _Report:
+    """The report for people."""
+
+    def __init__(self, facts: dict[str, Any], model: Model) -> None:
+        self._facts, self._model = facts, model
+
+    def __str__(self) -> str:
+        from tallybayes.model.text import number, rows_of, shown, text_table
+
+        facts = self._facts
+        parts = []
+        if facts["found"]:
+            parts.append("found: " + ", ".join(f"{name} {value!r}" for name, value in facts["found"].items()))
+        columns = [[c["column"], c["family"] or "left out", c["reason"]] for c in facts["columns"]]
+        parts.append(text_table(["column", "family", "reason"], columns))
+        if facts["model"] is not None:
+            classes = [[shown(c["class"]), number(c["rows"], 12)] for c in facts["classes"]]
+            parts.append(text_table([str(facts["label"]), "rows"], classes))
+            skipped = f", {facts['skipped']} without a label skipped" if facts["skipped"] else ""
+            bad = f", {facts['bad']} bad ones left out" if facts["bad"] else ""
+            parts.append(f"learned {rows_of(facts['rows'])}{skipped}{bad}; the model is in {facts['model']}")
+        return "\n\n".join(parts)
+
+
+def _named_after(data: list[str]) -> str:
+    """A model beside the data: films.csv.gz becomes films.tally in the folder one is in."""
+    first = os.path.basename(data[0]).split(".")[0]
+    plain = first and not any(sign in first for sign in "*?[ ()'\"") and first != "-"
+    return f"{first if plain else 'model'}.tally"
+
+
+def _split(option: str, text: str, names: list[str]) -> tuple[str, str]:
+    """NAME=VALUE for a column that is there."""
+    from tallybayes.data.label import split_name
+    from tallybayes.errors import ParameterError, did_you_mean, shorten
+
+    if (found := split_name(text, names)) is not None:
+        return found
+    name = text.partition("=")[0]
+    if "=" not in text:
+        raise ParameterError(f"{option} COL=VALUE", came=text)
+    hint = did_you_mean(name, names) or f"the columns are {shorten(names, 200)}"
+    raise ParameterError(f"the name of a column for {option}", came=name, hint=hint)
+
+
+def _strength(text: str, names: list[str]) -> tuple[str | None, Any]:
+    from tallybayes.errors import ParameterError
+
+    name, value = _split("--smoothing", text, names) if "=" in text else (None, text)
+    try:
+        return name, value if value == "auto" else float(value)
+    except ValueError:
+        raise ParameterError("--smoothing: auto, a number from 0 on or inf; or COL=K", came=text) from None
+
+
+def _probability(text: str) -> tuple[str, float]:
+    from tallybayes.errors import ParameterError
+
+    name, sign, value = text.rpartition("=")
+    try:
+        return name if sign else "", float(value)
+    except ValueError:
+        raise ParameterError("--prior: empirical, uniform, or CLASS=P for every class", came=text) from None

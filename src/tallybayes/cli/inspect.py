@@ -1,0 +1,46 @@
+"""tally inspect: what a model knows."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tallybayes.cli.options import Debug, Json, ModelFile
+from tallybayes.cli.talk import answer
+
+__all__ = ["VERBS", "inspect"]
+
+EXAMPLE = """
+tally inspect films.tally --column genre
+tally inspect films.tally --schema > schema.json     # to edit, for: tally fit --schema schema.json
+"""
+
+
+def inspect(
+    model: ModelFile,
+    *,
+    column: Annotated[
+        list[str] | None, typer.Option("--column", metavar="COL", help="Only this column (repeatable).")
+    ] = None,
+    schema: Annotated[bool, typer.Option("--schema", help="Only the schema, as JSON to edit and give back.")] = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Show the classes, the family of every column and why, and the parameters of every column per class."""
+    from tallybayes.errors import ParameterError, did_you_mean
+    from tallybayes.model.store import load
+
+    loaded = load(model)
+    if schema:
+        answer(loaded.schema.to_dict())
+        return
+    known = loaded.schema.families
+    for name in column or ():
+        if name not in known:
+            raise ParameterError("a column that the model uses", came=name, hint=did_you_mean(name, known))
+    description = loaded.describe().only(column) if column else loaded.describe()
+    answer(description.to_dict() if json else str(description))
+
+
+VERBS = [(inspect, EXAMPLE)]

@@ -1,0 +1,131 @@
+"""Options that several verbs share, and help that begins with an example."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+if TYPE_CHECKING:
+    from tallybayes.data.files import Progress
+    from tallybayes.data.source import Source
+
+__all__ = ["Command", "Data", "Debug", "Group", "Json", "ModelFile", "Output", "Reader", "debugging", "reads"]
+
+_debug = False
+
+
+def debugging() -> bool:
+    """Whether a traceback is wanted."""
+    return _debug
+
+
+def _set_debug(asked: bool) -> None:
+    global _debug
+    _debug = _debug or asked
+
+
+class _ExampleFirst:
+    """Help that shows an example before anything else."""
+
+    epilog: str | None
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """The example, then the usual."""
+        for line in (self.epilog or "").strip().splitlines():
+            formatter.write(f"  {line}\n")
+        formatter.write("\n")
+        super().format_help(ctx, formatter)  # type: ignore[misc]
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Nothing: it was shown at the top."""
+
+
+class Command(_ExampleFirst, TyperCommand):
+    """A verb."""
+
+
+class Group(_ExampleFirst, TyperGroup):
+    """The command itself."""
+
+
+Data = Annotated[
+    list[str],
+    typer.Argument(metavar="DATA", help="Files, globs, a query, or - for standard input.", show_default=False),
+]
+ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file (*.tally).", show_default=False)]
+Output = Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", help="Write there, not to the screen.")]
+Json = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
+Debug = Annotated[
+    bool, typer.Option("--debug", callback=_set_debug, help="Show the traceback of an error.", is_eager=True)
+]
+_Format = Annotated[
+    str | None,
+    typer.Option("--format", metavar="NAME", help="csv, tsv, json, parquet, duckdb or sqlite; found out otherwise."),
+]
+_Delimiter = Annotated[str | None, typer.Option(metavar="C", help="The delimiter of a CSV file; found out otherwise.")]
+_Decimal = Annotated[str | None, typer.Option(metavar="C", help="The decimal sign, . or , ; found out otherwise.")]
+_Encoding = Annotated[str | None, typer.Option(metavar="NAME", help="The encoding of text; found out otherwise.")]
+_Missing = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="WORD", help="A word that stands for a missing value (repeatable). [NA, null, ? and the like]"
+    ),
+]
+_NoHeader = Annotated[bool, typer.Option("--no-header", help="The first line is data; columns are x0, x1, ...")]
+_Table = Annotated[str | None, typer.Option(metavar="NAME", help="The table of a database file, or a query on it.")]
+_SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out and count rows that cannot be read.")]
+
+_READING: dict[str, tuple[Any, Any]] = {
+    "format": (_Format, None),
+    "delimiter": (_Delimiter, None),
+    "decimal": (_Decimal, None),
+    "encoding": (_Encoding, None),
+    "missing": (_Missing, None),
+    "no_header": (_NoHeader, False),
+    "table": (_Table, None),
+    "skip_bad": (_SkipBad, False),
+    "debug": (Debug, False),
+}
+
+
+class Reader:
+    """Data read the way the options say."""
+
+    def __init__(self, **options: Any) -> None:
+        self._options = options
+
+    def __call__(self, data: list[str], progress: Progress | None = None) -> Source:
+        """The source."""
+        from tallybayes.data.files import read
+
+        given = dict(self._options)
+        given.pop("debug")
+        header, missing = not given.pop("no_header"), given.pop("missing") or None
+        if given["delimiter"] is not None:
+            given["delimiter"] = given["delimiter"].replace("\\t", "\t")
+        return read(data, header=header, missing=missing, progress=progress, **given)
+
+
+def reads(verb: Callable[..., None]) -> Callable[..., None]:
+    """A verb with the options of reading added; it is given a `Reader` as `reader`."""
+
+    @functools.wraps(verb)
+    def wrapped(**given: Any) -> None:
+        own = {name: given.pop(name) for name in _READING}
+        verb(reader=Reader(**own), **given)
+
+    signature = inspect.signature(verb, eval_str=True)
+    own = [parameter for name, parameter in signature.parameters.items() if name != "reader"]
+    added = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for name, (annotation, default) in _READING.items()
+    ]
+    wrapped.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in [*own, *added]}
+    del wrapped.__wrapped__
+    return wrapped

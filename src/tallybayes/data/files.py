@@ -1,0 +1,208 @@
+"""Files, globs, queries and standard input as a source of rows.
+
+    data.csv  data.tsv.gz  "logs/*.jsonl"  data.parquet  data.duckdb  data.sqlite  -  "SELECT * FROM 'data.csv'"
+
+What kind of file it is, is told by its first bytes, then by its name. Several files are read one after the other; a
+column that one of them lacks is missing in its rows.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tallybayes.data.formats.base import Format, Reading
+from tallybayes.data.formats.delimited import Delimited
+from tallybayes.data.formats.disk import Disk
+from tallybayes.data.formats.json import Json
+from tallybayes.data.formats.relation import Database, Parquet, Sql
+from tallybayes.data.formats.sqlite import Sqlite
+from tallybayes.data.source import HEAD, BadRows, Kind, Source, to_source
+from tallybayes.data.table import Table
+from tallybayes.errors import FileError, ParameterError, did_you_mean
+
+__all__ = ["FORMATS", "Files", "Progress", "read"]
+
+Progress = Callable[[int, float | None, int], None]
+
+FORMATS: dict[str, Callable[[Disk, Reading], Format]] = {
+    "csv": Delimited,
+    "tsv": Delimited,
+    "json": Json,
+    "parquet": Parquet,
+    "duckdb": Database,
+    "sqlite": Sqlite,
+}
+_ENDINGS = {".tsv": "tsv", ".tab": "tsv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
+_QUERY = re.compile(r"\s*(select|from|with)\s", re.IGNORECASE)
+
+
+def read(
+    data: Any,
+    *,
+    format: str | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    missing: Sequence[str] | None = None,
+    header: bool = True,
+    table: str | None = None,
+    skip_bad: bool = False,
+    progress: Progress | None = None,
+) -> Source:
+    r"""Data to fit, learn from or score, read batch by batch: with this one can say how.
+
+    data: a path, a glob, several of them, "-" for standard input, a query; or any other data, for `skip_bad`.
+    format: csv, tsv, json, parquet, duckdb or sqlite; found out otherwise, as are `delimiter`, `decimal` (the comma of
+    1,5) and `encoding` of text.
+    missing: the words that stand for a missing value in text (NA, null, ? and a few more otherwise).
+    header: whether the first line has the names of the columns.
+    table: the table of a database file, or a query on it.
+    skip_bad: leave out rows that cannot be read instead of stopping; `bad` of the result counts them.
+    progress: called after every batch with the rows read so far, their share of all (None if it cannot be told), and
+    the size of the files in bytes.
+
+    >>> import pathlib, tempfile, tallybayes as tb
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "pets.csv"
+    >>> _ = path.write_text("weight;pet\n4,5;cat\n-;cat\n30;dog\n")
+    >>> source = tb.read(path, missing=["-"])
+    >>> tb.fit(source, label="pet").class_counts
+    {'cat': 2, 'dog': 1}
+    """
+    missing = None if missing is None else tuple(missing)
+    reading = Reading(format, delimiter, decimal, encoding, missing, header, table)
+    if isinstance(data, Source):
+        raise ParameterError("data that has not been through read() already", came=data)
+    source = to_source(data)
+    if isinstance(source, Files):
+        source = Files(source.paths, reading, progress)
+    elif reading != Reading():
+        raise ParameterError("a path, a query or '-' to be read in a certain way", came=type(data).__name__)
+    source.bad = BadRows() if skip_bad else None
+    return source
+
+
+class Files(Source):
+    """Files, or a query, one after the other."""
+
+    def __init__(
+        self,
+        paths: list[str],
+        reading: Reading | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.paths = paths
+        self.reading = reading or Reading()
+        self.missing = self.reading.missing
+        self._progress = progress
+        self._formats: list[Format] | None = None
+        self._head: Table | None = None
+
+    @classmethod
+    def found(cls, data: Any) -> Files:
+        """The files behind a path, a glob, or several; a query is left as it is."""
+        given = [data] if isinstance(data, (str, os.PathLike)) else list(data)
+        paths: list[str] = []
+        for path in (str(os.fspath(path)) for path in given):
+            if path == "-" or os.path.exists(path) or _QUERY.match(path):
+                paths.append(path)
+                continue
+            matched = sorted(glob.glob(path, recursive=True))
+            if not matched:
+                raise FileError("a file, a glob, a query or '-'", came=path, hint=_near(path))
+            paths += matched
+        return cls(paths)
+
+    @property
+    def formats(self) -> list[Format]:
+        """The files, opened."""
+        if self._formats is None:
+            reading = replace(self.reading, missing=self.missing)
+            self._formats = [_format(path, reading) for path in self.paths]
+        return self._formats
+
+    @property
+    def kind(self) -> str:
+        """The format of the first file."""
+        return self.formats[0].kind
+
+    def facts(self) -> dict[str, Any]:
+        """What was found out about the first file, where it is unusual."""
+        return self.formats[0].facts()
+
+    @property
+    def size(self) -> int:
+        """Bytes in all, as far as it is known."""
+        return sum(form.size or 0 for form in self.formats)
+
+    def head(self) -> Table:
+        """The first rows of the first file, and the columns that only later files have."""
+        if self._head is None:
+            skip = self.bad is not None
+            first = self.formats[0].head(HEAD, skip_bad=skip)
+            columns = dict(first.columns)
+            for form in self.formats[1:]:
+                later = form.head(first.n_rows or HEAD, skip_bad=skip)
+                if later.columns.keys() - columns.keys() or not first.n_rows:
+                    columns |= {name: raw for name, raw in later.columns.items() if name not in columns}
+            self._head = Table(first.n_rows, columns, first.origin)
+        return self._head
+
+    def batches(self, wanted: Mapping[str, Kind | None] | None = None, *, keep: bool = False) -> Iterator[Table]:
+        """The rows of all files."""
+        self.head()  # decides about decimal commas, and tells how large a row is
+        n_rows = 0
+        expected = self._n_expected() if self._progress is not None else None
+        for form in self.formats:
+            for table in form.tables(wanted, keep=keep, bad=self.bad):
+                n_rows += table.n_rows
+                yield table
+                if self._progress is not None:
+                    self._progress(n_rows, min(n_rows / expected, 1.0) if expected else None, self.size)
+
+    def _n_expected(self) -> int | None:
+        parts = [form.n_expected() for form in self.formats]
+        return None if None in parts else sum(n or 0 for n in parts)
+
+
+def _format(path: str, reading: Reading) -> Format:
+    if reading.format == "sql" or (reading.format is None and _QUERY.match(path) and not os.path.exists(path)):
+        return Sql(path, reading)
+    if os.path.isdir(path):
+        raise FileError("a file", came="a folder", file=path, hint=f"{path.rstrip('/')}/*.csv reads what is in it")
+    disk = Disk.of(path)
+    kind = reading.format or _kind(disk)
+    if kind not in FORMATS:
+        raise ParameterError(f"a format ({', '.join(FORMATS)})", came=kind, hint=did_you_mean(kind, FORMATS))
+    if kind == "tsv" and reading.delimiter is None:
+        reading = replace(reading, delimiter="\t")
+    return FORMATS[kind](disk, reading)
+
+
+def _kind(disk: Disk) -> str:
+    """The format by the first bytes, else by the name, else by what the text looks like."""
+    start = disk.start(2**12)
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    if start.startswith(b"SQLite format 3\x00"):
+        return "sqlite"
+    if start[8:12] == b"DUCK":
+        return "duckdb"
+    name = re.sub(r"\.(gz|zst|zstd|bz2|xz)$", "", disk.name.lower())
+    ending = os.path.splitext(name)[1]
+    if ending in _ENDINGS:
+        return _ENDINGS[ending]
+    if ending in (".parquet", ".duckdb", ".sqlite"):
+        raise FileError(f"a {ending[1:]} file", came=f"a file that begins with {start[:16]!r}", file=disk.name)
+    return "json" if start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[{")) else "csv"
+
+
+def _near(path: str) -> str | None:
+    """A hint at a file of a similar name."""
+    folder = os.path.dirname(path) or "."
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    return did_you_mean(os.path.basename(path), names) or "no file is there"

@@ -1,0 +1,1 @@
+"""One file per format of data, the same names in each."""

@@ -1,0 +1,211 @@
+"""CSV and its relatives: text with a delimiter.
+
+What the file does not say of itself is found out from its beginning: encoding and byte order mark, delimiter, decimal
+comma. Every cell is read as text first; what a column is, is told by its first rows (`typed`), and from then on by the
+model.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from typing import IO, Any
+
+from tallybayes.data.formats.base import MISSING, Reading
+from tallybayes.data.formats.disk import Disk
+from tallybayes.data.formats.query import Faults, Query, connect, line_in, text
+from tallybayes.data.formats.typed import typed, with_comma
+from tallybayes.data.source import BadRows, Kind
+from tallybayes.data.table import Table
+from tallybayes.errors import DataError, FileError, TallyError
+
+__all__ = ["Delimited"]
+
+_DELIMITERS = ",;\t|"
+_LARGEST = 2**31 - 1  # the csv module's own limit is 128 kB a cell
+
+
+class Delimited(Query):
+    """A file of text with a delimiter between cells."""
+
+    kind = "csv"
+
+    def __init__(self, disk: Disk, reading: Reading) -> None:
+        self.encoding = _encoding(disk.start(), reading.encoding, disk.name)
+        self.disk = disk if self.encoding in _DUCKDB else disk.in_utf8(self.encoding)
+        self._coded = self.encoding if self.encoding in _DUCKDB else "utf-8"  # as it is on disk
+        self.name, self.size = disk.name, disk.size
+        shown = self.disk.start().decode(self._coded, errors="replace").removeprefix("\ufeff")
+        if "\x00" in shown:
+            hint = "format= (--format) tells what it is"
+            raise FileError("a file of text", came=shown[:20], file=self.name, hint=hint)
+        self.delimiter = reading.delimiter or _delimiter(shown)
+        if len(self.delimiter) != 1:
+            raise FileError("a delimiter of one character", came=self.delimiter, file=self.name)
+        self.header = reading.header
+        self._given_decimal = reading.decimal
+        self.decimal = reading.decimal or "."
+        self.words = ("", *(w for w in (MISSING if reading.missing is None else reading.missing) if w))
+        self.connection = connect()
+        self.expressions = {name: (f"f{i}", "VARCHAR") for i, name in enumerate(self._names(shown))}
+
+    def _names(self, sample: str) -> list[str]:
+        row = next(csv.reader(io.StringIO(sample, newline=""), delimiter=self.delimiter), None)
+        if row is None:
+            raise FileError("a line with the names of the columns", came="an empty file", file=self.name)
+        if not self.header:
+            return [f"x{i}" for i in range(len(row))]
+        names = [cell.strip() or f"column{i}" for i, cell in enumerate(row)]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise DataError("column names that differ", came=twice, file=self.name, line=1)
+        return names
+
+    def relation(self, faults: Faults = "stop") -> str:
+        """DuckDB's reader, with everything told."""
+        words = ("",) if self.missing else self.words
+        columns = ", ".join(f"'f{i}': 'VARCHAR'" for i in range(len(self.expressions)))
+        options = [
+            text(self.disk.path),
+            "auto_detect=false",
+            f"compression='{self.disk.compression}'",
+            f"encoding='{_DUCKDB[self._coded]}'",
+            f"header={str(self.header).lower()}",
+            f"delim={text(self.delimiter)}",
+            "quote='\"'",
+            "escape='\"'",
+            f"columns={{{columns}}}",
+            f"nullstr=[{', '.join(map(text, words))}]",
+        ]
+        options += {"stop": [], "ignore": ["ignore_errors=true"], "report": ["store_rejects=true"]}[faults]
+        return f"read_csv({', '.join(options)})"
+
+    def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
+        """Stream the wanted columns; cells that are kept are kept as they are, words for missing values included."""
+        self.missing = self.words if keep else ()
+        return super().tables(wanted, keep=keep, bad=bad)
+
+    def n_expected(self) -> int | None:
+        """From the length of the first lines."""
+        if self.disk.compression != "none":
+            return None
+        start = self.disk.start()
+        lines = start.count(b"\n")
+        return round(self.disk.size * lines / len(start)) if lines else None
+
+    def head(self, n: int, *, skip_bad: bool = False) -> Table:
+        """The first rows, every column typed by what is in it."""
+        found = super().head(n, skip_bad=skip_bad)
+        columns = {name: raw.combine_chunks() for name, raw in found.columns.items()}
+        if self._given_decimal is None and self.delimiter != "," and any(map(with_comma, columns.values())):
+            self.decimal = ","
+        columns = {name: typed(raw, self.decimal) for name, raw in columns.items()}
+        return Table(found.n_rows, columns, found.origin)
+
+    def facts(self) -> dict[str, Any]:
+        """What is not as in most files."""
+        if len(self.expressions) == 1:
+            return {}
+        usual = {"delimiter": (",",), "decimal": (".",), "encoding": ("utf-8", "utf-8-sig")}
+        return {name: getattr(self, name) for name, values in usual.items() if getattr(self, name) not in values}
+
+    def broken(self, error: BaseException) -> TallyError:
+        """A line that is no row: too few or too many cells, an open quote, bytes in another encoding."""
+        message = str(error)
+        line = line_in(message)
+        if "unicode" in message.lower() or "not utf-8" in message.lower():
+            hint = "encoding= (--encoding), for example latin-1"
+            return DataError(f"text in {self.encoding}", came="other bytes", file=self.name, line=line, hint=hint)
+        if found := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
+            hint = f"the line is {_original(message)!r}; {_SKIP}"
+            return DataError(f"{found[1]} cells", came=int(found[2]), file=self.name, line=line, hint=hint)
+        if "quote" in message.lower():
+            came = _original(message)
+            return DataError("a quote that is closed", came=came, file=self.name, line=line, hint=_SKIP)
+        if line is not None:
+            what = next((m for m in message.splitlines()[1:] if m and not m.startswith("Original Line")), message)
+            words = f"a line that can be read ({_in_words(what)})"
+            return DataError(words, came=_original(message), file=self.name, line=line, hint=_SKIP)
+        return super().broken(error)
+
+    def after_skipping(self, bad: BadRows) -> None:
+        """The lines that DuckDB left out."""
+        query = "SELECT line, first(error_message), first(csv_line) FROM reject_errors GROUP BY line ORDER BY line"
+        for line, message, came in self.connection.execute(query).fetchall():
+            words = f"a line that can be read ({_in_words(message)})"
+            bad.add(DataError(words, came=came.strip(), file=self.name, line=line))
+        self.connection.execute("DROP TABLE reject_errors; DROP TABLE reject_scans")
+
+    def line_of(self, row: int) -> int | None:
+        """Count lines up to the row, as the csv module sees them: only done to word an error."""
+        before = csv.field_size_limit(_LARGEST)
+        try:
+            with io.TextIOWrapper(self.disk.opened(), self._coded, errors="replace", newline="") as file:
+                return next(itertools.islice(self._row_lines(file), row, None), None)
+        finally:
+            csv.field_size_limit(before)
+
+    def _row_lines(self, file: IO[str]) -> Iterator[int]:
+        """The line on which each row begins; lines that are no rows are passed over, as DuckDB does."""
+        reader = csv.reader(file, delimiter=self.delimiter)
+        width = len(self.expressions)
+        line = 1
+        for number, cells in enumerate(reader):
+            blank = not cells and width > 1
+            if not blank and (number > 0 or not self.header) and max(len(cells), 1) == width:
+                yield line
+            line = reader.line_num + 1
+
+
+_SKIP = "skip_bad=True (--skip-bad) leaves such lines out and counts them"
+_DUCKDB = {"utf-8": "utf-8", "utf-8-sig": "utf-8", "iso8859-1": "latin-1", "utf-16": "utf-16"}
+
+
+def _encoding(sample: bytes, given: str | None, name: str) -> str:
+    """The encoding: given, by its byte order mark, UTF-8 if it can be, else Latin-1."""
+    if given is not None:
+        try:
+            return codecs.lookup(given).name
+        except LookupError as error:
+            raise FileError("an encoding that Python knows", came=given, file=name) from error
+    if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    if sample.startswith(codecs.BOM_UTF8):
+        return "utf-8-sig"
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(sample)  # a character cut at the end is no fault
+    except UnicodeDecodeError:
+        return "iso8859-1"
+    return "utf-8"
+
+
+def _delimiter(sample: str) -> str:
+    r"""The delimiter that the first line has most of, preferring one that later lines have as often.
+
+    >>> _delimiter("a;b;c\n1,5;2,5;x\n"), _delimiter("name\nSmith, John\n")
+    (';', ';')
+    """
+    lines = [line for line in sample.splitlines() if line.strip()][:50]
+    lines = lines[:-1] if len(lines) > 1 and not sample.endswith("\n") else lines
+
+    def fitness(delimiter: str) -> tuple[bool, int]:
+        widths = [len(row) for row in csv.reader(lines, delimiter=delimiter)] or [1]
+        alike = sum(width == widths[0] for width in widths)
+        return widths[0] > 1, widths[0] * alike
+
+    return max(_DELIMITERS, key=fitness)
+
+
+def _in_words(message: str) -> str:
+    """DuckDB's reason, shorter."""
+    return re.sub(r"Expected Number of Columns: (\d+) Found: (\d+)", r"\2 cells instead of \1", message).rstrip(".")
+
+
+def _original(message: str) -> str:
+    """The line that DuckDB shows."""
+    found = re.search(r"Original Line:\s*(.*)", message)
+    return found[1].strip() if found else ""

@@ -1,0 +1,180 @@
+"""JSON: an object a line, or one array of objects.
+
+Which columns there are, and of what type, is told by the first rows. Numbers, texts and flags are then read by DuckDB
+as text and cast, as in CSV files, so that one wrong value can be named; lists and maps are read as they are.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import IO, Any
+
+import pyarrow as pa
+
+from tallybayes.data.encode import NUMBERS
+from tallybayes.data.formats.base import Reading
+from tallybayes.data.formats.disk import Disk
+from tallybayes.data.formats.query import Faults, Query, connect, first_line, quoted, text
+from tallybayes.data.formats.typed import mostly_numbers
+from tallybayes.data.source import HEAD, BadRows, Kind
+from tallybayes.data.table import Table, to_table
+from tallybayes.errors import DataError, FileError, TallyError
+
+__all__ = ["Json"]
+
+_LINE = 2**24  # bytes an object may have
+_EXTRACT = {True: "json_extract_string", False: "json_extract"}
+_ARRAY = 2**26  # bytes an array may have that is looked at in whole
+
+
+class Json(Query):
+    """A file of JSON objects."""
+
+    kind = "json"
+
+    def __init__(self, disk: Disk, reading: Reading) -> None:
+        self.disk, self.name, self.size = disk, disk.name, disk.size
+        self.missing = reading.missing or ()
+        self.connection = connect()
+        self.in_lines = not disk.start().lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+        self.expressions = {}
+        self._keeping = False
+
+    def head(self, n: int, *, skip_bad: bool = False) -> Table:
+        """The first rows; from them the columns are known."""
+        rows = list(itertools.islice(self._objects(skip_bad), n))
+        columns = {name: _column(values) for name, values in to_table(rows).columns.items()}
+        self.expressions = {
+            name: (quoted(f"f{i}"), _read_as(values)) for i, (name, values) in enumerate(columns.items())
+        }
+        self.row_bytes = max(sum(len(str(row)) for row in rows[:100]) / max(len(rows[:100]), 1), 1.0)
+        return Table(len(rows), columns, self.origin(0))
+
+    def _objects(self, skip_bad: bool) -> Iterator[dict[str, Any]]:
+        if not self.in_lines:
+            yield from self._array()
+            return
+        with self.disk.opened() as file:
+            for line, content in _lines(file):
+                row = _object(content)
+                if row is not None:
+                    yield row
+                elif not skip_bad:
+                    raise self._no_object(line, content)
+
+    def _array(self) -> list[dict[str, Any]]:
+        """The objects of an array: of a large one the first, as DuckDB sees them."""
+        if self.disk.size <= _ARRAY:
+            with self.disk.opened() as file:
+                try:
+                    rows = json.load(file)
+                except (ValueError, RecursionError) as error:
+                    raise FileError(f"cannot be read as JSON: {error}", file=self.name) from error
+            odd = next((row for row in rows if not isinstance(row, dict)), None)
+            if odd is not None:
+                raise FileError("an array of objects", came=odd, file=self.name)
+            return list(rows)
+        query = f"SELECT json FROM read_json_objects({self._options()}) LIMIT {HEAD}"
+        return [json.loads(row) for (row,) in self._sql(query).fetchall()]
+
+    def _options(self, *more: str) -> str:
+        form = "newline_delimited" if self.in_lines else "array"
+        options = [f"compression='{self.disk.compression}'", f"format='{form}'", f"maximum_object_size={_LINE}"]
+        return ", ".join([text(self.disk.path), *options, *more])
+
+    def relation(self, faults: Faults = "stop") -> str:
+        """The fields of every object, in the types that were found."""
+        alike = len({name.lower() for name in self.expressions}) < len(self.expressions)
+        if faults == "stop" and not alike and not self._keeping:
+            columns = ", ".join(f"{text(name)}: {text(own)}" for name, (_, own) in self.expressions.items())
+            fields = [f"{quoted(name)} AS {place}" for name, (place, _) in self.expressions.items()]
+            return f"(SELECT {', '.join(fields) or '1'} FROM read_json({self._options(f'columns={{{columns}}}')}))"
+        fields = [
+            f"TRY_CAST({_EXTRACT[own == 'VARCHAR']}(json, {text(_pointer(name))}) AS {own}) AS {place}"
+            for name, (place, own) in self.expressions.items()
+        ]  # one by one, where a line may be anything
+        errors = ["ignore_errors=true"] if faults != "stop" and self.in_lines else []
+        fields += ["json_type(json) AS row_type", "json"]
+        return f"(SELECT {', '.join(fields)} FROM read_json_objects({self._options(*errors)}))"
+
+    def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
+        """Stream the wanted columns; cells that are kept are kept as the JSON that they are."""
+        self._keeping = keep
+        for table in super().tables(wanted, keep=keep, bad=bad):
+            if table.kept is None:
+                yield table
+            else:
+                schema = pa.schema([field.with_metadata({"kind": "json"}) for field in table.kept.schema])
+                yield replace(table, kept=table.kept.cast(schema))
+
+    def kept(self, name: str) -> str:
+        """The JSON of a cell."""
+        return f"json_extract(json, {text(_pointer(name))})::VARCHAR"
+
+    def also_bad(self) -> str | None:
+        """Lines that are no object."""
+        return "row_type IS DISTINCT FROM 'OBJECT'"
+
+    def broken(self, error: BaseException) -> TallyError:
+        """The first line that is no object."""
+        if self.in_lines:
+            with self.disk.opened() as file:
+                for line, content in _lines(file):
+                    if _object(content) is None:
+                        return self._no_object(line, content)
+        return FileError(f"cannot be read as JSON: {first_line(error)}", file=self.name)
+
+    def _no_object(self, line: int, content: bytes) -> DataError:
+        came = content.decode("utf-8", errors="replace").strip()
+        hint = "skip_bad=True (--skip-bad) leaves such lines out and counts them"
+        return DataError("a JSON object", came=came, file=self.name, line=line, hint=hint)
+
+    def line_of(self, row: int) -> int | None:
+        """The line of a row; blank lines are no rows."""
+        if not self.in_lines:
+            return None
+        with self.disk.opened() as file:
+            return next((line for number, (line, _) in enumerate(_lines(file)) if number == row), None)
+
+
+def _lines(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Lines that are not blank, with their numbers from 1."""
+    return ((number, line) for number, line in enumerate(file, 1) if line.strip(b"\xef\xbb\xbf \t\r\n"))
+
+
+def _object(content: bytes) -> dict[str, Any] | None:
+    try:
+        row = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def _column(values: list[Any]) -> list[Any]:
+    """Values as one type: lists, maps, numbers, yes and no, or text; odd ones become None."""
+    there = [value for value in values if value is not None]
+    if any(isinstance(value, (list, dict)) for value in there):
+        kind = list if sum(isinstance(value, list) for value in there) * 2 >= len(there) else dict
+        return [value if isinstance(value, kind) else None for value in values]
+    if all(isinstance(value, bool) for value in there):
+        return values
+    numbers = [isinstance(value, NUMBERS) and not isinstance(value, bool) for value in values]
+    if mostly_numbers(sum(numbers), len(there)):
+        return [value if is_number else None for value, is_number in zip(values, numbers, strict=True)]
+    return [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
+
+
+def _read_as(values: list[Any]) -> str:
+    """The DuckDB type in which a column is read."""
+    first = next((value for value in values if value is not None), None)
+    if isinstance(first, list):
+        return "VARCHAR[]"
+    return "MAP(VARCHAR, DOUBLE)" if isinstance(first, dict) else "VARCHAR"
+
+
+def _pointer(name: str) -> str:
+    """A name as a JSON pointer."""
+    return "/" + name.replace("~", "~0").replace("/", "~1")

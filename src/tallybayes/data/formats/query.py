@@ -1,0 +1,235 @@
+"""Rows that DuckDB can read: a relation, a projection with casts, a stream of Arrow batches.
+
+Every format of files comes down to this. A value that cannot be cast is found by a second look (`_culprit`), so that
+the first one runs at full speed; where bad rows are skipped, each row says of itself what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from tallybayes.data.formats.base import Format
+from tallybayes.data.source import BadRows, Kind
+from tallybayes.data.table import Table
+from tallybayes.errors import DataError, FileError, TallyError
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["Faults", "Query", "connect", "first_line", "line_in", "quoted", "text"]
+
+Faults = Literal["stop", "ignore", "report"]
+
+_BATCH_BYTES = 2**24  # about this much in a batch, so that memory is bounded for wide tables too
+_BATCH_ROWS = (2048, 131_072)
+_THREADS = 8  # every thread has buffers of its own
+_WORDS = {"number": "a number", "flag": "yes or no (0, 1, true, false)", "text": "text"}
+_TYPES = {"number": "DOUBLE", "flag": "BOOLEAN", "text": "VARCHAR"}
+_REALS = ("FLOAT", "DOUBLE")
+_NUMBERS = (*_REALS, "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+
+
+def connect(path: str = ":memory:", *, read_only: bool = False) -> duckdb.DuckDBPyConnection:
+    """A connection that downloads nothing."""
+    import duckdb
+
+    threads = int(os.environ.get("TALLYBAYES_THREADS") or min(os.cpu_count() or 1, _THREADS))
+    config: dict[str, Any] = {
+        "threads": threads,
+        "autoinstall_known_extensions": False,
+        "python_enable_replacements": False,
+    }
+    try:
+        return duckdb.connect(path, read_only=read_only, config=config)
+    except duckdb.Error as error:
+        raise FileError(f"the database cannot be opened: {first_line(error)}", file=path) from error
+
+
+def quoted(name: str) -> str:
+    """An identifier in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def text(value: str) -> str:
+    """A text in SQL."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def first_line(error: BaseException) -> str:
+    """What an error of a library says, without the rest."""
+    return str(error).strip().partition("\n")[0]
+
+
+class Query(Format):
+    """A relation of DuckDB.
+
+    `expressions` gives each column's SQL expression and DuckDB type; `relation` the FROM clause.
+    """
+
+    connection: Any
+    expressions: dict[str, tuple[str, str]]
+    missing: tuple[str, ...] = ()  # words to be taken for null in columns of text
+    decimal: str = "."
+    row_bytes: float = 100.0  # of an average row, to choose the size of batches
+
+    @abstractmethod
+    def relation(self, faults: Faults = "stop") -> str:
+        """What to select from, and what happens at rows that DuckDB cannot read."""
+
+    def kept(self, name: str) -> str:
+        """The expression of a cell as it is."""
+        return self.expressions[name][0]
+
+    def broken(self, error: BaseException) -> TallyError:
+        """What DuckDB could not read, as an error of ours."""
+        return FileError(f"cannot be read: {first_line(error)}", file=self.name)
+
+    def after_skipping(self, bad: BadRows) -> None:
+        """Report what DuckDB itself skipped."""
+
+    def also_bad(self) -> str | None:
+        """A condition for rows that are bad as a whole, where bad rows are skipped."""
+        return None
+
+    def head(self, n: int, *, skip_bad: bool = False) -> Table:
+        """The first rows, in the types that DuckDB gives them."""
+        parts = [f"{self._whole(name)} AS c{i}" for i, name in enumerate(self.expressions)]
+        relation = self.relation("ignore" if skip_bad else "stop")
+        try:
+            table = self._sql(f"SELECT {', '.join(parts)} FROM {relation} LIMIT {n}").to_arrow_table()
+        except _errors() as error:
+            raise self.broken(error) from error
+        return self.first(table)
+
+    def first(self, table: Any) -> Table:
+        """An Arrow table of the first rows, columns in our order; from it the size of a row is known."""
+        self.row_bytes = max(table.nbytes / max(table.num_rows, 1), 1.0)
+        return Table(table.num_rows, dict(zip(self.expressions, table.columns, strict=True)), self.origin(0))
+
+    def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
+        """Stream the wanted columns, cast as they are wanted."""
+        kinds = dict.fromkeys(self.expressions) if wanted is None else wanted
+        kinds = {name: kind for name, kind in kinds.items() if name in self.expressions}
+        names = list(kinds)
+        select = [f"{self.cast(name, kinds[name], safe=bad is not None)} AS c{i}" for i, name in enumerate(names)]
+        if keep:
+            select += [f"{self.kept(name)} AS k{i}" for i, name in enumerate(self.expressions)]
+        if bad is not None:
+            select += self._faults(kinds)
+        if not select:
+            select = ["1 AS nothing"]
+        low, high = _BATCH_ROWS
+        n_rows = int(np.clip(_BATCH_BYTES / self.row_bytes, low, high))
+        query = f"SELECT {', '.join(select)} FROM {self.relation('stop' if bad is None else 'report')}"
+        first = 0
+        try:
+            for batch in self._sql(query).to_arrow_reader(n_rows):
+                table = self._table(batch, names, keep, first)
+                yield table if bad is None else self._without_faults(table, batch, kinds, bad)
+                first += batch.num_rows
+        except _errors() as error:
+            raise (self._culprit(kinds) or self.broken(error)) from None
+        if bad is not None:
+            self.after_skipping(bad)
+
+    def cast(self, name: str, kind: Kind | None, *, safe: bool = False) -> str:
+        """A column's expression in the kind that is wanted of it; null instead of an error if `safe`."""
+        expression, own = self.expressions[name][0], self.expressions[name][1]
+        whole = self._whole(name)
+        if kind is None or (kind == "text" and (own == "VARCHAR" or own.startswith("ENUM"))):
+            return whole
+        if kind == "text" and own in _REALS:  # 1.0 is written as 1, as it is in files of text
+            is_whole = f"{expression} = floor({expression}) AND abs({expression}) < 1e15"
+            return f"CASE WHEN {is_whole} THEN {expression}::BIGINT::VARCHAR ELSE {expression}::VARCHAR END"
+        if kind in ("number", "flag") and (own in _NUMBERS or own == "BOOLEAN"):
+            return expression
+        if kind == "number" and self.decimal != ".":
+            whole = f"replace({whole}, {text(self.decimal)}, '.')"
+        return f"{'TRY_CAST' if safe else 'CAST'}({whole} AS {_TYPES[kind]})"
+
+    def _whole(self, name: str) -> str:
+        """A column's expression, with words for missing values taken out of text."""
+        expression, own = self.expressions[name]
+        if not self.missing or own != "VARCHAR":
+            return expression
+        return f"CASE WHEN {expression} NOT IN ({', '.join(map(text, self.missing))}) THEN {expression} END"
+
+    def _faults(self, kinds: Mapping[str, Kind | None]) -> list[str]:
+        """Two columns that tell which of the wanted columns cannot be cast (-1: the whole row), and its value."""
+        conditions = [
+            (i, f"{self._whole(name)} IS NOT NULL AND {self.cast(name, kind, safe=True)} IS NULL", name)
+            for i, (name, kind) in enumerate(kinds.items())
+            if kind in ("number", "flag") and "CAST(" in self.cast(name, kind)
+        ]
+        which = [f"WHEN {condition} THEN {i}" for i, condition, _ in conditions]
+        value = [f"WHEN {condition} THEN {self.expressions[name][0]}::VARCHAR" for _, condition, name in conditions]
+        if whole := self.also_bad():
+            which.insert(0, f"WHEN {whole} THEN -1")
+            value.insert(0, f"WHEN {whole} THEN NULL")
+        if not which:
+            return ["NULL::INTEGER AS fault", "NULL::VARCHAR AS came"]
+        return [f"CASE {' '.join(which)} END::INTEGER AS fault", f"CASE {' '.join(value)} END AS came"]
+
+    def _without_faults(self, table: Table, batch: Any, kinds: Mapping[str, Kind | None], bad: BadRows) -> Table:
+        fault = batch.column("fault")
+        if fault.null_count == len(fault):
+            return table
+        faulty = fault.is_valid().to_numpy(zero_copy_only=False)
+        for row in np.flatnonzero(faulty).tolist():
+            error = DataError("a bad row")
+            if len(bad.examples) < 10:
+                error = self._fault(list(kinds.items()), fault[row].as_py(), batch.column("came")[row].as_py(), row)
+            bad.add(table.located(error) if error.row is not None else error)
+        return table.take(np.flatnonzero(~faulty))
+
+    def _fault(self, kinds: list[tuple[str, Kind | None]], which: int, came: str | None, row: int) -> DataError:
+        if which < 0:
+            return DataError("a row that can be read", row=row)
+        name, kind = kinds[which]
+        hint = f"{came!r} may stand for missing (missing=, --missing), or the column for categories (families=, --as)"
+        return DataError(_WORDS[kind or "text"], came=came, column=name, row=row, hint=hint)
+
+    def _culprit(self, kinds: Mapping[str, Kind | None]) -> TallyError | None:
+        """The first row with a value that cannot be cast."""
+        which, came = self._faults(kinds)
+        inner = f"SELECT row_number() OVER () - 1 AS number, {which}, {came} FROM {self.relation('ignore')}"
+        try:
+            found = self._sql(f"SELECT * FROM ({inner}) WHERE fault IS NOT NULL LIMIT 1").fetchall()
+        except _errors():
+            return None
+        if not found:
+            return None
+        number, fault, value = found[0]
+        error = self._fault(list(kinds.items()), fault, value, number)
+        return error.at(row=number, file=self.name, line=self.line_of(number))
+
+    def _table(self, batch: Any, names: list[str], keep: bool, first: int) -> Table:
+        columns = {name: batch.column(i) for i, name in enumerate(names)}
+        kept = None
+        if keep:
+            start = batch.schema.get_field_index("k0")
+            own = [batch.column(start + i) for i in range(len(self.expressions))]
+            kept = pa.table(own, names=list(self.expressions))
+        return Table(batch.num_rows, columns, self.origin(first), None, kept)
+
+    def _sql(self, query: str) -> Any:
+        return self.connection.sql(query)
+
+
+def _errors() -> tuple[type[BaseException], ...]:
+    import duckdb
+
+    return (duckdb.Error, pa.ArrowException, OSError)
+
+
+def line_in(message: str) -> int | None:
+    """The line that a message of DuckDB names."""
+    found = re.search(r"\bline:? (\d+)", message, re.IGNORECASE)
+    return int(found[1]) if found else None

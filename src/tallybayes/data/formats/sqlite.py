@@ -1,0 +1,70 @@
+"""Tables of SQLite files, read by Python's own sqlite3 (DuckDB's extension would have to be downloaded)."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from tallybayes.data.formats.base import Format, Reading
+from tallybayes.data.formats.disk import Disk
+from tallybayes.data.formats.relation import chosen
+from tallybayes.data.source import BadRows, Kind
+from tallybayes.data.table import Table
+from tallybayes.errors import FileError
+
+__all__ = ["Sqlite"]
+
+_ROWS = 20_000
+
+
+class Sqlite(Format):
+    """A table of a SQLite file, or a query on it."""
+
+    kind = "sqlite"
+
+    def __init__(self, disk: Disk, reading: Reading) -> None:
+        self.name = disk.name
+        self._missing = {*(reading.missing or ())}
+        try:
+            self._connection = sqlite3.connect(f"file:{disk.path}?mode=ro", uri=True)
+            query = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY 1"
+            names = [name for (name,) in self._connection.execute(query) if not name.startswith("sqlite_")]
+            self._query = f"SELECT * FROM {chosen(reading.table, names, disk.name)}"
+            self._names = [column[0] for column in self._connection.execute(f"{self._query} LIMIT 0").description]
+        except sqlite3.Error as error:
+            raise FileError(f"cannot be read: {error}", file=disk.name) from error
+
+    def head(self, n: int, *, skip_bad: bool = False) -> Table:
+        """The first rows."""
+        rows = self._connection.execute(f"SELECT * FROM ({self._query}) LIMIT {n}").fetchall()
+        return self._table(rows, dict.fromkeys(self._names), 0, False)
+
+    def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
+        """Stream the rows; values are as SQLite has them."""
+        kinds = dict.fromkeys(self._names) if wanted is None else wanted
+        first = 0
+        try:
+            cursor = self._connection.execute(self._query)
+            while rows := cursor.fetchmany(_ROWS):
+                yield self._table(rows, kinds, first, keep)
+                first += len(rows)
+        except sqlite3.Error as error:
+            raise FileError(f"cannot be read: {error}", file=self.name) from error
+
+    def _table(self, rows: list[tuple[Any, ...]], kinds: Mapping[str, Kind | None], first: int, keep: bool) -> Table:
+        cells = dict(zip(self._names, zip(*rows, strict=True) if rows else ((),) * len(self._names), strict=True))
+        columns = {name: self._as(cells[name], kind) for name, kind in kinds.items() if name in cells}
+        kept = pa.table({name: [_shown(v) for v in values] for name, values in cells.items()}) if keep else None
+        return Table(len(rows), columns, self.origin(first), None, kept)
+
+    def _as(self, values: tuple[Any, ...], kind: Kind | None) -> list[Any]:
+        if self._missing:
+            values = tuple(None if isinstance(v, str) and v in self._missing else v for v in values)
+        return [None if v is None else str(v) for v in values] if kind == "text" else list(values)
+
+
+def _shown(value: Any) -> str | None:
+    return None if value is None else str(value)

@@ -1,0 +1,185 @@
+"""Anything that has rows, read batch by batch.
+
+A table in memory is one batch. Arrow streams, datasets, lazy frames and iterators of tables are streams: they are read
+once, their families are inferred from the first rows, and memory does not grow with their length. Paths, globs,
+queries and standard input become `tallybayes.data.files.Files`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from tallybayes.data.table import Origin, Table, is_row, to_table
+from tallybayes.errors import DataError, TallyError
+
+__all__ = ["HEAD", "BadRows", "Kind", "Source", "Stream", "Whole", "to_source"]
+
+HEAD = 20_000  # rows from which the families of a stream are inferred
+BATCH = 65_536  # rows that small Arrow batches are gathered to
+_EXAMPLES = 10  # bad rows of which the errors are kept, besides their number
+
+Kind = Literal["text", "number", "flag"]
+
+
+class BadRows:
+    """Rows left out because something was wrong with them: how many, and the errors of the first few."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.examples: list[TallyError] = []
+
+    def add(self, error: TallyError, count: int = 1) -> None:
+        """One more of them, or several with one error."""
+        self.count += count
+        if len(self.examples) < _EXAMPLES:
+            self.examples.append(error)
+
+
+class Source(ABC):
+    """Rows in batches. `bad` is there if bad rows are to be skipped and counted instead of stopping everything."""
+
+    bad: BadRows | None = None
+    missing: tuple[str, ...] | None = None  # words that stand for a missing value, if they were told
+
+    @abstractmethod
+    def head(self) -> Table:
+        """The first rows, from which families are inferred; all rows of a table in memory."""
+
+    @abstractmethod
+    def batches(self, wanted: Mapping[str, Kind | None] | None = None, *, keep: bool = False) -> Iterator[Table]:
+        """The rows, batch by batch.
+
+        wanted: the columns that are needed, and as what: a source that knows only text (CSV) or another type makes it
+        so; None leaves the choice to the source. Without it every column is read.
+        keep: whether the cells are to be kept as they were, all columns of them, in `Table.kept`.
+        """
+
+    def good(self, table: Table, work: Callable[[Table], Any]) -> Iterator[tuple[Table, Any]]:
+        """What `work` makes of a table, in parts if bad rows are skipped; errors say where.
+
+        A part that fails is cut in two until the bad rows are alone, so that few bad rows cost little.
+        """
+        try:
+            yield table, work(table)
+        except DataError as error:
+            located = table.located(error)
+            if self.bad is None or error.row is None:
+                raise located from None
+            if table.n_rows == 1:
+                self.bad.add(located)
+                return
+            half = table.n_rows // 2
+            yield from self.good(table.part(0, half), work)
+            yield from self.good(table.part(half, table.n_rows), work)
+
+
+class Whole(Source):
+    """A table in memory."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def head(self) -> Table:
+        """The table."""
+        return self._table
+
+    def batches(self, wanted: Mapping[str, Kind | None] | None = None, *, keep: bool = False) -> Iterator[Table]:
+        """The table, once."""
+        yield self._table
+
+
+class Stream(Source):
+    """Tables one after the other, read once.
+
+    >>> stream = Stream(iter([{"a": [1, 2]}, {"a": [3]}]))
+    >>> stream.head().n_rows, [table.n_rows for table in stream.batches()]
+    (2, [2, 1])
+    """
+
+    def __init__(self, parts: Iterable[Any]) -> None:
+        self._parts: Iterator[Any] | None = _gathered(iter(parts))
+        self._peeked: Table | None = None
+
+    def head(self) -> Table:
+        """The first batch."""
+        if self._peeked is None:
+            self._peeked = next(self._once(), None) or Table(0, {})
+        return self._peeked
+
+    def batches(self, wanted: Mapping[str, Kind | None] | None = None, *, keep: bool = False) -> Iterator[Table]:
+        """The tables."""
+        n_rows = 0
+        for table in itertools.chain([self.head()], self._once()):
+            yield Table(table.n_rows, table.columns, Origin(n_rows)) if n_rows else table
+            n_rows += table.n_rows
+        self._parts = None
+
+    def _once(self) -> Iterator[Table]:
+        if self._parts is None:
+            raise DataError("a stream can be read only once", hint="give a table, a file, or a new iterator")
+        return self._parts
+
+
+def to_source(data: Any) -> Source:
+    """Any data as a source.
+
+    >>> [table.columns for table in to_source({"a": [1, 2]}).batches()]
+    [{'a': [1, 2]}]
+    """
+    if isinstance(data, Source):
+        return data
+    if isinstance(data, (str, os.PathLike)) or _are_paths(data):
+        from tallybayes.data.files import Files
+
+        return Files.found(data)
+    if hasattr(data, "collect_batches"):  # a Polars lazy frame
+        return Stream(data.collect_batches(chunk_size=BATCH, lazy=True))
+    if hasattr(data, "scanner") and hasattr(data, "to_batches"):  # a pyarrow dataset
+        return Stream(data.to_batches())
+    if isinstance(data, pa.RecordBatchReader):
+        return Stream(data)
+    module = type(data).__module__.split(".")[0]
+    if hasattr(data, "__arrow_c_stream__") and module not in ("pandas", "polars", "pyarrow"):
+        return Stream(pa.RecordBatchReader.from_stream(data))
+    if isinstance(data, Iterator):
+        return Stream(data)
+    return Whole(to_table(data))
+
+
+def _are_paths(data: Any) -> bool:
+    return isinstance(data, (list, tuple)) and bool(data) and all(isinstance(p, (str, os.PathLike)) for p in data)
+
+
+def _gathered(parts: Iterator[Any]) -> Iterator[Table]:
+    """Parts as tables of a useful size: Arrow batches and single rows are put together."""
+    waiting: list[Any] = []
+    n_rows = 0
+    for part in parts:
+        kind = _kind(part)
+        if waiting and (kind is None or kind != _kind(waiting[0]) or n_rows >= BATCH):
+            yield _together(waiting)
+            waiting, n_rows = [], 0
+        if kind is None:
+            yield to_table(part)
+        else:
+            waiting.append(part)
+            n_rows += 1 if kind == "row" else part.num_rows
+    if waiting:
+        yield _together(waiting)
+
+
+def _kind(part: Any) -> Any:
+    """What can be put together: rows, and record batches of one schema."""
+    if isinstance(part, pa.RecordBatch):
+        return part.schema
+    return "row" if isinstance(part, Mapping) and is_row(part) else None
+
+
+def _together(parts: list[Any]) -> Table:
+    return to_table(pa.Table.from_batches(parts) if isinstance(parts[0], pa.RecordBatch) else parts)

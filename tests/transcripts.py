@@ -1,0 +1,58 @@
+"""Golden transcripts: documents whose commands are run and whose outputs are compared, so that they cannot lie.
+
+In a Markdown document a fenced block whose info string ends in a file's name is written to that file; in a block of
+`console`, lines that begin with "$ " are run by bash in a folder of the document's own, and what they print (standard
+output and standard error) must be what stands below them. `python tests/transcripts.py` writes what is printed now
+into the documents, for a person to read before it is committed.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+_FENCE = re.compile(r"^```(.*?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def rewritten(text: str) -> str:
+    """A document with the outputs of its commands as they are now."""
+    with tempfile.TemporaryDirectory() as folder:
+        where = Path(folder)
+
+        def block(found: re.Match[str]) -> str:
+            nonlocal where
+            info, content = found[1].split(), found[2]
+            if len(info) == 2 and "." in info[1]:
+                (where / info[1]).write_text(content)
+            elif info == ["console"]:
+                lines = []
+                for command in re.findall(r"^\$ (.*)$", content, re.MULTILINE):
+                    printed, where = _run(command, where)
+                    lines.append(f"$ {command}\n{printed}")
+                return f"```console\n{''.join(lines)}```"
+            return found[0]
+
+        return _FENCE.sub(block, text)
+
+
+def _run(command: str, where: Path) -> tuple[str, Path]:
+    """What a command prints, and the folder it ends in."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("TALLYBAYES", "FORCE_COLOR"))}
+    own = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "100"}
+    with tempfile.NamedTemporaryFile("r") as end:
+        script = f"{command}\nstatus=$?\npwd > {end.name}\nexit $status"
+        done = subprocess.run(
+            ["bash", "-c", script], cwd=where, env=kept | own, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, check=False,
+        )  # fmt: skip
+        folder = Path(end.read().strip() or where)
+    return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines()), folder
+
+
+if __name__ == "__main__":
+    for document in DOCUMENTS:
+        document.write_text(rewritten(document.read_text()))
