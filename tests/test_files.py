@@ -33,7 +33,7 @@ ROWS = {
     "income": [None if rng.random() < 0.1 else round(float(x), 2) for x in rng.normal(1000, 250, N)],
     "city": [["Ulm", "Köln", "Bonn, Rhein", 'the "Hague"', None][i] for i in rng.integers(0, 5, N)],
     "member": [bool(b) for b in rng.integers(0, 2, N)],
-    "likes": [["a|b", "b", "c|a"][i] for i in rng.integers(0, 3, N)],
+    "likes": [["a|b", "b", "c|a", None][i] for i in rng.integers(0, 4, N)],
     "pet": [["cat", "dog"][i] for i in rng.integers(0, 2, N)],
 }
 TABLE = pa.table(ROWS)
@@ -433,6 +433,24 @@ def test_any_bytes_give_a_model_or_a_clear_error(data, name):
         tb.fit(path, label="y")
     except TallyError:
         return
+
+
+@given(rows=st.lists(st.one_of(st.none(), st.sampled_from(["", "a", "a|b", "b|a|a", " c |", "d"])), max_size=30))
+def test_text_with_tags_is_what_lists_of_tags_are(rows):
+    """Arrow text is split once per different text; that must not show, neither in sums nor in scores."""
+    y = ["p", "q", "q"] * 10
+    lists = [
+        None if text is None else [p for p in dict.fromkeys(map(str.strip, text.split("|"))) if p] for text in rows
+    ]
+    a, b = ({"t": t, "y": y[: len(rows)]} for t in (pa.array(rows, pa.string()), lists))
+    models = [tb.fit(data, label="y", families={"t": "tags"}) for data in (a, b)]
+    assert models[0] == models[1]
+    if rows:
+        assert models[0].log_joint(a).tolist() == models[0].log_joint(b).tolist()
+    many = {name: pa.array(list(values) * 40, pa.string()) for name, values in {"t": rows, "y": y[: len(rows)]}.items()}
+    assert tb.fit(many, label="y", families={"t": "tags"}) == tb.fit(
+        {k: v.to_pylist() for k, v in many.items()}, "y", families={"t": "tags"}
+    )
 
 
 def test_batches_do_not_show(files, monkeypatch):

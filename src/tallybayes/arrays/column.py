@@ -92,10 +92,9 @@ class Bag:
         """The same bags, each row with its own."""
         if self.rows is None:
             return self
-        there = self.rows if self.present is None else np.where(self.present, self.rows, 0)
-        if not len(self.indptr) - 1:  # every row is missing
-            return Bag(np.zeros(len(self.rows) + 1, np.int64), self.indices, self.amounts, self.keys, self.present)
-        plain = Bag(self.indptr, self.indices, self.amounts, self.keys).take(there)
+        n_bags = len(self.indptr) - 1
+        with_empty = Bag(np.append(self.indptr, self.indptr[-1]), self.indices, self.amounts, self.keys)
+        plain = with_empty.take(np.where(self.rows < 0, n_bags, self.rows))  # a missing bag is empty as well
         return Bag(plain.indptr, plain.indices, plain.amounts, plain.keys, self.present)
 
     def take(self, rows: NDArray[np.integer]) -> Bag:

@@ -78,7 +78,7 @@ def evaluate(
                 raise ParameterError("a model, or --label", came=first, hint=hint)
             source = reader(model_and_data, step)
             options = fit_options(
-                source, as_=as_, ignore=ignore, only=only, schema=schema, smoothing=smoothing, numeric=numeric,
+                source, label, as_=as_, ignore=ignore, only=only, schema=schema, smoothing=smoothing, numeric=numeric,
                 prior=prior, prior_smoothing=prior_smoothing, estimate=estimate, unseen=unseen,
             )  # fmt: skip
             judged = cross_validate(source, label, folds=folds, seed=seed, **options)

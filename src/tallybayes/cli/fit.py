@@ -86,7 +86,7 @@ def fit(
             columns = shorten(list(source.head().columns), 200)
             raise ParameterError("--label COL, the column to predict", came=None, hint=f"the columns are {columns}")
         options = fit_options(
-            source, as_=as_, ignore=ignore, only=only, schema=schema, weight=weight, smoothing=smoothing,
+            source, label, as_=as_, ignore=ignore, only=only, schema=schema, weight=weight, smoothing=smoothing,
             numeric=numeric, prior=prior, prior_smoothing=prior_smoothing, estimate=estimate, unseen=unseen,
         )  # fmt: skip
         if dry_run:
@@ -108,11 +108,13 @@ def fit(
 VERBS = [(fit, EXAMPLE)]
 
 
-def fit_options(source: Source, **given: Any) -> dict[str, Any]:
+def fit_options(source: Source, label: str | None, **given: Any) -> dict[str, Any]:
     """What was said on the command line as the options of `tallybayes.fit`."""
+    from tallybayes.data.label import label_column
     from tallybayes.data.schema import Schema
 
-    names = list(source.head().columns)
+    apart = {given.get("weight"), label_column(label or "", source.head().columns)[0]}
+    names = [name for name in source.head().columns if name not in apart]
     families = dict(_split("--as", text, names) for text in given.pop("as_") or ())
     smoothing = [_strength(text, names) for text in given.pop("smoothing") or ()]
     alone = [k for name, k in smoothing if name is None]

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -57,26 +59,48 @@ def tally(
 
 def main() -> None:
     """Run the command; a user's mistake is told in a few lines, without a traceback."""
-    from tallybayes.errors import ParameterError, TallyError
-
+    stopped = _watch_for_interrupts()
     try:
         app()
     except BrokenPipeError:  # the reader has seen enough (| head)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except KeyboardInterrupt:
-        complain("stopped; nothing was changed")
-        sys.exit(130)
-    except TallyError as error:
-        if debugging():
-            raise
-        complain(str(error))
-        sys.exit(2 if isinstance(error, ParameterError) else 1)
-    except (OSError, MemoryError) as error:
-        if debugging():
-            raise
-        complain(str(error) or type(error).__name__)
-        sys.exit(1)
+    except _Stopped:
+        _say_stopped()
+    except Exception as error:
+        if stopped:  # while a library was being loaded, which made something else of it
+            _say_stopped()
+        _say_why(error)
+
+
+def _say_why(error: Exception) -> None:
+    from tallybayes.errors import ParameterError, TallyError
+
+    if debugging() or not isinstance(error, (TallyError, OSError, MemoryError)):
+        raise error
+    complain(str(error) or type(error).__name__)
+    sys.exit(2 if isinstance(error, ParameterError) else 1)
+
+
+def _say_stopped() -> None:
+    complain("stopped; nothing was changed")
+    sys.exit(130)
+
+
+class _Stopped(BaseException):
+    """Ctrl-C was pressed. Not a KeyboardInterrupt, which others would handle without a word."""
+
+
+def _watch_for_interrupts() -> list[int]:
+    """A list that is filled when Ctrl-C is pressed."""
+    stopped: list[int] = []
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        stopped.append(number)
+        raise _Stopped
+
+    signal.signal(signal.SIGINT, stop)
+    return stopped
 
 
 if __name__ == "__main__":
