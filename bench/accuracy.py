@@ -3,13 +3,19 @@
     python -m bench.accuracy [--repeats 10] [NAME ...]
 
 Every repeat is a stratified split, two thirds to learn from and one third to be judged by, the same for everybody.
-Ours is `tallybayes.fit(train, label=...)` with nothing else told. Theirs are pipelines with the usual preprocessing,
-each applied to all tables, and they are told by hand what ours finds out or does without: which columns are free text
-or identifiers that the recipes cannot use (left out on their side only), which whole numbers of heart_disease are
-codes of categories, and which text is a set of tags. Columns that leak the label are taken from both sides.
+Ours are two commands as a new user would type them, `tally fit train.parquet --label COL` and `tally evaluate
+train.tally test.parquet`, with nothing else told (but for columns that leak the label: `--ignore`).
+
+Theirs are pipelines with the usual preprocessing, each applied to all tables, and they are told by hand what ours
+finds out or does without: which columns are free text or identifiers that the recipes cannot use (left out on their
+side only), which whole numbers of heart_disease are codes of categories, and which text is a set of tags.
 """
 
 import argparse
+import json
+import subprocess
+import sys
+import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,8 +32,6 @@ from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, MinMaxScaler, OneHotEncoder, OrdinalEncoder
-
-import tallybayes as tb
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 OURS = "tallybayes"
@@ -152,9 +156,21 @@ def judge(truth: pd.Series, probability: np.ndarray, classes: np.ndarray) -> Sco
     return float(right.mean()), float(log_loss(truth, probability, labels=classes))
 
 
-def ours(frame: pd.DataFrame, label: pd.Series, train: np.ndarray, test: np.ndarray) -> Scores:
-    model = tb.fit(frame.assign(**{label.name: label}).iloc[train], label=label.name)
-    return judge(label.iloc[test], model.predict_proba(frame.iloc[test]), np.array(model.classes))
+def ours(task: Task, train: np.ndarray, test: np.ndarray) -> Scores:
+    frame = pd.read_parquet(DATA / f"{task.name}.parquet")
+    label = task.label if task.against is None else f"{task.label}={task.against}"
+    ignored = [word for name in task.leaks for word in ("--ignore", name)]
+    with tempfile.TemporaryDirectory() as folder:
+        for name, rows in {"train": train, "test": test}.items():
+            frame.iloc[rows].to_parquet(Path(folder) / f"{name}.parquet", index=False)
+        _run(folder, "fit", "train.parquet", "--label", label, *ignored)
+        judged = json.loads(_run(folder, "evaluate", "train.tally", "test.parquet", "--json"))
+    return judged["accuracy"], judged["log_loss"]
+
+
+def _run(folder: str, *words: str) -> str:
+    command = [sys.executable, "-m", "tallybayes.cli.main", *words]
+    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
 def theirs(pipeline: Pipeline, frame: pd.DataFrame, label: pd.Series, train: np.ndarray, test: np.ndarray) -> Scores:
@@ -173,7 +189,7 @@ def compare(task: Task, repeats: int) -> dict[str, Scores]:
         split = train_test_split(np.arange(len(label)), test_size=1 / 3, stratify=label, random_state=repeat)
         for name, build in RECIPES.items():
             scores[name].append(theirs(build(task, plain), plain, label, *split))
-        scores[OURS].append(ours(frame, label, *split))
+        scores[OURS].append(ours(task, *split))
     return {name: tuple(np.mean(values, axis=0).tolist()) for name, values in scores.items()}
 
 

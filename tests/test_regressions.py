@@ -302,3 +302,24 @@ def test_skipped_never_goes_below_zero():
     model = tb.fit({"x": [1.0, 2.0], "y": ["a", "b"]}, label="y")
     model.forget({"x": [1.0], "y": [None]})
     assert model.skipped == 0
+
+
+def test_a_column_without_values_says_nothing():
+    model = tb.fit({"x": [1.0, 2.0], "y": ["a", "b"]}, label="y", families={"x": "gaussian"})
+    same = tb.fit(
+        {"x": [1.0, 2.0], "f": [None, None], "y": ["a", "b"]}, "y", families={"x": "gaussian", "f": "bernoulli"}
+    )
+    assert model == same
+    rows = [{"x": 1.5, "f": True}]
+    assert model.log_joint(rows).tolist() == same.log_joint(rows).tolist()
+
+
+def test_a_prior_that_rules_out_every_label_that_came():
+    model = tb.fit({"x": [1.0, 2.0], "y": ["b", "b"]}, label="y", prior={"a": 1.0, "b": 0.0})
+    assert model.predict_proba({"x": 1.0}).tolist() == [[1.0]]
+
+
+def test_written_models_are_compared_by_what_they_say():
+    one, same = (tb.from_probabilities({"i": p, "w": 1 - p}, {"t": {"i": 0.9, "w": 0.1}}) for p in (0.5, 0.5))
+    assert one == same
+    assert one != tb.from_probabilities({"i": 0.4, "w": 0.6}, {"t": {"i": 0.9, "w": 0.1}})

@@ -72,8 +72,8 @@ class Gaussian(Family):
     nu: float = 5.0
 
     def __post_init__(self) -> None:
-        if not (self.kappa > 0 and self.nu > 0):
-            raise ParameterError("kappa and nu above 0", came=(self.kappa, self.nu))
+        if not (0 < self.kappa < np.inf and 0 < self.nu < np.inf):
+            raise ParameterError("finite kappa and nu above 0", came=(self.kappa, self.nu))
 
     name: ClassVar[str] = "gaussian"
     column: ClassVar[type[Column]] = Reals

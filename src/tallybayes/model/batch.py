@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from tallybayes.arrays.axis import rough_kind
 from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Codes, Column
 from tallybayes.data.encode import empty_column, encode
-from tallybayes.data.label import Labels, find_labels, find_weights
+from tallybayes.data.label import Labels, find_labels, find_weights, label_column
 from tallybayes.data.schema import Schema
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError
@@ -31,34 +32,36 @@ class Batch:
     weights: NDArray[np.float64] | None
 
 
-def encode_columns(table: Table, schema: Schema, names: Iterable[str] | None = None) -> dict[str, Column]:
+def encode_columns(table: Table, schema: Schema) -> dict[str, Column]:
     """The columns of the schema, encoded; columns absent from the table are missing throughout."""
     families = schema.families
-    wanted = list(families if names is None else names)
-
-    def columns(start: int, stop: int) -> list[Column]:
-        return [
-            encode(name, table.columns[name], families[name])
-            if name in table.columns
-            else empty_column(families[name], table.n_rows)
-            for name in wanted[start:stop]
-        ]
-
-    # several columns at once where that pays; a sparse matrix is one column and uses threads itself
-    small = table.n_rows <= SMALL or any(hasattr(raw, "tocsr") for raw in table.columns.values())
-    parts = [columns(0, len(wanted))] if small else in_threads(columns, len(wanted), size=1, small=1)
-    return dict(zip(wanted, (column for part in parts for column in part), strict=True))
+    absent = {
+        name: empty_column(family, table.n_rows) for name, family in families.items() if name not in table.columns
+    }
+    tasks = [partial(encode, name, table.columns[name], families[name]) for name in families if name not in absent]
+    encoded = iter(_side_by_side(table, tasks))
+    return {name: absent[name] if name in absent else next(encoded) for name in families}
 
 
 def read_batch(table: Table, schema: Schema, label: Any, weight: Any) -> Batch:
     """A table to learn from: only the schema's columns that are there."""
-    labels = find_labels(table, label)
     weights = find_weights(table, weight)
     if weights is not None and np.all(weights == 1):
         weights = None
-    apart = {name for name in (label, weight) if isinstance(name, str)}
-    there = [name for name in schema.families if name in table.columns and name not in apart]
-    return Batch(table.n_rows, encode_columns(table, schema, there), labels, weights)
+    families = schema.families
+    apart = {weight} if isinstance(weight, str) else set()
+    apart |= {label_column(label, table.columns)[0]} if isinstance(label, str) else set()
+    names = [name for name in families if name in table.columns and name not in apart]
+    tasks = [partial(encode, name, table.columns[name], families[name]) for name in names]
+    labels, *columns = _side_by_side(table, [partial(find_labels, table, label), *tasks])
+    return Batch(table.n_rows, dict(zip(names, columns, strict=True)), labels, weights)
+
+
+def _side_by_side(table: Table, tasks: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Tasks in threads where that pays; a sparse matrix is one column and uses threads itself."""
+    if table.n_rows <= SMALL or any(hasattr(raw, "tocsr") for raw in table.columns.values()):
+        return [task() for task in tasks]
+    return in_threads(lambda start, stop: tasks[start](), len(tasks), size=1, small=0) if tasks else []
 
 
 def check_kinds(columns: dict[str, Column], known: Callable[[str], Any]) -> None:

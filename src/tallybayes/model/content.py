@@ -227,17 +227,17 @@ def _family(text: Any) -> Family:
 
 
 def _schema_to_json(schema: Schema) -> dict[str, Any]:
-    given = schema.to_dict()
-    for name, field in schema.fields.items():
-        given["columns"][name]["family"] = None if field.family is None else _family_text(field.family)
+    given, texts = schema.to_dict(), {family: _family_text(family) for family in set(schema.families.values())}
+    for name, family in schema.families.items():
+        given["columns"][name]["family"] = texts[family]
     return given
 
 
 def _schema_from_json(given: Any) -> Schema:
     require(isinstance(given, dict) and isinstance(given.get("columns"), dict), "a schema without columns")
-    for column in given["columns"].values():
-        if (text := object_of(column, "family", "reason")["family"]) is not None:
-            _family(text)
+    texts = [object_of(column, "family", "reason")["family"] for column in given["columns"].values()]
+    for text in dict.fromkeys(text for text in texts if isinstance(text, str)):
+        _family(text)  # says more about one that is not known
     return Schema.from_dict(given)
 
 

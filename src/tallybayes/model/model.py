@@ -103,8 +103,8 @@ class Model:
             return NotImplemented
         if (self._written is None) != (other._written is None):
             return False  # one is written down, the other learned
-        if self._written is not None:
-            return self._written is other._written
+        if self._written is not None and other._written is not None:
+            return self._written.same(other._written)
         return self._total.same(other._total)
 
     __hash__ = None  # type: ignore[assignment]

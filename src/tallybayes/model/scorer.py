@@ -25,7 +25,7 @@ from tallybayes.model.settings import Settings
 from tallybayes.model.total import Total
 from tallybayes.tally import Tally
 
-__all__ = ["Columns", "RuledOutWarning", "Scorer", "log_class_prior", "log_marginal"]
+__all__ = ["Columns", "RuledOutWarning", "Scorer", "log_class_prior", "log_marginal", "log_normalised"]
 
 Columns = Mapping[str, Column]
 
@@ -51,8 +51,14 @@ class Scorer:
             return cls((), np.zeros(0), ())
         log_prior = log_class_prior(total.labels, total.class_rows.floats(), settings)
         families = sorted(total.blocks, key=str) if len(total.blocks) > 1 else list(total.blocks)
-        predictives = [p for family in families for p in derive(family, total.blocks[family], settings)]
+        predictives = [p for family in families for p in derive(family, _filled(total.blocks[family]), settings)]
         return cls(tuple(total.labels), log_prior, tuple(predictives))
+
+    def same(self, other: Scorer) -> bool:
+        """Whether two scorers have the same classes, prior and parameters."""
+        tables = [[predictive.table() for predictive in scorer.predictives] for scorer in (self, other)]
+        own = (list(self.classes), self.log_prior.tolist(), tables[0])
+        return own == (list(other.classes), other.log_prior.tolist(), tables[1])
 
     def log_joint(self, columns: Columns, n_rows: int, *, normalise: bool = False) -> Floats:
         """Log P(c, x), or P(c | x) if `normalise`, of every row, (rows, classes)."""
@@ -103,6 +109,14 @@ def derive(family: Family, tally: Tally, settings: Settings) -> list[Predictive]
     ]
 
 
+def _filled(tally: Tally) -> Tally:
+    """The columns that have values: one without any says nothing, as if it were not there."""
+    there = np.asarray(tally.rows_seen().nonzero().any(axis=1))
+    if there.all():
+        return tally
+    return tally.only(tuple(name for name, here in zip(tally.features, there, strict=True) if here))
+
+
 def _score_one(predictive: Predictive, column: Column, n_rows: int) -> Floats:
     out = np.zeros((n_rows, predictive.n_classes))
     predictive.bind([column])(out, 0, n_rows)
@@ -116,6 +130,8 @@ def log_class_prior(classes: Sequence[Any], counts: Floats, settings: Settings) 
         if lacking:
             raise ParameterError("a prior probability for every label", came=f"none for {lacking[0]!r}")
         given = np.array([settings.prior[label] for label in classes], np.float64)
+        if not given.any():  # only labels that were said to be impossible have come: nothing is known of them
+            given = np.ones(len(classes))
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(np.log(given) - np.log(given.sum()))
     if not classes or settings.prior == "uniform" or np.isinf(settings.prior_smoothing):

@@ -158,13 +158,8 @@ class Counts:
 
     def rows_seen(self) -> Exact:
         """Amount per (column, class) over all keys."""
-        parts = [self.totals[name] for name in self.features]
-        if all(part.is_whole for part in parts):
-            return Exact.whole(np.array([part.digits[:, 0] for part in parts]).reshape(len(parts), self.n_classes))
-        total = Exact.zeros((len(parts), self.n_classes))
-        for i, part in enumerate(parts):
-            total = total + part[None].placed(0, np.array([i]), len(parts))
-        return total
+        parts = [self.totals[name][None] for name in self.features]
+        return Exact.concatenate(parts) if parts else Exact.zeros((0, self.n_classes))
 
     def n_keys(self, feature: str) -> int:
         """How many keys of a column have been counted."""

@@ -165,8 +165,8 @@ class Sums:
             return True
         if max(abs(numbers.low) for numbers in self.statistics.values()) >= 12:  # beyond the range of doubles
             return False
-        n, x, xx = (_approximate(self[name]) for name in ("n", "x", "xx"))
         with np.errstate(over="ignore", invalid="ignore"):
+            n, x, xx = (_approximate(self[name]) for name in ("n", "x", "xx"))
             return bool((~there | (n * xx - x * x > 1e-9 * x * x)).all())
 
     def _check_reach(self) -> None:
