@@ -24,14 +24,15 @@ SELECT CASE WHEN random() < 0.3 THEN 'yes' ELSE 'no' END AS label,
     CASE WHEN random() < 0.1 THEN NULL ELSE (random() * 1e6)::INT END AS income
 FROM range({rows})
 """
-START = "import resource, sys, time; path, model = sys.argv[1:]; "
-END = "; print(time.perf_counter() - t, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+START = (
+    "import sys, time, duckdb, pyarrow; import tallybayes as tb; path, model = sys.argv[1:]; t = time.perf_counter(); "
+)
+END = "; print(time.perf_counter() - t, next(line.split()[1] for line in open('/proc/self/status') if 'VmHWM' in line))"
 WORK = {
-    "read": "import duckdb, pyarrow; c = duckdb.connect(); t = time.perf_counter(); "
+    "read": "c = duckdb.connect(); c.execute('SET enable_progress_bar = false'); "
     "n = sum(b.num_rows for b in c.sql(f\"SELECT * FROM '{path}'\").to_arrow_reader(131072))",
-    "fit": "import tallybayes as tb, duckdb, pyarrow; t = time.perf_counter(); tb.fit(path, label='label').save(model)",
-    "score": "import tallybayes as tb, duckdb, pyarrow; m = tb.load(model); t = time.perf_counter(); "
-    "n = sum(len(s) for _, s in m.scored(path))",
+    "fit": "tb.fit(path, label='label').save(model)",
+    "score": "n = sum(len(s) for _, s in tb.load(model).scored(path))",
 }
 
 
@@ -43,8 +44,8 @@ def run(what: str, path: Path, model: Path) -> tuple[float, float]:
         text=True,
         check=True,
     )
-    seconds, megabytes = map(float, done.stdout.split())
-    return seconds, megabytes
+    seconds, kilobytes = map(float, done.stdout.split())
+    return seconds, kilobytes / 1024
 
 
 def command(path: Path, model: Path) -> float:

@@ -73,5 +73,6 @@ void register_row(nb::module_ &m);
 void register_observe(nb::module_ &m);
 void register_score(nb::module_ &m);
 void register_binnings(nb::module_ &m);
+void register_words(nb::module_ &m);
 
 } // namespace tb

@@ -8,4 +8,5 @@ NB_MODULE(_native, m) {
     tb::register_observe(m);
     tb::register_score(m);
     tb::register_binnings(m);
+    tb::register_words(m);
 }

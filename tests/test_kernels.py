@@ -319,3 +319,38 @@ def test_averaging_binnings(seed, n_classes, fractional):
     same = np.repeat((found[1] == wanted[1]) & (found[2] == wanted[2]), np.diff(offsets))  # near-ties may differ
     assert np.allclose(found[0][same], wanted[0][same], rtol=1e-8, atol=1e-300)
     assert same.mean() > 0.5 or not len(same)
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.none(),
+            st.binary(max_size=40),
+            st.sampled_from([b"", b"a", b"yes", b"12345678", b"123456789", b"x" * 17]),
+        )
+    ),
+    st.booleans(),
+)
+def test_words(rows, known):
+    rows = [b"" if row is None and known else row for row in rows]
+    offsets = np.cumsum([0, *(len(row or b"") for row in rows)]).astype(np.int32)
+    data = np.frombuffer(b"".join(row or b"" for row in rows), np.uint8)
+    valid = None if known else np.array([row is not None for row in rows], bool)
+    for a, b in zip(kernels.active.words(offsets, data, valid), reference.words(offsets, data, valid), strict=True):
+        assert a.tolist() == b.tolist()
+        assert a.dtype == b.dtype
+
+
+def test_many_words():
+    texts = [f"{i * 7919 % 5000:x}" * (1 + i % 3) for i in range(20_000)]
+    offsets = np.cumsum([0, *map(len, texts)]).astype(np.int32)
+    data = np.frombuffer("".join(texts).encode(), np.uint8)
+    for a, b in zip(kernels.active.words(offsets, data, None), reference.words(offsets, data, None), strict=True):
+        assert a.tolist() == b.tolist()
+
+
+def test_words_outside_the_data_are_refused():
+    data = np.frombuffer(b"abc", np.uint8)
+    for offsets in ([0, 4], [2, 1], [-1, 2], []):
+        with pytest.raises(ValueError, match=r"offsets"):
+            kernels.active.words(np.array(offsets, np.int32), data, None)

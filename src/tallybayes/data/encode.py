@@ -12,16 +12,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from tallybayes import kernels
 from tallybayes.arrays.axis import rough_kind, sort_keys
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag, Codes, Column, Flags, Key, Reals
+from tallybayes.data.arrow import integers, to_numpy, valid_rows
 from tallybayes.data.table import Raw
 from tallybayes.errors import DataError
 from tallybayes.families.base import Family
 
-__all__ = ["NUMBERS", "as_codes", "as_reals", "empty_column", "encode", "is_missing"]
+__all__ = ["NUMBERS", "as_codes", "as_reals", "coded", "empty_column", "encode", "is_missing"]
 
 Kind = TypeVar("Kind", bound=Column)
 
@@ -107,7 +108,7 @@ def to_reals(name: str, raw: Raw) -> Reals:
             raw = raw.cast(pa.float64())
         if kind not in (pa.float32(), pa.float64()):
             raw = raw.cast(pa.float64(), safe=False)
-        return Reals(_combined(raw).to_numpy(zero_copy_only=False))
+        return Reals(to_numpy(_combined(raw)))
     values = np.full(len(raw), np.nan)
     for row, value in enumerate(raw):
         if isinstance(value, NUMBERS):
@@ -131,8 +132,7 @@ def to_flags(name: str, raw: Raw) -> Flags:
             return Flags(raw)
         return Flags(raw.astype(np.float64 if raw.dtype.kind in "fu" else np.int64))
     if isinstance(raw, (pa.Array, pa.ChunkedArray)) and pa.types.is_boolean(raw.type):
-        filled = _combined(raw).cast(pa.int8()).fill_null(-1)
-        return Flags(filled.to_numpy(zero_copy_only=False))
+        return Flags(to_numpy(_combined(raw), null=-1))
     try:
         return Flags(to_reals(name, raw).values)
     except DataError as error:
@@ -153,20 +153,25 @@ def to_codes(name: str, raw: Raw) -> Codes:
         raw = raw.tolist()
     if isinstance(raw, (pa.Array, pa.ChunkedArray)):
         if pa.types.is_integer(raw.type) and raw.null_count == 0:
-            return _integer_codes(_combined(raw).to_numpy(zero_copy_only=False))
+            return _integer_codes(to_numpy(_combined(raw)))
         if pa.types.is_nested(raw.type):
             raise _wrong(name, raw, "a category")
-        encoded = _combined(raw)
-        if not pa.types.is_dictionary(encoded.type):
-            encoded = encoded.dictionary_encode()
-        return _without_missing(_indices(encoded), encoded.dictionary.to_pylist())
+        return _without_missing(*coded(_combined(raw)))
     return _list_codes(name, raw)
 
 
-def _indices(encoded: Any) -> np.ndarray:
-    """The codes of a dictionary array, -1 where it is null."""
+def coded(raw: Any) -> tuple[np.ndarray, list[Any]]:
+    """An Arrow array as the codes of its rows (-1 where it is null) and the different values."""
+    if pa.types.is_string(raw.type):
+        _, offsets, data = raw.buffers()
+        bounds = np.frombuffer(offsets, np.int32, len(raw) + 1, raw.offset * 4) if len(raw) else np.zeros(1, np.int32)
+        content = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+        valid = valid_rows(raw) if raw.null_count else None
+        codes, first = kernels.active.words(bounds, content, valid)
+        return codes, raw.take(integers(first)).to_pylist()
+    encoded = raw if pa.types.is_dictionary(raw.type) else raw.dictionary_encode()
     indices = encoded.indices if encoded.indices.type == pa.int32() else encoded.indices.cast(pa.int32())
-    return np.asarray(indices.fill_null(-1) if indices.null_count else indices)
+    return to_numpy(indices, null=-1), encoded.dictionary.to_pylist()
 
 
 def _list_codes(name: str, raw: list[Any]) -> Codes:
@@ -238,10 +243,9 @@ def to_bag(name: str, raw: Raw, separator: str | None) -> Bag:
 
 def _text_bag(name: str, raw: Any, separator: str | None) -> Bag:
     """Bags of text: each different text is split once."""
-    encoded = raw.dictionary_encode()
-    codes = _indices(encoded)
+    codes, values = coded(raw)
     try:
-        once = to_bag(name, encoded.dictionary.to_pylist(), separator)
+        once = to_bag(name, values, separator)
     except DataError as error:
         raise error.at(row=int(np.argmax(codes == error.row))) from None
     amounts = None if separator is not None else once.amounts
@@ -335,7 +339,7 @@ def _without_missing(codes: np.ndarray, keys: list[Any]) -> Codes:
 
 def _wrong(name: str, raw: Any, wanted: str) -> DataError:
     """The error for an Arrow column of the wrong type, with its first value."""
-    valid = np.flatnonzero(_combined(pc.is_valid(raw)).to_numpy(zero_copy_only=False))
+    valid = np.flatnonzero(valid_rows(_combined(raw)))
     row = int(valid[0]) if len(valid) else None
     came = raw[row].as_py() if row is not None else str(raw.type)
     return DataError(wanted, came=came, column=name, row=row)

@@ -10,13 +10,17 @@ dates, identifiers, free text               left out
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.data.encode import NUMBERS, as_reals, is_missing
+from tallybayes.data.arrow import to_numpy
+from tallybayes.data.encode import NUMBERS, as_reals, coded, is_missing
 from tallybayes.data.schema import Field
 from tallybayes.data.table import Raw
 from tallybayes.families import Bernoulli, Categorical, Family, Multinomial, Tags
@@ -65,13 +69,16 @@ def _from_arrow(name: str, raw: Any, numeric: Family) -> Field:
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         flat = raw.drop_null().cast(pa.float64(), safe=False)
         flat = flat.combine_chunks() if isinstance(flat, pa.ChunkedArray) else flat
-        return _from_numbers(name, flat.to_numpy(zero_copy_only=False), numeric, whole=pa.types.is_integer(kind))
+        return _from_numbers(name, to_numpy(flat), numeric, whole=pa.types.is_integer(kind))
     if pa.types.is_null(kind):
         return Field(name, None, NO_VALUES)
     if pa.types.is_map(kind):
         return Field(name, Multinomial(), "maps of amounts")
     if raw.null_count == len(raw):
         return _from_type(name, kind)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        codes, values = coded(raw.combine_chunks() if isinstance(raw, pa.ChunkedArray) else raw)
+        return _from_text(name, dict(zip(values, np.bincount(codes[codes >= 0]).tolist(), strict=True)))
     return _from_values(name, raw.to_pylist(), numeric)
 
 
@@ -130,35 +137,35 @@ def _from_values(name: str, values: list[Any], numeric: Family) -> Field:
     if not isinstance(there[0], str):
         plain = isinstance(there[0], (bytes, int, float))
         return Field(name, Categorical() if plain else None, f"values of type {type(there[0]).__name__}")
-    return _from_text(name, [str(value) for value in there])
+    return _from_text(name, Counter(str(value) for value in there))
 
 
-def _from_text(name: str, values: list[str]) -> Field:
-    n_values = len(set(values))
-    if all(_DATE.match(value) for value in values[:SAMPLE]):
+def _from_text(name: str, values: Mapping[str, int]) -> Field:
+    """From the different texts and how often each occurs."""
+    n_values, n_rows = len(values), sum(values.values())
+    if all(map(_DATE.match, itertools.islice(values, SAMPLE))):
         return Field(name, None, "dates and times have no family")
     for separator, what in _SEPARATORS.items():
-        if n_parts := _n_tags(values, separator, n_values):
+        if n_parts := _n_tags(values, separator, n_rows):
             return Field(name, Tags(separator), f"{n_parts} tags with a {what} between them")
-    if len(values) >= _IDENTIFIER_ROWS and n_values > len(values) / 2:
-        words = np.mean([len(value.split()) for value in values[:SAMPLE]])
+    if n_rows >= _IDENTIFIER_ROWS and n_values > n_rows / 2:
+        words = np.mean([len(value.split()) for value in itertools.islice(values, SAMPLE)])
         if words >= _WORDS:
             return Field(name, None, f"free text: {words:.0f} words on average, hardly ever the same")
-        return Field(name, None, f"an identifier: {n_values} different values in {len(values)} rows")
-    return Field(
-        name, Categorical(), f"text with {n_values} different values" if n_values > 1 else "always the same text"
-    )
+        return Field(name, None, f"an identifier: {n_values} different values in {n_rows} rows")
+    reason = f"text with {n_values} different values" if n_values > 1 else "always the same text"
+    return Field(name, Categorical(), reason)
 
 
-def _n_tags(values: list[str], separator: str, n_values: int) -> int:
+def _n_tags(values: Mapping[str, int], separator: str, n_rows: int) -> int:
     """How many tags there are if a separator stands between tags, else 0.
 
     A bar is there for nothing else; a comma or semicolon must make fewer parts than there are texts, because it also
     stands in names ("Smith, John").
     """
-    with_separator = sum(separator in value for value in values)
-    if with_separator < _SEPARATED * len(values) or not with_separator:
+    separated = sum(n for value, n in values.items() if separator in value)
+    if not separated or separated < _SEPARATED * n_rows:
         return 0
     parts = {part.strip() for value in values for part in value.split(separator)} - {""}
-    few = max(50, len(values) // 2) if separator == "|" else min(n_values // 2, len(values) // 5)
+    few = max(50, n_rows // 2) if separator == "|" else min(len(values) // 2, n_rows // 5)
     return len(parts) if len(parts) <= few else 0

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tallybayes.data.arrow import integers
 from tallybayes.errors import DataError, TallyError
 
 __all__ = ["Origin", "Raw", "Table", "is_row", "raw_column", "to_table"]
@@ -55,12 +56,12 @@ class Table:
         columns = {
             name: [raw[i] for i in rows.tolist()]
             if isinstance(raw, list)
-            else raw.take(pa.array(rows))
+            else raw.take(integers(rows))
             if isinstance(raw, (pa.Array, pa.ChunkedArray))
             else raw[rows]
             for name, raw in self.columns.items()
         }
-        kept = None if self.kept is None else self.kept.take(pa.array(rows))
+        kept = None if self.kept is None else self.kept.take(integers(rows))
         return Table(len(rows), columns, self.origin, numbers, kept)
 
     def located(self, error: TallyError) -> TallyError:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pyarrow as pa
 
+from tallybayes.data.arrow import valid_rows
 from tallybayes.data.formats.base import Format
 from tallybayes.data.source import BadRows, Kind
 from tallybayes.data.table import Table
@@ -47,7 +48,9 @@ def connect(path: str = ":memory:", *, read_only: bool = False) -> duckdb.DuckDB
         "python_enable_replacements": False,
     }
     try:
-        return duckdb.connect(path, read_only=read_only, config=config)
+        connection = duckdb.connect(path, read_only=read_only, config=config)
+        connection.execute("SET enable_progress_bar = false")  # it would stand between the data on standard output
+        return connection
     except duckdb.Error as error:
         raise FileError(f"the database cannot be opened: {first_line(error)}", file=path) from error
 
@@ -181,7 +184,7 @@ class Query(Format):
         fault = batch.column("fault")
         if fault.null_count == len(fault):
             return table
-        faulty = fault.is_valid().to_numpy(zero_copy_only=False)
+        faulty = valid_rows(fault)
         for row in np.flatnonzero(faulty).tolist():
             error = DataError("a bad row")
             if len(bad.examples) < 10:

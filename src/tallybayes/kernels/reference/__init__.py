@@ -13,6 +13,7 @@ from tallybayes.kernels.reference.score import (
     softmax,
 )
 from tallybayes.kernels.reference.sums import mean_variance, sums
+from tallybayes.kernels.reference.words import words
 
 __all__ = [
     "add_bags",
@@ -32,4 +33,5 @@ __all__ = [
     "read_row",
     "softmax",
     "sums",
+    "words",
 ]

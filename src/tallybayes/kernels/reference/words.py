@@ -1,0 +1,26 @@
+"""The different words of a column of text."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def words(
+    offsets: NDArray[np.int32], data: NDArray[np.uint8], valid: NDArray[np.bool_] | None
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Words numbered in the order in which they come, and the rows at which they come first.
+
+    Row i has the bytes from offsets[i] to offsets[i + 1]; a row that is not valid has the number -1.
+
+    >>> words(np.array([0, 1, 2, 4], np.int32), np.frombuffer(b"abab", np.uint8), None)
+    (array([0, 1, 2], dtype=int32), array([0, 1, 2]))
+    """
+    content, numbers = data.tobytes(), dict[bytes, int]()
+    first: list[int] = []
+    codes = np.full(len(offsets) - 1, -1, np.int32)
+    for row, (start, stop) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
+        if valid is None or valid[row]:
+            word = content[start:stop]
+            if word not in numbers:
+                first.append(row)
+            codes[row] = numbers.setdefault(word, len(numbers))
+    return codes, np.array(first, np.int64)
