@@ -138,7 +138,7 @@ def test_no_rows_is_a_valid_model():
     model = tb.fit({"x": [], "y": []}, label="y")
     assert model.classes == []
     assert model.predict_proba({"x": [1.0]}).shape == (1, 0)
-    with pytest.raises(DataError, match="at least one row"):
+    with pytest.raises(DataError, match="any row yet"):
         model.predict({"x": [1.0]})
     model.learn({"x": [1.0, 2.0], "y": ["a", "b"]})
     assert model == tb.fit({"x": [1.0, 2.0], "y": ["a", "b"]}, label="y")

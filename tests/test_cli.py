@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pyarrow
 import pyarrow.parquet
 import pytest
 
@@ -250,7 +251,7 @@ def test_two_commands_learn_into_one_file(here):
         (["evaluate", "pets.csv"], 2, "a model, or --label"),
         (["evaluate", "pets.tally"], 2, "data to evaluate the model on"),
         (["evaluate", "pets.tally", "new.csv"], 1, "the label column"),
-        (["evaluate", "pets.csv", "--label", "pet", "--folds", "1"], 2, "two folds or more"),
+        (["evaluate", "pets.csv", "--label", "pet", "--folds", "1"], 2, "folds: a whole number from 2 on"),
         (["explain", "pets.tally", "new.csv", "--row", "7"], 2, "a row of the data (it has 2)"),
         (["explain", "pets.tally", "new.csv", "--for", "cow"], 2, "a class of the model"),
         (["inspect", "pets.tally", "--column", "colours"], 2, "did you mean 'colour'?"),
@@ -318,7 +319,7 @@ def on_a_terminal(arguments, cwd, **env):
 
 def test_a_bar_on_a_terminal_and_nothing_off_it(here):
     lines = (here / "pets.csv").read_text().splitlines()
-    (here / "long.csv").write_text("\n".join([lines[0], *lines[1:] * 1500]) + "\n")
+    (here / "long.csv").write_text("\n".join([lines[0], *lines[1:] * 6000]) + "\n")
     seen = on_a_terminal(["fit", "long.csv", "--label", "pet"], here)
     assert "rows" in seen
     assert "MB/s" in seen
@@ -352,3 +353,54 @@ def test_the_installed_command_is_the_same():
     command = Path(sys.executable).parent / "tally"
     done = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith(f"tally {tb.__version__}")
+
+
+def test_columns_that_come_and_go_leave_no_trace(here):
+    before = (here / "pets.tally").read_bytes()
+    (here / "new_column.csv").write_text("kilos,whiskers,pet\n4,long,cat\n")
+    done = tally("learn", "pets.tally", "new_column.csv", cwd=here)
+    assert "new columns, from now on part of the model: whiskers" in done.stderr
+    fine("forget", "pets.tally", "new_column.csv", cwd=here)
+    assert (here / "pets.tally").read_bytes() == before
+
+
+def test_nothing_is_written_over_data(here):
+    before = (here / "pets.csv").read_bytes()
+    for arguments in (["fit", "pets.csv", "--label", "pet"], ["predict", "pets.tally", "pets.csv"]):
+        assert tally(*arguments, "-o", "pets.csv", cwd=here).returncode == 2
+    assert tally("fit", "pets.csv", "--label", "pet", "-o", "new.csv", cwd=here).returncode == 1  # not a model
+    assert (here / "pets.csv").read_bytes() == before
+
+
+def test_words_for_missing_values_are_remembered(here):
+    (here / "m.csv").write_text("kilos,pet\n4,cat\n-,dog\n30,dog\n")
+    fine("fit", "m.csv", "--label", "pet", "--missing", "-", cwd=here)
+    for verb in (["predict"], ["explain"], ["evaluate"], ["learn"], ["forget"]):
+        fine(*verb, "m.tally", "m.csv", cwd=here)
+    assert fine("predict", "m.tally", "m.csv", cwd=here).splitlines()[2].startswith("-,dog,")  # as it was
+
+
+def test_data_that_does_not_fit_the_model(here):
+    (here / "other.csv").write_text("a,b\n1,2\n")
+    done = tally("predict", "pets.tally", "other.csv", cwd=here)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "wanted columns that the model knows" in done.stderr
+    (here / "part.csv").write_text("kilos,b\n1,2\n")
+    assert (
+        "not in the data (missing): colour, indoors, likes"
+        in tally("predict", "pets.tally", "part.csv", cwd=here).stderr
+    )
+
+
+def test_no_rows_in_no_rows_out(here):
+    (here / "none.csv").write_text("kilos,colour\n")
+    assert fine("predict", "pets.tally", "none.csv", cwd=here) == "kilos,colour,predicted,probability\n"
+    fine("predict", "pets.tally", "none.csv", "-o", "none.parquet", cwd=here)
+    assert pyarrow.parquet.read_table(here / "none.parquet").num_rows == 0
+
+
+def test_numbers_without_a_json_form(here):
+    table = pyarrow.table({"kilos": [1.0, 2.0], "note": [float("nan"), float("inf")]})
+    pyarrow.parquet.write_table(table, here / "odd.parquet")
+    rows = [json.loads(line) for line in fine("predict", "pets.tally", "odd.parquet", "--json", cwd=here).splitlines()]
+    assert [row["note"] for row in rows] == [None, None]

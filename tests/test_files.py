@@ -228,7 +228,7 @@ def test_the_encoding_can_be_told():
 def test_bytes_in_another_encoding_are_told_with_their_line():
     lines = ["a,y"] + ["plain,p"] * 20_000 + ["caf\xe9,q", "plain,p"]
     path = io_path("\n".join(lines).encode("latin-1"))
-    with pytest.raises(DataError, match=r"a.csv, line 20002: wanted text in utf-8") as caught:
+    with pytest.raises(DataError, match=r"a.csv, line 20002: the text is not in utf-8") as caught:
         tb.fit(path, label="y")
     assert "--encoding" in caught.value.hint
     assert tb.fit(read(path, encoding="latin-1"), label="y").class_counts == {"p": 20001, "q": 1}
@@ -474,3 +474,105 @@ def test_progress_is_told(files):
     assert seen[-1][0] == N
     assert 0 < seen[-1][1] <= 1
     assert seen[-1][2] == files["csv"].stat().st_size
+
+
+# What once went wrong
+
+
+def test_signs_of_a_glob_in_a_file_name_are_signs(tmp_path):
+    (tmp_path / "a[1].csv").write_text("x,y\n1,right\n2,right\n")
+    (tmp_path / "a1.csv").write_text("x,y\n1,wrong\n")
+    assert tb.fit(str(tmp_path / "a[1].csv"), label="y").classes == ["right"]
+
+
+def test_zeros_and_ones_with_a_point_are_flags():
+    model = tb.fit(pets("x,y\n0.0,a\n1.0,b\n,a\ntrue,b\n1,a\nFALSE,b\n"), label="y", families={"x": "bernoulli"})
+    assert model == tb.fit({"x": [0, 1, None, 1, 1, 0], "y": list("ababab")}, label="y", families={"x": "bernoulli"})
+    with pytest.raises(DataError, match=r"line 3, column 'x': wanted yes or no \(0, 1, true, false\), came '2'"):
+        tb.fit(pets("x,y\n0,a\n2,b\n"), label="y", families={"x": "bernoulli"})
+    with pytest.raises(DataError, match="wanted yes or no"):
+        tb.fit("SELECT 0.5 AS f, 'a' AS y", label="y", families={"f": "bernoulli"})
+
+
+def test_whole_numbers_beyond_doubles_stay_apart():
+    model = tb.fit({"x": [1.0, 2.0], "y": [2**60, 2**60 + 1]}, label="y")
+    model.learn(pets(f"x,y\n1,{2**60 + 1}\n"))
+    assert model.class_counts == {2**60: 1, 2**60 + 1: 2}
+
+
+def test_a_model_meets_its_labels_and_categories_in_other_types():
+    text = tb.fit(pets("k,y\n1,True\n2,False\n1,True\n"), label="y", families={"k": "categorical"})
+    typed = pa.table({"k": [1, 2, 1], "y": [True, False, True]})
+    path = io_path(b"", "typed.parquet")
+    pa.parquet.write_table(typed, path)
+    assert text.forget(path).rows == 3
+    assert text.classes == []
+    model = tb.fit(typed, label="y", families={"k": "categorical"})
+    assert model.forget(pets("k,y\n1,True\n2,false\n1,true\n")).rows == 3
+    with pytest.raises(DataError, match=r"a.csv, line 2, column 'k': wanted number, as learned before, came 'x'"):
+        tb.fit(typed, label="y", families={"k": "categorical"}).learn(pets("k,y\nx,true\n"))
+
+
+def test_columns_without_values_at_first_are_decided_by_the_first_that_come(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n" + ",a\n" * 3)
+    (tmp_path / "b.csv").write_text("x,y\n1.5,a\n2.5,b\n")
+    assert str(tb.fit([tmp_path / "a.csv", tmp_path / "b.csv"], label="y").schema.families["x"]) == "histogram"
+    late = pets("x,y\n" + ",a\n" * 25_000 + "1.5,b\n")
+    assert str(tb.fit(late, label="y").schema.families["x"]) == "histogram"
+
+
+def test_many_files_share_one_reader(tmp_path):
+    for i in range(60):
+        (tmp_path / f"{i:03}.csv").write_text(f"x,y\n{i},{'pq'[i % 2]}\n")
+    assert tb.fit(str(tmp_path / "*.csv"), label="y").class_counts == {"p": 30, "q": 30}
+
+
+def test_tokens_of_json_lists_keep_their_type():
+    path = io_path(b'{"t": [1, 2], "y": "a"}\n{"t": [2, 3], "y": "b"}\n', "t.jsonl")
+    assert tb.fit(path, label="y") == tb.fit([{"t": [1, 2], "y": "a"}, {"t": [2, 3], "y": "b"}], label="y")
+    flags = io_path(b'{"x": 1, "y": true}\n{"x": 2, "y": false}\n', "f.jsonl")
+    assert tb.fit(flags, label="y").classes == [False, True]
+
+
+def test_lines_are_counted_as_duckdb_does():
+    with pytest.raises(DataError, match=r"line 5, column 'x'"):
+        tb.fit(pets("\n\nx,y\n1,a\nbad,b\n3,a\n4,b\n"), label="y")
+    with pytest.raises(DataError, match=r"line 4, column 'x'"):
+        tb.fit(pets("x,y\n1,a\n2,b,\nbad,b\n3,a\n"), label="y")
+
+
+def test_bad_rows_among_many_are_found_quickly():
+    rows = "".join(f"{'inf' if i % 500 == 7 else i},{'pq'[i % 2]}\n" for i in range(50_000))
+    source = pets("x,y\n" + rows, skip_bad=True)
+    tb.fit(source, label="y")
+    assert source.bad.count == 100
+    assert source.bad.examples[0].line == 9
+    judged = tb.cross_validate(pets("x,y\n" + rows + "1,\n", skip_bad=True), label="y", folds=3)
+    assert (judged.bad, judged.skipped, judged.n_rows) == (100, 1, 49_900)
+
+
+def test_dealing_rows_to_folds_does_not_depend_on_batches():
+    from tallybayes.data.label import Labels
+    from tallybayes.evaluation.judge import _Deal
+
+    codes = rng.integers(0, 2, 1000).astype(np.int32)
+    whole, parts = _Deal(7, 1), _Deal(7, 1)
+
+    def labels(part):
+        return Labels(["p", "q"], part, np.bincount(part, minlength=2))
+
+    pieces = [parts(labels(codes[i : i + 13])) for i in range(0, 1000, 13)]
+    assert np.concatenate(pieces).tolist() == whole(labels(codes)).tolist()
+
+
+def test_text_from_windows():
+    assert tb.fit(pets("a,y\n“quoted”,p\n€,q\n", "cp1252"), label="y").class_counts == {"p": 1, "q": 1}
+
+
+def test_queries_with_comments_and_parquet_with_odd_names(tmp_path):
+    table = pa.table({"x": [1, 2], "X": [3, 4], "y": ["a", "b"]})
+    path = tmp_path / "year=2020" / "d.parquet"
+    path.parent.mkdir()
+    pa.parquet.write_table(table, path)
+    assert tb.fit(path, label="y") == tb.fit(table, label="y")
+    assert tb.fit(f"SELECT y, 1 AS z FROM '{path}' -- all of it", label="y").class_counts == {"a": 1, "b": 1}

@@ -277,7 +277,7 @@ def test_data_that_shares_no_column_with_the_model_is_refused():
         lambda X, y: tb.fit(pd.DataFrame({"c": pd.cut(pd.Series(range(4)), 2)}), y, families="categorical"),
         lambda X, y: tb.fit(X, [np.array([1, 2])] * 4),
         lambda X, y: tb.fit(np.zeros((4, 2), complex), y, families="gaussian"),
-        lambda X, y: tb.fit([{"w": [["a"]], "y": 0}], "y"),
+        lambda X, y: tb.fit([{"w": [["a"]], "y": 0}], "y", families={"w": "multinomial"}),
         lambda X, y: tb.fit(X, y, families={"a": "tags:separator="}),
         lambda X, y: tb.fit(X, y, families={"a": "categorical:unseen=foo"}),
         lambda X, y: tb.fit(X, y, prior={"p": "a"}),

@@ -14,7 +14,9 @@ __all__ = ["VERBS", "forget", "learn", "merge"]
 
 @reads
 def learn(model: ModelFile, data: Data, *, json: Json = False, reader: Reader) -> None:
-    """Add rows to a model, all of them or none; new classes, categories and columns are welcome.
+    """Add rows to a model, all of them or none.
+
+    New classes, categories and columns are welcome.
 
     Another command that is changing the same file is waited for.
     """
@@ -23,7 +25,9 @@ def learn(model: ModelFile, data: Data, *, json: Json = False, reader: Reader) -
 
 @reads
 def forget(model: ModelFile, data: Data, *, json: Json = False, reader: Reader) -> None:
-    """Take rows back, all of them or none: what is left is the model that never saw them.
+    """Take rows back, all of them or none.
+
+    What is left is the model that never saw them.
 
     Another command that is changing the same file is waited for.
     """
@@ -37,7 +41,10 @@ def merge(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Add up models that were learned apart: the sum is the model of all rows, bit for bit."""
+    """Add up models that were learned apart.
+
+    The sum is the model of all rows, bit for bit.
+    """
     from tallybayes.errors import ParameterError
     from tallybayes.model.store import load
 
@@ -45,7 +52,10 @@ def merge(
         raise ParameterError("two models or more", came=models)
     total = load(models[0])
     for path in models[1:]:
-        total = total.merge(load(path))
+        other = load(path)
+        if other.settings != total.settings:
+            note(f"{path} was fitted with other options; those of {models[0]} are kept")
+        total = total.merge(other)
     total.save(output)
     _tell(json, {"model": output, "merged": len(models)}, total, f"merged {len(models)} models into {output}")
 
@@ -57,7 +67,11 @@ def _changed(verb: str, path: str, data: list[str], json: bool, reader: Reader) 
     with progress("learning" if verb == "learn" else "forgetting") as step:
         source = reader(data, step)
         with editing(path, on_wait=lambda: note(f"waiting for another command that is changing {path}")) as model:
+            before = set(model.schema.families)
             change = getattr(model, verb)(source)
+    new = [name for name in model.schema.families if name not in before]
+    if new:
+        note(f"new columns, from now on part of the model: {', '.join(new)}")
     tell_bad(source)
     for text in change.notes:
         note(text)

@@ -33,7 +33,10 @@ def demo(
     ] = None,
     debug: Debug = False,
 ) -> None:
-    """Show the whole job on a small table: fit, evaluate, predict, explain, learn, forget, inspect, sample."""
+    """Show the whole job on a small table.
+
+    Fit, evaluate, predict, explain, learn, forget, inspect, sample.
+    """
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(keep or temporary)
         folder.mkdir(parents=True, exist_ok=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Annotated
 
 import typer
@@ -55,7 +54,7 @@ def evaluate(
     json: Json = False,
     reader: Reader,
 ) -> None:
-    """Judge a model on labelled rows, or data by cross-validation.
+    """Judge a model, or data by cross-validation.
 
     Accuracy beside that of always saying the commonest class, log loss, Brier score, precision and recall of every
     class, and the confusion matrix. The options for fitting are those of `tally fit`; they need --label.
@@ -63,13 +62,15 @@ def evaluate(
     from tallybayes.errors import ParameterError
     from tallybayes.evaluation import cross_validate
     from tallybayes.evaluation import evaluate as judge
-    from tallybayes.model.store import load
+    from tallybayes.model.store import is_model, load
 
     first, rest = model_and_data[0], model_and_data[1:]
     with progress("evaluating") as step:
-        if _is_model(first):
+        if first.endswith(".tally") or is_model(first):
             if not rest:
                 raise ParameterError("data to evaluate the model on", came=model_and_data)
+            if any((as_, ignore, only, schema, smoothing, prior)):
+                raise ParameterError("options for fitting only with data and --label: this model is fitted already")
             source = reader(rest, step)
             judged = judge(load(first), source, label=label)
         else:
@@ -86,16 +87,6 @@ def evaluate(
     if judged.skipped:
         note(f"{judged.skipped} rows without a label were skipped")
     answer(judged.to_dict() if json else str(judged))
-
-
-def _is_model(path: str) -> bool:
-    """Whether a path is meant to be a model: by its name, or by its first bytes."""
-    from tallybayes.model.container import START
-
-    if path.endswith(".tally") or not os.path.isfile(path):
-        return path.endswith(".tally")
-    with open(path, "rb") as file:
-        return file.read(8 + len(START))[8:] == START
 
 
 VERBS = [(evaluate, EXAMPLE)]

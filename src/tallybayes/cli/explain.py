@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from tallybayes.cli.options import Data, Json, ModelFile, Reader, reads
-from tallybayes.cli.talk import answer
+from tallybayes.cli.talk import answer, tell_bad
 
 __all__ = ["VERBS", "explain"]
 
@@ -35,7 +35,9 @@ def explain(
     json: Json = False,
     reader: Reader,
 ) -> None:
-    """Show for a row the prior, what every column added, and the sum: the evidence for a class against another.
+    """Show why a row got its label: what every column added.
+
+    The prior, the evidence of each column for a class against another, and the sum.
 
     Ten decibans are a factor of ten in the odds. The parts add up to the sum; nothing is left out.
     """
@@ -46,10 +48,12 @@ def explain(
         raise ParameterError("--units decibans or log-odds", came=units)
     loaded = load(model)
     wanted = sorted(set(row)) if row else list(range(max(n, 0)))
-    found = _rows(loaded, reader(data), wanted)
+    source = reader(data)
+    found, n_rows = _rows(loaded, source, wanted)
     lacking = [number for number in wanted if number not in found]
     if row and lacking:
-        raise ParameterError(f"a row of the data (it has {_n_rows(reader(data))})", came=lacking[0])
+        raise ParameterError(f"a row of the data (it has {n_rows})", came=lacking[0])
+    tell_bad(source)
     names = [None if text is None else _class(loaded.classes, text) for text in (for_, against)]
     if json:
         answer([{"row": number, **one.to_dict()} for number, one in found.items()])
@@ -58,25 +62,22 @@ def explain(
     answer("\n\n".join(parts))
 
 
-def _rows(model: Any, source: Any, wanted: list[int]) -> dict[int, Any]:
-    """The explanations of some rows, no more read than is needed."""
+def _rows(model: Any, source: Any, wanted: list[int]) -> tuple[dict[int, Any], int]:
+    """The explanations of some rows, no more read than is needed, and the rows that were read."""
     import numpy as np
 
     found: dict[int, Any] = {}
     first = 0
-    for table in source.batches(model.wanted()):
+    source.missing = model.schema.missing if source.missing is None else source.missing
+    for table in source.batches(model.wanted()) if wanted else ():
         here = [number - first for number in wanted if first <= number < first + table.n_rows]
         if here:
             explained = model.explain(table.take(np.array(here)))
             found |= dict(zip((number + first for number in here), explained, strict=True))
         first += table.n_rows
-        if wanted and first > wanted[-1]:
+        if first > wanted[-1]:
             break
-    return found
-
-
-def _n_rows(source: Any) -> int:
-    return sum(table.n_rows for table in source.batches({}))
+    return found, first
 
 
 def _class(classes: list[Any], text: str) -> Any:

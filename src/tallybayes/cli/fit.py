@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["VERBS", "fit"]
 
+_CLASSES = 30  # more are not listed one by one
+
 EXAMPLE = """
 tally fit films.csv --label rating --as genre=tags --ignore title
 tally fit "logs/*.jsonl" --label "status=failed" -o failures.tally
@@ -75,10 +77,12 @@ def fit(
     json: Json = False,
     reader: Reader,
 ) -> None:
-    """Learn a model from a table and write it to a file."""
+    """Learn a model from data, into one file."""
+    from tallybayes.cli.output import refuse_overwriting
     from tallybayes.errors import FileError, ParameterError, shorten
     from tallybayes.model.fitting import fit as fit_model
     from tallybayes.model.fitting import planned
+    from tallybayes.model.store import is_model
 
     with progress("fitting") as step:
         source = reader(data, step)
@@ -94,15 +98,21 @@ def fit(
             path = None
         else:
             path = output or _named_after(data)
-            if os.path.isdir(os.path.dirname(path) or ".") is False:
+            refuse_overwriting(path, data)
+            if not os.path.isdir(os.path.dirname(path) or "."):
                 raise FileError("a folder to write the model to", came=os.path.dirname(path))
+            if os.path.exists(path) and not is_model(path):
+                raise FileError("a new file or an old model to write to", came="another file", file=path)
             model = fit_model(source, label, **options)
             model.save(path)
     if save_schema is not None:
         model.schema.save(save_schema)
         note(f"wrote the schema to {save_schema}")
     tell_bad(source)
-    answer(report(model, source, path) if json else str(_Report(report(model, source, path), model)))
+    if not model.schema.families:
+        note("no column is used: the model knows only how frequent the classes are (--as COL=FAMILY uses one)")
+    facts = report(model, source, path)
+    answer(facts if json else _for_people(facts))
 
 
 VERBS = [(fit, EXAMPLE)]
@@ -127,7 +137,8 @@ def fit_options(source: Source, label: str | None, **given: Any) -> dict[str, An
         options["smoothing"] = {**dict.fromkeys(names, alone[-1]), **by_column} if alone and by_column else (
             by_column or alone[-1])  # fmt: skip
     if prior:
-        options["prior"] = prior[0] if len(prior) == 1 and "=" not in prior[0] else dict(map(_probability, prior))
+        named = len(prior) > 1 or "=" in prior[0]
+        options["prior"] = _prior(prior, label or "", source) if named else prior[0]
     if path is not None:
         options["schema"] = Schema.load(path)
     return options
@@ -150,28 +161,24 @@ def report(model: Model, source: Source, path: str | None) -> dict[str, Any]:
     }
 
 
-class _Report:
-    """The report for people."""
+def _for_people(facts: dict[str, Any]) -> str:
+    """The report as text."""
+    from tallybayes.model.text import number, rows_of, shown, text_table
 
-    def __init__(self, facts: dict[str, Any], model: Model) -> None:
-        self._facts, self._model = facts, model
-
-    def __str__(self) -> str:
-        from tallybayes.model.text import number, rows_of, shown, text_table
-
-        facts = self._facts
-        parts = []
-        if facts["found"]:
-            parts.append("found: " + ", ".join(f"{name} {value!r}" for name, value in facts["found"].items()))
-        columns = [[c["column"], c["family"] or "left out", c["reason"]] for c in facts["columns"]]
-        parts.append(text_table(["column", "family", "reason"], columns))
-        if facts["model"] is not None:
-            classes = [[shown(c["class"]), number(c["rows"], 12)] for c in facts["classes"]]
-            parts.append(text_table([str(facts["label"]), "rows"], classes))
-            skipped = f", {facts['skipped']} without a label skipped" if facts["skipped"] else ""
-            bad = f", {facts['bad']} bad ones left out" if facts["bad"] else ""
-            parts.append(f"learned {rows_of(facts['rows'])}{skipped}{bad}; the model is in {facts['model']}")
-        return "\n\n".join(parts)
+    parts = []
+    if facts["found"]:
+        parts.append("found: " + ", ".join(f"{name} {value!r}" for name, value in facts["found"].items()))
+    columns = [[c["column"], c["family"] or "left out", c["reason"]] for c in facts["columns"]]
+    parts.append(text_table(["column", "family", "reason"], columns))
+    if facts["model"] is None:
+        return "\n\n".join([*parts, "nothing was fitted or written"])
+    classes = [[shown(c["class"]), number(c["rows"], 12)] for c in facts["classes"]]
+    more = [["...", f"and {len(classes) - _CLASSES} more"]] if len(classes) > _CLASSES else []
+    parts.append(text_table([str(facts["label"]), "rows"], classes[:_CLASSES] + more))
+    skipped = f", {facts['skipped']} without a label skipped" if facts["skipped"] else ""
+    bad = f", {facts['bad']} bad ones left out" if facts["bad"] else ""
+    parts.append(f"learned {rows_of(facts['rows'])}{skipped}{bad}; the model is in {facts['model']}")
+    return "\n\n".join(parts)
 
 
 def _named_after(data: list[str]) -> str:
@@ -203,6 +210,15 @@ def _strength(text: str, names: list[str]) -> tuple[str | None, Any]:
         return name, value if value == "auto" else float(value)
     except ValueError:
         raise ParameterError("--smoothing: auto, a number from 0 on or inf; or COL=K", came=text) from None
+
+
+def _prior(given: list[str], label: str, source: Source) -> dict[Any, float]:
+    """Probabilities by label, the labels in the type that they have in the data."""
+    from tallybayes.data.label import find_labels
+    from tallybayes.model.text import shown
+
+    labels = {shown(key): key for key in [False, True, *find_labels(source.head(), label).keys]}
+    return {labels.get(name, name): p for name, p in map(_probability, given)}
 
 
 def _probability(text: str) -> tuple[str, float]:

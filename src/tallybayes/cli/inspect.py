@@ -27,7 +27,10 @@ def inspect(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Show the classes, the family of every column and why, and the parameters of every column per class."""
+    """Show what a model knows.
+
+    The classes, the family of every column and why, and the parameters of every column per class.
+    """
     from tallybayes.errors import ParameterError, did_you_mean
     from tallybayes.model.store import load
 

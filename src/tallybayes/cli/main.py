@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -14,7 +15,7 @@ from typing import Annotated
 import typer
 
 from tallybayes.cli import change, demo, evaluate, explain, fit, inspect, predict, sample
-from tallybayes.cli.options import Command, Group, debugging
+from tallybayes.cli.options import Command, Debug, Group, debugging
 from tallybayes.cli.talk import complain
 
 __all__ = ["app", "main"]
@@ -53,6 +54,7 @@ def tally(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and the kernels.")
     ] = False,
+    debug: Debug = False,
 ) -> None:
     """Naive Bayes by exact counting: any table in, one file out."""
 
@@ -60,11 +62,14 @@ def tally(
 def main() -> None:
     """Run the command; a user's mistake is told in a few lines, without a traceback."""
     stopped = _watch_for_interrupts()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="replace")
     try:
         app()
     except BrokenPipeError:  # the reader has seen enough (| head)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        sys.exit(141)  # as if it had been ended by the signal
     except _Stopped:
         _say_stopped()
     except Exception as error:

@@ -3,51 +3,76 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
+import math
 import os
 import sys
+import tempfile
 from typing import IO, Any, Self
 
 from tallybayes.errors import FileError
 from tallybayes.model.text import shown
 
-__all__ = ["Writer", "form_of"]
+__all__ = ["Writer", "form_of", "refuse_overwriting"]
 
 _ENDINGS = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet"}
 _DIGITS = 10  # of probabilities in text: the last few of a double are not the same on every machine
 _FORMS = {"csv": "csv", "json": "json"}  # what the other formats become on the screen is CSV
 
 
-def form_of(output: str | None, source: Any = None) -> str:
-    """The format to write: by the name of the file, else that of the input, else CSV."""
-    ending = _ENDINGS.get(os.path.splitext(output or "")[1].lower())
-    if ending is not None:
-        return ending
-    kind = getattr(source, "kind", "csv")
+def form_of(output: str | None, source: Any = None, *, json: bool = False) -> str:
+    """The format to write: JSON if asked for, by the name of the file, else that of the input, else CSV."""
+    from tallybayes.errors import ParameterError
+
+    ending = os.path.splitext(output or "")[1].lower()
+    if ending and output is not None and ending not in _ENDINGS:
+        raise ParameterError(f"a file that ends in {', '.join(_ENDINGS)}", came=output)
+    form = _ENDINGS.get(ending)
+    if json:
+        if form not in (None, "json"):
+            raise ParameterError("either --json or a file of another kind", came=output)
+        return "json"
+    if form is not None:
+        return form
     if source is not None and source.facts().get("delimiter") == "\t":
         return "tsv"
-    return _FORMS.get(kind, "csv")
+    return _FORMS.get(getattr(source, "kind", "csv"), "csv")
+
+
+def refuse_overwriting(output: str | None, data: list[str]) -> None:
+    """Refuse to write over the data that is read."""
+    from tallybayes.errors import ParameterError
+
+    for path in data if output is not None and os.path.exists(output) else ():
+        if os.path.exists(path) and os.path.samefile(path, str(output)):
+            raise ParameterError("an output that is not the data itself", came=output)
 
 
 class Writer:
-    """Arrow tables, one after the other, into one file."""
+    """Arrow tables, one after the other, into one file; None and "-" are the screen."""
 
     def __init__(self, path: str | None, form: str) -> None:
-        self._path, self._form = path, form
-        self._part = None if path is None else f"{path}.part"
-        self._file: IO[Any] | None = None
+        self._path, self._form = None if path == "-" else path, form
+        self._part: str | None = None
+        self._file: IO[Any] = sys.stdout
         self._writer: Any = None
 
     def __enter__(self) -> Self:
-        if self._path is None and self._form == "parquet":
-            raise FileError("a file for Parquet", hint="-o FILE")
+        if self._path is None:
+            if self._form == "parquet":
+                raise FileError("a file for Parquet", hint="-o FILE")
+            return self
         try:
-            if self._part is None:
-                self._file = sys.stdout
-            elif self._form != "parquet":
-                self._file = open(self._part, "w", encoding="utf-8", newline="")
+            folder, name = os.path.split(os.path.abspath(self._path))
+            if os.path.isdir(self._path):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            handle, self._part = tempfile.mkstemp(prefix=f".{name}.", suffix=".part", dir=folder)
+            os.chmod(self._part, 0o666 & ~_umask())
         except OSError as error:
             raise FileError(f"cannot be written: {error.strerror}", file=self._path) from error
+        text = {} if self._form == "parquet" else {"encoding": "utf-8", "newline": ""}
+        self._file = os.fdopen(handle, "wb" if self._form == "parquet" else "w", **text)  # type: ignore[call-overload]
         return self
 
     def __exit__(self, kind: Any, *rest: Any) -> None:
@@ -56,13 +81,11 @@ class Writer:
         if self._part is None:
             sys.stdout.flush()
             return
-        if self._file is not None:
-            self._file.close()
-        if os.path.exists(self._part):
-            if kind is None:
-                os.replace(self._part, str(self._path))
-            else:
-                os.unlink(self._part)
+        self._file.close()
+        if kind is None:
+            os.replace(self._part, str(self._path))
+        else:
+            os.unlink(self._part)
 
     def write(self, table: Any) -> None:
         """More rows, with the same columns as before."""
@@ -77,20 +100,19 @@ class Writer:
         import pyarrow.parquet
 
         if self._writer is None:
-            self._writer = pyarrow.parquet.ParquetWriter(self._part, table.schema)
-        self._writer.write_table(table)
+            self._writer = pyarrow.parquet.ParquetWriter(self._file, _plain(table).schema)
+        self._writer.write_table(_plain(table).cast(self._writer.schema))
 
     def _write_json(self, table: Any) -> None:
-        assert self._file is not None
         columns = [_json_cells(table.field(i), column) for i, column in enumerate(table.columns)]
         for cells in zip(*columns, strict=True):
             row = dict(zip(table.column_names, cells, strict=True))
-            self._file.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
+            self._file.write(json.dumps(row, ensure_ascii=False, default=str, allow_nan=False) + "\n")
 
     def _write_csv(self, table: Any) -> None:
         if self._writer is None:
             delimiter = "\t" if self._form == "tsv" else ","
-            self._writer = csv.writer(self._file, delimiter=delimiter, lineterminator="\n")  # type: ignore[arg-type]
+            self._writer = csv.writer(self._file, delimiter=delimiter, lineterminator="\n")
             self._writer.writerow(table.column_names)
         columns = [_cells(table.field(i), column) for i, column in enumerate(table.columns)]
         self._writer.writerows(zip(*columns, strict=True))
@@ -107,7 +129,30 @@ def _json_cells(field: Any, column: Any) -> list[Any]:
         return [None if value is None else dict(value) for value in values]
     if (field.metadata or {}).get(b"kind") == b"probability":
         return [float(f"{value:.{_DIGITS}g}") for value in values]
+    if pa.types.is_floating(field.type):
+        return [None if value is None or not math.isfinite(value) else value for value in values]
     return values  # type: ignore[no-any-return]
+
+
+def _plain(table: Any) -> Any:
+    """A table whose cells of JSON are read: numbers, texts and flags as such, anything else as JSON."""
+    import pyarrow as pa
+
+    columns = []
+    for i, column in enumerate(table.columns):
+        if (table.field(i).metadata or {}).get(b"kind") == b"json":
+            values = _json_cells(table.field(i), column)
+            kinds = {type(value) for value in values if value is not None}
+            simple = kinds <= {int, float} or (len(kinds) == 1 and kinds <= {str, bool})
+            column = pa.array(values) if simple else pa.array([v if v is None else json.dumps(v) for v in values])
+        columns.append(column)
+    return pa.table(columns, names=table.column_names)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def _cells(field: Any, column: Any) -> list[Any]:
@@ -125,4 +170,4 @@ def _cells(field: Any, column: Any) -> list[Any]:
 def _cell(value: Any) -> Any:
     if isinstance(value, list):
         return "|".join(map(shown, value))
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else shown(value)
+    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, dict) else shown(value)

@@ -30,33 +30,49 @@ def predict(
     json: Json = False,
     reader: Reader,
 ) -> None:
-    """Predict the label of every row, beside the columns of the input.
+    """Predict the label of every row.
+
+    It stands beside the columns of the input, with its probability.
 
     CSV gives CSV, TSV gives TSV, JSON gives JSON lines; -o out.parquet writes Parquet.
     """
-    from tallybayes.cli.output import Writer, form_of
+    from tallybayes.cli.output import Writer, form_of, refuse_overwriting
     from tallybayes.errors import DataError, ParameterError, did_you_mean
     from tallybayes.model.store import load
+    from tallybayes.model.text import rows_of
 
+    refuse_overwriting(output, data)
     loaded = load(model)
     if not loaded.classes:
-        raise DataError("a model that has learned at least one row", came=model)
+        raise DataError("the model has not learned any row yet", file=model)
     n_rows = 0
-    with progress("predicting") as step:
+    with progress("predicting", unless_shown=output is None) as step:
         source = reader(data, step)
+        source.missing = loaded.schema.missing if source.missing is None else source.missing
         names = list(source.head().columns)
         for name in id or ():
             if name not in names:
                 raise ParameterError("--id, a column of the data", came=name, hint=did_you_mean(name, names))
-        with Writer(output, "json" if json else form_of(output, source)) as writer:
+        with Writer(output, form_of(output, source, json=json)) as writer:
             for table, log_joint in loaded.scored(source, keep=True):
                 kept: Any = table.kept
                 kept = kept if id is None else kept.select(id)
                 writer.write(_predicted(kept, loaded, log_joint, proba))
                 n_rows += table.n_rows
+            if not n_rows:
+                writer.write(_predicted(_no_rows(id or names), loaded, loaded.log_prior()[None][:0], proba))
+    lacking = [name for name in loaded.schema.families if name not in names]
+    if lacking:
+        note(f"columns of the model that are not in the data (missing): {', '.join(lacking)}")
     tell_bad(source)
-    if output is not None:
-        note(f"wrote {n_rows} rows to {output}")
+    if output not in (None, "-"):
+        note(f"wrote {rows_of(n_rows)} to {output}")
+
+
+def _no_rows(names: list[str]) -> Any:
+    import pyarrow as pa
+
+    return pa.table({name: pa.array([], pa.string()) for name in names})
 
 
 def _predicted(kept: Any, model: Any, log_joint: Any, proba: bool) -> Any:
@@ -75,13 +91,15 @@ def _predicted(kept: Any, model: Any, log_joint: Any, proba: bool) -> Any:
     }
     if proba:
         added |= {f"P({shown(label)})": p[:, i] for i, label in enumerate(model.classes)}
+    fields, columns = list(kept.schema), list(kept.columns)
     for name, values in added.items():
         while name in kept.column_names:
             name += "_"
-        kind = {} if name.startswith("predicted") else {"kind": "probability"}
-        values = pa.array(values)
-        kept = kept.append_column(pa.field(name, values.type, metadata=kind), values)
-    return kept
+        kind = {"kind": "label" if isinstance(values, pa.Array) else "probability"}
+        column = pa.array(values)
+        fields.append(pa.field(name, column.type, metadata=kind))
+        columns.append(column)
+    return pa.table(columns, schema=pa.schema(fields))
 
 
 VERBS = [(predict, EXAMPLE)]

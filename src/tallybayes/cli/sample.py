@@ -21,15 +21,19 @@ def sample(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Make up rows: a class from the prior, then every column given the class. The label comes last."""
+    """Make up rows.
+
+    A class from the prior, then every column given the class. The label comes last.
+    """
     from tallybayes.cli.output import Writer, form_of
     from tallybayes.model.store import load
+    from tallybayes.model.text import rows_of
 
     table = load(model).sample(n, seed=seed)
-    with Writer(output, "json" if json else form_of(output)) as writer:
+    with Writer(output, form_of(output, json=json)) as writer:
         writer.write(table)
-    if output is not None:
-        note(f"wrote {n} rows to {output}")
+    if output not in (None, "-"):
+        note(f"wrote {rows_of(n)} to {output}")
 
 
 VERBS = [(sample, "tally sample films.tally -n 100 --seed 1 -o made.csv")]

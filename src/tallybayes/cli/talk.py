@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["answer", "complain", "note", "progress", "tell_bad"]
 
+_MOMENT = 0.5  # seconds before a bar is worth a look
 _SHOWN = 5  # bad rows that are told one by one
 
 
@@ -42,18 +43,42 @@ def tell_bad(source: Source) -> None:
     if source.bad is None or not source.bad.count:
         return
     note(f"left out {source.bad.count} bad row{'s' if source.bad.count > 1 else ''}:")
-    for error in source.bad.examples[:_SHOWN]:
+    for error in sorted(source.bad.examples, key=lambda error: (error.file or "", error.line or 0))[:_SHOWN]:
         note(f"  {str(error).partition(chr(10))[0]}")
     if source.bad.count > _SHOWN:
         note(f"  and {source.bad.count - _SHOWN} more")
 
 
 @contextlib.contextmanager
-def progress(what: str) -> Iterator[Progress | None]:
-    """A bar with rows, speed and the time left, while a file is read; nothing off a terminal."""
-    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+def progress(what: str, *, unless_shown: bool = False) -> Iterator[Progress | None]:
+    """A bar with rows, speed and the time left, while a file is read for longer than a moment.
+
+    There is none off a terminal, and (`unless_shown`) none where the data itself is shown on the terminal.
+    """
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb" or (unless_shown and sys.stdout.isatty()):
         yield None
         return
+    began = time.monotonic()
+    bar: Any = None
+    with contextlib.ExitStack() as stack:
+
+        def step(rows: int, share: float | None, size: int) -> None:
+            nonlocal bar
+            seconds = max(time.monotonic() - began, 1e-9)
+            if bar is None and seconds > _MOMENT:
+                bar = stack.enter_context(_bar())
+                bar.add_task(what, total=None, rows=0, speed="")
+            if bar is not None:
+                speed = (
+                    f"{size * share / seconds / 1e6:.0f} MB/s" if share and size else f"{rows / seconds:,.0f} rows/s"
+                )
+                total = None if share is None else 1.0
+                bar.update(bar.task_ids[0], rows=rows, total=total, completed=share or 0.0, speed=speed)
+
+        yield step
+
+
+def _bar() -> Any:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -64,13 +89,4 @@ def progress(what: str) -> Iterator[Progress | None]:
         TextColumn("{task.fields[speed]}"),
         TimeRemainingColumn(),
     )
-    began = time.monotonic()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None, rows=0, speed="")
-
-        def step(rows: int, share: float | None, size: int) -> None:
-            seconds = max(time.monotonic() - began, 1e-9)
-            speed = f"{size * share / seconds / 1e6:.0f} MB/s" if share and size else f"{rows / seconds:,.0f} rows/s"
-            bar.update(task, rows=rows, total=1.0 if share is not None else None, completed=share or 0.0, speed=speed)
-
-        yield step
+    return Progress(*columns, console=Console(stderr=True), transient=True)

@@ -37,6 +37,7 @@ FORMATS: dict[str, Callable[[Disk, Reading], Format]] = {
     "duckdb": Database,
     "sqlite": Sqlite,
 }
+_LATER = 1000  # rows looked at in files after the first
 _ENDINGS = {".tsv": "tsv", ".tab": "tsv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
 _QUERY = re.compile(r"\s*(select|from|with)\s", re.IGNORECASE)
 
@@ -97,10 +98,20 @@ class Files(Source):
     ) -> None:
         self.paths = paths
         self.reading = reading or Reading()
-        self.missing = self.reading.missing
         self._progress = progress
         self._formats: list[Format] | None = None
         self._head: Table | None = None
+
+    @property
+    def missing(self) -> tuple[str, ...] | None:
+        """The words that stand for a missing value, if they were told."""
+        return self.reading.missing
+
+    @missing.setter
+    def missing(self, words: tuple[str, ...] | None) -> None:
+        if words != self.reading.missing:
+            self.reading = replace(self.reading, missing=words)
+            self._formats = self._head = None  # to be read anew
 
     @classmethod
     def found(cls, data: Any) -> Files:
@@ -121,8 +132,7 @@ class Files(Source):
     def formats(self) -> list[Format]:
         """The files, opened."""
         if self._formats is None:
-            reading = replace(self.reading, missing=self.missing)
-            self._formats = [_format(path, reading) for path in self.paths]
+            self._formats = [_format(path, self.reading) for path in self.paths]
         return self._formats
 
     @property
@@ -140,15 +150,17 @@ class Files(Source):
         return sum(form.size or 0 for form in self.formats)
 
     def head(self) -> Table:
-        """The first rows of the first file, and the columns that only later files have."""
+        """The first rows of the first file; columns without values there are filled from further on."""
         if self._head is None:
             skip = self.bad is not None
             first = self.formats[0].head(HEAD, skip_bad=skip)
             columns = dict(first.columns)
             for form in self.formats[1:]:
-                later = form.head(first.n_rows or HEAD, skip_bad=skip)
-                if later.columns.keys() - columns.keys() or not first.n_rows:
-                    columns |= {name: raw for name, raw in later.columns.items() if name not in columns}
+                for name, raw in form.head(_LATER, skip_bad=skip).columns.items():
+                    columns.setdefault(name, raw)
+            for name in [name for name, raw in columns.items() if _is_empty(raw)]:
+                found = (form.some(name, _LATER, skip_bad=skip) for form in self.formats)
+                columns[name] = next((values for values in found if values is not None), columns[name])
             self._head = Table(first.n_rows, columns, first.origin)
         return self._head
 
@@ -198,7 +210,11 @@ def _kind(disk: Disk) -> str:
         return _ENDINGS[ending]
     if ending in (".parquet", ".duckdb", ".sqlite"):
         raise FileError(f"a {ending[1:]} file", came=f"a file that begins with {start[:16]!r}", file=disk.name)
-    return "json" if start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[{")) else "csv"
+    return "json" if re.match(rb"(\xef\xbb\xbf)?\s*(\[\s*)?\{", start) else "csv"
+
+
+def _is_empty(raw: Any) -> bool:
+    return raw.null_count == len(raw) if hasattr(raw, "null_count") else all(value is None for value in raw)
 
 
 def _near(path: str) -> str | None:

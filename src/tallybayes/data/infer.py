@@ -131,7 +131,8 @@ def _from_values(name: str, values: list[Any], numeric: Family) -> Field:
         plain = all(v is None or isinstance(v, NUMBERS) for value in there[:SAMPLE] for v in dict(value).values())
         return Field(name, Multinomial() if plain else None, "maps of amounts" if plain else "values within values")
     if isinstance(there[0], (list, tuple, np.ndarray)):
-        return Field(name, Multinomial(), "lists of tokens")
+        plain = not any(isinstance(v, (list, dict)) for value in there[:SAMPLE] for v in value)
+        return Field(name, Multinomial() if plain else None, "lists of tokens" if plain else "values within values")
     if isinstance(there[0], (set, frozenset)):
         return Field(name, Tags(), "sets")
     if not isinstance(there[0], str):

@@ -24,7 +24,7 @@ HEAD = 20_000  # rows from which the families of a stream are inferred
 BATCH = 65_536  # rows that small Arrow batches are gathered to
 _EXAMPLES = 10  # bad rows of which the errors are kept, besides their number
 
-Kind = Literal["text", "number", "flag"]
+Kind = Literal["number", "flag"]
 
 
 class BadRows:
@@ -34,10 +34,15 @@ class BadRows:
         self.count = 0
         self.examples: list[TallyError] = []
 
-    def add(self, error: TallyError, count: int = 1) -> None:
-        """One more of them, or several with one error."""
-        self.count += count
-        if len(self.examples) < _EXAMPLES:
+    @property
+    def wants_more(self) -> bool:
+        """Whether the error of the next one will be kept."""
+        return len(self.examples) < _EXAMPLES
+
+    def add(self, error: TallyError) -> None:
+        """One more of them."""
+        self.count += 1
+        if self.wants_more:
             self.examples.append(error)
 
 
@@ -55,8 +60,8 @@ class Source(ABC):
     def batches(self, wanted: Mapping[str, Kind | None] | None = None, *, keep: bool = False) -> Iterator[Table]:
         """The rows, batch by batch.
 
-        wanted: the columns that are needed, and as what: a source that knows only text (CSV) or another type makes it
-        so; None leaves the choice to the source. Without it every column is read.
+        wanted: the columns that are needed, and as what: a source that knows only text (CSV) makes numbers of it; None
+        takes them as they come. Without it every column is read.
         keep: whether the cells are to be kept as they were, all columns of them, in `Table.kept`.
         """
 
@@ -68,11 +73,10 @@ class Source(ABC):
         try:
             yield table, work(table)
         except DataError as error:
-            located = table.located(error)
             if self.bad is None or error.row is None:
-                raise located from None
+                raise table.located(error) from None
             if table.n_rows == 1:
-                self.bad.add(located)
+                self.bad.add(table.located(error) if self.bad.wants_more else error)
                 return
             half = table.n_rows // 2
             yield from self.good(table.part(0, half), work)
@@ -108,17 +112,17 @@ class Stream(Source):
 
     def head(self) -> Table:
         """The first batch."""
-        if self._peeked is None:
+        if self._peeked is None or self._parts is None:
             self._peeked = next(self._once(), None) or Table(0, {})
         return self._peeked
 
     def batches(self, wanted: Mapping[str, Kind | None] | None = None, *, keep: bool = False) -> Iterator[Table]:
         """The tables."""
-        n_rows = 0
-        for table in itertools.chain([self.head()], self._once()):
+        n_rows, head, parts = 0, self.head(), self._once()
+        self._parts = None
+        for table in itertools.chain([head], parts):
             yield Table(table.n_rows, table.columns, Origin(n_rows)) if n_rows else table
             n_rows += table.n_rows
-        self._parts = None
 
     def _once(self) -> Iterator[Table]:
         if self._parts is None:

@@ -43,6 +43,11 @@ class Table:
     rows: NDArray[np.int64] | None = None  # the numbers of the rows, where some were left out
     kept: pa.Table | None = None
 
+    @property
+    def is_from_file(self) -> bool:
+        """Whether the cells come from a file, where 1 and "1" are one."""
+        return self.origin is not None and self.origin.file is not None
+
     def part(self, start: int, stop: int) -> Table:
         """Some of the rows."""
         numbers = np.arange(self.n_rows) if self.rows is None else self.rows
@@ -66,8 +71,10 @@ class Table:
 
     def located(self, error: TallyError) -> TallyError:
         """An error about a row of this table, with the file and line, or the row's number in the whole."""
-        if error.row is None or error.file is not None:
+        if error.file is not None:
             return error
+        if error.row is None:
+            return error if self.origin is None or self.origin.file is None else error.at(file=self.origin.file)
         row = error.row if self.rows is None else int(self.rows[error.row])
         if self.origin is None:
             return error.at(row=row)

@@ -8,14 +8,16 @@ the model that has not seen it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.data.label import Labels, find_labels
-from tallybayes.data.source import Source, Whole, to_source
-from tallybayes.data.table import Table
+from tallybayes.data.source import BadRows, Source, Whole, to_source
+from tallybayes.data.table import Table, raw_column
 from tallybayes.errors import DataError, ParameterError
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.families.base import Floats
@@ -37,14 +39,14 @@ def evaluate(model: Model, data: Any, *, label: Any = None) -> Evaluation:
     0.667
     """
     if not model.classes:
-        raise DataError("a model that has learned at least one row")
+        raise DataError("the model has not learned any row yet")
     source, judged = to_source(data), Evaluation()
     label = model.label_for(label)
     for table, log_joint in model.scored(source, label=label):
-        _add(judged, model, log_joint, find_labels(table, label))
+        _add(judged, model, log_joint, find_labels(table, label), from_file=table.is_from_file)
     judged.bad = 0 if source.bad is None else source.bad.count
     if not judged.n_rows:
-        raise DataError("at least one row with a label")
+        raise DataError("no row has a label")
     return judged
 
 
@@ -59,41 +61,66 @@ def cross_validate(data: Any, label: Any = None, *, folds: int = 10, seed: int =
     >>> tb.cross_validate(rows, label="y", folds=5).accuracy
     1.0
     """
-    if not isinstance(folds, int) or folds < 2:
-        raise ParameterError("two folds or more", came=folds)
+    for name, value, least in (("folds", folds, 2), ("seed", seed, 0)):
+        if not isinstance(value, int) or value < least:
+            raise ParameterError(f"{name}: a whole number from {least} on", came=value)
     source = to_source(data)
+    source, label = _named(source, label)
     empty, label = planned(source, label, **options)
     if empty.schema.weight is not None or not isinstance(options.get("weight"), (str, type(None))):
         raise ParameterError("data without weights, for cross-validation")
     parts = [empty.copy() for _ in range(folds)]
+    skipped = 0
     for fold, table in _dealt(source, empty, label, folds, seed):
-        parts[fold].learn(table, label=label)
+        if fold < 0:
+            skipped += table.n_rows
+        else:
+            for _ in source.good(table, partial(_learned, parts[fold], label)):
+                pass
     if sum(bool(part.classes) for part in parts) < 2:
-        raise DataError(f"rows with a label for {folds} folds")
-    skipped = 0 if source.bad is None else source.bad.count
+        raise DataError(f"there are not enough rows with a label for {folds} folds")
     models = _without_each(parts)
     check_value(models[0].merge(parts[0]), label, source)
+    bad, source.bad = source.bad, None if source.bad is None else BadRows()  # they have been counted
     judged = [Evaluation() for _ in range(folds)]
     for fold, table in _dealt(source, empty, label, folds, seed):
-        for part, log_joint in models[fold].scored(table, label=label):
-            _add(judged[fold], models[fold], log_joint, find_labels(part, label))
-    total = _total(judged)
-    total.bad = skipped
-    return total
+        if fold >= 0:
+            for _, (log_joint, labels) in source.good(table, partial(_scored, models[fold], label)):
+                _add(judged[fold], models[fold], log_joint, labels, from_file=table.is_from_file)
+    source.bad = bad
+    accuracies = [part.accuracy for part in judged if part.n_rows]
+    own = Evaluation(skipped=skipped, bad=0 if bad is None else bad.count, folds=accuracies)
+    return sum(judged, own)
+
+
+def _named(source: Source, label: Any) -> tuple[Source, Any]:
+    """Data whose label is a column: an array of labels is put beside the others."""
+    if label is None or isinstance(label, (str, int, float)):
+        return source, label
+    if not isinstance(source, Whole):
+        raise ParameterError("the label as the name of a column, for data that comes in batches", came=type(label))
+    table = source.head()
+    name = next(name for name in ("label", "label_", "label__") if name not in table.columns)
+    named = Whole(replace(table, columns={**table.columns, name: raw_column(label)}))
+    named.bad = source.bad
+    return named, name
+
+
+def _learned(model: Model, label: Any, table: Table) -> None:
+    model.learn(table, label=label)
+
+
+def _scored(model: Model, label: Any, table: Table) -> tuple[Floats, Labels]:
+    return next(iter(model.scored(table)))[1], find_labels(table, label)
 
 
 def _dealt(source: Source, model: Model, label: Any, folds: int, seed: int) -> Iterator[tuple[int, Table]]:
-    """Every batch in as many parts as there are folds."""
+    """Every batch in as many parts as there are folds; part -1 has the rows without a label."""
     deal = _Deal(folds, seed)
-    if isinstance(source, Whole):
-        batches = iter([source.head()])
-    else:
-        if not isinstance(label, str):
-            raise ParameterError("the label as the name of a column, for data that comes in batches", came=type(label))
-        batches = source.batches(model.wanted(label))
+    batches = source.batches() if isinstance(source, Whole) else source.batches(model.wanted(label))
     for table in batches:
         fold = deal(find_labels(table, label))
-        for number in range(folds):
+        for number in range(-1, folds):
             rows = np.flatnonzero(fold == number)
             if len(rows):
                 yield number, table.take(rows)
@@ -117,10 +144,9 @@ class _Deal:
     def _next(self, label: Any, n: int) -> NDArray[np.int64]:
         own = [self._seed, *str(label).encode("utf-8", "surrogatepass")]
         generator, waiting = self._hands.get(label) or (np.random.default_rng(own), np.zeros(0, np.int64))
-        hands = [waiting]
-        while sum(map(len, hands)) < n:
-            hands.append(generator.permuted(np.tile(np.arange(self._folds), (64, 1)), axis=1).ravel())
-        dealt = np.concatenate(hands)
+        n_hands = -(-max(n - len(waiting), 0) // self._folds)
+        hands = generator.permuted(np.tile(np.arange(self._folds), (n_hands, 1)), axis=1).ravel()
+        dealt = np.concatenate([waiting, hands])
         self._hands[label] = generator, dealt[n:]
         return dealt[:n]
 
@@ -136,21 +162,9 @@ def _without_each(parts: list[Model]) -> list[Model]:
     return [back[0], *(front[i - 1].merge(back[i]) for i in range(1, len(parts) - 1)), front[-1]]
 
 
-def _add(judged: Evaluation, model: Model, log_joint: Floats, labels: Labels) -> None:
+def _add(judged: Evaluation, model: Model, log_joint: Floats, labels: Labels, *, from_file: bool) -> None:
     rows = np.flatnonzero(labels.codes >= 0)
     judged.skipped += len(log_joint) - len(rows)
-    keys = model.own_labels(labels.keys)
+    keys = model.own_labels(labels.keys, from_file=from_file)
     log_proba = log_normalised(log_joint[rows], model.log_prior())
     judged.add(model.classes, [keys[code] for code in labels.codes[rows].tolist()], log_proba)
-
-
-def _total(judged: list[Evaluation]) -> Evaluation:
-    total = Evaluation(folds=[part.accuracy for part in judged if part.n_rows])
-    for part in judged:
-        for pair, n in part.confusion.items():
-            total.confusion[pair] = total.confusion.get(pair, 0) + n
-        total.sum_log_loss += part.sum_log_loss
-        total.sum_brier += part.sum_brier
-        total.n_unknown += part.n_unknown
-        total.skipped += part.skipped
-    return total

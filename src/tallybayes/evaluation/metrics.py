@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import sort_keys
 from tallybayes.families.base import Floats
-from tallybayes.model.text import number, shown, text_table
+from tallybayes.model.text import number, rows_of, shown, text_table
 
 __all__ = ["Evaluation"]
 
@@ -49,23 +49,28 @@ class Evaluation:
         """Rows with their true labels and log P(class | row), the classes as columns."""
         if not len(labels):
             return
-        index = {label: code for code, label in enumerate(classes)}
-        codes: NDArray[np.int64] = np.array([index.get(label, -1) for label in labels], np.int64)
-        best = log_proba.argmax(axis=1)
-        for true in dict.fromkeys(labels):
-            rows = np.flatnonzero(codes == index[true]) if true in index else np.flatnonzero(codes < 0)
-            if true not in index:
-                rows = np.array([row for row in rows.tolist() if labels[row] == true])
-            for code, n in enumerate(np.bincount(best[rows], minlength=len(classes)).tolist()):
-                if n:
-                    key = (true, classes[code])
-                    self.confusion[key] = self.confusion.get(key, 0) + n
-        known = np.flatnonzero(codes >= 0)
+        names = [*classes, *dict.fromkeys(label for label in labels if label not in set(classes))]
+        index = {label: code for code, label in enumerate(names)}
+        codes: NDArray[np.int64] = np.array([index[label] for label in labels], np.int64)
+        rows = np.bincount(codes * len(classes) + log_proba.argmax(axis=1), minlength=len(names) * len(classes))
+        for place in np.flatnonzero(rows).tolist():
+            pair = names[place // len(classes)], classes[place % len(classes)]
+            self.confusion[pair] = self.confusion.get(pair, 0) + int(rows[place])
+        known = np.flatnonzero(codes < len(classes))
         self.n_unknown += len(codes) - len(known)
         self.sum_log_loss -= float(log_proba[known, codes[known]].sum())
         p = np.exp(log_proba[known])
         p[np.arange(len(known)), codes[known]] -= 1.0
         self.sum_brier += float((p * p).sum())
+
+    def __add__(self, other: Evaluation) -> Evaluation:
+        confusion = {pair: self.confusion.get(pair, 0) + other.confusion.get(pair, 0) for pair in
+                     dict.fromkeys([*self.confusion, *other.confusion])}  # fmt: skip
+        return Evaluation(
+            confusion, self.sum_log_loss + other.sum_log_loss, self.sum_brier + other.sum_brier,
+            self.n_unknown + other.n_unknown, self.skipped + other.skipped, self.bad + other.bad,
+            [*self.folds, *other.folds],
+        )  # fmt: skip
 
     @property
     def n_rows(self) -> int:
@@ -144,17 +149,20 @@ class Evaluation:
         return str(self)
 
     def __str__(self) -> str:
-        spread = (
-            f"   ({len(self.folds)} folds, from {min(self.folds):.4f} to {max(self.folds):.4f})" if self.folds else ""
-        )
         lines = [
             f"rows       {self.n_rows}",
-            f"accuracy   {_digits(self.accuracy)}   (always the commonest class: {_digits(self.majority)}){spread}",
+            f"accuracy   {_digits(self.accuracy)}   (always the commonest class: {_digits(self.majority)})",
             f"log loss   {_digits(self.log_loss)}   (nats)",
             f"Brier      {_digits(self.brier)}",
         ]
+        if self.folds:
+            low, high = _digits(min(self.folds)), _digits(max(self.folds))
+            lines.append(f"folds      {len(self.folds)}   (accuracy from {low} to {high})")
         if self.n_unknown:
-            lines.append(f"{self.n_unknown} rows have a label that the model has never seen: counted as wrong")
+            lines.append(
+                f"{rows_of(self.n_unknown)} with a label that the model has never seen: "
+                "counted as wrong, left out of log loss and Brier score"
+            )
         per_class = [
             [shown(row["class"]), str(row["rows"]), *(_digits(row[name]) for name in ("precision", "recall", "f1"))]
             for row in self.per_class()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +19,7 @@ from tallybayes.data.label import Labels, find_labels, find_weights, label_colum
 from tallybayes.data.schema import Schema
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError
+from tallybayes.model.text import shown
 
 __all__ = ["Batch", "check_kinds", "encode_columns", "read_batch"]
 
@@ -64,15 +66,52 @@ def _side_by_side(table: Table, tasks: Sequence[Callable[[], Any]]) -> list[Any]
     return in_threads(lambda start, stop: tasks[start](), len(tasks), size=1, small=0) if tasks else []
 
 
-def check_kinds(columns: dict[str, Column], known: Callable[[str], Any]) -> None:
-    """Refuse categories of another type than those learned so far; `known` gives one of them, or None."""
+def check_kinds(columns: dict[str, Column], known: Callable[[str], Any], *, from_file: bool = False) -> None:
+    """Refuse categories of another type than those learned so far; `known` gives one of them, or None.
+
+    Categories that come from a file are taken for what they are written as instead, if they can be.
+    """
     for name, column in columns.items():
         if not isinstance(column, Codes) or not len(column.keys) or (mine := known(name)) is None:
             continue
         kind = rough_kind(mine)
-        if kind != rough_kind(column.keys[0]) and (row := _first_row(column)) is not None:
+        if kind == rough_kind(column.keys[0]) or (row := _first_row(column)) is None:
+            continue
+        if from_file:
+            columns[name] = Codes(column.codes - column.origin, _converted_keys(name, column, mine))
+        else:
             key = column.keys[int(column.codes[row]) - column.origin]
             raise DataError(f"{kind}, as learned before", came=key, column=name, row=row)
+
+
+def _converted_keys(name: str, column: Codes, like: Any) -> list[Any]:
+    keys = []
+    for code, key in enumerate(column.keys):
+        found = converted(key, like)
+        if rough_kind(found) != rough_kind(like):
+            rows = np.flatnonzero(column.codes == code + column.origin)
+            if len(rows):
+                raise DataError(f"{rough_kind(like)}, as learned before", came=key, column=name, row=int(rows[0]))
+        keys.append(found)
+    return keys
+
+
+def converted(key: Any, like: Any) -> Any:
+    """A key in the type of another, as files write it: "1" and 1, "true" and True; itself if that cannot be.
+
+    >>> converted("2", 1), converted("1.5", 1), converted(1.0, "a"), converted(False, "True"), converted("x", 1)
+    (2, 1.5, '1', 'False', 'x')
+    """
+    kind = rough_kind(like)
+    if kind == "text":
+        return str(key) if isinstance(key, bool) and like in ("True", "False") else shown(key)
+    if kind == "number" and isinstance(key, str):
+        for number in (int, float):
+            with contextlib.suppress(ValueError):
+                return number(key)
+    if kind == "yes/no":
+        return {"true": True, "false": False, "1": True, "0": False}.get(shown(key).lower(), key)
+    return key
 
 
 def _first_row(column: Codes) -> int | None:

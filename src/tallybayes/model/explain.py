@@ -94,6 +94,8 @@ class Explanation:
         best = classes[int(order[0])] if label is None else label
         if len(order) == 1:
             return f"{best}: the only class"
+        if label is None and best == against:
+            best = classes[int(order[1])]  # against the winner: for the runner-up
         other = next(classes[i] for i in order if classes[i] != best) if against is None else against
         parts = self.log_odds(best, other)
         names = ["", *sorted((name for name in parts if name), key=lambda name: -abs(parts[name]))]
@@ -152,4 +154,6 @@ def _value(raw: Any, row: int) -> Any:
     if hasattr(value, "as_py"):
         value = value.as_py()
     value = value.item() if isinstance(value, np.generic) else value
-    return None if isinstance(value, float) and np.isnan(value) else value
+    if isinstance(value, float):
+        return None if np.isnan(value) else int(value) if value.is_integer() and abs(value) < 2**53 else value
+    return value

@@ -11,20 +11,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tallybayes.arrays.axis import kind_of, merged, rough_kind
-from tallybayes.arrays.column import Codes, Flags, Reals
+from tallybayes.arrays.column import Flags, Reals
 from tallybayes.data.infer import NO_VALUES, propose
 from tallybayes.data.label import label_column
 from tallybayes.data.schema import Schema
 from tallybayes.data.source import Kind, Source, Whole
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError, ParameterError
-from tallybayes.model.batch import check_kinds, read_batch
+from tallybayes.model.batch import check_kinds, converted, read_batch
 from tallybayes.model.settings import Settings
 from tallybayes.model.total import Total
 
-__all__ = ["Learning", "own_kind", "wanted_kinds"]
+__all__ = ["NEW_COLUMN", "Learning", "own_kind", "wanted_kinds"]
 
-_KINDS: dict[str, Kind] = {"text": "text", "number": "number", "yes/no": "flag"}
+NEW_COLUMN = "new column"  # how the reason of a column begins that came after the first rows
 
 
 @dataclass(eq=False)
@@ -60,8 +60,8 @@ class Learning:
     def _counted(self, table: Table) -> tuple[Total, int]:
         """The sums of one table, over the labels known so far and its own."""
         batch = read_batch(table, self.schema, self.label, self.weight)
-        check_kinds(batch.columns, self._known_key)
-        keys = own_kind(self._own_labels(), batch.labels.keys)
+        check_kinds(batch.columns, self._known_key, from_file=table.is_from_file)
+        keys = own_kind(self._own_labels(), batch.labels.keys, from_file=table.is_from_file)
         labels = merged(self._labels(), keys)
         return Total.observed(batch, keys, labels, self.schema), batch.labels.n_missing
 
@@ -98,7 +98,7 @@ class Learning:
             found = propose(name, raw, self.settings.numeric)
             if found.reason != NO_VALUES:
                 grown = grown or self.schema.copy()
-                found = replace(found, reason=f"new column; {found.reason}")
+                found = replace(found, reason=f"{NEW_COLUMN}; {found.reason}")
                 grown.fields[name] = self.settings.with_unseen(found)
         self.schema = grown or self.schema
 
@@ -109,9 +109,8 @@ class Learning:
 
     def wanted(self) -> dict[str, Kind | None]:
         """The columns to be read, and as what."""
-        kinds = wanted_kinds(self.schema, self.known)
-        labels = self.known.in_use()
-        kinds[self.label] = _KINDS.get(rough_kind(labels[0])) if labels else None
+        kinds = wanted_kinds(self.schema)
+        kinds[self.label] = None
         for i, sign in enumerate(self.label):
             if sign == "=":  # "rating=R" may be the column rating, of any type
                 kinds.setdefault(self.label[:i], None)
@@ -120,26 +119,29 @@ class Learning:
         return kinds
 
 
-def wanted_kinds(schema: Schema, known: Total) -> dict[str, Kind | None]:
-    """As what the columns of a schema are to be read, so that they fit what was learned; None: as they come."""
-    kinds: dict[str, Kind | None] = {}
-    for name, family in schema.families.items():
-        key = known.any_key(family, name) if family.column is Codes else None
-        by_family: dict[type, Kind] = {Reals: "number", Flags: "flag"}
-        kinds[name] = by_family.get(family.column) if key is None else _KINDS.get(rough_kind(key))
-    return kinds
+def wanted_kinds(schema: Schema) -> dict[str, Kind | None]:
+    """As what the columns of a schema are to be read; None: as they come."""
+    kinds: dict[type, Kind] = {Reals: "number", Flags: "flag"}
+    return {name: kinds.get(family.column) for name, family in schema.families.items()}
 
 
-def own_kind(own: Sequence[Any], labels: Sequence[Any]) -> list[Any]:
-    """Labels in the type of a model's own; 1 and 1.0 are one label, other types are refused."""
+def own_kind(own: Sequence[Any], labels: Sequence[Any], *, from_file: bool = False) -> list[Any]:
+    """Labels in the type of a model's own; 1 and 1.0 are one label, other types are refused.
+
+    Labels that come from a file are taken for what they are written as: "1" for 1, "true" for yes.
+    """
     if not own or not labels or kind_of(labels[0]) == kind_of(own[0]):
         return list(labels)
+    if from_file and rough_kind(own[0]) != rough_kind(labels[0]):
+        labels = [converted(label, own[0]) for label in labels]
+        return own_kind(own, labels)
     kinds = (kind_of(own[0]), kind_of(labels[0]))
     if kinds == ("number", "whole number"):
         return [float(label) for label in labels]
-    if kinds == ("whole number", "number") and all(label.is_integer() for label in labels):
+    odd = [label for label in labels if not (isinstance(label, float) and label.is_integer())]
+    if kinds == ("whole number", "number") and not odd:
         return [int(label) for label in labels]
-    raise DataError(f"labels of one type ({kinds[0]})", came=labels[0])
+    raise DataError(f"labels of one type ({kinds[0]})", came=(odd or list(labels))[0])
 
 
 def _column(label: Any, table: Table) -> str | None:

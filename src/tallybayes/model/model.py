@@ -7,7 +7,7 @@ tallies of its own, every sum is checked, and only then anything changes. `merge
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -28,7 +28,7 @@ from tallybayes.families.base import Floats
 from tallybayes.model.batch import check_kinds, encode_columns
 from tallybayes.model.describe import Description
 from tallybayes.model.explain import Explanation, explain
-from tallybayes.model.learning import Learning, own_kind
+from tallybayes.model.learning import NEW_COLUMN, Learning, own_kind
 from tallybayes.model.objective import Objective, objective
 from tallybayes.model.sample import sample
 from tallybayes.model.scorer import Scorer, log_marginal
@@ -122,7 +122,7 @@ class Model:
     def predict(self, data: Any) -> NDArray[Any]:
         """The most probable label of every row; ties go to the label first in sorted order."""
         if not self.classes:
-            raise DataError("a model that has learned at least one row")
+            raise DataError("the model has not learned any row yet")
         best: NDArray[np.int64] = self.predict_proba(data).argmax(axis=1)
         return np.asarray(to_array(self.classes)[best])
 
@@ -159,6 +159,8 @@ class Model:
     def sample(self, n: int, *, seed: int | None = None) -> Any:
         """Rows drawn from the model, as a pyarrow Table with the label in the last column."""
         self._only_likelihoods("sample")
+        if seed is not None and (not isinstance(seed, (int, np.integer)) or seed < 0):
+            raise ParameterError("a seed (a whole number from 0 on)", came=seed)
         return sample(self._derived(), n, self._schema, np.random.default_rng(seed))
 
     def describe(self) -> Description:
@@ -247,13 +249,28 @@ class Model:
         labels = merged(self._total.labels, change.labels)
         total = self._total.aligned(labels)
         total.add(change.aligned(labels), sign)
-        self._total, self._schema = total, learning.schema
+        self._total, self._schema = total, learning.schema if sign > 0 else self._without_undone(total)
         self._scorer = self._single = None
         self.skipped += learning.n_missing * (sign > 0)
         coarse = sign < 0 and any(isinstance(t, Grid) and t.levels.any() for t in total.blocks.values())
         notes = ("histogram columns stay on the grid they have: resolution given up is not regained",)
         n_bad = 0 if source.bad is None else source.bad.count
         return Change(learning.n_rows - learning.n_missing, learning.n_missing, notes if coarse else (), n_bad)
+
+    def _without_undone(self, total: Total) -> Schema:
+        """The schema without the columns that had come with rows which are all forgotten by now."""
+        new = {name for name, field in self._schema.fields.items() if field.reason.startswith(NEW_COLUMN)}
+        if not new:
+            return self._schema
+        used = {
+            name
+            for tally in total.blocks.values()
+            for name, here in zip(tally.features, tally.rows_seen().nonzero(), strict=True)
+            if here.any()
+        }
+        schema = self._schema.copy()
+        schema.fields = {name: field for name, field in schema.fields.items() if name not in new or name in used}
+        return schema
 
     def _check_labels(self, batch: Total, sign: int) -> None:
         """Refuse to forget labels never learned, and to learn labels that a given prior leaves out."""
@@ -294,20 +311,20 @@ class Model:
             )
         return self._schema.label if label is None else label
 
-    def own_labels(self, labels: Sequence[Any]) -> list[Any]:
-        """Labels in the type of the model's own: 1 and 1.0 are one; other types are refused."""
-        return own_kind(self.classes, labels)
+    def own_labels(self, labels: Sequence[Any], *, from_file: bool = False) -> list[Any]:
+        """Labels in the type of the model's own: 1 and 1.0 are one; other types are refused, but for a file's."""
+        return own_kind(self.classes, labels, from_file=from_file)
 
     def _encoded(self, table: Table) -> dict[str, Column]:
-        known = {*self._schema.fields, self._schema.label}
-        if table.columns and self._schema.fields and not table.columns.keys() & known:
-            raise DataError(
-                f"columns that the model knows ({shorten(list(self._schema.fields))})",
-                came=list(table.columns),
-            )
         columns = encode_columns(table, self._schema)
-        check_kinds(columns, self._known_key)
+        check_kinds(columns, self._known_key, from_file=table.is_from_file)
         return columns
+
+    def _check_names(self, names: Collection[str]) -> None:
+        """Refuse data that has none of the model's columns."""
+        known = {*self._schema.fields, self._schema.label}
+        if names and self._schema.fields and not known & {*names}:
+            raise DataError(f"columns that the model knows ({shorten(list(self._schema.fields))})", came=list(names))
 
     def _worked(
         self, data: Any, work: Callable[..., Any], *, label: Any = None, keep: bool = False
@@ -315,6 +332,7 @@ class Model:
         """Data batch by batch, each with what `work(columns, rows)` makes of it; errors say where."""
         source = to_source(data)
         source.missing = self._schema.missing if source.missing is None else source.missing
+        self._check_names(source.head().columns)
         batches = source.batches() if isinstance(source, Whole) else source.batches(self.wanted(label), keep=keep)
         for table in batches:
             yield from source.good(table, lambda part: work(self._encoded(part), part.n_rows))

@@ -19,7 +19,7 @@ def sample(scorer: Scorer, n: int, schema: Schema, rng: np.random.Generator) -> 
     if not isinstance(n, (int, np.integer)) or n < 0:
         raise ParameterError("a number of rows", came=n)
     if not scorer.classes:
-        raise DataError("a model that has learned at least one row")
+        raise DataError("the model has not learned any row yet")
     prior = np.exp(scorer.log_prior)
     codes = rng.choice(len(prior), size=n, p=prior / prior.sum())
     columns: dict[str, list[Any]] = {name: [None] * n for name, field in schema.fields.items() if field.family}

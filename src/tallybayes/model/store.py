@@ -33,7 +33,7 @@ try:
 except ImportError:  # Windows: no locks; two programs that edit one file at the same time may lose rows there
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["dumps", "editing", "load", "loads", "save"]
+__all__ = ["dumps", "editing", "is_model", "load", "loads", "save"]
 
 Path = str | os.PathLike[str]
 
@@ -73,6 +73,14 @@ def load(path: Path) -> Model:
     with _opened(name, os.O_RDONLY) as file:
         data = _content(file, name)
     return loads(data, name)
+
+
+def is_model(path: Path) -> bool:
+    """Whether a file begins as model files do."""
+    if not os.path.isfile(path):
+        return False
+    with _opened(os.fsdecode(path), os.O_RDONLY) as file:
+        return file.read(8 + len(START))[8:] == START
 
 
 @contextlib.contextmanager

@@ -50,6 +50,10 @@ class Format(ABC):
     def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
         """The rows as `Source.batches` gives them."""
 
+    def some(self, name: str, n: int, *, skip_bad: bool = False) -> Any:
+        """Up to n values of a column that are not null, wherever they are; None if there are none."""
+        return None
+
     def n_expected(self) -> int | None:
         """How many rows there will be, about, if that can be told without reading them."""
         return None

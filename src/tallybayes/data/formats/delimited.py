@@ -17,11 +17,11 @@ from typing import IO, Any
 
 from tallybayes.data.formats.base import MISSING, Reading
 from tallybayes.data.formats.disk import Disk
-from tallybayes.data.formats.query import Faults, Query, connect, line_in, text
+from tallybayes.data.formats.query import Faults, Query, connect, line_in, path_text, text
 from tallybayes.data.formats.typed import typed, with_comma
 from tallybayes.data.source import BadRows, Kind
 from tallybayes.data.table import Table
-from tallybayes.errors import DataError, FileError, TallyError
+from tallybayes.errors import DataError, FileError, ParameterError, TallyError
 
 __all__ = ["Delimited"]
 
@@ -44,34 +44,49 @@ class Delimited(Query):
             hint = "format= (--format) tells what it is"
             raise FileError("a file of text", came=shown[:20], file=self.name, hint=hint)
         self.delimiter = reading.delimiter or _delimiter(shown)
-        if len(self.delimiter) != 1:
-            raise FileError("a delimiter of one character", came=self.delimiter, file=self.name)
+        if len(self.delimiter) != 1 or self.delimiter in '"\r\n':
+            raise ParameterError("a delimiter of one character", came=self.delimiter)
+        if reading.decimal not in (None, ".", ","):
+            raise ParameterError("a decimal sign: . or ,", came=reading.decimal)
         self.header = reading.header
         self._given_decimal = reading.decimal
         self.decimal = reading.decimal or "."
         self.words = ("", *(w for w in (MISSING if reading.missing is None else reading.missing) if w))
         self.connection = connect()
-        self.expressions = {name: (f"f{i}", "VARCHAR") for i, name in enumerate(self._names(shown))}
+        self._rejected: set[int] = set()  # lines that DuckDB left out
+        names, self._blank_lines = self._names()
+        self.expressions = {name: (f"f{i}", "VARCHAR") for i, name in enumerate(names)}
 
-    def _names(self, sample: str) -> list[str]:
-        row = next(csv.reader(io.StringIO(sample, newline=""), delimiter=self.delimiter), None)
-        if row is None:
-            raise FileError("a line with the names of the columns", came="an empty file", file=self.name)
+    def _names(self) -> tuple[list[str], int]:
+        """The names of the columns, and the blank lines before them."""
+        with self._text() as file:
+            reader = csv.reader(file, delimiter=self.delimiter)
+            row = next((cells for cells in reader if any(cell.strip() for cell in cells)), None)
+            if row is None:
+                raise FileError("there is no line with the names of the columns: the file is empty", file=self.name)
+            line = reader.line_num
+        row[0] = row[0].removeprefix("\ufeff")
         if not self.header:
-            return [f"x{i}" for i in range(len(row))]
+            return [f"x{i}" for i in range(len(row))], line - 1
         names = [cell.strip() or f"column{i}" for i, cell in enumerate(row)]
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise DataError("column names that differ", came=twice, file=self.name, line=1)
-        return names
+            hint = "if the first line is data: header=False (--no-header)"
+            raise DataError("column names that differ", came=twice, file=self.name, line=line, hint=hint)
+        return names, max(line - 1 - sum(cell.count("\n") for cell in row), 0)
+
+    def _text(self) -> IO[str]:
+        csv.field_size_limit(_LARGEST)
+        return io.TextIOWrapper(self.disk.opened(), self._coded, errors="replace", newline="")
 
     def relation(self, faults: Faults = "stop") -> str:
         """DuckDB's reader, with everything told."""
         words = ("",) if self.missing else self.words
         columns = ", ".join(f"'f{i}': 'VARCHAR'" for i in range(len(self.expressions)))
         options = [
-            text(self.disk.path),
+            path_text(self.disk.path),
             "auto_detect=false",
+            f"skip={self._blank_lines}",
             f"compression='{self.disk.compression}'",
             f"encoding='{_DUCKDB[self._coded]}'",
             f"header={str(self.header).lower()}",
@@ -81,7 +96,7 @@ class Delimited(Query):
             f"columns={{{columns}}}",
             f"nullstr=[{', '.join(map(text, words))}]",
         ]
-        options += {"stop": [], "ignore": ["ignore_errors=true"], "report": ["store_rejects=true"]}[faults]
+        options += ["store_rejects=true"] if faults == "report" else []
         return f"read_csv({', '.join(options)})"
 
     def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
@@ -113,17 +128,23 @@ class Delimited(Query):
         usual = {"delimiter": (",",), "decimal": (".",), "encoding": ("utf-8", "utf-8-sig")}
         return {name: getattr(self, name) for name, values in usual.items() if getattr(self, name) not in values}
 
+    def some(self, name: str, n: int, *, skip_bad: bool = False) -> Any:
+        """Values that are not null, typed by what they are."""
+        found = super().some(name, n, skip_bad=skip_bad)
+        return None if found is None else typed(found, self.decimal)
+
     def broken(self, error: BaseException) -> TallyError:
         """A line that is no row: too few or too many cells, an open quote, bytes in another encoding."""
-        message = str(error)
+        message = re.split(r"\n\s*file = ", str(error))[0]  # what follows are DuckDB's options
         line = line_in(message)
-        if "unicode" in message.lower() or "not utf-8" in message.lower():
-            hint = "encoding= (--encoding), for example latin-1"
-            return DataError(f"text in {self.encoding}", came="other bytes", file=self.name, line=line, hint=hint)
+        if "unicode" in message.lower() or "encoded" in message.lower():
+            hint = "encoding= (--encoding), for example latin-1 or cp1252"
+            words = f"the text is not in {self.encoding}"
+            return DataError(words, file=self.name, line=line, hint=hint)
         if found := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
             hint = f"the line is {_original(message)!r}; {_SKIP}"
             return DataError(f"{found[1]} cells", came=int(found[2]), file=self.name, line=line, hint=hint)
-        if "quote" in message.lower():
+        if "unterminated quote" in message.lower():
             came = _original(message)
             return DataError("a quote that is closed", came=came, file=self.name, line=line, hint=_SKIP)
         if line is not None:
@@ -132,32 +153,36 @@ class Delimited(Query):
             return DataError(words, came=_original(message), file=self.name, line=line, hint=_SKIP)
         return super().broken(error)
 
-    def after_skipping(self, bad: BadRows) -> None:
+    def reported(self) -> list[DataError]:
         """The lines that DuckDB left out."""
+        there = "SELECT 1 FROM duckdb_tables() WHERE table_name = 'reject_errors'"
+        if not self.connection.execute(there).fetchall():
+            return []
         query = "SELECT line, first(error_message), first(csv_line) FROM reject_errors GROUP BY line ORDER BY line"
-        for line, message, came in self.connection.execute(query).fetchall():
-            words = f"a line that can be read ({_in_words(message)})"
-            bad.add(DataError(words, came=came.strip(), file=self.name, line=line))
+        found = self.connection.execute(query).fetchall()
         self.connection.execute("DROP TABLE reject_errors; DROP TABLE reject_scans")
+        self._rejected = {line for line, _, _ in found}
+        return [
+            DataError(f"a line that can be read ({_in_words(message)})", came=came.strip(), file=self.name, line=line)
+            for line, message, came in found
+        ]
 
     def line_of(self, row: int) -> int | None:
         """Count lines up to the row, as the csv module sees them: only done to word an error."""
-        before = csv.field_size_limit(_LARGEST)
-        try:
-            with io.TextIOWrapper(self.disk.opened(), self._coded, errors="replace", newline="") as file:
-                return next(itertools.islice(self._row_lines(file), row, None), None)
-        finally:
-            csv.field_size_limit(before)
+        with self._text() as file:
+            return next(itertools.islice(self._row_lines(file), row, None), None)
 
     def _row_lines(self, file: IO[str]) -> Iterator[int]:
         """The line on which each row begins; lines that are no rows are passed over, as DuckDB does."""
         reader = csv.reader(file, delimiter=self.delimiter)
         width = len(self.expressions)
-        line = 1
-        for number, cells in enumerate(reader):
+        line, seen_header = 1, not self.header
+        for cells in reader:
             blank = not cells and width > 1
-            if not blank and (number > 0 or not self.header) and max(len(cells), 1) == width:
+            fits = len(cells) == width or (len(cells) == width + 1 and not cells[-1]) or (not cells and width == 1)
+            if not blank and seen_header and fits and line not in self._rejected:
                 yield line
+            seen_header = seen_header or any(cell.strip() for cell in cells)
             line = reader.line_num + 1
 
 
@@ -179,7 +204,7 @@ def _encoding(sample: bytes, given: str | None, name: str) -> str:
     try:
         codecs.getincrementaldecoder("utf-8")().decode(sample)  # a character cut at the end is no fault
     except UnicodeDecodeError:
-        return "iso8859-1"
+        return "cp1252" if re.search(rb"[\x80-\x9f]", sample) else "iso8859-1"  # Windows writes quotes and euros there
     return "utf-8"
 
 

@@ -13,6 +13,7 @@ import io
 import lzma
 import os
 import shutil
+import stat
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -40,9 +41,13 @@ class Disk:
     def of(cls, path: str) -> Disk:
         """A file by its path; "-" is standard input."""
         if path == "-":
-            copied = _copied(sys.stdin.buffer)
-            return cls.of(copied).named("standard input")
+            if sys.stdin is None:
+                raise FileError("standard input is closed")
+            return cls.of(_copied(sys.stdin.buffer)).named("standard input")
         try:
+            if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe can be read only once
+                with open(path, "rb") as pipe:
+                    return cls.of(_copied(pipe)).named(path)
             size = os.stat(path).st_size
             with open(path, "rb") as file:
                 start = file.read(6)

@@ -6,6 +6,7 @@ as text and cast, as in CSV files, so that one wrong value can be named; lists a
 
 from __future__ import annotations
 
+import codecs
 import itertools
 import json
 from collections.abc import Iterator, Mapping
@@ -17,7 +18,7 @@ import pyarrow as pa
 from tallybayes.data.encode import NUMBERS
 from tallybayes.data.formats.base import Reading
 from tallybayes.data.formats.disk import Disk
-from tallybayes.data.formats.query import Faults, Query, connect, first_line, quoted, text
+from tallybayes.data.formats.query import Faults, Query, connect, first_line, path_text, quoted, text
 from tallybayes.data.formats.typed import mostly_numbers
 from tallybayes.data.source import HEAD, BadRows, Kind
 from tallybayes.data.table import Table, to_table
@@ -36,20 +37,25 @@ class Json(Query):
     kind = "json"
 
     def __init__(self, disk: Disk, reading: Reading) -> None:
-        self.disk, self.name, self.size = disk, disk.name, disk.size
+        self.disk = disk.in_utf8("utf-8-sig") if disk.start(3) == codecs.BOM_UTF8 else disk
+        self.name, self.size = disk.name, disk.size
         self.missing = reading.missing or ()
         self.connection = connect()
         self.in_lines = not disk.start().lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
         self.expressions = {}
+        self._kinds: dict[str, Kind] = {}
         self._keeping = False
 
     def head(self, n: int, *, skip_bad: bool = False) -> Table:
         """The first rows; from them the columns are known."""
         rows = list(itertools.islice(self._objects(skip_bad), n))
         columns = {name: _column(values) for name, values in to_table(rows).columns.items()}
+        if not columns:
+            raise FileError("there is no JSON object with a name in it", file=self.name)
         self.expressions = {
             name: (quoted(f"f{i}"), _read_as(values)) for i, (name, values) in enumerate(columns.items())
         }
+        self._kinds = {name: kind for name, values in columns.items() if (kind := _kind(values)) is not None}
         self.row_bytes = max(sum(len(str(row)) for row in rows[:100]) / max(len(rows[:100]), 1), 1.0)
         return Table(len(rows), columns, self.origin(0))
 
@@ -83,7 +89,7 @@ class Json(Query):
     def _options(self, *more: str) -> str:
         form = "newline_delimited" if self.in_lines else "array"
         options = [f"compression='{self.disk.compression}'", f"format='{form}'", f"maximum_object_size={_LINE}"]
-        return ", ".join([text(self.disk.path), *options, *more])
+        return ", ".join([path_text(self.disk.path), *options, *more])
 
     def relation(self, faults: Faults = "stop") -> str:
         """The fields of every object, in the types that were found."""
@@ -96,9 +102,17 @@ class Json(Query):
             f"TRY_CAST({_EXTRACT[own == 'VARCHAR']}(json, {text(_pointer(name))}) AS {own}) AS {place}"
             for name, (place, own) in self.expressions.items()
         ]  # one by one, where a line may be anything
-        errors = ["ignore_errors=true"] if faults != "stop" and self.in_lines else []
+        errors = ["ignore_errors=true"] if faults == "report" and self.in_lines else []
         fields += ["json_type(json) AS row_type", "json"]
         return f"(SELECT {', '.join(fields)} FROM read_json_objects({self._options(*errors)}))"
+
+    def cast(self, name: str, kind: Kind | None, *, safe: bool = False) -> str:
+        """A column in the kind that is wanted; JSON knows numbers and flags without being asked."""
+        return super().cast(name, kind or self._kinds.get(name), safe=safe)
+
+    def can_fail(self, name: str, kind: Kind | None) -> bool:
+        """Whether a cast may meet a value that it has no number for."""
+        return super().can_fail(name, kind or self._kinds.get(name))
 
     def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
         """Stream the wanted columns; cells that are kept are kept as the JSON that they are."""
@@ -147,7 +161,7 @@ def _lines(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
 
 def _object(content: bytes) -> dict[str, Any] | None:
     try:
-        row = json.loads(content)
+        row = json.loads(content.removeprefix(b"\xef\xbb\xbf"))
     except (ValueError, RecursionError):
         return None
     return row if isinstance(row, dict) else None
@@ -171,8 +185,19 @@ def _read_as(values: list[Any]) -> str:
     """The DuckDB type in which a column is read."""
     first = next((value for value in values if value is not None), None)
     if isinstance(first, list):
+        tokens = [token for value in values[:1000] for token in value or ()]
+        if tokens and all(isinstance(token, NUMBERS) and not isinstance(token, bool) for token in tokens):
+            return "BIGINT[]" if all(isinstance(token, int) for token in tokens) else "DOUBLE[]"
         return "VARCHAR[]"
     return "MAP(VARCHAR, DOUBLE)" if isinstance(first, dict) else "VARCHAR"
+
+
+def _kind(values: list[Any]) -> Kind | None:
+    """What a column's values are, if they are numbers or flags."""
+    first = next((value for value in values if value is not None), None)
+    if isinstance(first, bool):
+        return "flag"
+    return "number" if isinstance(first, NUMBERS) else None
 
 
 def _pointer(name: str) -> str:

@@ -10,6 +10,7 @@ import os
 import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -24,35 +25,62 @@ from tallybayes.errors import DataError, FileError, TallyError
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Faults", "Query", "connect", "first_line", "line_in", "quoted", "text"]
+__all__ = ["Faults", "Query", "connect", "first_line", "line_in", "path_text", "quoted", "text"]
 
-Faults = Literal["stop", "ignore", "report"]
+Faults = Literal["stop", "report"]
 
 _BATCH_BYTES = 2**24  # about this much in a batch, so that memory is bounded for wide tables too
 _BATCH_ROWS = (2048, 131_072)
 _THREADS = 8  # every thread has buffers of its own
-_WORDS = {"number": "a number", "flag": "yes or no (0, 1, true, false)", "text": "text"}
-_TYPES = {"number": "DOUBLE", "flag": "BOOLEAN", "text": "VARCHAR"}
-_REALS = ("FLOAT", "DOUBLE")
-_NUMBERS = (*_REALS, "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+_WORDS = {"number": "a number", "flag": "yes or no (0, 1, true, false)"}
+_NUMBERS = (
+    "FLOAT",
+    "DOUBLE",
+    "TINYINT",
+    "SMALLINT",
+    "INTEGER",
+    "BIGINT",
+    "UTINYINT",
+    "USMALLINT",
+    "UINTEGER",
+    "UBIGINT",
+)
 
 
-def connect(path: str = ":memory:", *, read_only: bool = False) -> duckdb.DuckDBPyConnection:
-    """A connection that downloads nothing."""
+def connect(path: str | None = None) -> duckdb.DuckDBPyConnection:
+    """A connection that downloads nothing: to a database file, to be read, or to the one in memory that all share."""
     import duckdb
 
-    threads = int(os.environ.get("TALLYBAYES_THREADS") or min(os.cpu_count() or 1, _THREADS))
-    config: dict[str, Any] = {
-        "threads": threads,
-        "autoinstall_known_extensions": False,
-        "python_enable_replacements": False,
-    }
+    if path is None:
+        return _quiet(_in_memory(os.getpid()).cursor())
     try:
-        connection = duckdb.connect(path, read_only=read_only, config=config)
-        connection.execute("SET enable_progress_bar = false")  # it would stand between the data on standard output
-        return connection
+        return _quiet(duckdb.connect(path, read_only=True, config=_config()))
     except duckdb.Error as error:
         raise FileError(f"the database cannot be opened: {first_line(error)}", file=path) from error
+
+
+@cache
+def _in_memory(process: int) -> duckdb.DuckDBPyConnection:
+    """One for each process: threads do not survive a fork."""
+    import duckdb
+
+    return duckdb.connect(config=_config())
+
+
+def _config() -> dict[str, Any]:
+    threads = int(os.environ.get("TALLYBAYES_THREADS") or min(os.cpu_count() or 1, _THREADS))
+    # a query sees files, not our variables
+    return {"threads": threads, "autoinstall_known_extensions": False, "python_enable_replacements": False}
+
+
+def _quiet(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    connection.execute("SET enable_progress_bar = false")  # it would stand between the data on standard output
+    return connection
+
+
+def path_text(path: str) -> str:
+    """A path in SQL, its signs taken as they are and not as a glob."""
+    return text(re.sub(r"[\[*?]", lambda sign: f"[{sign[0]}]", path))
 
 
 def quoted(name: str) -> str:
@@ -94,8 +122,9 @@ class Query(Format):
         """What DuckDB could not read, as an error of ours."""
         return FileError(f"cannot be read: {first_line(error)}", file=self.name)
 
-    def after_skipping(self, bad: BadRows) -> None:
-        """Report what DuckDB itself skipped."""
+    def reported(self) -> list[DataError]:
+        """What DuckDB itself left out in the last query that was told to report."""
+        return []
 
     def also_bad(self) -> str | None:
         """A condition for rows that are bad as a whole, where bad rows are skipped."""
@@ -104,12 +133,26 @@ class Query(Format):
     def head(self, n: int, *, skip_bad: bool = False) -> Table:
         """The first rows, in the types that DuckDB gives them."""
         parts = [f"{self._whole(name)} AS c{i}" for i, name in enumerate(self.expressions)]
-        relation = self.relation("ignore" if skip_bad else "stop")
+        relation = self.relation("report" if skip_bad else "stop")
         try:
             table = self._sql(f"SELECT {', '.join(parts)} FROM {relation} LIMIT {n}").to_arrow_table()
         except _errors() as error:
             raise self.broken(error) from error
+        self.reported()
         return self.first(table)
+
+    def some(self, name: str, n: int, *, skip_bad: bool = False) -> Any:
+        """Up to n values of a column that are not null, wherever they are."""
+        if name not in self.expressions:
+            return None
+        value, relation = self._whole(name), self.relation("report" if skip_bad else "stop")
+        try:
+            query = f"SELECT {value} AS v FROM {relation} WHERE {value} IS NOT NULL LIMIT {n}"
+            found = self._sql(query).to_arrow_table().column(0).combine_chunks()
+        except _errors() as error:
+            raise self.broken(error) from error
+        self.reported()
+        return found if len(found) else None
 
     def first(self, table: Any) -> Table:
         """An Arrow table of the first rows, columns in our order; from it the size of a row is known."""
@@ -140,22 +183,28 @@ class Query(Format):
         except _errors() as error:
             raise (self._culprit(kinds) or self.broken(error)) from None
         if bad is not None:
-            self.after_skipping(bad)
+            for fault in self.reported():
+                bad.add(fault)
 
     def cast(self, name: str, kind: Kind | None, *, safe: bool = False) -> str:
         """A column's expression in the kind that is wanted of it; null instead of an error if `safe`."""
-        expression, own = self.expressions[name][0], self.expressions[name][1]
-        whole = self._whole(name)
-        if kind is None or (kind == "text" and (own == "VARCHAR" or own.startswith("ENUM"))):
-            return whole
-        if kind == "text" and own in _REALS:  # 1.0 is written as 1, as it is in files of text
-            is_whole = f"{expression} = floor({expression}) AND abs({expression}) < 1e15"
-            return f"CASE WHEN {is_whole} THEN {expression}::BIGINT::VARCHAR ELSE {expression}::VARCHAR END"
-        if kind in ("number", "flag") and (own in _NUMBERS or own == "BOOLEAN"):
-            return expression
-        if kind == "number" and self.decimal != ".":
-            whole = f"replace({whole}, {text(self.decimal)}, '.')"
-        return f"{'TRY_CAST' if safe else 'CAST'}({whole} AS {_TYPES[kind]})"
+        own = self.expressions[name][1]
+        if kind is None or own in _NUMBERS or own == "BOOLEAN":
+            return self._whole(name)
+        value = self._whole(name)
+        if own == "VARCHAR" and self.decimal != ".":
+            value = f"replace({value}, {text(self.decimal)}, '.')"
+        number = f"{'TRY_CAST' if safe else 'CAST'}({value} AS DOUBLE)"
+        if kind == "number" or own != "VARCHAR":
+            return number
+        number, no_flag = f"TRY_CAST({value} AS DOUBLE)", "NULL" if safe else "error('no flag')::BOOLEAN"
+        yes, no = (f"lower({value}) = '{word}' OR {number} = {i}" for i, word in ((1, "true"), (0, "false")))
+        return f"CASE WHEN {value} IS NULL THEN NULL WHEN {yes} THEN true WHEN {no} THEN false ELSE {no_flag} END"
+
+    def can_fail(self, name: str, kind: Kind | None) -> bool:
+        """Whether a cast may meet a value that it has no number for."""
+        own = self.expressions[name][1]
+        return kind is not None and own not in _NUMBERS and own != "BOOLEAN"
 
     def _whole(self, name: str) -> str:
         """A column's expression, with words for missing values taken out of text."""
@@ -169,7 +218,7 @@ class Query(Format):
         conditions = [
             (i, f"{self._whole(name)} IS NOT NULL AND {self.cast(name, kind, safe=True)} IS NULL", name)
             for i, (name, kind) in enumerate(kinds.items())
-            if kind in ("number", "flag") and "CAST(" in self.cast(name, kind)
+            if self.can_fail(name, kind)
         ]
         which = [f"WHEN {condition} THEN {i}" for i, condition, _ in conditions]
         value = [f"WHEN {condition} THEN {self.expressions[name][0]}::VARCHAR" for _, condition, name in conditions]
@@ -187,26 +236,27 @@ class Query(Format):
         faulty = valid_rows(fault)
         for row in np.flatnonzero(faulty).tolist():
             error = DataError("a bad row")
-            if len(bad.examples) < 10:
+            if bad.wants_more:
                 error = self._fault(list(kinds.items()), fault[row].as_py(), batch.column("came")[row].as_py(), row)
             bad.add(table.located(error) if error.row is not None else error)
         return table.take(np.flatnonzero(~faulty))
 
     def _fault(self, kinds: list[tuple[str, Kind | None]], which: int, came: str | None, row: int) -> DataError:
         if which < 0:
-            return DataError("a row that can be read", row=row)
+            return DataError("a JSON object", came="something else", row=row)
         name, kind = kinds[which]
         hint = f"{came!r} may stand for missing (missing=, --missing), or the column for categories (families=, --as)"
-        return DataError(_WORDS[kind or "text"], came=came, column=name, row=row, hint=hint)
+        return DataError(_WORDS[kind or "number"], came=came, column=name, row=row, hint=hint)
 
     def _culprit(self, kinds: Mapping[str, Kind | None]) -> TallyError | None:
         """The first row with a value that cannot be cast."""
         which, came = self._faults(kinds)
-        inner = f"SELECT row_number() OVER () - 1 AS number, {which}, {came} FROM {self.relation('ignore')}"
+        inner = f"SELECT row_number() OVER () - 1 AS number, {which}, {came} FROM {self.relation('report')}"
         try:
             found = self._sql(f"SELECT * FROM ({inner}) WHERE fault IS NOT NULL LIMIT 1").fetchall()
         except _errors():
             return None
+        self.reported()
         if not found:
             return None
         number, fault, value = found[0]

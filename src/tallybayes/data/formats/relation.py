@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tallybayes.data.formats.base import Reading
 from tallybayes.data.formats.disk import Disk
-from tallybayes.data.formats.query import Faults, Query, connect, first_line, quoted, text
+from tallybayes.data.formats.query import Faults, Query, connect, first_line, path_text, quoted
 from tallybayes.errors import DataError, FileError, did_you_mean
 
 __all__ = ["Database", "Parquet", "Sql", "chosen"]
@@ -43,8 +43,14 @@ class Parquet(_Typed):
     def __init__(self, disk: Disk, reading: Reading) -> None:
         self.name, self.size = disk.name, disk.size
         self.connection = connect()
-        self._from = f"read_parquet({text(disk.path)})"
+        self._from = f"read_parquet({path_text(disk.path)}, hive_partitioning=false)"
         self._describe(reading)
+        import pyarrow.parquet
+
+        names = pyarrow.parquet.read_schema(disk.path).names  # DuckDB renames those that differ only in case
+        self.expressions = dict(zip(names, self.expressions.values(), strict=True))
+        if len(self.expressions) < len(names):
+            raise DataError("column names that differ", came=names, file=self.name)
 
 
 class Database(_Typed):
@@ -54,7 +60,7 @@ class Database(_Typed):
 
     def __init__(self, disk: Disk, reading: Reading) -> None:
         self.name, self.size = disk.name, None
-        self.connection = connect(disk.path, read_only=True)
+        self.connection = connect(disk.path)
         names = [name for (name,) in self._sql("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()]
         names += [name for (name,) in self._sql("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()]
         self._from = chosen(reading.table, names, disk.name)
@@ -69,7 +75,7 @@ class Sql(_Typed):
     def __init__(self, query: str, reading: Reading) -> None:
         self.name = "the query"
         self.connection = connect()
-        self._from = f"({query.strip().rstrip(';')})"
+        self._from = f"({query.strip().rstrip(';')}\n)"
         self._describe(reading)
 
     def broken(self, error: BaseException) -> DataError:
@@ -81,7 +87,7 @@ class Sql(_Typed):
 def chosen(table: str | None, names: list[str], file: str) -> str:
     """The table of a database to read, as SQL: the one asked for, a query, or the only one there is."""
     if table is not None and table.split(maxsplit=1)[:1] and table.split()[0].lower() in ("select", "from", "with"):
-        return f"({table.strip().rstrip(';')})"
+        return f"({table.strip().rstrip(';')}\n)"
     if table is None and len(names) == 1:
         return quoted(names[0])
     if table in names:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import quote
 
 import pyarrow as pa
 
@@ -29,7 +30,8 @@ class Sqlite(Format):
         self.name = disk.name
         self._missing = {*(reading.missing or ())}
         try:
-            self._connection = sqlite3.connect(f"file:{disk.path}?mode=ro", uri=True)
+            self._connection = sqlite3.connect(f"file:{quote(disk.path)}?mode=ro", uri=True)
+            self._connection.text_factory = lambda data: data.decode("utf-8", errors="replace")
             query = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY 1"
             names = [name for (name,) in self._connection.execute(query) if not name.startswith("sqlite_")]
             self._query = f"SELECT * FROM {chosen(reading.table, names, disk.name)}"
@@ -57,14 +59,21 @@ class Sqlite(Format):
     def _table(self, rows: list[tuple[Any, ...]], kinds: Mapping[str, Kind | None], first: int, keep: bool) -> Table:
         cells = dict(zip(self._names, zip(*rows, strict=True) if rows else ((),) * len(self._names), strict=True))
         columns = {name: self._as(cells[name], kind) for name, kind in kinds.items() if name in cells}
-        kept = pa.table({name: [_shown(v) for v in values] for name, values in cells.items()}) if keep else None
+        kept = pa.table({name: _kept(values) for name, values in cells.items()}) if keep else None
         return Table(len(rows), columns, self.origin(first), None, kept)
 
     def _as(self, values: tuple[Any, ...], kind: Kind | None) -> list[Any]:
         if self._missing:
             values = tuple(None if isinstance(v, str) and v in self._missing else v for v in values)
-        return [None if v is None else str(v) for v in values] if kind == "text" else list(values)
+        if kind == "flag":
+            words = {"true": True, "false": False}
+            return [words.get(v.lower(), v) if isinstance(v, str) else v for v in values]
+        return list(values)
 
 
-def _shown(value: Any) -> str | None:
-    return None if value is None else str(value)
+def _kept(values: tuple[Any, ...]) -> Any:
+    """Values as they are, or as text if they are of several types."""
+    try:
+        return pa.array(values)
+    except (pa.ArrowException, OverflowError):
+        return pa.array([None if value is None else str(value) for value in values])

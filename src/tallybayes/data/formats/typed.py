@@ -32,7 +32,7 @@ def typed(words: Any, decimal: str = ".") -> Any:
     """
     there = words.drop_null()
     if not len(there):
-        return words
+        return pa.nulls(len(words))
     if _share(there, _FLAG) == 1:
         return pc.match_substring_regex(words, _TRUE)
     points = there if decimal == "." else pc.replace_substring(there, decimal, ".")
