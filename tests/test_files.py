@@ -486,9 +486,11 @@ def test_signs_of_a_glob_in_a_file_name_are_signs(tmp_path):
 
 
 def test_zeros_and_ones_with_a_point_are_flags():
-    model = tb.fit(pets("x,y\n0.0,a\n1.0,b\n,a\ntrue,b\n1,a\nFALSE,b\n"), label="y", families={"x": "bernoulli"})
-    assert model == tb.fit({"x": [0, 1, None, 1, 1, 0], "y": list("ababab")}, label="y", families={"x": "bernoulli"})
-    with pytest.raises(DataError, match=r"line 3, column 'x': wanted yes or no \(0, 1, true, false\), came '2'"):
+    same = tb.fit({"x": [0, 1, None, 1], "y": list("abab")}, label="y", families={"x": "bernoulli"})
+    for words in ("0.0 1.0 NA 1.0", "0 1 NA 1", "false TRUE NA true", "no yes NA y"):
+        text = "x,y\n" + "".join(f"{x},{y}\n" for x, y in zip(words.split(), "abab", strict=True))
+        assert tb.fit(pets(text), label="y", families={"x": "bernoulli"}) == same
+    with pytest.raises(DataError, match=r"line 3, column 'x': wanted yes or no \(0, 1, true, false\), came 2"):
         tb.fit(pets("x,y\n0,a\n2,b\n"), label="y", families={"x": "bernoulli"})
     with pytest.raises(DataError, match="wanted yes or no"):
         tb.fit("SELECT 0.5 AS f, 'a' AS y", label="y", families={"f": "bernoulli"})

@@ -15,6 +15,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import IO, Any
 
+import pyarrow as pa
+
 from tallybayes.data.formats.base import MISSING, Reading
 from tallybayes.data.formats.disk import Disk
 from tallybayes.data.formats.query import Faults, Query, connect, line_in, path_text, text
@@ -119,6 +121,12 @@ class Delimited(Query):
         if self._given_decimal is None and self.delimiter != "," and any(map(with_comma, columns.values())):
             self.decimal = ","
         columns = {name: typed(raw, self.decimal) for name, raw in columns.items()}
+        types = {name: raw.type for name, raw in columns.items()}
+        self.flags = {
+            name: "BOOLEAN" if pa.types.is_boolean(own) else "DOUBLE"
+            for name, own in types.items()
+            if pa.types.is_boolean(own) or pa.types.is_integer(own) or pa.types.is_floating(own)
+        }
         return Table(found.n_rows, columns, found.origin)
 
     def facts(self) -> dict[str, Any]:

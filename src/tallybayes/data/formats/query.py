@@ -11,6 +11,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -108,6 +109,7 @@ class Query(Format):
     expressions: dict[str, tuple[str, str]]
     missing: tuple[str, ...] = ()  # words to be taken for null in columns of text
     decimal: str = "."
+    flags: Mapping[str, str] = MappingProxyType({})  # columns of text that can be cast in one go, and the type
     row_bytes: float = 100.0  # of an average row, to choose the size of batches
 
     @abstractmethod
@@ -188,18 +190,20 @@ class Query(Format):
 
     def cast(self, name: str, kind: Kind | None, *, safe: bool = False) -> str:
         """A column's expression in the kind that is wanted of it; null instead of an error if `safe`."""
-        own = self.expressions[name][1]
-        if kind is None or own in _NUMBERS or own == "BOOLEAN":
+        expression, own = self.expressions[name]
+        if not self.can_fail(name, kind):
             return self._whole(name)
+        cast = "TRY_CAST" if safe else "CAST"
+        if own != "VARCHAR":
+            return f"{cast}({expression} AS DOUBLE)"
         value = self._whole(name)
-        if own == "VARCHAR" and self.decimal != ".":
+        if self.decimal != ".":
             value = f"replace({value}, {text(self.decimal)}, '.')"
-        number = f"{'TRY_CAST' if safe else 'CAST'}({value} AS DOUBLE)"
-        if kind == "number" or own != "VARCHAR":
-            return number
+        if kind == "number" or name in self.flags:
+            return f"{cast}({value} AS {self.flags[name] if kind == 'flag' else 'DOUBLE'})"
         number, no_flag = f"TRY_CAST({value} AS DOUBLE)", "NULL" if safe else "error('no flag')::BOOLEAN"
-        yes, no = (f"lower({value}) = '{word}' OR {number} = {i}" for i, word in ((1, "true"), (0, "false")))
-        return f"CASE WHEN {value} IS NULL THEN NULL WHEN {yes} THEN true WHEN {no} THEN false ELSE {no_flag} END"
+        known = f"CASE WHEN {value} IS NULL THEN NULL WHEN {number} = 1 THEN true WHEN {number} = 0 THEN false"
+        return f"coalesce(TRY_CAST({value} AS BOOLEAN), {known} ELSE {no_flag} END)"
 
     def can_fail(self, name: str, kind: Kind | None) -> bool:
         """Whether a cast may meet a value that it has no number for."""
