@@ -109,6 +109,7 @@ class Files(Source):
 
     @missing.setter
     def missing(self, words: tuple[str, ...] | None) -> None:
+        """Tell them; what was read by others is read anew."""
         if words != self.reading.missing:
             self.reading = replace(self.reading, missing=words)
             self._formats = self._head = None  # to be read anew
