@@ -8,6 +8,7 @@ MEANING := $(addprefix tests/test_,awkward.py peers.py families.py lectures.py)
 
 demo: .venv/ready
 	$(BIN)/python examples/demo.py
+	$(BIN)/tally demo
 
 test: .venv/ready
 	$(BIN)/python -m pytest -n 2 -q
