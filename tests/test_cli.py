@@ -289,11 +289,17 @@ def test_version_names_the_kernels(here):
 
 
 def test_completion_is_there(here):
-    from typer._completion_classes import BashComplete
+    """The shell asks the command itself what may come next."""
+    command = Path(sys.executable).parent / "tally"
+    env = os.environ | {"_TALLY_COMPLETE": "complete_bash", "COMP_WORDS": "tally pre", "COMP_CWORD": "1"}
+    assert subprocess.run([command], env=env, capture_output=True, text=True, check=False).stdout.split() == ["predict"]
 
-    assert BashComplete
-    done = tally("--show-completion", "bash", cwd=here)
-    assert done.returncode == 0
+
+def test_options_for_fitting_are_refused_beside_a_model(here):
+    for option in (["--as", "kilos=gaussian"], ["--numeric", "gaussian"], ["--smoothing", "1"]):
+        done = tally("evaluate", "pets.tally", "pets.csv", *option, cwd=here)
+        assert done.returncode == 2
+        assert "this model is fitted already" in done.stderr
 
 
 def on_a_terminal(arguments, cwd, **env):

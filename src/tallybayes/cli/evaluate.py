@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from tallybayes.cli.fit import (
-    As,
-    Estimate,
-    Ignore,
-    Label,
-    Numeric,
-    Only,
-    Prior,
-    PriorSmoothing,
-    SchemaFile,
-    Smoothing,
-    Unseen,
-    fit_options,
-)
+from tallybayes.cli.fit import FITTING, Label, fit_options, fits
 from tallybayes.cli.options import Json, Reader, reads
 from tallybayes.cli.talk import answer, note, progress, tell_bad
 
@@ -32,6 +19,7 @@ tally evaluate films.csv --label rating            # 10-fold cross-validation, n
 
 
 @reads
+@fits
 def evaluate(
     model_and_data: Annotated[
         list[str],
@@ -41,16 +29,7 @@ def evaluate(
     label: Label = None,
     folds: Annotated[int, typer.Option(metavar="N", help="The folds of cross-validation.")] = 10,
     seed: Annotated[int, typer.Option(metavar="N", help="Shuffles the folds.")] = 0,
-    as_: As = None,
-    ignore: Ignore = None,
-    only: Only = None,
-    schema: SchemaFile = None,
-    smoothing: Smoothing = None,
-    numeric: Numeric = "histogram",
-    prior: Prior = None,
-    prior_smoothing: PriorSmoothing = 1.0,
-    estimate: Estimate = "bayes",
-    unseen: Unseen = "prior",
+    fitting: dict[str, Any],
     json: Json = False,
     reader: Reader,
 ) -> None:
@@ -69,19 +48,16 @@ def evaluate(
         if first.endswith(".tally") or is_model(first):
             if not rest:
                 raise ParameterError("data to evaluate the model on", came=model_and_data)
-            if any((as_, ignore, only, schema, smoothing, prior)):
+            if any(fitting[name] != default for name, (_, default) in FITTING.items()):
                 raise ParameterError("options for fitting only with data and --label: this model is fitted already")
             source = reader(rest, step)
             judged = judge(load(first), source, label=label)
         else:
-            if label is None and schema is None:
+            if label is None and fitting["schema"] is None:
                 hint = "tally evaluate MODEL DATA, or tally evaluate DATA --label COL"
                 raise ParameterError("a model, or --label", came=first, hint=hint)
             source = reader(model_and_data, step)
-            options = fit_options(
-                source, label, as_=as_, ignore=ignore, only=only, schema=schema, smoothing=smoothing, numeric=numeric,
-                prior=prior, prior_smoothing=prior_smoothing, estimate=estimate, unseen=unseen,
-            )  # fmt: skip
+            options = fit_options(source, label, **fitting)
             judged = cross_validate(source, label, folds=folds, seed=seed, **options)
     tell_bad(source)
     if judged.skipped:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tallybayes.cli.options import Data, Json, Reader, reads
+from tallybayes.cli.options import Data, Json, Reader, adds, reads
 from tallybayes.cli.talk import answer, note, progress, tell_bad
 
 if TYPE_CHECKING:
     from tallybayes.data.source import Source
     from tallybayes.model import Model
 
-__all__ = ["VERBS", "fit"]
+__all__ = ["FITTING", "VERBS", "fit", "fit_options", "fits"]
 
 _CLASSES = 30  # more are not listed one by one
 
@@ -50,8 +50,23 @@ PriorSmoothing = Annotated[float, typer.Option(metavar="K", help="Rows of each c
 Estimate = Annotated[str, typer.Option(metavar="HOW", help="bayes, or mle for maximum likelihood.")]
 Unseen = Annotated[str, typer.Option(metavar="HOW", help="A category never seen: prior (its share) or missing.")]
 
+FITTING: dict[str, tuple[Any, Any]] = {
+    "as_": (As, None),
+    "ignore": (Ignore, None),
+    "only": (Only, None),
+    "schema": (SchemaFile, None),
+    "smoothing": (Smoothing, None),
+    "numeric": (Numeric, "histogram"),
+    "prior": (Prior, None),
+    "prior_smoothing": (PriorSmoothing, 1.0),
+    "estimate": (Estimate, "bayes"),
+    "unseen": (Unseen, "prior"),
+}
+fits = adds("fitting", FITTING, dict)
+
 
 @reads
+@fits
 def fit(
     data: Data,
     *,
@@ -59,21 +74,12 @@ def fit(
     output: Annotated[
         str | None, typer.Option("-o", "--output", metavar="MODEL", help="The model file. [named after the data]")
     ] = None,
-    as_: As = None,
-    ignore: Ignore = None,
-    only: Only = None,
-    schema: SchemaFile = None,
+    fitting: dict[str, Any],
     save_schema: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the schema as JSON, to be edited and given to --schema.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the families and stop; nothing is fitted.")] = False,
     weight: Weight = None,
-    smoothing: Smoothing = None,
-    numeric: Numeric = "histogram",
-    prior: Prior = None,
-    prior_smoothing: PriorSmoothing = 1.0,
-    estimate: Estimate = "bayes",
-    unseen: Unseen = "prior",
     json: Json = False,
     reader: Reader,
 ) -> None:
@@ -86,13 +92,10 @@ def fit(
 
     with progress("fitting") as step:
         source = reader(data, step)
-        if label is None and schema is None:
+        if label is None and fitting["schema"] is None:
             columns = shorten(list(source.head().columns), 200)
             raise ParameterError("--label COL, the column to predict", came=None, hint=f"the columns are {columns}")
-        options = fit_options(
-            source, label, as_=as_, ignore=ignore, only=only, schema=schema, weight=weight, smoothing=smoothing,
-            numeric=numeric, prior=prior, prior_smoothing=prior_smoothing, estimate=estimate, unseen=unseen,
-        )  # fmt: skip
+        options = fit_options(source, label, weight=weight, **fitting)
         if dry_run:
             model = planned(source, label, **options)[0]
             path = None

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from tallybayes.data.files import Progress
     from tallybayes.data.source import Source
 
-__all__ = ["Command", "Data", "Debug", "Group", "Json", "ModelFile", "Output", "Reader", "debugging", "reads"]
+__all__ = ["Command", "Data", "Debug", "Group", "Json", "ModelFile", "Output", "Reader", "adds", "debugging", "reads"]
+
+Verb = Callable[..., None]
 
 _debug = False
 
@@ -111,21 +113,29 @@ class Reader:
         return read(data, header=header, missing=missing, progress=progress, **given)
 
 
-def reads(verb: Callable[..., None]) -> Callable[..., None]:
-    """A verb with the options of reading added; it is given a `Reader` as `reader`."""
+def adds(name: str, options: dict[str, tuple[Any, Any]], make: Callable[..., Any]) -> Callable[[Verb], Verb]:
+    """A decorator: in place of its parameter `name` a verb gets options, and is given what `make` makes of them."""
 
-    @functools.wraps(verb)
-    def wrapped(**given: Any) -> None:
-        own = {name: given.pop(name) for name in _READING}
-        verb(reader=Reader(**own), **given)
+    def decorate(verb: Verb) -> Verb:
+        @functools.wraps(verb)
+        def wrapped(**given: Any) -> None:
+            own = {option: given.pop(option) for option in options}
+            verb(**{name: make(**own)}, **given)
 
-    signature = inspect.signature(verb, eval_str=True)
-    own = [parameter for name, parameter in signature.parameters.items() if name != "reader"]
-    added = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-        for name, (annotation, default) in _READING.items()
-    ]
-    wrapped.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
-    wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in [*own, *added]}
-    del wrapped.__wrapped__
-    return wrapped
+        signature = inspect.signature(verb, eval_str=True)
+        added = [
+            inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            for option, (annotation, default) in options.items()
+        ]
+        parameters: list[inspect.Parameter] = []
+        for parameter in signature.parameters.values():
+            parameters += added if parameter.name == name else [parameter]
+        wrapped.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        wrapped.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        del wrapped.__wrapped__
+        return wrapped
+
+    return decorate
+
+
+reads = adds("reader", _READING, Reader)
