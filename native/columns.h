@@ -45,6 +45,11 @@ template <class T> std::vector<Column<T>> columns_of(nb::object block) {
     return columns;
 }
 
+inline size_t n_columns_of(nb::object block) {
+    if (nb::isinstance<nb::list>(block)) return nb::len(block);
+    return nb::cast<nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>>(block).shape(1);
+}
+
 // Calls f with a value of the element type of the first column, one of Ts.
 template <class... Ts, class F> auto dispatch(nb::dlpack::dtype dtype, F &&f) {
     using First = std::tuple_element_t<0, std::tuple<Ts...>>;
@@ -69,6 +74,7 @@ template <class T> nb::ndarray<nb::numpy, T> to_numpy(std::vector<T> &&values, s
 }
 
 void register_sums(nb::module_ &m);
+void register_grouped(nb::module_ &m);
 void register_row(nb::module_ &m);
 void register_observe(nb::module_ &m);
 void register_score(nb::module_ &m);

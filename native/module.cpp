@@ -4,6 +4,7 @@
 NB_MODULE(_native, m) {
     m.doc() = "Native kernels; tallybayes.kernels.reference defines what each returns.";
     tb::register_sums(m);
+    tb::register_grouped(m);
     tb::register_row(m);
     tb::register_observe(m);
     tb::register_score(m);

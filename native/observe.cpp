@@ -88,8 +88,8 @@ int64_t count_all_flags(const std::vector<Column<T>> &columns, const int32_t *co
     return bad;
 }
 
-nb::tuple flags(nb::list list, Vector<int32_t> codes, int64_t n_classes, int64_t start, int64_t stop) {
-    size_t n_columns = nb::len(list);
+nb::tuple flags(nb::object list, Vector<int32_t> codes, int64_t n_classes, int64_t start, int64_t stop) {
+    size_t n_columns = n_columns_of(list);
     std::vector<int64_t> no(n_columns * n_classes), yes(no);
     auto count = [&]<class T>(const std::vector<Column<T>> &columns) {
         const int32_t *code = codes.data();

@@ -8,7 +8,7 @@
 namespace tb {
 namespace {
 
-int64_t add_flags(nb::list list, Matrix<double> log_no, Matrix<double> log_yes, Out<double> out, int64_t start,
+int64_t add_flags(nb::object list, Matrix<double> log_no, Matrix<double> log_yes, Out<double> out, int64_t start,
                   int64_t stop) {
     auto run = [&](auto zero) -> int64_t {
         using T = decltype(zero);

@@ -20,7 +20,7 @@ from tallybayes.data.encode import as_codes, as_reals
 from tallybayes.data.table import Table, raw_column
 from tallybayes.errors import DataError, ParameterError, did_you_mean
 
-__all__ = ["Labels", "find_labels", "find_weights", "label_column", "split_name"]
+__all__ = ["Labels", "encode_labels", "find_labels", "find_weights", "label_column", "split_name"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,14 +49,14 @@ def find_labels(table: Table, label: Any) -> Labels:
         if column not in table.columns:
             hint = did_you_mean(column, table.columns) or "label= takes the name of a column or an array of labels"
             raise DataError("the label column in the data", came=list(table.columns), column=column, hint=hint)
-        labels = _encode(column, table.columns[column])
+        labels = encode_labels(column, table.columns[column])
         return labels if value is None else _is_value(labels, value)
     raw = raw_column(label)
     if hasattr(raw, "tocsr"):
         raise DataError("a column of labels", came=f"a sparse matrix of shape {raw.shape}")
     if len(raw) != table.n_rows:
         raise DataError(f"{table.n_rows} labels, one per row", came=len(raw))
-    return _encode("label", raw)
+    return encode_labels("label", raw)
 
 
 def split_name(text: str, names: Collection[str]) -> tuple[str, str] | None:
@@ -96,7 +96,8 @@ def _text(key: Any) -> str:
     return str(int(key)) if isinstance(key, float) and key.is_integer() else str(key)
 
 
-def _encode(name: str, raw: Any) -> Labels:
+def encode_labels(name: str, raw: Any) -> Labels:
+    """The labels of an array: sorted keys, codes and rows of each."""
     encoded = as_codes(name, raw)
     if isinstance(encoded.keys, range):
         return _from_range(encoded.codes, encoded.keys)

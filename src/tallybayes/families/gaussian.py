@@ -34,7 +34,7 @@ from tallybayes.families.place import real_arrays, refuse
 from tallybayes.kernels.reference.sums import ratio_moments
 from tallybayes.tally import Exact, Sums
 
-__all__ = ["Gaussian", "GaussianPredictive", "GaussianPrior"]
+__all__ = ["Gaussian", "GaussianPredictive", "GaussianPrior", "moments_of", "pooled_units"]
 
 Moments = tuple[Floats, Floats, Floats]  # mean, its low part, variance
 
@@ -273,6 +273,17 @@ def _units(n: Exact, xx: Exact) -> np.ndarray:
     bits = np.frexp(digits[rows, top].astype(np.float64))[1] + 32 * (xx.low + top)
     exponent = (bits - np.frexp(n.floats()[:, 0])[1]) // 2
     return np.where(digits[rows, top] > 0, np.clip(exponent, -_UNIT_LIMIT, _UNIT_LIMIT), 0).astype(np.int64)
+
+
+def moments_of(tally: Sums, units: np.ndarray) -> Moments:
+    """Mean (high and low part) and variance per (column, class), in units of 2**units: for other estimators."""
+    return _class_moments(tally, units)
+
+
+def pooled_units(tally: Sums) -> np.ndarray:
+    """The exponent of the unit of each column, which is near the root mean square of all its values."""
+    pooled = tally.pooled()
+    return _units(pooled["n"], pooled["xx"])
 
 
 def _two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from tallybayes import kernels
-from tallybayes.arrays.chunks import in_threads
+from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Bag, Column, Key
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError, UnsupportedError
@@ -304,6 +304,10 @@ def _tokens(name: str, bag: Bag, codes: Codes32, n_classes: int, weights: Floats
             for part in parts[1:] if dense else ():
                 parts[0] += part
             return Counts.of_dense(name, bag.keys, parts[0]) if dense else _merged(name, bag.keys, parts, n_classes)
+    if len(bag.keys) * n_classes <= _DENSE:
+        amounts = fractional_sums(bag, codes, n_classes, weights)
+        token, klass = np.nonzero(amounts.nonzero().T)
+        return Counts.of_bag(name, bag.keys, token * n_classes + klass, amounts[klass, token].trimmed(), n_classes)
     row = np.repeat(np.arange(len(codes)), np.diff(bag.indptr))
     amount = np.ones(len(row)) if bag.amounts is None else bag.amounts[: len(row)].astype(np.float64)
     kept = (codes[row] >= 0) & (amount != 0)
@@ -312,6 +316,19 @@ def _tokens(name: str, bag: Bag, codes: Codes32, n_classes: int, weights: Floats
     amounts = Exact.summed(amount[kept], group, len(place), weights=own_weights)
     there = amounts.nonzero()
     return Counts.of_bag(name, bag.keys, place[there], amounts[there].trimmed(), n_classes)
+
+
+def fractional_sums(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> Exact:
+    """Exact total amount of every token in every class, (classes, tokens), whatever the amounts are."""
+    indptr, n_tokens = np.ascontiguousarray(bag.indptr), len(bag.keys)
+    parts = in_threads(
+        lambda first, last: Exact(*kernels.active.bag_sums(
+            indptr, bag.indices, bag.amounts, weights, codes, n_tokens, first, last
+        )),
+        n_classes,
+        small=0 if len(bag.indices) > SMALL else n_classes,
+    )  # fmt: skip
+    return Exact.concatenate(parts)
 
 
 def _merged(name: str, keys: Sequence[Key], parts: Sequence[Any], n_classes: int) -> Counts:

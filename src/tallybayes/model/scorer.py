@@ -14,22 +14,33 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Column
 from tallybayes.arrays.special import logsumexp
 from tallybayes.errors import ParameterError
-from tallybayes.families.base import Family, Floats, Predictive
+from tallybayes.families.base import Family, Floats, Predictive, Score
 from tallybayes.model.settings import Settings
 from tallybayes.model.total import Total
 from tallybayes.tally import Tally
 
-__all__ = ["Columns", "RuledOutWarning", "Scorer", "log_class_prior", "log_marginal", "log_normalised"]
+__all__ = [
+    "Columns",
+    "RuledOutWarning",
+    "Scorer",
+    "add_up",
+    "log_class_prior",
+    "log_marginal",
+    "log_normalised",
+    "most_probable",
+]
 
 Columns = Mapping[str, Column]
 
 _CHUNK = 16384  # rows scored at a time: their scores stay in the cache while column after column is added
+_FEW = 8  # classes up to which it is quicker to go class by class than row by row
 
 
 class RuledOutWarning(UserWarning):
@@ -63,29 +74,7 @@ class Scorer:
     def log_joint(self, columns: Columns, n_rows: int, *, normalise: bool = False) -> Floats:
         """Log P(c, x), or P(c | x) if `normalise`, of every row, (rows, classes)."""
         scores = [p.bind([columns[name] for name in p.features]) for p in self.predictives]
-        out = np.empty((n_rows, len(self.classes)))
-
-        def chunk(start: int, stop: int) -> int:
-            out[start:stop] = self.log_prior
-            for score in scores:
-                score(out, start, stop)
-            return kernels.active.softmax(out, start, stop) if normalise else 0
-
-        size = min(_CHUNK, max(SMALL, -(-n_rows // 16)))  # enough chunks to keep all threads busy to the end
-        n_impossible = sum(in_threads(chunk, n_rows, size=size)) if len(self.classes) else 0
-        if n_impossible:
-            self._give_prior(out, n_impossible)
-        return out
-
-    def _give_prior(self, out: Floats, n_impossible: int) -> None:
-        """Rows that every class rules out get the class prior."""
-        out[np.isneginf(out).all(axis=1)] = np.exp(self.log_prior)
-        warnings.warn(
-            f"{n_impossible} of {len(out)} rows are impossible under every class and are given the class prior; "
-            "their log_marginal is -inf. Smoothing above 0 avoids this",
-            RuledOutWarning,
-            stacklevel=4,
-        )
+        return add_up(self.log_prior, scores, n_rows, normalise=normalise)
 
     def evidence(self, columns: Columns, n_rows: int) -> dict[str, Floats]:
         """What every column adds to log P(c, x): (rows, classes) by name."""
@@ -94,6 +83,34 @@ class Scorer:
             for predictive in self.predictives
             for j, name in enumerate(predictive.features)
         }
+
+
+def add_up(log_prior: Floats, scores: Sequence[Score], n_rows: int, *, normalise: bool = False) -> Floats:
+    """The class prior and the scores of rows, (rows, classes), added up; or P(c | x) if `normalise`."""
+    out = np.empty((n_rows, len(log_prior)))
+
+    def chunk(start: int, stop: int) -> int:
+        out[start:stop] = log_prior
+        for score in scores:
+            score(out, start, stop)
+        return kernels.active.softmax(out, start, stop) if normalise else 0
+
+    size = min(_CHUNK, max(SMALL, -(-n_rows // 16)))  # enough chunks to keep all threads busy to the end
+    n_impossible = sum(in_threads(chunk, n_rows, size=size)) if len(log_prior) else 0
+    if n_impossible:
+        _give_prior(out, log_prior, n_impossible)
+    return out
+
+
+def _give_prior(out: Floats, log_prior: Floats, n_impossible: int) -> None:
+    """Rows that every class rules out get the class prior."""
+    out[np.isneginf(out).all(axis=1)] = np.exp(log_prior)
+    warnings.warn(
+        f"{n_impossible} of {len(out)} rows are impossible under every class and are given the class prior; "
+        "their log_marginal is -inf. Smoothing above 0 avoids this",
+        RuledOutWarning,
+        stacklevel=5,
+    )
 
 
 def derive(family: Family, tally: Tally, settings: Settings) -> list[Predictive]:
@@ -138,6 +155,24 @@ def log_class_prior(classes: Sequence[Any], counts: Floats, settings: Settings) 
         return np.full(len(classes), -np.log(max(len(classes), 1)))
     smoothed = counts + settings.prior_smoothing
     return np.asarray(np.log(smoothed) - np.log(smoothed.sum()))
+
+
+def most_probable(scores: Floats) -> NDArray[np.intp]:
+    """The class with the greatest score of every row; ties go to the first."""
+    if len(scores) <= SMALL or scores.shape[1] > _FEW:
+        return np.asarray(scores.argmax(axis=1))
+    best = np.zeros(len(scores), np.intp)
+
+    def chunk(start: int, stop: int) -> None:
+        part = scores[start:stop]
+        top = part[:, 0].copy()
+        for c in range(1, part.shape[1]):
+            better = part[:, c] > top
+            best[start:stop][better] = c
+            np.maximum(top, part[:, c], out=top)
+
+    in_threads(chunk, len(scores), size=_CHUNK)
+    return best
 
 
 def log_marginal(log_joint: Floats) -> Floats:

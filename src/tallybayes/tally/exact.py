@@ -18,8 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import kernels
+from tallybayes.arrays.chunks import in_threads
 from tallybayes.errors import CountError
-from tallybayes.kernels.reference.sums import carry, grouped, integers, quotient
+from tallybayes.kernels.reference.sums import carry, integers
 
 __all__ = ["Exact", "check_amounts", "check_counts", "check_totals", "require"]
 
@@ -110,7 +112,16 @@ class Exact:
                 size = np.abs(product).sum()
             if size < 2.0**53:  # then every product and partial sum is exact as a double
                 return cls.whole(np.bincount(groups, weights=product, minlength=n_groups).astype(np.int64))
-        return cls(*grouped(values, weights, groups, n_groups)).trimmed()
+        parts = in_threads(
+            lambda start, stop: cls(*kernels.active.grouped(
+                values[start:stop], None if weights is None else weights[start:stop], groups[start:stop], n_groups
+            )),
+            len(values),
+        )  # fmt: skip
+        total, *rest = parts
+        for part in rest:
+            total = total + part
+        return total.trimmed()
 
     @classmethod
     def concatenate(cls, parts: Sequence[Exact]) -> Exact:
@@ -258,8 +269,8 @@ class Exact:
         """The numbers rounded, each correctly, to doubles."""
         if self.is_whole:
             return self.digits[..., 0].astype(np.float64)
-        flat = [quotient(integer, 1, 32 * self.low) for integer in self.integers().ravel()]
-        return np.array(flat, np.float64).reshape(self.shape)
+        flat = np.ascontiguousarray(self.digits.reshape(-1, self.digits.shape[-1]))
+        return np.asarray(kernels.active.rounded(flat, self.low)).reshape(self.shape)
 
     def reshaped(self, *shape: int) -> Exact:
         """The same numbers in another shape."""

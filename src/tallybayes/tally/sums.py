@@ -59,6 +59,13 @@ class Sums:
         where = positions(features, self.features)
         return Sums(features, {name: s[where].trimmed() for name, s in self.statistics.items()}, counts=self.counts)
 
+    def pooled(self) -> Sums:
+        """The sums over all classes, as if they were one."""
+        one = {name: s.sum(axis=1).trimmed() for name, s in self.statistics.items()}
+        return Sums(
+            self.features, {name: Exact(s.digits[:, None], s.low) for name, s in one.items()}, counts=self.counts
+        )
+
     def with_features(self, features: tuple[str, ...]) -> Sums:
         """The same sums with more columns."""
         if features == self.features:

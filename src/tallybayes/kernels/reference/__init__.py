@@ -1,7 +1,7 @@
 """The definition of every kernel in plain NumPy: slow, short and exact."""
 
 from tallybayes.kernels.reference.binnings import average_binnings
-from tallybayes.kernels.reference.observe import bag_table, bags, cells, counts, flags
+from tallybayes.kernels.reference.observe import bag_sums, bag_table, bags, cells, counts, flags
 from tallybayes.kernels.reference.row import add_row, read_row
 from tallybayes.kernels.reference.score import (
     add_bags,
@@ -12,7 +12,7 @@ from tallybayes.kernels.reference.score import (
     add_student,
     softmax,
 )
-from tallybayes.kernels.reference.sums import mean_variance, sums
+from tallybayes.kernels.reference.sums import grouped, mean_variance, rounded, sums
 from tallybayes.kernels.reference.words import words
 
 __all__ = [
@@ -24,13 +24,16 @@ __all__ = [
     "add_steps",
     "add_student",
     "average_binnings",
+    "bag_sums",
     "bag_table",
     "bags",
     "cells",
     "counts",
     "flags",
+    "grouped",
     "mean_variance",
     "read_row",
+    "rounded",
     "softmax",
     "sums",
     "words",

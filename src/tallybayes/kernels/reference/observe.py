@@ -3,17 +3,26 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.kernels.reference.sums import Digits, grouped
+
 _SIGNLESS = np.int64(2**63 - 1)
 
 
 def flags(
-    columns: list[NDArray[np.generic]], codes: NDArray[np.int32], n_classes: int, start: int, stop: int
+    columns: list[NDArray[np.generic]] | NDArray[np.generic],
+    codes: NDArray[np.int32],
+    n_classes: int,
+    start: int,
+    stop: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """How often each column is 0 and 1, (columns, classes) each. NaN and -1 are missing, the rest is bad.
+
+    `columns` may also be a matrix (rows, columns).
 
     >>> flags([np.array([1.0, 0.0, np.nan])], np.array([0, 1, 1], np.int32), 2, 0, 3)[:2]
     (array([[0, 1]]), array([[1, 0]]))
     """
+    columns = list(columns.T) if isinstance(columns, np.ndarray) else columns
     no, yes = (np.zeros((len(columns), n_classes), np.int64) for _ in range(2))
     bad = -1
     kept = codes[start:stop] >= 0
@@ -163,3 +172,31 @@ def bag_table(
     table = np.zeros(n_tokens * n_classes, np.int64)
     table[found[0]] = found[1]
     return table.reshape(n_tokens, n_classes)
+
+
+def bag_sums(
+    indptr: NDArray[np.integer],
+    indices: NDArray[np.integer],
+    amounts: NDArray[np.generic] | None,
+    weights: NDArray[np.float64] | None,
+    codes: NDArray[np.int32],
+    n_tokens: int,
+    first: int,
+    last: int,
+) -> Digits:
+    """Exact total amount (times weight) of each token in the classes `first` to `last`, (classes, tokens).
+
+    For amounts that `bags` leaves alone: fractions, totals beyond 2**53.
+
+    >>> one_row, tokens, half = np.array([0, 2]), np.array([0, 2]), np.array([0.5, 2.0])
+    >>> digits, low = bag_sums(one_row, tokens, half, None, np.zeros(1, np.int32), 3, 0, 1)
+    >>> (digits @ 2.0 ** (32 * (low + np.arange(digits.shape[-1])))).tolist()
+    [[0.5, 0.0, 2.0]]
+    """
+    row = np.repeat(np.arange(len(codes)), np.diff(indptr))
+    kept = np.flatnonzero((codes[row] >= first) & (codes[row] < last))
+    values = np.ones(len(kept)) if amounts is None else amounts[kept].astype(np.float64)
+    groups = (codes[row[kept]].astype(np.int64) - first) * n_tokens + indices[kept]
+    own_weights = None if weights is None else weights[row[kept]]
+    digits, low = grouped(values, own_weights, groups, (last - first) * n_tokens)
+    return digits.reshape(last - first, n_tokens, -1), low

@@ -83,10 +83,19 @@ def _add_reals(
 
 
 def add_flags(
-    columns: list[NDArray[np.generic]], log_no: Floats, log_yes: Floats, out: Floats, start: int, stop: int
+    columns: list[NDArray[np.generic]] | NDArray[np.generic],
+    log_no: Floats,
+    log_yes: Floats,
+    out: Floats,
+    start: int,
+    stop: int,
 ) -> int:
-    """Add log_no or log_yes (columns, classes) where a column is 0 or 1; returns the first place of anything else."""
+    """Add log_no or log_yes (columns, classes) where a column is 0 or 1; returns the first place of anything else.
+
+    `columns` may also be a matrix (rows, columns).
+    """
     bad = -1
+    columns = list(columns.T) if isinstance(columns, np.ndarray) else columns
     for j, column in enumerate(columns):
         values = column[start:stop]
         missing = np.isnan(values) if values.dtype.kind == "f" else values.astype(np.int64) == -1

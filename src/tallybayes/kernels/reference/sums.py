@@ -140,6 +140,15 @@ def integers(digits: NDArray[np.int64]) -> NDArray[np.object_]:
     return np.asarray(total, dtype=object)
 
 
+def rounded(digits: NDArray[np.int64], low: int) -> NDArray[np.float64]:
+    """The cells (cells, width) as doubles, each correctly rounded.
+
+    >>> rounded(np.array([[1, 1], [0, -1]]), 0).tolist()
+    [4294967297.0, -4294967296.0]
+    """
+    return np.array([quotient(integer, 1, 32 * low) for integer in integers(digits)], np.float64)
+
+
 def mean_variance(
     n: NDArray[np.int64],
     x: NDArray[np.int64],

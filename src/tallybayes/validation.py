@@ -1,0 +1,114 @@
+"""X, y and weights as scikit-learn checks them, at the speed of a look.
+
+A plain NumPy or CSR matrix of numbers needs no more than a look at its type and shape; whether every number is finite
+is found out by the kernels on the way. Everything else takes scikit-learn's own way, and so does whatever turns out to
+be wrong: its checks word the errors that its users know.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_non_negative, validate_data
+
+from tallybayes.arrays.axis import positions
+from tallybayes.data.label import Labels, encode_labels
+
+__all__ = [
+    "NO_LABELS",
+    "NUMBERS",
+    "WHOLE",
+    "check_matrix",
+    "check_weights",
+    "class_codes",
+    "find_classes",
+    "is_plain",
+    "refuse_matrix",
+]
+
+NO_LABELS = "no_validation"  # scikit-learn's word for it; None is a missing y, and an error
+
+WHOLE = frozenset(map(np.dtype, ("i8", "i4", "i2", "i1", "u1", "u2", "u4")))
+NUMBERS = WHOLE | frozenset(map(np.dtype, ("f8", "f4", "?")))
+_SPARSE = frozenset(map(np.dtype, ("f8", "f4", "i8", "i4")))
+
+
+def is_plain(X: Any, *, sparse: bool = False, plain: frozenset[np.dtype[Any]] = NUMBERS) -> bool:
+    """Whether a matrix is of the kind that scikit-learn's checks would let pass as it is, but for NaN and infinity.
+
+    >>> is_plain(np.zeros((2, 3))), is_plain([[0.0]]), is_plain(np.zeros(3)), is_plain(np.zeros((0, 3)))
+    (True, False, False, False)
+    """
+    if type(X) is np.ndarray:
+        return X.ndim == 2 and X.dtype in plain and X.shape[0] > 0 and X.shape[1] > 0
+    return sparse and getattr(X, "format", None) == "csr" and X.dtype in _SPARSE and 0 not in X.shape
+
+
+def check_matrix(
+    estimator: Any,
+    X: Any,
+    y: Any = NO_LABELS,
+    *,
+    reset: bool,
+    sparse: bool = False,
+    plain: frozenset[np.dtype[Any]] = NUMBERS,
+    **options: Any,
+) -> tuple[Any, Any]:
+    """X (and y, if given) as arrays; the number and the names of the features are remembered, or compared.
+
+    plain: the dtypes that need no conversion.
+    options: for scikit-learn's `validate_data`, where it is needed; there NaN and infinity are let pass by default.
+    """
+    if is_plain(X, sparse=sparse, plain=plain) and (y is NO_LABELS or _is_plain_target(y, X.shape[0])):
+        if reset:
+            estimator.n_features_in_ = X.shape[1]
+            vars(estimator).pop("feature_names_in_", None)
+            return X, y
+        known = vars(estimator)
+        if known.get("n_features_in_") == X.shape[1] and "feature_names_in_" not in known:
+            return X, y
+    options = {"ensure_all_finite": False, "accept_sparse": "csr" if sparse else False} | options
+    found = validate_data(estimator, X, y, reset=reset, **options)
+    return (found, y) if y is NO_LABELS else found
+
+
+def _is_plain_target(y: Any, n_rows: int) -> bool:
+    return type(y) is np.ndarray and y.ndim == 1 and len(y) == n_rows and y.dtype.kind in "iubU"
+
+
+def refuse_matrix(estimator: Any, X: Any, whom: str | None = None) -> NoReturn:
+    """The error for a matrix with NaN or infinity (or negative numbers, if `whom` does not like them)."""
+    validate_data(estimator, X, reset=False, accept_sparse=True, ensure_all_finite=True)
+    if whom is not None:
+        check_non_negative(X, whom)
+    raise ValueError("X holds numbers that cannot be counted")
+
+
+def check_weights(sample_weight: Any, X: Any) -> NDArray[np.float64] | None:
+    """Row weights, not negative; None where all are one."""
+    if sample_weight is None:
+        return None
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    return None if np.all(weights == 1) else np.ascontiguousarray(weights)
+
+
+def find_classes(y: NDArray[Any]) -> tuple[NDArray[Any], Labels]:
+    """The classes in y, sorted and of its dtype, and the codes of its rows."""
+    labels = encode_labels("y", y)
+    if y.dtype.kind == "f" and not all(float(key).is_integer() for key in labels.keys):
+        check_classification_targets(y)
+    return np.asarray(labels.keys, y.dtype), labels
+
+
+def class_codes(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
+    """Where each row's label stands among the classes."""
+    found, labels = find_classes(y)
+    where = positions(found.tolist(), classes.tolist())
+    if (where < 0).any():
+        raise ValueError(f"The target label(s) {found[where < 0]} in y do not exist in the initial classes {classes}")
+    if len(found) == len(classes):
+        return labels.codes
+    return where.astype(np.int32)[labels.codes]
