@@ -45,6 +45,7 @@ def test_public_names():
     assert {name: getattr(tallybayes, name) for name in tallybayes.__all__}
     assert set(tallybayes.__all__) == {
         "Bernoulli", "Categorical", "Change", "Evaluation", "Family", "Gaussian", "Histogram", "Model", "Multinomial",
+        "NaiveBayesClassifier", "dropin",
         "Poisson", "RuledOutWarning", "Schema", "Tags", "cross_validate", "editing", "errors", "evaluate", "fit",
         "from_probabilities", "kernels", "load", "read", "register", "testing",
     }  # fmt: skip

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from tallybayes.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from tallybayes import errors, kernels, testing
+    from tallybayes import dropin, errors, kernels, testing
     from tallybayes.data.files import read
     from tallybayes.data.schema import Schema
+    from tallybayes.estimator import NaiveBayesClassifier
     from tallybayes.evaluation import Evaluation, cross_validate, evaluate
     from tallybayes.families import (
         Bernoulli,
@@ -41,6 +42,7 @@ _HOME = {
     "load": "model.store",
     "read": "data.files",
     "Schema": "data.schema",
+    "NaiveBayesClassifier": "estimator",
     "evaluate": "evaluation",
     "Evaluation": "evaluation",
     "cross_validate": "evaluation",
@@ -54,7 +56,7 @@ _HOME = {
     "Tags": "families",
     "register": "families",
 }
-_MODULES = ("errors", "kernels", "testing")
+_MODULES = ("dropin", "errors", "kernels", "testing")
 
 __all__ = [
     "Bernoulli",
@@ -66,11 +68,13 @@ __all__ = [
     "Histogram",
     "Model",
     "Multinomial",
+    "NaiveBayesClassifier",
     "Poisson",
     "RuledOutWarning",
     "Schema",
     "Tags",
     "cross_validate",
+    "dropin",
     "editing",
     "errors",
     "evaluate",

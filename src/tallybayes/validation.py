@@ -87,11 +87,12 @@ def refuse_matrix(estimator: Any, X: Any, whom: str | None = None) -> NoReturn:
     raise ValueError("X holds numbers that cannot be counted")
 
 
-def check_weights(sample_weight: Any, X: Any) -> NDArray[np.float64] | None:
+def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
     """Row weights, not negative; None where all are one."""
     if sample_weight is None:
         return None
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    rows = np.broadcast_to(0.0, (n_rows, 1))
+    weights = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
     return None if np.all(weights == 1) else np.ascontiguousarray(weights)
 
 
@@ -103,12 +104,17 @@ def find_classes(y: NDArray[Any]) -> tuple[NDArray[Any], Labels]:
     return np.asarray(labels.keys, y.dtype), labels
 
 
+def refuse_labels(new: NDArray[Any], classes: NDArray[Any]) -> NoReturn:
+    """The error for labels that the first call of `partial_fit` did not name."""
+    raise ValueError(f"The target label(s) {new} in y do not exist in the initial classes {classes}")
+
+
 def class_codes(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
     """Where each row's label stands among the classes."""
     found, labels = find_classes(y)
     where = positions(found.tolist(), classes.tolist())
     if (where < 0).any():
-        raise ValueError(f"The target label(s) {found[where < 0]} in y do not exist in the initial classes {classes}")
+        refuse_labels(found[where < 0], classes)
     if len(found) == len(classes):
         return labels.codes
     return where.astype(np.int32)[labels.codes]

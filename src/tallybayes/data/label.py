@@ -38,7 +38,9 @@ class Labels:
 
 
 def find_labels(table: Table, label: Any) -> Labels:
-    """The labels of a table: a column by name, or an array."""
+    """The labels of a table: a column by name, an array, or labels that are encoded already."""
+    if isinstance(label, Labels):
+        return label
     if isinstance(label, (str, int, float)) or label is None:
         name = str(label)
         if not table.columns and not table.n_rows:

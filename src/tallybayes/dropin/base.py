@@ -100,7 +100,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator, ABC):
             raise
 
     def _learn(self, X: Any, codes: Codes32, sample_weight: Any, before: tuple[Exact, Any] | None) -> Self:
-        weights, n_classes = check_weights(sample_weight, X), len(self.classes_)
+        weights, n_classes = check_weights(sample_weight, X.shape[0]), len(self.classes_)
         self._check_settings()
         rows = (
             Exact.whole(np.bincount(codes, minlength=n_classes))

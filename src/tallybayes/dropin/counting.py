@@ -481,23 +481,29 @@ def _counted(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -
 def weigh(X: Any, table: Floats) -> Score:
     """Get ready to add X @ table, (rows, features) @ (features, classes); 0 times an infinite weight is nothing."""
     if hasattr(X, "tocsr"):
-        return lambda out, start, stop: _finite(
-            kernels.active.add_bags(X.indptr, X.indices, X.data, table, out, start, stop), X.data, out[start:stop]
-        )
+
+        def add(out: Floats, start: int, stop: int) -> None:
+            kernels.active.add_bags(X.indptr, X.indices, X.data, table, out, start, stop)
+            _check_scores(X.data, out[start:stop])
+
+        return add
     impossible = np.isneginf(table)
     finite = np.where(impossible, 0.0, table)
 
     def score(out: Floats, start: int, stop: int) -> None:
         part = X[start:stop].astype(np.float64, copy=False)
-        out[start:stop] += part @ finite
-        _finite(None, part, out[start:stop])
+        with np.errstate(over="ignore", invalid="ignore"):
+            out[start:stop] += part @ finite
+            _check_scores(part, out[start:stop])
         if impossible.any():
             out[start:stop][part @ impossible > 0] = -np.inf
 
     return score
 
 
-def _finite(_: None, X: Any, out: Floats) -> None:
+def _check_scores(X: Any, out: Floats) -> None:
     """Refuse a matrix that is not finite, which its scores show."""
-    if not np.isfinite(out.sum()) and not np.isfinite(X).all():
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(out.sum())
+    if suspicious and not np.isfinite(X).all():
         raise DataError("finite numbers")

@@ -1,0 +1,278 @@
+"""The scikit-learn estimator: one naive Bayes classifier for tables as they are.
+
+Data frames of any kind, NumPy and sparse matrices go in without preprocessing; categories, text, gaps and numbers stay
+in place, and every column gets its own likelihood. Behind it is a `tallybayes.Model`, which is there as `model_`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import assert_all_finite
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import _check_partial_fit_first_call
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+
+from tallybayes.arrays.axis import merged, positions
+from tallybayes.data.label import Labels
+from tallybayes.data.table import Table, to_table
+from tallybayes.families.base import Floats
+from tallybayes.model import Model, fit
+from tallybayes.model.scorer import log_normalised, most_probable
+from tallybayes.validation import check_matrix, check_weights, find_classes, is_plain, refuse_labels
+
+__all__ = ["NaiveBayesClassifier"]
+
+_OPTIONS = ("families", "ignore", "only", "schema", "smoothing", "numeric", "prior", "prior_smoothing", "estimate",
+            "unseen")  # fmt: skip
+
+
+class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
+    """Naive Bayes for mixed columns, with gaps, learned by exact counting.
+
+    Parameters
+    ----------
+    families : dict, str or Family, default=None
+        The family of some columns by name ("gaussian", "tags:separator=;"), or one for all; the rest is inferred. The
+        columns of a NumPy matrix are x0, x1, ...; a sparse matrix is one bag named x.
+    ignore, only : names of columns
+        Columns to leave out; the only columns to use.
+    schema : Schema, default=None
+        Families as `Schema.load` gives them.
+    smoothing : "auto", float or dict, default="auto"
+        Laplace's k from 0 (maximum likelihood) on, "auto" (by evidence), or by column.
+    numeric : str or Family, default="histogram"
+        The family of columns of real numbers.
+    prior : "empirical", "uniform" or dict, default="empirical"
+        Of the classes; a dict has the probability of every label.
+    prior_smoothing : float, default=1.0
+        Rows added to every class for the empirical prior.
+    estimate : "bayes" or "mle", default="bayes"
+        Whether to average over what the parameters may be, or to plug in the most likely ones.
+    unseen : "prior" or "missing", default="prior"
+        What a category never seen says: the prior's share, or nothing.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, multiplied with the weights of the rows.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    class_count_ : ndarray of shape (n_classes,)
+        Rows, or their weight, of each class.
+    model_ : Model
+        The model: explain, save, merge and forget with it.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if X had any.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"colour": ["red", "red", "yellow", None], "size": [3.1, 2.9, None, 5.2]})
+    >>> clf = NaiveBayesClassifier().fit(X, ["apple", "apple", "banana", "banana"])
+    >>> clf.predict(pd.DataFrame({"colour": [None, "red"], "size": [5.0, 3.0]})).tolist()
+    ['banana', 'apple']
+    """
+
+    classes_: NDArray[Any]
+    model_: Model
+    n_features_in_: int
+
+    def __init__(
+        self,
+        *,
+        families: Any = None,
+        ignore: Any = (),
+        only: Any = None,
+        schema: Any = None,
+        smoothing: Any = "auto",
+        numeric: Any = "histogram",
+        prior: Any = "empirical",
+        prior_smoothing: float = 1.0,
+        estimate: str = "bayes",
+        unseen: str = "prior",
+        class_weight: Any = None,
+    ) -> None:
+        self.families = families
+        self.ignore = ignore
+        self.only = only
+        self.schema = schema
+        self.smoothing = smoothing
+        self.numeric = numeric
+        self.prior = prior
+        self.prior_smoothing = prior_smoothing
+        self.estimate = estimate
+        self.unseen = unseen
+        self.class_weight = class_weight
+
+    # Learning
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from a table and its labels, forgetting what was learned before."""
+        X = self._checked(X, reset=True)
+        self.classes_, labels = self._labels(X, y)
+        self._declared = False
+        self.model_ = self._fitted(X, labels, sample_weight)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn more rows. New labels are welcome, unless `classes` once named all there can be."""
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight 'balanced' is not supported for partial_fit, which does not see all labels."
+                " Give a dict, or weights of your own as sample_weight."
+            )
+        known = self.__dict__.copy()
+        try:
+            return self._partial_fit(X, y, classes, sample_weight)
+        except Exception:  # nothing is half done
+            self.__dict__.clear()
+            self.__dict__.update(known)
+            raise
+
+    def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
+        first = "model_" not in vars(self)
+        X = self._checked(X, reset=first)
+        if classes is not None:
+            self._declared = _check_partial_fit_first_call(self, classes) or self._declared
+        found, labels = self._labels(X, y)
+        if first and classes is None:
+            self.classes_, self._declared = found, False
+        known = self.classes_.tolist()
+        new = positions(labels.keys, known) < 0
+        if new.any() and self._declared:
+            refuse_labels(found[new], self.classes_)
+        if new.any():
+            self.classes_ = np.asarray(merged(known, labels.keys), np.result_type(self.classes_, found))
+        if first:
+            self.model_ = self._fitted(X, labels, sample_weight)
+        else:
+            self.model_.learn(X, label=labels, weight=self._weights(labels, sample_weight))
+        return self
+
+    def _fitted(self, X: Any, labels: Labels, sample_weight: Any) -> Model:
+        options = {name: getattr(self, name) for name in _OPTIONS}
+        return fit(X, labels, weight=self._weights(labels, sample_weight), **options)
+
+    def _labels(self, X: Any, y: Any) -> tuple[NDArray[Any], Labels]:
+        """The classes in y, and y as codes."""
+        if not (type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iubU"):
+            if y is None:
+                raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+            y = column_or_1d(y, warn=True)
+            assert_all_finite(y, input_name="y")
+        n_rows = X.n_rows if hasattr(X, "n_rows") else X.shape[0]
+        if n_rows != len(y):
+            check_consistent_length(np.empty(n_rows), y)
+        return find_classes(y)
+
+    def _weights(self, labels: Labels, sample_weight: Any) -> NDArray[np.float64] | None:
+        """Weights of the rows, those of their classes included; None where all are one."""
+        weights = check_weights(sample_weight, len(labels.codes))
+        if self.class_weight is None:
+            return weights
+        if self.class_weight == "balanced":
+            by_class = labels.counts.sum() / (len(labels.keys) * labels.counts)
+        else:
+            by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_)
+            by_class = by_class[positions(labels.keys, self.classes_.tolist())]
+        own: NDArray[np.float64] = by_class.astype(np.float64)[labels.codes]
+        return own if weights is None else own * weights
+
+    def _checked(self, X: Any, *, reset: bool = False) -> Any:
+        """What the model takes: a matrix or a table; its columns are remembered, or compared."""
+        if is_plain(X, sparse=True):
+            return self._as_fitted(check_matrix(self, X, reset=reset, sparse=True)[0], reset=reset)
+        if hasattr(X, "columns") or hasattr(X, "__arrow_c_stream__") or isinstance(X, pa.RecordBatch):
+            return self._checked_frame(X, reset=reset)
+        if isinstance(X, (list, tuple)) and np.asarray(X).dtype.kind in "US":
+            X = np.asarray(X, object)  # numbers among words stay numbers
+        return self._as_fitted(check_matrix(self, X, reset=reset, sparse=True, dtype=None)[0], reset=reset)
+
+    def _checked_frame(self, X: Any, *, reset: bool) -> Any:
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        table = to_table(X)
+        if not table.n_rows or not table.columns:
+            n, what = (table.n_rows, "sample") if table.columns else (0, "feature")
+            shape = (table.n_rows, len(table.columns))
+            raise ValueError(
+                f"Found array with {n} {what}(s) (shape={shape}) while a minimum of 1 is required by"
+                f" {type(self).__name__}."
+            )
+        return self._as_fitted(table, reset=reset)
+
+    def _as_fitted(self, X: Any, *, reset: bool) -> Any:
+        """Data of the kind and with the names of the first: scikit-learn's checks have warned where they differ.
+
+        A sparse matrix is one bag, a dense one has columns x0, x1, ..., a frame has names of its own.
+        """
+        names = None if hasattr(X, "tocsr") else list(X.columns) if isinstance(X, Table) else X.shape[1]
+        if reset:
+            self._names = names
+        if names == self._names:
+            return X
+        if self._names is None:
+            return csr_array(X)
+        table = X if isinstance(X, Table) else to_table(X.toarray() if names is None else X)
+        own = self._names if isinstance(self._names, list) else [f"x{j}" for j in range(self._names)]
+        return Table(table.n_rows, dict(zip(own, table.columns.values(), strict=True)))
+
+    # Scoring
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable label of every row; ties go to the first."""
+        best = most_probable(self.predict_proba(X))
+        return self.classes_[best]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """P(class | row) of every row, (rows, classes)."""
+        return self._placed(self._known_model().predict_proba(self._checked(X)), 0.0)
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Log P(class | row) of every row, (rows, classes)."""
+        model = self._known_model()
+        joint = model.log_joint(self._checked(X))
+        return self._placed(log_normalised(joint, model.log_prior()), -np.inf)
+
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """Log P(class, row) of every row, (rows, classes)."""
+        return self._placed(self._known_model().log_joint(self._checked(X)), -np.inf)
+
+    def score_samples(self, X: Any) -> Floats:
+        """Log p(row) of every row: low for rows unlike anything learned."""
+        return self._known_model().log_marginal(self._checked(X))
+
+    def _known_model(self) -> Model:
+        if "model_" not in vars(self):
+            check_is_fitted(self)
+        return self.model_
+
+    def _placed(self, scores: Floats, nothing: float) -> Floats:
+        """Scores of the model's classes among all classes: those named to `partial_fit` may have no rows yet."""
+        if scores.shape[1] == len(self.classes_):
+            return scores
+        result = np.full((len(scores), len(self.classes_)), nothing)
+        result[:, positions(self.model_.classes, self.classes_.tolist())] = scores
+        return result
+
+    @property
+    def class_count_(self) -> Floats:
+        """Rows, or their weight, of each class."""
+        counts = self._known_model().class_counts
+        return np.array([counts.get(label, 0) for label in self.classes_.tolist()], np.float64)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "model_" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        tags.input_tags.string = tags.input_tags.categorical = True
+        return tags

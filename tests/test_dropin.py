@@ -1,0 +1,341 @@
+"""The drop-ins: scikit-learn's own tests, its results to the last digits, and its defects mended."""
+
+import copy
+import itertools
+import os
+import pickle
+import re
+import subprocess
+import sys
+import tracemalloc
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import sklearn.naive_bayes as theirs
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from tallybayes import RuledOutWarning
+from tallybayes import dropin as ours
+
+NAMES = ours.__all__
+COUNTING = ["BernoulliNB", "ComplementNB", "MultinomialNB"]
+SUITES = [
+    "sklearn.tests.test_naive_bayes",
+    "sklearn.tests.test_multiclass",
+    "sklearn.tests.test_calibration",
+    "sklearn.ensemble.tests.test_voting",
+    "sklearn.model_selection.tests.test_search",
+]
+
+
+def pair(name, **options):
+    return getattr(ours, name)(**options), getattr(theirs, name)(**options)
+
+
+def run_suite(directory, *plugins):
+    """Passed, failed and skipped tests of scikit-learn's own suite."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", directory]
+    command += [word for plugin in plugins for word in ("-p", plugin)] + ["--pyargs", *SUITES]
+    paths = {"PYTHONPATH": str(Path(__file__).parent)}
+    done = subprocess.run(command, cwd=directory, env=os.environ | paths, capture_output=True, text=True)
+    found = {what: int(n) for n, what in re.findall(r"(\d+) (passed|failed|skipped|error)", done.stdout)}
+    return found, done.stdout
+
+
+def test_every_test_of_scikit_learn_that_uses_naive_bayes_passes(tmp_path):
+    found, text = run_suite(str(tmp_path), "swap_naive_bayes")
+    assert not {"failed", "error"} & set(found), text[-5000:]
+    assert found["passed"] >= 86 + 40, text[-5000:]
+
+
+def test_the_suite_would_notice_a_wrong_result(tmp_path):
+    """The plugin really puts our classes there: one of them, broken on purpose, fails the suite."""
+    broken = "import tallybayes.dropin as d\nd.GaussianNB.predict = lambda self, X: self.classes_[[0] * len(X)]\n"
+    (tmp_path / "broken_naive_bayes.py").write_text(broken)
+    sys.path.insert(0, str(tmp_path))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", tmp_path,
+               "-p", "broken_naive_bayes", "-p", "swap_naive_bayes", "--pyargs", SUITES[0], "-k", "gnb"]  # fmt: skip
+    paths = {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path(__file__).parent)])}
+    done = subprocess.run(command, cwd=tmp_path, env=os.environ | paths, capture_output=True, text=True)
+    assert " failed" in done.stdout
+
+
+@parametrize_with_checks([getattr(ours, name)() for name in NAMES])
+def test_scikit_learns_checks_of_estimators(estimator, check):
+    check(estimator)
+
+
+# The same results
+
+
+def table(name, rng, rows=200, kind="dense"):
+    counts = rng.poisson(1.0, (rows, 6)) + (np.arange(rows) % 3 == 0)[:, None] * rng.poisson(2.0, (rows, 6))
+    X = rng.normal(size=(rows, 6)) + (np.arange(rows) % 3)[:, None] if name == "GaussianNB" else counts
+    if kind == "sparse":
+        X = sp.csr_matrix(X)
+    elif kind == "fractions":
+        X = X / 7 * (1 if name == "GaussianNB" else 1e-5)
+    return X, np.array(["b", "c", "a"])[np.arange(rows) % 3]
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "fractions"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_results_are_those_of_scikit_learn(name, weighted, kind):
+    if kind != "dense" and (name == "CategoricalNB" or (kind == "sparse" and name == "GaussianNB")):
+        pytest.skip("scikit-learn does not take these either")
+    rng = np.random.default_rng(0)
+    X, y = table(name, rng, kind=kind)
+    weight = rng.random(len(y)) if weighted else None
+    mine, other = (one.fit(X, y, sample_weight=weight) for one in pair(name))
+    for attribute in ("classes_", "class_count_", "class_log_prior_", "class_prior_", "feature_count_", "theta_",
+                      "var_", "feature_log_prob_", "category_count_", "n_categories_", "feature_all_",
+                      "n_features_in_"):  # fmt: skip
+        assert hasattr(mine, attribute) == hasattr(other, attribute), attribute
+        if hasattr(other, attribute) and attribute != "classes_":
+            mine_and_other = getattr(mine, attribute), getattr(other, attribute)
+            if not isinstance(mine_and_other[1], list):
+                mine_and_other = [[value] for value in mine_and_other]
+            for a, b in zip(*mine_and_other, strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+    assert mine.classes_.tolist() == other.classes_.tolist() == ["a", "b", "c"]
+    for method in ("predict_joint_log_proba", "predict_log_proba", "predict_proba"):
+        np.testing.assert_allclose(getattr(mine, method)(X), getattr(other, method)(X), rtol=1e-8, atol=1e-8)
+    assert (mine.predict(X) == other.predict(X)).all()
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, load_digits])
+def test_real_tables_give_what_scikit_learn_gives(load):
+    X, y = load(return_X_y=True)
+    for name in NAMES:
+        if name == "GaussianNB" and load is load_breast_cancer:
+            continue  # variances from 7e-6 to 3e5: its epsilon drowns the small ones, see test_3
+        mine, other = (one.fit(X, y) for one in pair(name))
+        np.testing.assert_allclose(mine.predict_proba(X), other.predict_proba(X), rtol=1e-6, atol=1e-9)
+
+
+def test_tf_idf_gives_what_scikit_learn_gives():
+    texts = ["cash now", "win cash", "lunch at noon", "lunch tomorrow", "noon cash"] * 3
+    X, y = TfidfVectorizer().fit_transform(texts), np.array([1, 1, 0, 0, 0] * 3)
+    for name in COUNTING:
+        for alpha in (1.0, 1e-5):
+            mine, other = (one.fit(X, y) for one in pair(name, alpha=alpha))
+            np.testing.assert_allclose(mine.predict_log_proba(X), other.predict_log_proba(X), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", COUNTING)
+@pytest.mark.parametrize(
+    "options", [{"alpha": [0.5, 1, 2, 0.1, 3, 1]}, {"fit_prior": False}, {"class_prior": [0.2, 0.3, 0.5]}]
+)
+def test_parameters_mean_what_they_mean_in_scikit_learn(name, options):
+    X, y = table(name, np.random.default_rng(1))
+    if name == "BernoulliNB" and "alpha" in options:  # scikit-learn adds arrays of different lengths here
+        one = ours.BernoulliNB(**options).fit(X, y)
+        alpha, yes = np.array(options["alpha"]), (X > 0)[y == "a"]
+        expected = (yes.sum(axis=0) + alpha) / (len(yes) + 2 * alpha)
+        np.testing.assert_allclose(np.exp(one.feature_log_prob_[0]), expected)
+        return
+    mine, other = (one.fit(X, y) for one in pair(name, **options))
+    np.testing.assert_allclose(mine.predict_log_proba(X), other.predict_log_proba(X), rtol=1e-9)
+
+
+def test_complement_norm_and_bernoulli_binarize():
+    X, y = table("ComplementNB", np.random.default_rng(2))
+    for name, options in (("ComplementNB", {"norm": True}), ("BernoulliNB", {"binarize": 1.5}),
+                          ("BernoulliNB", {"binarize": 0.3})):  # fmt: skip
+        for data in (X, X.astype(float), sp.csr_matrix(X), (X > 1).astype(float)):
+            mine, other = (one.fit(data, y) for one in pair(name, **options))
+            np.testing.assert_allclose(mine.predict_log_proba(data), other.predict_log_proba(data), rtol=1e-9)
+    shares = np.random.default_rng(2).random((50, 4))
+    mine, other = (one.fit(shares, np.arange(50) % 2) for one in pair("BernoulliNB", binarize=None))
+    np.testing.assert_allclose(mine.predict_log_proba(shares), other.predict_log_proba(shares), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_errors_have_the_words_of_scikit_learn(name):
+    X, y = table(name, np.random.default_rng(0))
+    nan, infinite = (np.where(X[3, 2] == X, bad, X) for bad in (np.nan, np.inf))
+    wrong = {
+        "nan": lambda one: one.fit(nan, y),
+        "infinity": lambda one: one.fit(infinite, y),
+        "nan to predict": lambda one: one.fit(X, y).predict(nan),
+        "infinity to predict": lambda one: one.fit(X, y).predict_proba(infinite),
+        "negative": lambda one: one.fit(-X - 1, y),
+        "too few columns": lambda one: one.fit(X, y).predict(X[:, :2]),
+        "one dimension": lambda one: one.fit(X[:, 0], y),
+        "lengths": lambda one: one.fit(X, y[:-1]),
+        "no rows": lambda one: one.fit(X[:0], y[:0]),
+        "no labels": lambda one: one.fit(X, None),
+        "reals for labels": lambda one: one.fit(X, np.linspace(0, 1, len(X))),
+        "words": lambda one: one.fit(np.full(X.shape, "x"), y),
+        "alpha": lambda one: type(one)(**({"alpha": -1} if hasattr(one, "alpha") else {"var_smoothing": -1})).fit(X, y),
+        "not fitted": lambda one: one.predict(X),
+        "unknown label": lambda one: one.partial_fit(X, y, classes=["a", "b"]),
+    }
+    for what, work in wrong.items():
+        texts = []
+        for one in pair(name):
+            try:
+                work(one)
+            except (ValueError, NotFittedError) as error:
+                texts.append(str(error).splitlines()[0])
+            else:
+                texts.append("fine")
+        if what == "unknown label" and name != "GaussianNB":
+            assert texts[0].startswith("The target label(s) ['c'] in y do not exist"), texts  # theirs counts it wrongly
+        elif what == "reals for labels":
+            assert all(text.startswith("Unknown label type: ") for text in texts), texts
+        else:
+            assert texts[0] == texts[1], what
+
+
+# The defects, by their number in the survey
+
+
+@pytest.mark.parametrize("name", ["BernoulliNB", "CategoricalNB", "ComplementNB", "MultinomialNB"])
+@pytest.mark.parametrize("classes", [[0, 1], [0, 1, 2]])
+def test_1_a_label_outside_the_classes_is_an_error_and_changes_nothing(name, classes):
+    one = getattr(ours, name)().partial_fit([[1, 0]], [0], classes=classes)
+    before = one.class_count_.tolist()
+    with pytest.raises(ValueError, match="do not exist in the initial classes"):
+        one.partial_fit([[1, 0], [0, 1]], [0, 99])
+    assert one.class_count_.tolist() == before
+    assert one.classes_.tolist() == classes
+
+
+def test_2_parts_give_the_whole():
+    X = np.array([[1.0, 5.0], [2.0, 5.0], [3.5, 5.0], [7.0, 5.0]])
+    y = np.array([0, 0, 1, 1])
+    whole = ours.GaussianNB(var_smoothing=0.1).fit(X, y)
+    parts = ours.GaussianNB(var_smoothing=0.1).partial_fit(X[2:], y[2:], classes=[0, 1]).partial_fit(X[:2], y[:2])
+    rows = ours.GaussianNB(var_smoothing=0.1)
+    for i in (3, 0, 2, 1):
+        rows.partial_fit(X[i : i + 1], y[i : i + 1], classes=[0, 1])
+    for one in (parts, rows):
+        assert np.array_equal(one.var_, whole.var_)
+        assert np.array_equal(one.epsilon_, whole.epsilon_)
+        assert np.array_equal(one.predict_proba(X), whole.predict_proba(X))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(cuts=st.lists(st.integers(0, 200), max_size=4), seed=st.integers(0, 99))
+def test_any_cut_into_batches_gives_the_same_bits(name, cuts, seed):
+    X, y = table(name, np.random.default_rng(seed), kind="dense" if name == "CategoricalNB" else "fractions")
+    whole = getattr(ours, name)().fit(X, y)
+    parts = getattr(ours, name)()
+    ends = [0, *sorted(cuts), len(y)]
+    for start, stop in itertools.pairwise(ends):
+        if start < stop:
+            parts.partial_fit(X[start:stop], y[start:stop], classes=["a", "b", "c"])
+    assert np.array_equal(parts.predict_joint_log_proba(X), whole.predict_joint_log_proba(X))
+
+
+def test_3_a_feature_in_large_units_does_not_drown_the_others():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400)
+    X = np.column_stack([y + rng.normal(size=400) * 0.01, rng.normal(size=400) * 1e6])
+    mine, other = (one.fit(X, y).predict_proba(X)[np.arange(400), y] for one in pair("GaussianNB"))
+    assert np.median(other) < 0.6
+    assert np.median(mine) > 0.99
+
+
+def test_4_unseen_and_huge_categories():
+    one = ours.CategoricalNB().fit([[0, 1], [1, 2]], ["a", "b"])
+    assert np.isfinite(one.predict_log_proba([[7, 1]])).all()
+    assert np.isclose(np.exp(one.predict_joint_log_proba([[7, 1]]))[0, 0], 0.5 * 1 / 4 * 2 / 4)
+    one.partial_fit([[0, 0]], ["a"])
+    assert one.n_categories_.tolist() == [2, 3]
+    tracemalloc.start()
+    one.partial_fit([[2**40, 0]], ["b"])
+    assert one.predict([[2**40, 2]]).tolist() == ["b"]
+    assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    tracemalloc.stop()
+
+
+def test_5_no_smoothing_gives_no_nan():
+    X, y = np.array([[3, 0], [0, 1], [1, 1]]), np.array([0, 1, 1])
+    for name in ("BernoulliNB", "ComplementNB", "MultinomialNB", "CategoricalNB"):
+        for data in (X, sp.csr_matrix(X))[: 1 if name == "CategoricalNB" else 2]:
+            for alpha in (0.0, 5e-324, 1e-300):
+                one = getattr(ours, name)(alpha=alpha).fit(data, y)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", RuledOutWarning)
+                    assert not np.isnan(one.predict_proba(data)).any()
+                    assert not np.isnan(one.predict_proba([[5, 5], [0, 0]])).any()
+
+
+def test_5_counts_neither_wrap_nor_freeze():
+    big = np.array([[2**62]])
+    assert ours.MultinomialNB().fit(np.concatenate([big, big]), [0, 0]).feature_count_.tolist() == [[2.0**63]]
+    assert ours.MultinomialNB().fit(sp.csr_matrix(np.concatenate([big, big])), [0, 0]).feature_count_[0, 0] == 2.0**63
+    one = ours.MultinomialNB().fit([[2.0**53]], [0])
+    one.partial_fit([[1.0]], [0]).partial_fit([[1.0]], [0])
+    assert one.feature_count_[0, 0] == 2.0**53 + 2
+
+
+def test_5_many_classes_need_little_memory():
+    rng = np.random.default_rng(0)
+    X, y = sp.random_array((20_000, 50), density=0.1, format="csr", rng=rng), rng.integers(0, 2000, 20_000)
+    X.data[:] = 1
+    tracemalloc.start()
+    ours.MultinomialNB().fit(X, y)
+    assert tracemalloc.get_traced_memory()[1] < 64_000_000
+    tracemalloc.stop()
+
+
+def test_6_and_7_extreme_numbers():
+    constant = ours.GaussianNB().fit([[5.0], [5.0], [5.0]], [0, 0, 1])
+    assert np.allclose(constant.predict_proba([[5.0], [9.0]]), [[2 / 3, 1 / 3]] * 2)
+    for scale in (1e200, 1e-310):
+        X = np.array([[1.0], [2.0], [8.0], [9.0]]) * scale
+        assert ours.GaussianNB().fit(X, [0, 0, 1, 1]).predict(X).tolist() == [0, 0, 1, 1]
+    far = ours.GaussianNB().fit([[1.0], [2.0], [8.0], [9.0]], [0, 0, 1, 1])
+    assert far.predict([[1e200], [-1e200]]).tolist() == [1, 0]
+    assert not np.isnan(far.predict_proba([[1e200]])).any()
+    offset = np.array([1e15, 1e15 + 0.25, 1e15 + 0.125, 1e15 + 0.375])
+    assert ours.GaussianNB(var_smoothing=0).fit(offset[:, None], [0] * 4).var_[0, 0] == offset.var() == 0.01953125
+
+
+def test_float32_is_computed_in_double():
+    X = (np.random.default_rng(0).normal(size=(1000, 3)) + 1e4).astype(np.float32)
+    y = np.arange(1000) % 2
+    one = ours.GaussianNB(var_smoothing=0).fit(X, y)
+    assert one.var_.dtype == one.predict_proba(X).dtype == np.float32
+    np.testing.assert_allclose(one.var_[0], X[y == 0].astype(np.float64).var(axis=0), rtol=1e-6)
+
+
+# As objects
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_copies_and_pickles_are_equal_and_apart(name):
+    X, y = table(name, np.random.default_rng(3))
+    one = getattr(ours, name)().fit(X[:100], y[:100])
+    expected = one.predict_proba(X)
+    for other in (pickle.loads(pickle.dumps(one)), copy.deepcopy(one)):
+        other.partial_fit(X, y)
+        assert np.array_equal(one.predict_proba(X), expected)
+        assert other.class_count_.sum() == 300
+    assert not hasattr(clone(one), "classes_")
+    with pytest.raises(AttributeError, match="worked out from the sums"):
+        one.class_count_ = 1
+
+
+def test_names_of_features_are_checked():
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [0.0, 1.0, 0.0]})
+    one = ours.GaussianNB().fit(frame, [0, 1, 1])
+    assert one.feature_names_in_.tolist() == ["a", "b"]
+    with pytest.raises(ValueError, match="feature names should match"):
+        one.predict(frame[["b", "a"]])
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        one.predict(frame.to_numpy())
