@@ -197,6 +197,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         return self._as_fitted(check_matrix(self, X, reset=reset, sparse=True, dtype=None)[0], reset=reset)
 
     def _checked_frame(self, X: Any, *, reset: bool) -> Any:
+        X = pa.Table.from_batches([X]) if isinstance(X, pa.RecordBatch) else X
         validate_data(self, X, reset=reset, skip_check_array=True)
         table = to_table(X)
         if not table.n_rows or not table.columns:

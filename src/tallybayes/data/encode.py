@@ -142,6 +142,8 @@ def to_flags(name: str, raw: Raw) -> Flags:
 
 def to_codes(name: str, raw: Raw) -> Codes:
     """Categories; missing becomes a code outside the keys."""
+    if type(raw) is np.ndarray and raw.dtype.kind == "U" and raw.nbytes < 2**31:
+        return _text_codes(raw)
     raw = _plain(raw)
     if isinstance(raw, np.ndarray) and raw.dtype.kind in "iub":
         return _integer_codes(raw)
@@ -172,6 +174,14 @@ def coded(raw: Any) -> tuple[np.ndarray, list[Any]]:
     encoded = raw if pa.types.is_dictionary(raw.type) else raw.dictionary_encode()
     indices = encoded.indices if encoded.indices.type == pa.int32() else encoded.indices.cast(pa.int32())
     return to_numpy(indices, null=-1), encoded.dictionary.to_pylist()
+
+
+def _text_codes(raw: np.ndarray) -> Codes:
+    """An array of texts of fixed width: equal texts have equal bytes."""
+    content = np.ascontiguousarray(raw).view(np.uint8).reshape(-1)
+    bounds = np.arange(0, raw.nbytes + 1, max(raw.dtype.itemsize, 1), dtype=np.int32)
+    codes, first = kernels.active.words(bounds[: len(raw) + 1], content, None)
+    return Codes(codes, raw[first].tolist())
 
 
 def _list_codes(name: str, raw: list[Any]) -> Codes:

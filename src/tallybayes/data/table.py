@@ -21,6 +21,8 @@ from tallybayes.errors import DataError, TallyError
 
 __all__ = ["Origin", "Raw", "Table", "is_row", "raw_column", "to_table"]
 
+_FEW_ROWS = 64
+
 Raw = Any  # a NumPy array, an Arrow (chunked) array, a list, or a SciPy sparse matrix
 
 
@@ -145,8 +147,20 @@ def _named(names: Sequence[Any], columns: Sequence[Raw], n_rows: int) -> Table:
 
 def _from_pandas(data: Any) -> Table:
     """Column by column, so that one bad column does not spoil the rest; the index is no column."""
-    columns = [raw_column(data.iloc[:, j]) for j in range(data.shape[1])]
+    if len(data) <= _FEW_ROWS and len(kinds := set(data.dtypes)) == 1 and _is_numeric(kinds.pop()):
+        columns = list(data.to_numpy().T)  # of a few rows a copy costs less than a look at every column
+    else:
+        columns = [_from_series(values) for _, values in data.items()]
     return _named(list(data.columns), columns, len(data))
+
+
+def _from_series(values: Any) -> Raw:
+    return values.to_numpy() if _is_numeric(values.dtype) else raw_column(values)
+
+
+def _is_numeric(dtype: Any) -> bool:
+    """Whether a column of pandas is a NumPy array of numbers, which need not go through Arrow."""
+    return isinstance(dtype, np.dtype) and dtype.kind in "fiub"
 
 
 def _from_arrow(data: Any) -> Table:
