@@ -26,8 +26,11 @@ def test_docstring_examples_run(name):
     assert result.failed == 0
 
 
-@pytest.mark.parametrize("document", ["README.md", "bench/README.md"])
-def test_document_examples_run(document):
+@pytest.mark.parametrize(
+    "document", ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/*.md"))]
+)
+def test_document_examples_run(document, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     result = doctest.testfile(str(ROOT / document), module_relative=False)
     assert result.failed == 0
 

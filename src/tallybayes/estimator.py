@@ -29,7 +29,7 @@ from tallybayes.validation import check_matrix, check_weights, find_classes, is_
 __all__ = ["NaiveBayesClassifier"]
 
 _OPTIONS = ("families", "ignore", "only", "schema", "smoothing", "numeric", "prior", "prior_smoothing", "estimate",
-            "unseen")  # fmt: skip
+            "unseen", "infer")  # fmt: skip
 
 
 class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
@@ -56,6 +56,9 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         Whether to average over what the parameters may be, or to plug in the most likely ones.
     unseen : "prior" or "missing", default="prior"
         What a category never seen says: the prior's share, or nothing.
+    infer : "data" or "type", default="data"
+        What the family of a column goes by: its data, or the type of its values alone. For `partial_fit` on small
+        batches "type" is the safer choice: no column is taken for yes/no because the first rows held 0 and 1.
     class_weight : dict or "balanced", default=None
         Weights of the classes, multiplied with the weights of the rows.
 
@@ -98,6 +101,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         prior_smoothing: float = 1.0,
         estimate: str = "bayes",
         unseen: str = "prior",
+        infer: str = "data",
         class_weight: Any = None,
     ) -> None:
         self.families = families
@@ -110,6 +114,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         self.prior_smoothing = prior_smoothing
         self.estimate = estimate
         self.unseen = unseen
+        self.infer = infer
         self.class_weight = class_weight
 
     # Learning

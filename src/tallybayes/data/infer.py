@@ -25,7 +25,7 @@ from tallybayes.data.schema import Field
 from tallybayes.data.table import Raw
 from tallybayes.families import Bernoulli, Categorical, Family, Multinomial, Tags
 
-__all__ = ["NO_VALUES", "propose"]
+__all__ = ["NO_VALUES", "propose", "propose_by_type"]
 
 NO_VALUES = "no values yet"  # a later batch decides
 
@@ -55,6 +55,34 @@ def propose(name: str, raw: Raw, numeric: Family) -> Field:
     if isinstance(raw, np.ndarray) and raw.dtype.kind in "Mm":
         return Field(name, None, "dates and times have no family")
     return _from_values(name, list(raw), numeric)
+
+
+def propose_by_type(name: str, raw: Raw, numeric: Family) -> Field:
+    """The family of a column by the type of its values alone, however many have come: for streams.
+
+    >>> from tallybayes.families import Gaussian
+    >>> propose_by_type("zero", [0.0], Gaussian()).family, propose_by_type("word", ["a|b"], Gaussian()).family
+    (Gaussian(kappa=3.0, nu=5.0), Categorical(unseen='prior'))
+    """
+    if hasattr(raw, "tocsr"):
+        return propose(name, raw, numeric)
+    if isinstance(raw, (pa.Array, pa.ChunkedArray)):
+        raw = raw.drop_null()[:1].to_pylist()
+    elif isinstance(raw, np.ndarray) and raw.dtype.kind == "f":
+        raw = raw[~np.isnan(raw)][:1].tolist()
+    value = next((v for v in raw if isinstance(v, (list, dict, set, np.ndarray)) or not is_missing(v)), None)
+    for kinds, family, reason in (
+        (type(None), None, NO_VALUES),
+        ((bool, np.bool_), Bernoulli(), "yes or no"),
+        (NUMBERS, numeric, "numbers"),
+        ((str, bytes), Categorical(), "text"),
+        ((set, frozenset), Tags(), "sets"),
+        ((list, tuple, np.ndarray), Multinomial(), "lists of tokens"),
+        (Mapping, Multinomial(), "maps of amounts"),
+    ):
+        if isinstance(value, kinds):
+            return Field(name, family, reason)
+    return Field(name, None, f"values of type {type(value).__name__} have no family")
 
 
 def _from_arrow(name: str, raw: Any, numeric: Family) -> Field:

@@ -252,11 +252,13 @@ def _settings_to_json(settings: Settings) -> dict[str, Any]:
         "prior_smoothing": _strength_to_json(settings.prior_smoothing),
         "estimate": settings.estimate,
         "unseen": settings.unseen,
-    }
+    } | ({} if settings.infer == "data" else {"infer": settings.infer})
 
 
 def _settings_from_json(given: Any) -> Settings:
-    facts = object_of(given, "smoothing", "numeric", "prior", "prior_smoothing", "estimate", "unseen")
+    names = ("smoothing", "numeric", "prior", "prior_smoothing", "estimate", "unseen")
+    by_type = isinstance(given, dict) and given.get("infer") == "type"  # left out where it is the data
+    facts = object_of(given, *names, "infer") if by_type else object_of(given, *names)
     smoothing, prior = facts["smoothing"], facts["prior"]
     by_column = isinstance(smoothing, dict)
     require(isinstance(prior, (str, list)), f"a prior: {shorten(prior)}")
@@ -271,6 +273,7 @@ def _settings_from_json(given: Any) -> Settings:
         _strength_from_json(facts["prior_smoothing"]),
         facts["estimate"],
         facts["unseen"],
+        "type" if by_type else "data",
     )
 
 

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from tallybayes.arrays.axis import sort_keys
 from tallybayes.data.encode import as_codes
-from tallybayes.data.infer import propose
 from tallybayes.data.label import label_column
 from tallybayes.data.schema import Field, Schema
 from tallybayes.data.source import Source, to_source
@@ -36,6 +35,7 @@ def fit(
     prior_smoothing: float = 1.0,
     estimate: Literal["bayes", "mle"] = "bayes",
     unseen: Unseen = "prior",
+    infer: Literal["data", "type"] = "data",
 ) -> Model:
     """Learn a naive Bayes model from a table.
 
@@ -50,6 +50,8 @@ def fit(
     prior: of the classes: "empirical" with Dirichlet strength `prior_smoothing`, "uniform", or a dict by label.
     estimate: "bayes" averages over what the parameters may be, "mle" plugs in the most likely ones.
     unseen: what a category never seen says: the prior's share ("prior") or nothing ("missing").
+    infer: what the family of a column goes by: its "data", or their "type" alone, so that it does not depend on how
+    rows are cut into batches (numbers are `numeric`, text is categorical, even if it looks like tags or names).
 
     >>> import tallybayes as tb
     >>> rows = [{"colour": "red", "size": 3.1, "fruit": "apple"}, {"colour": "red", "size": 2.9, "fruit": "apple"},
@@ -63,6 +65,7 @@ def fit(
     model, label = planned(
         source, label, families=families, ignore=ignore, only=only, schema=schema, weight=weight, smoothing=smoothing,
         numeric=numeric, prior=prior, prior_smoothing=prior_smoothing, estimate=estimate, unseen=unseen,
+        infer=infer,
     )  # fmt: skip
     model.learn(source, label=label, weight=weight)
     check_value(model, label, source)
@@ -71,7 +74,8 @@ def fit(
 
 def planned(source: Source, label: Any = None, **options: Any) -> tuple[Model, Any]:
     """The model that `fit` would fill, still empty, and its label; the options are those of `fit`."""
-    choices = {name: options.pop(name) for name in ("smoothing", "prior", "prior_smoothing", "estimate", "unseen")
+    choices = {name: options.pop(name) for name in ("smoothing", "prior", "prior_smoothing", "estimate", "unseen",
+                                                            "infer")
                if name in options}  # fmt: skip
     settings = Settings(numeric=parse(options.pop("numeric", "histogram")), **choices)
     schema = options.get("schema")
@@ -121,7 +125,7 @@ def plan(
         elif schema is not None:
             fields[name] = Field(name, None, "not in the schema")
         else:
-            fields[name] = propose(name, head.columns[name], settings.numeric)
+            fields[name] = settings.propose(name, head.columns[name])
         if not (name in chosen and chosen[name] != Categorical()):
             fields[name] = settings.with_unseen(fields[name])
     label_name, weight_name = (name if isinstance(name, str) else None for name in (label, weight))

@@ -12,7 +12,7 @@ from typing import Any
 
 from tallybayes.arrays.axis import kind_of, merged, rough_kind
 from tallybayes.arrays.column import Flags, Reals
-from tallybayes.data.infer import NO_VALUES, propose
+from tallybayes.data.infer import NO_VALUES
 from tallybayes.data.label import label_column
 from tallybayes.data.schema import Schema
 from tallybayes.data.source import Kind, Source, Whole
@@ -95,11 +95,11 @@ class Learning:
             field = self.schema.fields.get(name)
             if name in apart or (field is not None and field.reason != NO_VALUES):
                 continue
-            found = propose(name, raw, self.settings.numeric)
+            found = self.settings.propose(name, raw)
             if found.reason != NO_VALUES:
                 grown = grown or self.schema.copy()
                 found = replace(found, reason=f"{NEW_COLUMN}; {found.reason}")
-                grown.fields[name] = self.settings.with_unseen(found)
+                grown.fields[name] = found
         self.schema = grown or self.schema
 
     @property

@@ -8,7 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tallybayes.data.infer import propose, propose_by_type
 from tallybayes.data.schema import Field
+from tallybayes.data.table import Raw
 from tallybayes.errors import ParameterError
 from tallybayes.families import Categorical, Family, Histogram, Smoothing, parse
 from tallybayes.families.base import Unseen
@@ -24,7 +26,8 @@ class Settings:
 
     `smoothing` is Laplace's k: "auto", a number from 0 (maximum likelihood) to infinity (uniform), or a dict of these
     by column ("auto" for the rest). `prior` is "empirical" (with its own strength `prior_smoothing`), "uniform" or a
-    dict of probabilities by label.
+    dict of probabilities by label. `infer` is what the family of a column that nobody chose one for goes by: its data,
+    or the type of its values alone.
     """
 
     smoothing: Smoothing | Mapping[str, Smoothing] = "auto"
@@ -33,6 +36,7 @@ class Settings:
     prior_smoothing: float = 1.0
     estimate: Literal["bayes", "mle"] = "bayes"
     unseen: Unseen = "prior"
+    infer: Literal["data", "type"] = "data"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "numeric", parse(self.numeric))
@@ -44,6 +48,7 @@ class Settings:
         _check_strength("prior_smoothing", self.prior_smoothing)
         _check_choice("estimate", self.estimate, ("bayes", "mle"))
         _check_choice("unseen", self.unseen, ("prior", "missing"))
+        _check_choice("infer", self.infer, ("data", "type"))
         if isinstance(self.prior, Mapping):
             if not all(isinstance(p, (int, float, np.number)) for p in self.prior.values()):
                 raise ParameterError("prior probabilities", came=dict(self.prior))
@@ -60,6 +65,11 @@ class Settings:
         if isinstance(self.smoothing, Mapping):
             return self.smoothing.get(column, "auto")
         return self.smoothing
+
+    def propose(self, name: str, raw: Raw) -> Field:
+        """A family for a column, and why."""
+        found = (propose_by_type if self.infer == "type" else propose)(name, raw, self.numeric)
+        return self.with_unseen(found)
 
     def with_unseen(self, field: Field) -> Field:
         """A column whose family is told what to do with unseen values."""
