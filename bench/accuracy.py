@@ -17,24 +17,17 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.compose import ColumnTransformer
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.impute import SimpleImputer
-from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
-from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, MinMaxScaler, OneHotEncoder, OrdinalEncoder
+from sklearn.pipeline import Pipeline
+
+from bench.recipes import OURS, RECIPES, judge, table
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
-OURS = "tallybayes"
 Scores = tuple[float, float]  # accuracy, log loss
 
 
@@ -81,81 +74,6 @@ TASKS = [
 ]
 
 
-class Bins(TransformerMixin, BaseEstimator):
-    """Quantile bins 1, 2, ... of every column, and 0 for a gap."""
-
-    def __init__(self, n_bins: int = 10):
-        self.n_bins = n_bins
-
-    def fit(self, X: pd.DataFrame, y: object = None) -> "Bins":
-        """Learn the bins of each column from the values that are there."""
-        bins = KBinsDiscretizer(self.n_bins, encode="ordinal", quantile_method="averaged_inverted_cdf")
-        self.bins_ = [clone(bins).fit(X[[name]].dropna()) for name in X]
-        return self
-
-    def transform(self, X: pd.DataFrame) -> np.ndarray:
-        """Number the bins."""
-        codes = [bins.transform(X[[name]].fillna(0.0))[:, 0] + 1 for name, bins in zip(X, self.bins_, strict=True)]
-        return np.where(X.isna(), 0.0, np.column_stack(codes))
-
-
-def missing_apart() -> SimpleImputer:
-    return SimpleImputer(strategy="constant", fill_value="missing")
-
-
-def one_hot() -> Pipeline:
-    return make_pipeline(missing_apart(), OneHotEncoder(handle_unknown="ignore"))
-
-
-def ordinal() -> Pipeline:
-    """Codes 1, 2, ...; a category never seen is 0, which every column of CategoricalNB then has room for."""
-    return make_pipeline(
-        missing_apart(),
-        OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1),
-        FunctionTransformer(lambda codes: codes + 1),
-    )
-
-
-def recipe(model: BaseEstimator, numbers: object, categories: Pipeline) -> Callable[[Task, pd.DataFrame], Pipeline]:
-    """A pipeline for any task: numbers and categories each prepared in their way, tags as one column per tag."""
-
-    def build(task: Task, frame: pd.DataFrame) -> Pipeline:
-        numeric = frame.select_dtypes("number").columns
-        others = frame.columns.difference([*numeric, task.tags], sort=False)
-        parts = [("numbers", numbers, numeric), ("categories", categories, others)]
-        if task.tags:
-            parts.append(("tags", CountVectorizer(token_pattern=r"[^|]+", lowercase=False, binary=True), task.tags))
-        parts = [part for part in parts if len(part[2])]
-        return make_pipeline(ColumnTransformer(parts, sparse_threshold=0), model)
-
-    return build
-
-
-def binned(n_bins: int) -> Pipeline:
-    return make_pipeline(Bins(n_bins), OneHotEncoder(handle_unknown="ignore"))
-
-
-def scaled() -> Pipeline:
-    return make_pipeline(SimpleImputer(strategy="median"), MinMaxScaler(clip=True))
-
-
-RECIPES = {
-    "GaussianNB": recipe(GaussianNB(), SimpleImputer(strategy="median"), one_hot()),
-    "CategoricalNB, 10 bins": recipe(CategoricalNB(), Bins(10), ordinal()),
-    "CategoricalNB, 5 bins": recipe(CategoricalNB(), Bins(5), ordinal()),
-    "BernoulliNB, 10 bins": recipe(BernoulliNB(), binned(10), one_hot()),
-    "BernoulliNB, 5 bins": recipe(BernoulliNB(), binned(5), one_hot()),
-    "MultinomialNB": recipe(MultinomialNB(), scaled(), one_hot()),
-    "ComplementNB": recipe(ComplementNB(), scaled(), one_hot()),
-}
-
-
-def judge(truth: pd.Series, probability: np.ndarray, classes: np.ndarray) -> Scores:
-    """Accuracy and mean log loss."""
-    right = classes[probability.argmax(axis=1)] == truth.to_numpy()
-    return float(right.mean()), float(log_loss(truth, probability, labels=classes))
-
-
 def ours(task: Task, train: np.ndarray, test: np.ndarray) -> Scores:
     frame = pd.read_parquet(DATA / f"{task.name}.parquet")
     label = task.label if task.against is None else f"{task.label}={task.against}"
@@ -177,7 +95,7 @@ def theirs(pipeline: Pipeline, frame: pd.DataFrame, label: pd.Series, train: np.
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Bins whose width are too small")
         pipeline.fit(frame.iloc[train], label.iloc[train])
-    return judge(label.iloc[test], pipeline.predict_proba(frame.iloc[test]), pipeline.classes_)
+    return judge(label.iloc[test].to_numpy(), pipeline.predict_proba(frame.iloc[test]), pipeline.classes_)
 
 
 def compare(task: Task, repeats: int) -> dict[str, Scores]:
@@ -188,17 +106,9 @@ def compare(task: Task, repeats: int) -> dict[str, Scores]:
     for repeat in range(repeats):
         split = train_test_split(np.arange(len(label)), test_size=1 / 3, stratify=label, random_state=repeat)
         for name, build in RECIPES.items():
-            scores[name].append(theirs(build(task, plain), plain, label, *split))
+            scores[name].append(theirs(build(plain, task.tags), plain, label, *split))
         scores[OURS].append(ours(task, *split))
     return {name: tuple(np.mean(values, axis=0).tolist()) for name, values in scores.items()}
-
-
-def table(title: str, rows: dict[str, list[float]], form: str) -> str:
-    """Markdown, with the mean of every column below."""
-    names = [*RECIPES, OURS]
-    rows = rows | {"mean": np.mean(list(rows.values()), axis=0).tolist()}
-    lines = [f"| {title} | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
-    return "\n".join(lines + [f"| {row} | {' | '.join(format(x, form) for x in rows[row])} |" for row in rows])
 
 
 def main() -> None:
@@ -209,7 +119,7 @@ def main() -> None:
     results = {task.name: compare(task, asked.repeats) for task in TASKS if task.name in asked.names or not asked.names}
     for i, (title, form) in enumerate((("accuracy", ".2%"), ("log loss", ".3f"))):
         rows = {name: [scores[i] for scores in result.values()] for name, result in results.items()}
-        print(table(title, rows, form), end="\n\n")
+        print(table(title, [*RECIPES, OURS], rows, form), end="\n\n")
     mean = {name: float(np.mean([result[name][0] for result in results.values()])) for name in [*RECIPES, OURS]}
     best = max(RECIPES, key=mean.__getitem__)
     print(f"The best single recipe is {best} with a mean accuracy of {mean[best]:.2%}; {OURS} has {mean[OURS]:.2%}.")

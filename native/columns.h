@@ -76,6 +76,7 @@ template <class T> nb::ndarray<nb::numpy, T> to_numpy(std::vector<T> &&values, s
 void register_sums(nb::module_ &m);
 void register_grouped(nb::module_ &m);
 void register_row(nb::module_ &m);
+void register_derive(nb::module_ &m);
 void register_observe(nb::module_ &m);
 void register_score(nb::module_ &m);
 void register_binnings(nb::module_ &m);

@@ -139,10 +139,21 @@ struct Big {
     }
 
     // The digits of a cell; the last is signed and may use all its 64 bits.
-    void set(const int64_t *digits, int64_t width) {
+    void set(const int64_t *digits, int64_t width) { set(digits, width, digits[width - 1]); }
+
+    // The same without digits that hold only zeros or the sign, to keep numbers short; returns how many of the lowest.
+    int64_t set_short(const int64_t *digits, int64_t width) {
+        int64_t skipped = 0, last = digits[width - 1];
+        while (skipped < width - 1 && digits[skipped] == 0) ++skipped;
+        for (; width > skipped + 1 && (last == 0 || last == -1); --width)
+            last = last * (int64_t(1) << 32) + digits[width - 2];
+        set(digits + skipped, width - skipped, last);
+        return skipped;
+    }
+
+    void set(const int64_t *digits, int64_t width, int64_t last) {
         limbs.assign(width / 2 + 1, 0);
         for (int64_t k = 0; k + 1 < width; ++k) limbs[k / 2] |= uint64_t(digits[k]) << (k % 2 * 32);
-        int64_t last = digits[width - 1];
         negative = last < 0;
         if (width % 2) {
             limbs[width / 2] = uint64_t(last);

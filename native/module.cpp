@@ -6,6 +6,7 @@ NB_MODULE(_native, m) {
     tb::register_sums(m);
     tb::register_grouped(m);
     tb::register_row(m);
+    tb::register_derive(m);
     tb::register_observe(m);
     tb::register_score(m);
     tb::register_binnings(m);

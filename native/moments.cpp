@@ -1,8 +1,10 @@
 // Mean and variance, correctly rounded, from exact sums: whole-number arithmetic up to the one division at the end.
-#include "columns.h"
+// Per column and class, over all classes of a column, and the tables of Student's t that follow.
 #include "exact.h"
+#include "head.h"
 
 #include <cmath>
+#include <numbers>
 
 namespace tb {
 
@@ -40,31 +42,190 @@ struct Moments {
     static uint64_t magnitude(int64_t count) { return count < 0 ? -uint64_t(count) : uint64_t(count); }
 };
 
-using Cells = nb::ndarray<const int64_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+// The digits of sums, cell by cell.
+struct Digits {
+    const int64_t *digits;
+    int64_t width, low;
 
-nb::tuple mean_variance(Matrix<int64_t> n, Cells x, int64_t x_low, Cells xx, int64_t xx_low, Vector<int64_t> units) {
-    int64_t n_columns = n.shape(0), n_classes = n.shape(1), x_width = x.shape(2), xx_width = xx.shape(2);
-    std::vector<double> high(n_columns * n_classes), low(high), variance(high);
-    const int64_t *count = n.data(), *x_digits = x.data(), *xx_digits = xx.data(), *unit = units.data();
+    Digits(nb::handle array, int64_t low) : low(low) {
+        const View<const int64_t> view(array, 3);
+        if (!view.contiguous(3)) throw nb::type_error("digits one behind the other are expected");
+        digits = &view(0, 0, 0), width = view.shape[2];
+    }
+    const int64_t *cell(int64_t i) const { return digits + i * width; }
+
+    // The sum of the cells first to last, in two digits more.
+    void pool(int64_t first, int64_t last, std::vector<int64_t> &total) const {
+        total.resize(width + 2);
+        __int128 carry = 0;
+        for (int64_t k = 0; k <= width; ++k) {
+            for (int64_t i = first; k < width && i < last; ++i) carry += cell(i)[k];
+            total[k] = int64_t(carry & 0xFFFFFFFF);
+            carry >>= 32;
+        }
+        total[width + 1] = int64_t(carry);
+    }
+};
+
+// n, x and xx as they come from Python: whole counts, digits and places.
+struct Sums {
+    View<const int64_t> n;
+    Digits x, xx;
+
+    Sums(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int64_t xx_low)
+        : n(n, 2), x(x, x_low), xx(xx, xx_low) {}
+    int64_t n_columns() const { return n.shape[0]; }
+    int64_t n_classes() const { return n.shape[1]; }
+};
+
+// Mean, its low part and variance of a cell whose s and ss are set, in units of 2**(32 * low), `step` apart.
+void write_moments(Moments &cell, int64_t count, int64_t x_low, int64_t xx_low, int64_t unit, double *to, int64_t step) {
+    if (count == 0) return;
+    const int64_t exponent = 32 * x_low - unit;
+    to[0] = quotient(cell.s, count < 0, Moments::magnitude(count), exponent);
+    if (std::isfinite(to[0])) to[step] = cell.low_part(count, exponent, to[0]);
+    to[2 * step] = cell.variance(count, 32 * xx_low - 64 * x_low, std::min(32 * xx_low, 64 * x_low) - 2 * unit);
+}
+
+// Mean, low part and variance of all cells, behind each other.
+void fill_moments(const Sums &sums, const View<const int64_t> &units, double *moments) {
+    Moments cell;
+    const int64_t size = sums.n_columns() * sums.n_classes();
+    for (int64_t j = 0, i = 0; j < sums.n_columns(); ++j)
+        for (int64_t c = 0; c < sums.n_classes(); ++c, ++i) {
+            const int64_t low = sums.x.low + cell.s.set_short(sums.x.cell(i), sums.x.width);
+            const int64_t squares_low = sums.xx.low + cell.ss.set_short(sums.xx.cell(i), sums.xx.width);
+            write_moments(cell, sums.n(j, c), low, squares_low, units(j), moments + i, size);
+        }
+}
+
+auto mean_variance(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int64_t xx_low, nb::handle units) {
+    const Sums sums(n, x, x_low, xx, xx_low);
+    const View<const int64_t> unit(units, 1);
+    const size_t n_columns = sums.n_columns(), n_classes = sums.n_classes();
+    std::vector<double> moments(3 * n_columns * n_classes);
+    {
+        nb::gil_scoped_release release;
+        fill_moments(sums, unit, moments.data());
+    }
+    return to_numpy(std::move(moments), {3, n_columns, n_classes});
+}
+
+// Half the bits of the mean square, at most 1000: then its inverse is a double too.
+int64_t unit_of(const Big &squares, int64_t low, int64_t count) {
+    const int64_t bits = squares.bit_length();
+    if (bits == 0) return 0;
+    const int64_t exponent = (bits + 32 * low - int64_t(std::bit_width(uint64_t(count)))) >> 1;
+    return std::clamp<int64_t>(exponent, -1000, 1000);
+}
+
+nb::object pooled_moments(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int64_t xx_low) {
+    const Sums sums(n, x, x_low, xx, xx_low);
+    const int64_t n_columns = sums.n_columns(), n_classes = sums.n_classes();
+    std::vector<double> moments(3 * n_columns);
+    std::vector<int64_t> units(n_columns), digits;
+    bool countable = true;
     {
         nb::gil_scoped_release release;
         Moments cell;
-        for (int64_t i = 0; i < n_columns * n_classes; ++i) {
-            if (count[i] == 0) continue;
-            int64_t down = unit[i / n_classes], exponent = 32 * x_low - down;
-            cell.s.set(x_digits + i * x_width, x_width);
-            cell.ss.set(xx_digits + i * xx_width, xx_width);
-            high[i] = quotient(cell.s, count[i] < 0, Moments::magnitude(count[i]), exponent);
-            if (std::isfinite(high[i])) low[i] = cell.low_part(count[i], exponent, high[i]);
-            variance[i] = cell.variance(count[i], 32 * xx_low - 64 * x_low, std::min(32 * xx_low, 64 * x_low) - 2 * down);
+        for (int64_t j = 0, first = 0; j < n_columns; ++j, first += n_classes) {
+            int64_t count = 0;
+            for (int64_t c = 0; c < n_classes; ++c) countable &= !__builtin_add_overflow(count, sums.n(j, c), &count);
+            sums.x.pool(first, first + n_classes, digits);
+            const int64_t low = x_low + cell.s.set_short(digits.data(), sums.x.width + 2);
+            sums.xx.pool(first, first + n_classes, digits);
+            const int64_t squares_low = xx_low + cell.ss.set_short(digits.data(), sums.xx.width + 2);
+            units[j] = unit_of(cell.ss, squares_low, count);
+            write_moments(cell, count, low, squares_low, units[j], &moments[j], n_columns);
         }
     }
-    std::initializer_list<size_t> shape = {size_t(n_columns), size_t(n_classes)};
-    return nb::make_tuple(to_numpy(std::move(high), shape), to_numpy(std::move(low), shape), to_numpy(std::move(variance), shape));
+    if (!countable) return nb::none();
+    return nb::make_tuple(to_numpy(std::move(units), {size_t(n_columns)}),
+                          to_numpy(std::move(moments), {3, size_t(n_columns)}));
+}
+
+struct Pair {
+    double high, low;
+};
+
+// The sum of two doubles as a double, and what that lacks (Knuth).
+inline Pair two_sum(double a, double b) {
+    const double total = a + b, part = total - a;
+    return {total, (a - (total - part)) + (b - part)};
+}
+
+double log_gamma_ratio(double x) {
+    double factor = 1;
+    for (; x < 20; x += 1) factor *= x / (x + 0.5);
+    const double y = 1 / (x * x);
+    const double series = (-1. / 8 + y * (1. / 192 + y * (-1. / 640 + y * (17. / 14336 + y * (-31. / 18432))))) / x;
+    return 0.5 * std::log(x) + std::log(factor) + series;
+}
+
+// What depends on the degrees of freedom only; the columns of a class mostly agree in them.
+struct Freedom {
+    double nu = 0, root = 0, constant = 0;
+
+    void set(double wanted) {
+        if (nu == wanted) return;
+        nu = wanted;
+        root = std::sqrt(nu);
+        constant = log_gamma_ratio(nu / 2) - 0.5 * std::log(std::numbers::pi * nu);
+    }
+};
+
+// n before, and the five tables of add_student behind the moments of every cell.
+void fill_tables(const Sums &sums, const View<const int64_t> &units, const View<const double> &prior, double kappa, double nu,
+                 double share, double *moments) {
+    const int64_t n_columns = sums.n_columns(), n_classes = sums.n_classes(), size = n_columns * n_classes;
+    const double *mean = moments, *low = mean + size, *variance = low + size;
+    double *rows = moments - size, *tables = moments + 3 * size;
+    std::vector<Freedom> freedom(n_classes);
+    for (int64_t j = 0, i = 0; j < n_columns; ++j) {
+        const double centre = prior(0, j), centre_low = prior(1, j), spread = prior(2, j);
+        const double unit = static_cast<double>(units(j)) * std::numbers::ln2;
+        for (int64_t c = 0; c < n_classes; ++c, ++i) {
+            rows[i] = static_cast<double>(sums.n(j, c));
+            const double n = rows[i] * share, more = kappa + n;
+            const double delta = n > 0 ? (mean[i] - centre) + (low[i] - centre_low) : 0.0;
+            Pair location = two_sum(centre, n * delta / more);
+            location = two_sum(location.high, location.low + centre_low);
+            tables[i] = location.high;
+            tables[size + i] = location.low;
+            if (spread == 0) continue; // silent
+            Freedom &f = freedom[c];
+            f.set(nu + n);
+            const double wide = nu * spread + n * variance[i] + kappa * n / more * delta * delta;
+            const double scale = std::sqrt(wide / f.nu * (1 + 1 / more));
+            tables[2 * size + i] = 1 / (scale * f.root);
+            tables[3 * size + i] = (f.nu + 1) / 2;
+            tables[4 * size + i] = f.constant - std::log(scale) - unit;
+        }
+    }
+}
+
+auto student(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int64_t xx_low, nb::handle units, nb::handle prior,
+             double kappa, double nu, double share) {
+    const Sums sums(n, x, x_low, xx, xx_low);
+    const View<const int64_t> unit(units, 1);
+    const View<const double> pooled(prior, 2);
+    const size_t n_columns = sums.n_columns(), n_classes = sums.n_classes();
+    std::vector<double> tables(9 * n_columns * n_classes);
+    {
+        nb::gil_scoped_release release;
+        double *moments = tables.data() + n_columns * n_classes;
+        fill_moments(sums, unit, moments);
+        fill_tables(sums, unit, pooled, kappa, nu, share, moments);
+    }
+    return to_numpy(std::move(tables), {9, n_columns, n_classes});
 }
 
 } // namespace
 
-void register_moments(nb::module_ &m) { m.def("mean_variance", &mean_variance); }
+void register_moments(nb::module_ &m) {
+    m.def("mean_variance", &mean_variance);
+    m.def("pooled_moments", &pooled_moments);
+    m.def("student", &student);
+}
 
 } // namespace tb

@@ -1,97 +1,126 @@
-// One row at a time: reading a dict of numbers, and adding it to exact sums in place.
+// One row at a time: reading a dict, and adding what it holds to the sums in place.
 //
 // A call costs less than a microsecond for twenty columns, so arguments are looked at directly: the dict through the
-// C API, and NumPy arrays through the head of their object, whose layout NumPy has kept fixed since version 1.
-// The interpreter lock is held throughout: it makes each row all-or-nothing for other threads too.
-#include "columns.h"
+// C API, arrays through their heads. The interpreter lock is held throughout: it makes each row all-or-nothing for
+// other threads too.
 #include "exact.h"
+#include "head.h"
 
 #include <cmath>
 
 namespace tb {
 namespace {
 
-struct ArrayHead { // the first fields of NumPy's PyArrayObject
-    PyObject_HEAD
-    char *data;
-    int ndim;
-    Py_ssize_t *shape, *strides; // strides in bytes
-};
+constexpr double MISSING = std::numeric_limits<double>::quiet_NaN();
+constexpr int64_t LIMIT = int64_t(1) << 53; // whole numbers below it are doubles
 
-PyObject *array_type; // numpy.ndarray
+std::vector<PyTypeObject *> scalar_types; // of NumPy, that stand for Python's own
+PyTypeObject *float64_type;
 
-const ArrayHead &array_of(nb::handle object) {
-    if (!PyObject_TypeCheck(object.ptr(), reinterpret_cast<PyTypeObject *>(array_type)))
-        throw nb::type_error("a NumPy array is expected");
-    return *reinterpret_cast<const ArrayHead *>(object.ptr());
+// A NumPy scalar as the Python number or text that it stands for; anything else as it is.
+nb::object plain(PyObject *value) {
+    for (PyTypeObject *type : scalar_types)
+        if (Py_TYPE(value) == type) return nb::handle(value).attr("item")();
+    return nb::borrow(value);
 }
 
-// The number of a row's entry; false if it is not a plain float or int of moderate size. None is NaN.
+// The number of an entry; false if it is not a plain float, int or bool of moderate size. None is missing.
 bool read_number(PyObject *value, double &number) {
-    if (PyFloat_CheckExact(value)) {
+    if (PyFloat_CheckExact(value) || Py_TYPE(value) == float64_type) { // which has its number in the same place
         number = PyFloat_AS_DOUBLE(value);
         return !std::isinf(number);
     }
     if (value == Py_None) {
-        number = std::nan("");
+        number = MISSING;
         return true;
     }
-    if (!PyLong_CheckExact(value)) return false;
+    if (!PyLong_CheckExact(value) && !PyBool_Check(value)) {
+        nb::object own = plain(value);
+        return own.ptr() != value && read_number(own.ptr(), number);
+    }
     int overflow;
-    long long whole = PyLong_AsLongLongAndOverflow(value, &overflow);
-    number = double(whole);
-    return !overflow && whole < (1LL << 53) && whole > -(1LL << 53);
+    const long long whole = PyLong_AsLongLongAndOverflow(value, &overflow);
+    number = static_cast<double>(whole);
+    return !overflow && whole < LIMIT && whole > -LIMIT;
+}
+
+// The code of an entry of `codes`, -1 if it has none; false if the entry is of another type than `kinds`.
+bool read_code(PyObject *value, PyObject *codes, PyObject *kinds, double &number) {
+    if (value == Py_None || (PyFloat_Check(value) && std::isnan(PyFloat_AS_DOUBLE(value)))) {
+        number = MISSING;
+        return true;
+    }
+    const nb::object own = plain(value);
+    bool known = false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kinds); ++i)
+        known |= reinterpret_cast<PyObject *>(Py_TYPE(own.ptr())) == PyTuple_GET_ITEM(kinds, i);
+    if (!known) return false;
+    PyObject *code = PyDict_GetItemWithError(codes, own.ptr());
+    if (!code && PyErr_Occurred()) nb::raise_python_error();
+    number = code ? PyLong_AsDouble(code) : -1.0;
+    return true;
 }
 
 int64_t read_row(nb::handle row, nb::handle index, nb::handle values) {
     if (!PyDict_CheckExact(row.ptr()) || !PyDict_CheckExact(index.ptr())) return -1;
-    const ArrayHead &out = array_of(values);
-    auto at = [&](Py_ssize_t i) -> double & { return *reinterpret_cast<double *>(out.data + i * out.strides[0]); };
-    for (Py_ssize_t i = 0; i < out.shape[0]; ++i) at(i) = std::nan("");
-    int64_t count = 0;
+    const View<double> out(values, 1);
+    for (Py_ssize_t i = 0; i < out.shape[0]; ++i) out(i) = MISSING;
+    std::vector<bool> met(out.shape[0]);
+    int64_t unknown = 0;
     Py_ssize_t position = 0;
     PyObject *name, *value;
     while (PyDict_Next(row.ptr(), &position, &name, &value)) {
-        PyObject *place = PyDict_GetItemWithError(index.ptr(), name);
-        if (!place) {
+        nb::object text;
+        if (!PyUnicode_CheckExact(name)) {
+            text = nb::steal(PyObject_Str(name));
+            if (!text.is_valid()) nb::raise_python_error();
+            name = text.ptr();
+        }
+        PyObject *entry = PyDict_GetItemWithError(index.ptr(), name);
+        if (!entry) {
             if (PyErr_Occurred()) nb::raise_python_error();
             return -1;
         }
-        Py_ssize_t i = PyLong_AsSsize_t(place);
-        if (i < 0) continue; // the label, or a column left out
-        if (i >= out.shape[0]) nb::raise("the index points outside of the values");
-        if (!read_number(value, at(i))) return -1;
-        count += !std::isnan(at(i));
+        const bool coded = PyTuple_CheckExact(entry);
+        const Py_ssize_t place = PyLong_AsSsize_t(coded ? PyTuple_GET_ITEM(entry, 0) : entry);
+        if (place == -2) continue; // the label, or a column left out
+        double number;
+        if (coded ? !read_code(value, PyTuple_GET_ITEM(entry, 1), PyTuple_GET_ITEM(entry, 2), number)
+                  : !read_number(value, number))
+            return -1;
+        if (place < 0) { // a column of which nothing is known yet
+            if (!std::isnan(number)) return -1;
+            continue;
+        }
+        if (place >= out.shape[0]) nb::raise("the index points outside of the values");
+        if (met[place]) return -1; // 1 and "1" in one dict
+        met[place] = true;
+        out(place) = number;
+        unknown += coded && number == -1;
     }
-    return count;
+    return unknown;
 }
 
 // The digits of one class in all columns.
 struct Digits {
-    char *data;
-    Py_ssize_t column_stride, digit_stride, width;
-    int64_t low;
+    View<int64_t> digits;
+    Py_ssize_t code;
+    int64_t low, width;
 
-    Digits(nb::handle object, int64_t code, int64_t low) : low(low) {
-        const ArrayHead &array = array_of(object);
-        data = array.data + code * array.strides[1];
-        column_stride = array.strides[0];
-        digit_stride = array.strides[2];
-        width = array.shape[2];
-    }
+    Digits(nb::handle object, int64_t code, int64_t low)
+        : digits(object, 3), code(code), low(low), width(digits.shape[2]) {}
 
-    int64_t &digit(int64_t column, int64_t k) const {
-        return *reinterpret_cast<int64_t *>(data + column * column_stride + k * digit_stride);
-    }
+    int64_t &digit(int64_t column, int64_t k) const { return digits(column, code, k); }
 
-    // Whether m * 2**exponent (m odd, or zero) and the number that is there leave room for their sum.
-    bool fits(int64_t column, u128 m, int64_t exponent) const {
+    // Whether m * 2**exponent (m odd, or zero) and the number that is there leave room for their sum; what was added
+    // can always be taken back.
+    bool fits(int64_t column, u128 m, int64_t exponent, int64_t sign) const {
         uint64_t high = uint64_t(m >> 64);
         int64_t bits = high ? 128 - std::countl_zero(high) : 64 - std::countl_zero(uint64_t(m));
         if (bits == 0) return true;
         int64_t last = digit(column, width - 1);
-        constexpr int64_t ROOM = int64_t(1) << 29;
-        return exponent >= 32 * low && exponent + bits <= 32 * (low + width - 1) + 29 && last < ROOM && last > -ROOM;
+        const int64_t room = int64_t(1) << (sign > 0 ? 29 : 30);
+        return exponent >= 32 * low && exponent + bits <= 32 * (low + width - 1) + 29 && last < room && last > -room;
     }
 
     void add(int64_t column, u128 m, int64_t exponent, bool negative) const {
@@ -114,30 +143,82 @@ struct Digits {
 
 bool add_row(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int64_t xx_low, nb::handle values, int64_t code,
              int64_t sign) {
-    const ArrayHead &counts = array_of(n), &row = array_of(values);
-    Digits x_digits(x, code, x_low), xx_digits(xx, code, xx_low);
-    auto number_at = [&](Py_ssize_t j) { return *reinterpret_cast<const double *>(row.data + j * row.strides[0]); };
+    const View<int64_t> counts(n, 2);
+    const View<double> row(values, 1);
+    const Digits x_digits(x, code, x_low), xx_digits(xx, code, xx_low);
     for (Py_ssize_t j = 0; j < row.shape[0]; ++j) {
-        if (std::isnan(number_at(j))) continue;
-        Number v = number_of(number_at(j));
-        if (!x_digits.fits(j, v.m, v.exponent) || !xx_digits.fits(j, u128(v.m) * v.m, 2 * v.exponent)) return false;
+        if (std::isnan(row(j))) continue;
+        Number v = number_of(row(j));
+        if (!x_digits.fits(j, v.m, v.exponent, sign) || !xx_digits.fits(j, u128(v.m) * v.m, 2 * v.exponent, sign))
+            return false;
     }
     for (Py_ssize_t j = 0; j < row.shape[0]; ++j) {
-        if (std::isnan(number_at(j))) continue;
-        Number v = number_of(number_at(j));
+        if (std::isnan(row(j))) continue;
+        Number v = number_of(row(j));
         x_digits.add(j, v.m, v.exponent, v.negative != (sign < 0));
         xx_digits.add(j, u128(v.m) * v.m, 2 * v.exponent, sign < 0);
-        *reinterpret_cast<int64_t *>(counts.data + j * counts.strides[0] + code * counts.strides[1]) += sign;
+        counts(j, code) += sign;
     }
     return true;
+}
+
+bool add_event_row(nb::handle n, nb::handle x, nb::handle logs, int64_t low, nb::handle values, nb::handle factorials,
+                   int64_t code, int64_t sign) {
+    const View<int64_t> counts(n, 2), events(x, 2);
+    const View<double> row(values, 1), terms(factorials, 1);
+    const Digits digits(logs, code, low);
+    for (Py_ssize_t j = 0; j < row.shape[0]; ++j) {
+        if (std::isnan(row(j))) continue;
+        if (!(row(j) >= 0 && row(j) <= LIMIT && row(j) == std::floor(row(j)))) return false;
+        const Number v = number_of(terms(j));
+        if (std::abs(events(j, code)) >= int64_t(1) << (sign > 0 ? 61 : 62) || !digits.fits(j, v.m, v.exponent, sign))
+            return false;
+    }
+    for (Py_ssize_t j = 0; j < row.shape[0]; ++j) {
+        if (std::isnan(row(j))) continue;
+        const Number v = number_of(terms(j));
+        digits.add(j, v.m, v.exponent, v.negative != (sign < 0));
+        events(j, code) += sign * static_cast<int64_t>(row(j));
+        counts(j, code) += sign;
+    }
+    return true;
+}
+
+bool add_flag_row(nb::handle no, nb::handle yes, nb::handle values, int64_t code, int64_t sign) {
+    const View<int64_t> zeros(no, 2), ones(yes, 2);
+    const View<double> row(values, 1);
+    for (Py_ssize_t j = 0; j < row.shape[0]; ++j) {
+        if (row(j) == 0) zeros(j, code) += sign;
+        if (row(j) == 1) ones(j, code) += sign;
+    }
+    return true;
+}
+
+int64_t count_row(nb::handle table, nb::handle totals, nb::handle values, int64_t code) {
+    const View<int64_t> counts(table, 2), sums(totals, 2);
+    const View<double> row(values, 1);
+    int64_t fresh = 0;
+    for (Py_ssize_t j = 0; j < row.shape[0]; ++j) {
+        if (std::isnan(row(j))) continue;
+        fresh += counts(static_cast<Py_ssize_t>(row(j)), code)++ == 0;
+        ++sums(j, code);
+    }
+    return fresh;
 }
 
 } // namespace
 
 void register_row(nb::module_ &m) {
-    array_type = nb::object(nb::module_::import_("numpy").attr("ndarray")).release().ptr();
+    const nb::module_ numpy = nb::module_::import_("numpy");
+    for (const char *name : {"bool_", "str_", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8",
+                             "uint16", "uint32", "uint64", "longlong", "ulonglong"})
+        scalar_types.push_back(reinterpret_cast<PyTypeObject *>(nb::object(numpy.attr(name)).release().ptr()));
+    float64_type = reinterpret_cast<PyTypeObject *>(nb::object(numpy.attr("float64")).release().ptr());
     m.def("read_row", &read_row);
     m.def("add_row", &add_row);
+    m.def("add_event_row", &add_event_row);
+    m.def("add_flag_row", &add_flag_row);
+    m.def("count_row", &count_row);
 }
 
 } // namespace tb

@@ -30,6 +30,7 @@ void register_score(nb::module_ &m) {
     register_flags(m);
     register_tables(m);
     register_bag_scores(m);
+    register_events(m);
     m.def("softmax", &softmax);
 }
 

@@ -33,5 +33,6 @@ void register_reals(nb::module_ &m);
 void register_flags(nb::module_ &m);
 void register_tables(nb::module_ &m);
 void register_bag_scores(nb::module_ &m);
+void register_events(nb::module_ &m);
 
 } // namespace tb

@@ -5,12 +5,14 @@
 // The step that holds a real is found by a grid of equal cells between the first and the last edge: the cell says how
 // many edges lie below it, and a search of fixed depth settles those inside (a "cutpoint table", Chen & Asau 1974).
 #ifndef TB_ISA
+#include "head.h"
 #include "score.h"
 
 namespace tb {
 namespace {
 
 constexpr int ROWS = 32; // rows whose pointers are kept at a time
+constexpr int FEW = 32;  // rows for which it does not pay to build grids
 
 struct Codes {
     const int64_t *origins, *offsets;
@@ -48,6 +50,7 @@ struct Steps {
     std::vector<Grid> grids;
     std::vector<uint32_t> cells;  // edges below each cell
     std::vector<double> edges;    // of each column, then NaN, which nothing reaches
+    Pointer all_edges; // for few rows there is no grid: a search among these
     const int64_t *offsets;
     Pointer table, zeros;
     int64_t n_classes;
@@ -91,9 +94,9 @@ struct Steps {
 namespace tb {
 namespace {
 
-void add_codes(nb::list list, Vector<int64_t> origins, Vector<int64_t> offsets, Matrix<double> table,
+void add_codes(nb::object list, Vector<int64_t> origins, Vector<int64_t> offsets, Matrix<double> table,
                Out<double> out, int64_t start, int64_t stop) {
-    if (nb::len(list) == 0) return;
+    if (offsets.shape(0) <= 1) return; // no columns
     dispatch<int8_t, int16_t, int32_t, int64_t, uint8_t>(dtype_of_first(list), [&](auto zero) {
         using T = decltype(zero);
         const std::vector<double> zeros(out.shape(1));
@@ -107,24 +110,65 @@ void add_codes(nb::list list, Vector<int64_t> origins, Vector<int64_t> offsets, 
     });
 }
 
-int64_t add_steps(nb::list list, Vector<int64_t> offsets, Vector<double> edges, Matrix<double> table, Out<double> out,
+int64_t add_steps(nb::object list, Vector<int64_t> offsets, Vector<double> edges, Matrix<double> table, Out<double> out,
                   int64_t start, int64_t stop) {
     return dispatch<double, float>(dtype_of_first(list), [&](auto zero) -> int64_t {
         using T = decltype(zero);
         const auto columns = columns_of<T>(list);
         const std::vector<double> zeros(out.shape(1));
-        Steps steps{{}, {}, {}, offsets.data(), table.data(), zeros.data(), static_cast<int64_t>(out.shape(1))};
+        Steps steps{{}, {}, {}, nullptr, offsets.data(), table.data(), zeros.data(), static_cast<int64_t>(out.shape(1))};
         Pointer all_edges = edges.data();
         double *to = out.data();
         nb::gil_scoped_release release;
-        steps.build(all_edges, static_cast<int64_t>(columns.size()));
+        if (stop - start < FEW)
+            steps.all_edges = all_edges;
+        else
+            steps.build(all_edges, static_cast<int64_t>(columns.size()));
         return TB_BEST(step_rows<T>)(columns, adjacent(columns), steps, to, start, stop);
     });
+}
+
+// Few rows of a matrix, here and in add_lines: plain loops, and in the order of add_codes.
+void add_laplace(nb::handle slots, nb::handle counts, nb::handle totals, double k, nb::handle n_values, bool silent,
+                 nb::handle out, int64_t start, int64_t stop) {
+    const View<double> values(slots, 2), total(totals, 2), sizes(n_values, 1), to(out, 2);
+    const View<int64_t> table(counts, 2);
+    const Py_ssize_t n_columns = values.shape[1], n_classes = to.shape[1];
+    for (Py_ssize_t row = start; row < stop; ++row)
+        for (Py_ssize_t j = 0; j < n_columns; ++j) {
+            if (std::isnan(values(row, j))) continue;
+            const Py_ssize_t slot = static_cast<Py_ssize_t>(values(row, j));
+            bool fresh = true;
+            for (Py_ssize_t c = 0; slot >= 0 && c < n_classes; ++c) fresh &= table(slot, c) == 0;
+            if (fresh && silent) continue;
+            for (Py_ssize_t c = 0; c < n_classes; ++c) {
+                const double n = slot < 0 ? 0.0 : static_cast<double>(table(slot, c));
+                to(row, c) += log_share(n, total(j, c), k, sizes(j) + fresh);
+            }
+        }
+}
+
+bool add_lines(nb::handle slots, nb::handle known, nb::handle table, nb::handle out, int64_t start, int64_t stop) {
+    const View<double> values(slots, 2), logs(table, 2), to(out, 2);
+    const View<bool> is_known(known, 1);
+    const Py_ssize_t n_columns = values.shape[1], n_classes = logs.shape[1], first_new = logs.shape[0] - n_columns;
+    auto line = [&](Py_ssize_t row, Py_ssize_t j) {
+        return values(row, j) < 0 ? first_new + j : static_cast<Py_ssize_t>(values(row, j));
+    };
+    for (Py_ssize_t row = start; row < stop; ++row)
+        for (Py_ssize_t j = 0; j < n_columns; ++j)
+            if (!std::isnan(values(row, j)) && !is_known(line(row, j))) return false;
+    for (Py_ssize_t row = start; row < stop; ++row)
+        for (Py_ssize_t j = 0; j < n_columns; ++j)
+            for (Py_ssize_t c = 0; c < n_classes && !std::isnan(values(row, j)); ++c) to(row, c) += logs(line(row, j), c);
+    return true;
 }
 
 } // namespace
 
 void register_tables(nb::module_ &m) {
+    m.def("add_laplace", &add_laplace);
+    m.def("add_lines", &add_lines);
     m.def("add_codes", &add_codes);
     m.def("add_steps", &add_steps);
 }
@@ -197,6 +241,16 @@ TB_INLINE void search(const Grid &grid, const uint32_t *below, Pointer edge, con
 }
 
 TB_INLINE void find_steps(const Steps &steps, int64_t j, const double *x, int rows, Pointer *where, int n) {
+    if (steps.all_edges) {
+        const Pointer from = steps.all_edges + steps.offsets[j] + 1, to = steps.all_edges + steps.offsets[j + 1];
+        for (int r = 0; r < rows; ++r) {
+            const int64_t step = from < to ? std::upper_bound(from, to, x[r]) - from : 0;
+            where[r * n] = steps.table + (steps.offsets[j] + step) * steps.n_classes;
+        }
+        if (from > to)
+            for (int r = 0; r < rows; ++r) where[r * n] = steps.zeros;
+        return;
+    }
     const Grid grid = steps.grids[j];
     const uint32_t *below = &steps.cells[grid.cells];
     Pointer edge = &steps.edges[grid.edges], first = steps.table + steps.offsets[j] * steps.n_classes;

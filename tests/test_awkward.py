@@ -345,3 +345,19 @@ def test_many_columns():
     for numeric in ("histogram", "gaussian"):
         model = tb.fit(X, label=y, numeric=numeric)
         assert (model.predict(X) == y).all()
+
+
+def test_a_number_where_only_0_and_1_came_before():
+    data = {"f": [0, 1, 1, 0, 1, 0], "y": ["a", "b", "b", "a", "b", "a"]}
+    model = tb.fit(data, label="y")
+    assert model.schema.fields["f"].reason == "only 0 and 1"
+    rows = {"f": [1, 2, None]}
+    p = model.predict_proba(rows)
+    assert p[1].tolist() == p[2].tolist() != p[0].tolist()
+    assert model.predict_proba({"f": 2}).tolist() == p[1:2].tolist()
+    assert model.explain({"f": 7})[0]
+    for bad, told in ((np.inf, model), (2, tb.fit(data, label="y", families={"f": "bernoulli"}))):
+        with pytest.raises(tb.errors.DataError, match="column 'f'"):
+            told.predict_proba({"f": [bad]})
+    with pytest.raises(tb.errors.DataError, match="wanted yes or no"):
+        model.learn({"f": [2], "y": ["a"]})

@@ -16,6 +16,7 @@ from tallybayes.tally import Exact
 native = pytest.mark.skipif(kernels.IMPLEMENTATION != "native", reason="built without a C++ compiler")
 pytestmark = native
 active = kernels.active
+SIDES = (kernels.active, reference)
 
 gappy = st.one_of(doubles, st.just(float("nan")))
 
@@ -143,14 +144,85 @@ def test_adding_a_row_in_place_equals_adding_its_sums(block, data):
         assert now.trimmed() == wanted.trimmed()
 
 
-@given(st.dictionaries(st.sampled_from("abcdef"), st.one_of(st.none(), gappy, st.integers(), st.text(), st.booleans())))
+names = st.sampled_from(["a", "b", "c", "d", "e", "f", "1", 1, np.str_("a"), ("b",)])
+cell = st.one_of(
+    st.none(), gappy, st.integers(), st.sampled_from(["red", "blue", float("inf"), [], 1j]), st.booleans(),
+    st.sampled_from([np.float64(0.5), np.float32(2), np.int64(1), np.uint8(1), np.True_, np.str_("red"), np.inf]),
+)  # fmt: skip
+
+
+@given(st.dictionaries(names, cell))
+@settings(max_examples=300)
 def test_reading_a_row(row):
-    index = {"a": 0, "b": 1, "c": 2, "d": -2}
-    values, wanted = np.empty(3), np.empty(3)
+    kinds = ({"red": 0}, (str,)), ({0: 0, 1: 1}, (bool, int, float)), ({1: 7, 2: 3}, (int, float))
+    index = {"a": 0, "b": (1, *kinds[0]), "c": (2, *kinds[1]), "d": -2, "e": -1, "f": (3, *kinds[2]), "1": 4}
+    values, wanted = np.empty(5), np.empty(5)
     n = reference.read_row(row, index, wanted)
     assert active.read_row(row, index, values) == n
     if n >= 0:
         assert np.array_equal(values, wanted, equal_nan=True)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1, -1]), st.booleans(), st.booleans())
+def test_counting_a_row_in_place(seed, sign, strange, wide):
+    rng = np.random.default_rng(seed)
+    n, no, yes = rng.integers(0, 9, (3, 4, 3))
+    x, totals = rng.integers(0, 2**61, (4, 3)), rng.integers(0, 9, (4, 3))
+    row = np.where(rng.random(4) < 0.3, np.nan, rng.poisson(3, 4).astype(float))
+    row[0] = -0.5 if strange else 2.0**53 if wide else row[0]
+    terms = np.array([math.lgamma(v + 1) if v >= 0 else v for v in row])
+    logs = Exact.of(rng.random((4, 3))).widened(-5, 3)
+    both = [(n.copy(), x.copy(), logs.digits.copy()) for _ in range(2)]
+    done = [module.add_event_row(*own, logs.low, row, terms, 1, sign) for module, own in zip(SIDES, both, strict=True)]
+    assert done[0] == done[1] == (not strange)
+    assert all(np.array_equal(one, other) for one, other in zip(*both, strict=True))
+    flags = np.where(np.isnan(row), row, row % 2)
+    both = [(no.copy(), yes.copy()) for _ in range(2)]
+    for module, own in zip(SIDES, both, strict=True):
+        assert module.add_flag_row(*own, flags, 2, sign)
+    assert all(np.array_equal(one, other) for one, other in zip(*both, strict=True))
+    slots = np.where(np.isnan(row), np.nan, rng.permutation(6)[:4])
+    both = [(rng.integers(0, 2, (6, 3)) * 0 + np.eye(6, 3, dtype=np.int64), totals.copy()) for _ in range(2)]
+    fresh = [module.count_row(*own, slots, 1) for module, own in zip(SIDES, both, strict=True)]
+    assert fresh[0] == fresh[1]
+    assert all(np.array_equal(one, other) for one, other in zip(*both, strict=True))
+
+
+@given(blocks(), st.sampled_from([0.0, 1.0]), st.floats(0.1, 9), st.floats(0.1, 9))
+@settings(max_examples=200)
+def test_students_tables(block, share, kappa, nu):
+    columns, codes, n_classes, _, _ = block
+    (n, _), (x, x_low), (xx, xx_low), _ = active.sums(columns, codes, n_classes, None, 2, 0, len(codes))
+    sums = (n[..., 0], x, x_low, xx, xx_low)
+    (units, pooled), (wanted_units, wanted) = (module.pooled_moments(*sums) for module in SIDES)
+    assert np.array_equal(units, wanted_units)
+    assert np.array_equal(pooled, wanted)
+    tables = [module.student(*sums, units, pooled, kappa, nu, share) for module in SIDES]
+    assert np.array_equal(tables[0][:8], tables[1][:8])  # all but the logs
+    close(*(t[8] for t in tables))
+
+
+def test_pooled_moments_leave_more_rows_than_counts_can_hold_to_others():
+    n = np.full((1, 2), 2**62)
+    x = np.zeros((1, 2, 1), np.int64)
+    for module in SIDES:
+        assert module.pooled_moments(n, x, 0, x, 0) is None
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.3, 1.0, math.inf]))
+def test_tables_of_counts(seed, k):
+    rng = np.random.default_rng(seed)
+    counts = rng.poisson(2, (5, 3)).astype(float) * (rng.random((5, 3)) < 0.7)
+    totals, sizes = counts.sum(axis=0, keepdims=True) * rng.integers(0, 2), rng.integers(1, 9, (5, 1)).astype(float)
+    close(*(module.laplace(counts, totals, k, sizes) for module in SIDES))
+    close(*(module.laplace(counts, np.repeat(totals, 5, axis=0), k, sizes[:1]) for module in SIDES))
+    no, yes = rng.poisson(2, (2, 5, 3))
+    close(*(module.beta(no, yes, k) for module in SIDES))
+    assert np.array_equal(active.pooled_rate(no, yes), reference.pooled_rate(no, yes))
+    mean = reference.pooled_rate(no, yes) * rng.integers(0, 2, 5)
+    tables = [module.negative_binomial(no, yes, mean, 1.0) for module in SIDES]
+    assert np.array_equal(*tables)
+    close(*(module.log_shares(counts[:, 0] + 1, 0.5) for module in SIDES))
 
 
 flag_cells = st.sampled_from([0.0, 1.0, 0.0, 1.0, float("nan")])
@@ -288,6 +360,50 @@ def test_scores_of_codes(block, seed):
     alike(("add_codes", columns, origins, offsets, table), out, start, stop)
 
 
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from([0.0, 0.5, math.inf]))
+def test_scores_of_slots(seed, silent, k):
+    rng = np.random.default_rng(seed)
+    counts = rng.poisson(1, (9, 3)) * rng.integers(0, 2, (9, 1))
+    slots = np.where(rng.random((6, 4)) < 0.2, np.nan, rng.integers(-1, 9, (6, 4)))
+    out, totals, sizes = (
+        rng.normal(size=(6, 3)),
+        rng.poisson(9, (4, 3)).astype(float),
+        rng.integers(1, 9, 4).astype(float),
+    )
+    alike(("add_laplace", slots, counts, totals, k, sizes, silent), out, 1, 6)
+    table, known = rng.normal(size=(13, 3)), rng.random(13) < 0.9
+    found, wanted = (scores(module, ("add_lines", slots, known, table), out, 1, 6) for module in SIDES)
+    assert found[0] == wanted[0]
+    assert np.array_equal(found[1], wanted[1])
+    alike(("add_lines", slots, known | True, table), out, 1, 6)
+
+
+@given(
+    blocks(st.one_of(st.integers(0, 300).map(float), st.just(float("nan")))), st.integers(0, 2**32 - 1), st.booleans()
+)
+def test_scores_of_events(block, seed, spoil):
+    columns, codes, n_classes, start, stop = block
+    rng = np.random.default_rng(seed)
+    if spoil and columns and len(codes):
+        columns[-1][len(codes) // 2] = rng.choice([0.5, -1.0, np.inf, 2.0**60])
+    shape, rate = 1.0 + rng.poisson(40, (2, len(columns), n_classes))
+    silent, out = rng.random(shape.shape) < 0.2, rng.normal(size=(len(codes), n_classes))
+    shape[silent] = 0
+    for form in (shape, None):
+        alike(("add_events", columns, form, rate - (form is None), silent), out, start, stop)
+
+
+def test_scores_of_many_events_are_those_of_few():
+    rng = np.random.default_rng(0)
+    x = rng.poisson(30, (500, 2)) * 10.0 ** rng.integers(0, 3, (500, 2))
+    shape, rate, silent = (
+        np.array([[3.0, 40.0], [1.0, 2.0]]),
+        np.array([[0.5, 2.0], [1.0, 7.0]]),
+        np.zeros((2, 2), bool),
+    )
+    alike(("add_events", [x[:, 0], x[:, 1]], shape, rate, silent), np.zeros((500, 2)), 0, 500)
+
+
 @given(blocks(flag_cells), st.integers(0, 2**32 - 1))
 def test_scores_of_flags(block, seed):
     columns, codes, n_classes, start, stop = block
@@ -354,3 +470,50 @@ def test_words_outside_the_data_are_refused():
     for offsets in ([0, 4], [2, 1], [-1, 2], []):
         with pytest.raises(ValueError, match=r"offsets"):
             kernels.active.words(np.array(offsets, np.int32), data, None)
+
+
+@given(st.lists(st.tuples(doubles, doubles, st.integers(0, 4)), max_size=30), st.booleans())
+def test_sums_by_group(rows, weighted):
+    values, weights, groups = (
+        np.array([row[i] for row in rows], kind) for i, kind in enumerate((float, float, np.int64))
+    )
+    weights = np.abs(weights) if weighted else None
+    a, b = (Exact(*module.grouped(values, weights, groups, 5)) for module in (active, reference))
+    assert a.trimmed() == b.trimmed()
+    for group in range(5):
+        terms = [Fraction(v) * (Fraction(weights[i]) if weighted else 1) for i, v in enumerate(values.tolist())]
+        exact = sum((term for term, own in zip(terms, groups, strict=True) if own == group), Fraction(0))
+        assert Fraction(int(a[group].integers())) * Fraction(2) ** (32 * a.low) == exact
+    rounded = active.rounded(np.ascontiguousarray(a.digits), a.low)
+    assert np.array_equal(rounded, reference.rounded(a.digits, a.low))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.int32, None])
+@pytest.mark.parametrize("weighted", [False, True])
+@given(seed=st.integers(0, 99))
+def test_sums_of_bags(dtype, weighted, seed):
+    rng = np.random.default_rng(seed)
+    indptr = np.concatenate([[0], np.cumsum(rng.integers(0, 6, 20))]).astype(rng.choice([np.int32, np.int64]))
+    indices = rng.integers(0, 7, indptr[-1]).astype(rng.choice([np.int32, np.int64]))
+    amounts = None if dtype is None else (rng.normal(size=indptr[-1]) * 10.0 ** rng.integers(-9, 9)).astype(dtype)
+    codes = rng.integers(-1, 4, 20).astype(np.int32)
+    first, last = sorted(rng.integers(0, 5, 2).tolist())
+    arguments = (indptr, indices, amounts, rng.random(20) if weighted else None, codes, 7, first, last)
+    a, b = (Exact(*module.bag_sums(*arguments)) for module in (active, reference))
+    assert a.shape == b.shape == (last - first, 7)
+    assert a.trimmed() == b.trimmed()
+
+
+def test_matrices_are_lists_of_columns():
+    rng = np.random.default_rng(0)
+    flags, codes = rng.integers(0, 2, (50, 3)).astype(np.int8), rng.integers(0, 2, 50).astype(np.int32)
+    tables = rng.normal(size=(2, 3, 2))
+    for module in (active, reference):
+        for one, other in zip(
+            module.flags(flags, codes, 2, 0, 50), module.flags(list(flags.T), codes, 2, 0, 50), strict=True
+        ):
+            assert np.array_equal(one, other)
+        scores = [np.zeros((50, 2)) for _ in range(2)]
+        for out, columns in zip(scores, (flags, list(flags.T)), strict=True):
+            assert module.add_flags(columns, *tables, out, 0, 50) == -1
+        assert np.array_equal(*scores)

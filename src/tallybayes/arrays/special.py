@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 __all__ = ["gammaln", "logsumexp", "xlogy"]
 
 
-def gammaln(x: Any) -> Any:
-    """Log of the gamma function."""
+@cache
+def _special() -> Any:
     from scipy import special
 
-    return special.gammaln(x)
+    return special
+
+
+def gammaln(x: Any) -> Any:
+    """Log of the gamma function."""
+    return _special().gammaln(x)
 
 
 def logsumexp(a: Any, axis: int | None = None) -> Any:
     """Log of the sum of exponentials."""
-    from scipy import special
-
-    return special.logsumexp(a, axis=axis)
+    return _special().logsumexp(a, axis=axis)
 
 
 def xlogy(x: Any, y: Any) -> Any:
     """The product of x and log y, 0 where x is 0."""
-    from scipy import special
-
-    return special.xlogy(x, y)
+    return _special().xlogy(x, y)

@@ -25,9 +25,10 @@ from tallybayes.data.schema import Field
 from tallybayes.data.table import Raw
 from tallybayes.families import Bernoulli, Categorical, Family, Multinomial, Tags
 
-__all__ = ["NO_VALUES", "propose", "propose_by_type"]
+__all__ = ["NO_VALUES", "ONLY_BITS", "propose", "propose_by_type"]
 
 NO_VALUES = "no values yet"  # a later batch decides
+ONLY_BITS = "only 0 and 1"  # numbers taken for yes and no: later ones may be others
 
 SAMPLE = 10_000  # rows looked at before the whole column is
 _IDENTIFIER_ROWS = 20  # fewer rows than this say nothing about whether values repeat
@@ -129,7 +130,7 @@ def _from_numbers(name: str, values: np.ndarray, numeric: Family, whole: bool | 
             break
     else:
         if len(np.unique(there)) == 2:
-            return Field(name, Bernoulli(), "only 0 and 1")
+            return Field(name, Bernoulli(), ONLY_BITS)
     step = values[: SAMPLE + 1]
     if whole and len(step) >= _IDENTIFIER_ROWS and np.all(np.diff(step.astype(np.float64)) == 1):
         return Field(name, None, "an identifier: whole numbers that count up by one")

@@ -135,28 +135,24 @@ class NaiveBayes(ClassifierMixin, BaseEstimator, ABC):
             refuse_matrix(self, X, self._whom)
 
     def _like_input(self, result: Floats, X: Any) -> Any:
-        """A result in the precision of the input."""
+        """Scores in the precision and the library of the input."""
         return result
 
     def predict_joint_log_proba(self, X: Any) -> Any:
         """Log P(class, row) of every row, (rows, classes)."""
-        X = self._known(X)
-        return self._like_input(self._joint(X), X)
+        return self._like_input(self._joint(self._known(X)), X)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Log P(class | row) of every row, (rows, classes)."""
-        X = self._known(X)
-        return self._like_input(log_normalised(self._joint(X), self._log_prior()), X)
+        return self._like_input(log_normalised(self._joint(self._known(X)), self._log_prior()), X)
 
     def predict_proba(self, X: Any) -> Any:
         """P(class | row) of every row, (rows, classes)."""
-        X = self._known(X)
-        return self._like_input(self._joint(X, normalise=True), X)
+        return self._like_input(self._joint(self._known(X), normalise=True), X)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Any:
         """The most probable class of every row; ties go to the first."""
-        X = self._known(X)
-        joint = self._joint(X)
+        joint = self._joint(self._known(X))
         best = most_probable(joint)
         if joint.min() == -np.inf:  # a row that every class rules out is given the class prior
             best[np.isneginf(joint).all(axis=1)] = self._log_prior().argmax()

@@ -12,7 +12,7 @@ hundredth of its own variance. On data whose variances lie within a factor of 1e
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from sklearn.utils._param_validation import Interval
 
 from tallybayes.arrays.column import Reals
 from tallybayes.dropin.base import NaiveBayes, derived
+from tallybayes.dropin.elsewhere import is_foreign, like, to_numpy
 from tallybayes.errors import DataError
 from tallybayes.families.base import Codes32, Floats, Score
 from tallybayes.families.gaussian import Gaussian, GaussianPredictive, moments_of, pooled_units
@@ -92,13 +93,29 @@ class GaussianNB(NaiveBayes):
             self._given_prior = priors
 
     def _checked(self, X: Any, y: Any = NO_LABELS, *, reset: bool = False) -> tuple[Any, Any]:
-        X, y = super()._checked(X, y, reset=reset)
+        if reset:
+            self._home = X[:0, ...] if is_foreign(X) else None
+            self._home_of_labels = y[:0] if is_foreign(y) else None
+        X, y = super()._checked(to_numpy(X), to_numpy(y), reset=reset)
         if reset:
             self._dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
         return X, y
 
+    def _learn(self, X: Any, codes: Codes32, sample_weight: Any, before: Any) -> Self:
+        return super()._learn(X, codes, to_numpy(sample_weight), before)
+
     def _like_input(self, result: Floats, X: Any) -> Any:
-        return result.astype(np.float32) if X.dtype == self._dtype == np.float32 else result
+        single = self._dtype == np.float32 and getattr(to_numpy(X), "dtype", None) == np.float32
+        return like(result.astype(np.float32) if single else result, X)
+
+    def predict(self, X: Any) -> Any:
+        """The most probable class of every row; ties go to the first."""
+        labels = super().predict(X)
+        return labels if self._home_of_labels is None else like(labels, X)
+
+    def _attribute(self, values: Floats) -> Any:
+        """A fitted attribute in the precision and the library of the data."""
+        return like(values.astype(self._dtype), self._home)
 
     def _observe(self, X: Any, codes: Codes32, weights: Floats | None) -> Sums:
         features = tuple(map(str, range(X.shape[1])))
@@ -113,37 +130,40 @@ class GaussianNB(NaiveBayes):
     # Fitted attributes
 
     @derived
-    def class_prior_(self) -> Floats:
+    def class_prior_(self) -> Any:
         """Probability of each class."""
+        return self._attribute(self._prior)
+
+    @derived
+    def _prior(self) -> Floats:
         if self._given_prior is not None:
-            return self._given_prior.astype(self._dtype)
+            return np.asarray(self._given_prior)
         count = self._sums[0].floats()
-        share = count / count.sum() if count.any() else np.full(len(count), 1 / len(count))
-        return share.astype(self._dtype)
+        return np.asarray(count / count.sum() if count.any() else np.full(len(count), 1 / len(count)))
 
     @derived
-    def class_count_(self) -> Floats:
+    def class_count_(self) -> Any:
         """Rows, or their weight, of each class."""
-        return self._sums[0].floats().astype(self._dtype)
+        return self._attribute(self._sums[0].floats())
 
     @derived
-    def theta_(self) -> Floats:
+    def theta_(self) -> Any:
         """Mean of each feature per class."""
         mean, _, _, units = self._moments
-        return np.ldexp(mean, units[:, None]).T.astype(self._dtype)
+        return self._attribute(np.ldexp(mean, units[:, None]).T)
 
     @derived
-    def var_(self) -> Floats:
+    def var_(self) -> Any:
         """Variance of each feature per class, `epsilon_` included."""
         _, _, variance, units = self._moments
         with np.errstate(over="ignore"):
-            return np.ldexp(variance + self._epsilon[:, None], 2 * units[:, None]).T.astype(self._dtype)
+            return self._attribute(np.ldexp(variance + self._epsilon[:, None], 2 * units[:, None]).T)
 
     @derived
-    def epsilon_(self) -> Floats:
+    def epsilon_(self) -> Any:
         """What is added to the variances of each feature."""
         with np.errstate(over="ignore"):
-            return np.ldexp(self._epsilon, 2 * self._moments[3]).astype(self._dtype)
+            return self._attribute(np.ldexp(self._epsilon, 2 * self._moments[3]))
 
     # Behind them, every feature in units of its own: a power of two near its root mean square
 
@@ -193,7 +213,7 @@ class GaussianNB(NaiveBayes):
     @derived
     def _log_class_prior(self) -> Floats:
         with np.errstate(divide="ignore"):
-            return np.log(self.class_prior_.astype(np.float64))
+            return np.log(self._prior)
 
     def _log_prior(self) -> Floats:
         return self._log_class_prior
@@ -208,6 +228,11 @@ class GaussianNB(NaiveBayes):
                 refuse_matrix(self, X)
 
         return score
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = True
+        return tags
 
     @staticmethod
     def _update_mean_variance(

@@ -22,13 +22,14 @@ from numpy.typing import NDArray
 from tallybayes.arrays.column import Bag, Codes, Column, Flags, Reals
 from tallybayes.tally.base import Tally
 
-__all__ = ["Codes32", "Family", "Floats", "Predictive", "Score", "Smoothing", "Unseen"]
+__all__ = ["Add", "Codes32", "Family", "Floats", "Predictive", "Score", "Smoothing", "Unseen"]
 
 Floats = NDArray[np.float64]
 Codes32 = NDArray[np.int32]
 Smoothing = float | Literal["auto"]
 Unseen = Literal["prior", "missing"]
 Score = Callable[[Floats, int, int], None]  # adds the log likelihood of rows start to stop to out (rows, classes)
+Add = Callable[[int, int], bool]  # adds (sign 1) or takes back (-1) a row of class `code`; False: nothing was changed
 
 
 class Predictive(ABC):
@@ -37,9 +38,22 @@ class Predictive(ABC):
     features: tuple[str, ...]
     n_classes: int
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "bind" in vars(cls) and "bind_matrix" not in vars(cls):  # an inherited quick way would score otherwise
+            cls.bind_matrix = Predictive.bind_matrix  # type: ignore[method-assign]
+
     @abstractmethod
     def bind(self, columns: Sequence[Column]) -> Score:
         """Get ready to score these columns; the function returned adds their log likelihood to rows of `out`."""
+
+    def bind_matrix(self, values: Floats) -> Score | None:
+        """The same for a matrix (rows, columns) that is filled later; None where numbers cannot tell what a cell holds.
+
+        Missing is NaN, yes is 1 and no 0, a category is the slot of its key in the tally (-1: never counted). The score
+        raises a DataError for any value that `bind` would not take.
+        """
+        return None
 
     @abstractmethod
     def part(self, number: int) -> Predictive:
@@ -67,6 +81,11 @@ class Family(ABC):
     name: ClassVar[str]
     column: ClassVar[type[Column]]  # the kind of column it counts
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "observe" in vars(cls) and "adder" not in vars(cls):  # an inherited quick way would count otherwise
+            cls.adder = Family.adder  # type: ignore[method-assign]
+
     @abstractmethod
     def observe(
         self,
@@ -93,6 +112,13 @@ class Family(ABC):
     @abstractmethod
     def evidence(self, tally: Any, prior: Any) -> Floats:
         """Log marginal likelihood of each column's tally under the prior, in closed form, (columns,)."""
+
+    def adder(self, tally: Any, values: Floats) -> Add | None:
+        """A way to add single rows to a tally in place; None if the general way is the only one.
+
+        A row is put into `values` (columns,) first, in the numbers of `Predictive.bind_matrix`.
+        """
+        return None
 
     def derive(self, tally: Any, smoothing: Smoothing) -> Predictive:
         """The plug-in for k = 0, the predictive otherwise."""

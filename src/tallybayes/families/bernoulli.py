@@ -18,9 +18,9 @@ import numpy as np
 from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Column, Flags
-from tallybayes.families.base import Codes32, Family, Floats, Predictive, Score, Smoothing
+from tallybayes.families.base import Add, Codes32, Family, Floats, Predictive, Score, Smoothing
 from tallybayes.families.place import flag_arrays, refuse
-from tallybayes.families.shrinkage import Shares, dirichlet_evidence, laplace, strengths_by_evidence
+from tallybayes.families.shrinkage import Shares, dirichlet_evidence, strengths_by_evidence
 from tallybayes.tally import Exact, Sums
 
 __all__ = ["Bernoulli", "BernoulliPredictive", "BernoulliPrior"]
@@ -67,6 +67,14 @@ class Bernoulli(Family):
             no, yes = (_weighted(arrays, value, codes, n_classes, weights) for value in (0, 1))
         return Sums(features, {"no": no, "yes": yes}, counts=("no", "yes"))
 
+    def adder(self, tally: Sums, values: Floats) -> Add | None:
+        """One more yes or no."""
+        if (own := tally.opened()) is None:
+            return None
+        no, yes = (own[name].digits[..., 0] for name in ("no", "yes"))
+
+        return lambda code, sign: kernels.active.add_flag_row(no, yes, values, code, sign)
+
     def prior(self, tally: Sums, smoothing: Smoothing) -> BernoulliPrior:
         """Beta(k, k), or the strength of shrinkage by evidence."""
         if smoothing == "auto":
@@ -75,20 +83,23 @@ class Bernoulli(Family):
 
     def predictive(self, tally: Sums, prior: BernoulliPrior) -> BernoulliPredictive:
         """Posterior means."""
-        counts = _counts(tally)
         if prior.strengths is None:
-            assert prior.k is not None
-            log_p = laplace(counts, counts.sum(axis=0), prior.k, 2)
+            no, yes = tally["no"], tally["yes"]
+            if no.is_whole and yes.is_whole:
+                tables = kernels.active.beta(no.digits[..., 0], yes.digits[..., 0], prior.k)
+            else:
+                tables = kernels.reference.beta(no.floats(), yes.floats(), prior.k or 0.0)
+            counts, log_no, log_yes = tables[:2], tables[2], tables[3]
         else:
-            a, shares = prior.strengths[:, None], _shares(tally)
+            counts, a, shares = _counts(tally), prior.strengths[:, None], _shares(tally)
             per_value = counts.sum(axis=2)
             log_value = np.log(per_value + 1) - np.log(per_value.sum(axis=0) + 2)
             with np.errstate(divide="ignore", invalid="ignore"):
                 log_share = np.log(counts + a * shares.p) - np.log(per_value[..., None] + a)
                 log_norm = np.log(shares.normaliser(prior.strengths, np.full(len(a), 2.0)))
                 log_p = log_value[..., None] + log_share - log_norm
-            log_p = np.where(shares.per_class > 0, log_p, log_value[..., None])
-        return BernoulliPredictive(tally.features, tally.n_classes, log_p[0], log_p[1], counts)
+            log_no, log_yes = np.where(shares.per_class > 0, log_p, log_value[..., None])
+        return BernoulliPredictive(tally.features, tally.n_classes, log_no, log_yes, counts)
 
     def plug_in(self, tally: Sums) -> BernoulliPredictive:
         """Frequencies."""
@@ -114,8 +125,13 @@ class BernoulliPredictive(Predictive):
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Get ready to score yes/no columns."""
-        arrays = flag_arrays([column for column in columns if isinstance(column, Flags)])
+        return self._bind(flag_arrays([column for column in columns if isinstance(column, Flags)]))
 
+    def bind_matrix(self, values: Floats) -> Score:
+        """Get ready to score a matrix of zeros and ones."""
+        return self._bind(values)
+
+    def _bind(self, arrays: list[Any] | Floats) -> Score:
         def score(out: Floats, start: int, stop: int) -> None:
             place = kernels.active.add_flags(arrays, self.log_no, self.log_yes, out, start, stop)
             refuse(place, self.features, arrays, _WANTED)
@@ -145,7 +161,7 @@ class BernoulliPredictive(Predictive):
 
 def _counts(tally: Sums) -> Floats:
     """Rounded counts (2, columns, classes)."""
-    return np.stack([tally["no"].floats(), tally["yes"].floats()])
+    return np.array([tally["no"].floats(), tally["yes"].floats()])
 
 
 def _shares(tally: Sums) -> Shares:

@@ -20,9 +20,9 @@ from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Codes, Column, Key
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError
-from tallybayes.families.base import Codes32, Family, Floats, Predictive, Score, Smoothing, Unseen
+from tallybayes.families.base import Add, Codes32, Family, Floats, Predictive, Score, Smoothing, Unseen
 from tallybayes.families.place import integer_arrays
-from tallybayes.families.shrinkage import Shares, laplace, strengths_by_evidence
+from tallybayes.families.shrinkage import Shares, strengths_by_evidence
 from tallybayes.tally import Counts, Exact
 
 __all__ = ["Categorical", "CategoricalPredictive", "CategoricalPrior"]
@@ -77,6 +77,16 @@ class Categorical(Family):
             table = _weighted(arrays, origins, sizes, codes, n_classes, weights)
         return Counts.of_table(features, [column.keys for column in columns], table)
 
+    def adder(self, tally: Counts, values: Floats) -> Add | None:
+        """One more of each value."""
+        if not tally.can_open():
+            return None
+
+        def add(code: int, sign: int) -> bool:
+            return sign > 0 and tally.count_row(values, code)
+
+        return add
+
     def prior(self, tally: Counts, smoothing: Smoothing) -> CategoricalPrior:
         """Dirichlet(k), or the strength of shrinkage by evidence."""
         if smoothing == "auto":
@@ -129,22 +139,29 @@ class CategoricalPredictive(Predictive):
 
     def log_table(self, number: int, keys: Sequence[Key]) -> Floats:
         """Log P(key | class) of one column, (keys, classes); a key never seen has the prior's share, or is silent."""
-        name, n = self.features[number], self.totals[number]
-        counts = self.tally.table(name, keys)
-        new = counts.sum(axis=1) == 0
-        n_values = (self.n_values[number] + new)[:, None]
+        slots = self.tally.slots(self.features[number], keys)
+        return self.log_rows(np.full(len(slots), number), slots)
+
+    def log_rows(self, numbers: np.ndarray, slots: np.ndarray) -> Floats:
+        """Log P(key | class) of keys by the numbers of their columns and their slots (-1: never seen)."""
+        counts, n = self.tally.rows(slots), self.totals[numbers]
+        new = np.asarray(~counts.any(axis=1))
+        n_values = (self.n_values[numbers] + new)[:, None]
         if self.norm is None:
             assert self.prior.k is not None
-            log_p = laplace(counts, n, self.prior.k, n_values)
+            log_p: Floats = kernels.active.laplace(counts, n, self.prior.k, n_values)
         else:
             assert self.prior.strengths is not None
-            a, p = self.prior.strengths[number], n / max(n.sum(), 1e-300)
+            a, whole = self.prior.strengths[numbers][:, None], self.totals.sum(axis=1)[numbers][:, None]
             per_value = counts.sum(axis=1, keepdims=True)
-            log_value = np.log(per_value + 1) - np.log(n.sum() + n_values)
+            log_value = np.log(per_value + 1) - np.log(whole + n_values)
             with np.errstate(divide="ignore", invalid="ignore"):
-                log_share = np.log(counts + a * p) - np.log(per_value + a) - np.log(self.norm[number])
+                p = n / np.maximum(whole, 1e-300)
+                log_share = np.log(counts + a * p) - np.log(per_value + a) - np.log(self.norm[numbers])
             log_p = log_value + np.where((n > 0) & ~new[:, None], log_share, 0.0)
-        return np.where(new[:, None] & (self.unseen == "missing"), 0.0, log_p)
+        if self.unseen == "missing":
+            log_p[new] = 0.0
+        return log_p
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Get ready to score category columns."""
@@ -157,6 +174,28 @@ class CategoricalPredictive(Predictive):
 
         def score(out: Floats, start: int, stop: int) -> None:
             kernels.active.add_codes(arrays, origins, offsets, table, out, start, stop)
+
+        return score
+
+    def bind_matrix(self, values: Floats) -> Score:
+        """Get ready to score a matrix of slots: straight from open counts, else as each slot is first met."""
+        counts, k, silent = self.tally.open_counts(), self.prior.k, self.unseen == "missing"
+        if counts is not None and k is not None:
+            return lambda out, start, stop: kernels.active.add_laplace(
+                values, counts, self.totals, k, self.n_values, silent, out, start, stop
+            )
+        n_slots, n_columns = len(self.tally.key_of), values.shape[1]
+        table = np.zeros((n_slots + n_columns, self.n_classes))  # a line for each slot, and for a key new to a column
+        known = np.zeros(len(table), bool)
+
+        def score(out: Floats, start: int, stop: int) -> None:
+            if not kernels.active.add_lines(values, known, table, out, start, stop):
+                part = values[start:stop]
+                row, number = (~np.isnan(part)).nonzero()
+                slots = part[row, number].astype(np.int64)
+                lines = np.where(slots < 0, n_slots + number, slots)
+                table[lines], known[lines] = self.log_rows(number, slots), True
+                kernels.active.add_lines(values, known, table, out, start, stop)
 
         return score
 
@@ -195,8 +234,7 @@ class CategoricalPredictive(Predictive):
 
 def _totals(tally: Counts) -> Floats:
     """Rounded totals (columns, classes)."""
-    totals = [tally.totals[name].floats() for name in tally.features]
-    return np.array(totals, np.float64).reshape(len(totals), tally.n_classes)
+    return tally.rows_seen().floats()
 
 
 def _shares(tally: Counts) -> Shares:

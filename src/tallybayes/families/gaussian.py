@@ -29,17 +29,17 @@ from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError
-from tallybayes.families.base import Codes32, Family, Floats, Predictive, Score, Smoothing
+from tallybayes.families.base import Add, Codes32, Family, Floats, Predictive, Score, Smoothing
 from tallybayes.families.place import real_arrays, refuse
+from tallybayes.kernels.reference.derive import pooled_ratio_moments, posterior, student_tables
 from tallybayes.kernels.reference.sums import ratio_moments
 from tallybayes.tally import Exact, Sums
 
 __all__ = ["Gaussian", "GaussianPredictive", "GaussianPrior", "moments_of", "pooled_units"]
 
-Moments = tuple[Floats, Floats, Floats]  # mean, its low part, variance
+Moments = Floats | tuple[Floats, Floats, Floats]  # mean, its low part and variance, (3, columns, classes)
 
 _LOG_2 = float(np.log(2.0))
-_UNIT_LIMIT = 1000  # units are 2**-1000 .. 2**1000, so that their inverses are doubles too
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +52,7 @@ class GaussianPrior:
     kappa: float
     nu: float
     units: np.ndarray  # (columns,)
-    mean: Floats
-    mean_low: Floats
-    variance: Floats
+    moments: Floats  # mean, its low part and variance, (3, columns)
     share: float = 1.0
 
 
@@ -101,37 +99,36 @@ class Gaussian(Family):
             total.append(first.trimmed())
         return Sums(features, dict(zip(("n", "x", "xx"), total, strict=True)), counts=("n",))
 
+    def adder(self, tally: Sums, values: Floats) -> Add | None:
+        """Into the digits of the sums, while they fit."""
+        if (own := tally.opened(x=2, xx=4)) is None:
+            return None
+        n, x, xx = (own[name] for name in ("n", "x", "xx"))
+        sums, add_row = (n.digits[..., 0], x.digits, x.low, xx.digits, xx.low), kernels.active.add_row
+        return lambda code, sign: add_row(*sums, values, code, sign)
+
     def prior(self, tally: Sums, smoothing: Smoothing) -> GaussianPrior:
         """Centred on the pooled data; its strengths are options of the family, not Laplace's k."""
-        pooled = {name: tally[name].sum(axis=1)[:, None] for name in ("n", "x", "xx")}
-        units = _units(pooled["n"], pooled["xx"])
-        mean, low, variance = _moments(pooled["n"], pooled["x"], pooled["xx"], units)
-        share = 0.0 if smoothing == np.inf else 1.0
-        return GaussianPrior(self.kappa, self.nu, units, mean[:, 0], low[:, 0], variance[:, 0], share)
+        return GaussianPrior(self.kappa, self.nu, *_pooled(tally), 0.0 if smoothing == np.inf else 1.0)
 
     def predictive(self, tally: Sums, prior: GaussianPrior) -> GaussianPredictive:
         """Student's t."""
-        n, shift, spread, kappa, nu, moments = _posterior(tally, prior)
-        mean, low = _two_sum(prior.mean[:, None], shift)
-        mean, low = _two_sum(mean, low + prior.mean_low[:, None])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            scale = np.sqrt(spread / nu * (1 + 1 / kappa))
-            inverse = 1 / (scale * np.sqrt(nu))
-            log_constant = (
-                _log_gamma_ratio(nu / 2) - 0.5 * np.log(np.pi * nu) - np.log(scale) - prior.units[:, None] * _LOG_2
-            )
-        silent = (prior.variance == 0)[:, None] | np.zeros_like(n, bool)
+        strengths = (prior.units, prior.moments, prior.kappa, prior.nu)
+        if tally["n"].is_whole:
+            tables = kernels.active.student(*_digits(tally), *strengths, prior.share)
+        else:
+            n, moments = tally["n"].floats(), moments_of(tally, prior.units)
+            tables = np.concatenate([[n], moments, student_tables(n * prior.share, moments, *strengths)])
+        half = tables[7]
         return GaussianPredictive(
-            tally.features, tally.n_classes, prior.units, mean, low,
-            np.where(silent, 0.0, inverse), np.where(silent, 0.0, (nu + 1) / 2), np.where(silent, 0.0, log_constant),
-            silent, tally["n"].floats(), moments,
+            tally.features, tally.n_classes, prior.units, tables[4], tables[5], tables[6], half, tables[8], half == 0,
+            tables[0], tables[1:4],
         )  # fmt: skip
 
     def plug_in(self, tally: Sums) -> GaussianPredictive:
         """The normal density at the mean and variance of each class."""
-        pooled_n, pooled_xx = (tally[name].sum(axis=1)[:, None] for name in ("n", "xx"))
-        units = _units(pooled_n, pooled_xx)
-        mean, low, variance = moments = _class_moments(tally, units)
+        units = pooled_units(tally)
+        mean, low, variance = moments = moments_of(tally, units)
         n = tally["n"].floats()
         flat = (n == 0) | (variance == 0)
         with np.errstate(divide="ignore"):
@@ -144,14 +141,15 @@ class Gaussian(Family):
 
     def evidence(self, tally: Sums, prior: GaussianPrior) -> Floats:
         """Closed form of the integral over mean and variance, summed over the classes."""
-        n, _, spread, kappa, nu, _ = _posterior(tally, prior)
+        n, variance = tally["n"].floats() * prior.share, prior.moments[2]
+        _, spread, kappa, nu = posterior(n, moments_of(tally, prior.units), prior.moments, prior.kappa, prior.nu)
         with np.errstate(divide="ignore", invalid="ignore"):
             log_evidence = (
                 gammaln(nu / 2) - gammaln(prior.nu / 2)
-                + prior.nu / 2 * np.log(prior.nu * prior.variance)[:, None] - nu / 2 * np.log(spread)
+                + prior.nu / 2 * np.log(prior.nu * variance)[:, None] - nu / 2 * np.log(spread)
                 + 0.5 * np.log(prior.kappa / kappa) - n / 2 * np.log(np.pi) - n * prior.units[:, None] * _LOG_2
             )  # fmt: skip
-        return np.asarray(np.where((n > 0) & (prior.variance > 0)[:, None], log_evidence, 0.0).sum(axis=1))
+        return np.asarray(np.where((n > 0) & (variance > 0)[:, None], log_evidence, 0.0).sum(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,15 +166,19 @@ class GaussianPredictive(Predictive):
     log_constant: Floats
     flat: np.ndarray  # cells without a scale: silent under Student's t, a point mass (or no rows) under the normal
     n: Floats
-    moments: Moments
+    moments: Moments  # of the data
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Get ready to score real columns."""
         return self.bind_arrays(real_arrays([column for column in columns if isinstance(column, Reals)]))
 
+    def bind_matrix(self, values: Floats) -> Score:
+        """Get ready to score a matrix of numbers."""
+        return self.bind_arrays(values)
+
     def bind_arrays(self, arrays: list[Any] | Floats) -> Score:
         """Get ready to score a list of arrays, or a matrix (rows, columns)."""
-        scale = 2.0 ** -self.units.astype(np.float64)
+        scale = np.ldexp(1.0, -self.units)
         tables = [self.mean, self.mean_low, self.inverse]
         tables += [self.log_constant] if self.half is None else [self.half, self.log_constant]
         kernel = kernels.active.add_normal if self.half is None else kernels.active.add_student
@@ -184,9 +186,9 @@ class GaussianPredictive(Predictive):
 
         def score(out: Floats, start: int, stop: int) -> None:
             place = kernel(arrays, scale, *tables, out, start, stop)
-            if place >= 0 or points:
+            refuse(place, self.features, arrays, "a finite number")
+            if points:
                 columns = list(arrays.T) if isinstance(arrays, np.ndarray) else arrays
-                refuse(place, self.features, columns, "a finite number")
                 for j in points:
                     out[start:stop] += self._point_mass(j, columns[j][start:stop].astype(np.float64))
 
@@ -206,7 +208,7 @@ class GaussianPredictive(Predictive):
         return GaussianPredictive(
             self.features[rows], self.n_classes, self.units[rows], self.mean[rows], self.mean_low[rows],
             self.inverse[rows], None if self.half is None else self.half[rows], self.log_constant[rows],
-            self.flat[rows], self.n[rows], tuple(m[rows] for m in self.moments),  # type: ignore[arg-type]
+            self.flat[rows], self.n[rows], np.stack([m[rows] for m in self.moments]),
         )  # fmt: skip
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
@@ -241,59 +243,30 @@ class GaussianPredictive(Predictive):
         ]
 
 
-def _posterior(tally: Sums, prior: GaussianPrior) -> tuple[Floats, Floats, Floats, Floats, Floats, Moments]:
-    """n, shift of the mean, nu' s'^2, kappa', nu' and the moments of every cell, in the prior's units."""
-    n = tally["n"].floats() * prior.share
-    mean, low, variance = moments = _class_moments(tally, prior.units)
-    delta = (mean - prior.mean[:, None]) + (low - prior.mean_low[:, None])
-    delta = np.where(n > 0, delta, 0.0)
-    kappa, nu = prior.kappa + n, prior.nu + n
-    spread = prior.nu * prior.variance[:, None] + n * variance + prior.kappa * n / kappa * delta * delta
-    return n, n * delta / kappa, spread, kappa, nu, moments
-
-
-def _class_moments(tally: Sums, units: np.ndarray) -> Moments:
-    return _moments(tally["n"], tally["x"], tally["xx"], units)
-
-
-def _moments(n: Exact, x: Exact, xx: Exact, units: np.ndarray) -> Moments:
-    """Mean (two doubles) and variance, correctly rounded, in units of 2**units."""
-    if n.is_whole:
-        count = np.ascontiguousarray(n.digits[..., 0])
-        digits = (np.ascontiguousarray(x.digits), x.low, np.ascontiguousarray(xx.digits), xx.low)
-        high, low, variance = kernels.active.mean_variance(count, *digits, units)
-        return high, low, variance
-    return ratio_moments(n.integers(), n.low, x.integers(), x.low, xx.integers(), xx.low, units)
-
-
-def _units(n: Exact, xx: Exact) -> np.ndarray:
-    """The exponent of the root mean square of each column."""
-    digits, rows = xx.wide().digits[:, 0], np.arange(len(xx))
-    top = digits.shape[-1] - 1 - (digits[:, ::-1] != 0).argmax(axis=1)
-    bits = np.frexp(digits[rows, top].astype(np.float64))[1] + 32 * (xx.low + top)
-    exponent = (bits - np.frexp(n.floats()[:, 0])[1]) // 2
-    return np.where(digits[rows, top] > 0, np.clip(exponent, -_UNIT_LIMIT, _UNIT_LIMIT), 0).astype(np.int64)
-
-
-def moments_of(tally: Sums, units: np.ndarray) -> Moments:
-    """Mean (high and low part) and variance per (column, class), in units of 2**units: for other estimators."""
-    return _class_moments(tally, units)
+def _pooled(tally: Sums) -> tuple[np.ndarray, Floats]:
+    """The unit of every column, and mean (two doubles) and variance over all classes in it, correctly rounded."""
+    if tally["n"].is_whole and (found := kernels.active.pooled_moments(*_digits(tally))) is not None:
+        units, moments = found
+        return units, moments
+    n, x, xx = tally["n"], tally["x"], tally["xx"]
+    return pooled_ratio_moments(n.integers(), n.low, x.integers(), x.low, xx.integers(), xx.low)
 
 
 def pooled_units(tally: Sums) -> np.ndarray:
     """The exponent of the unit of each column, which is near the root mean square of all its values."""
-    pooled = tally.pooled()
-    return _units(pooled["n"], pooled["xx"])
+    return _pooled(tally)[0]
 
 
-def _two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """The sum of two doubles as a double, and what that lacks (Knuth)."""
-    total = a + b
-    part = total - a
-    return total, (a - (total - part)) + (b - part)
+def moments_of(tally: Sums, units: np.ndarray) -> Floats:
+    """Mean (two doubles) and variance of every cell, correctly rounded, in units of 2**units, (3, columns, classes)."""
+    if tally["n"].is_whole:
+        found: Floats = kernels.active.mean_variance(*_digits(tally), units)
+        return found
+    n, x, xx = tally["n"], tally["x"], tally["xx"]
+    return ratio_moments(n.integers(), n.low, x.integers(), x.low, xx.integers(), xx.low, units)
 
 
-def _log_gamma_ratio(x: Floats) -> Floats:
-    """Log of gamma(x + 1/2) / gamma(x); by its series where the difference of logs would lose digits."""
-    series = 0.5 * np.log(x) - 1 / (8 * x) + 1 / (192 * x**3) - 1 / (640 * x**5)
-    return np.where(x > 200, series, gammaln(x + 0.5) - gammaln(x))
+def _digits(tally: Sums) -> tuple[Any, ...]:
+    """Whole counts, and digits and places of the sums, as the kernels take them."""
+    n, x, xx = tally["n"], tally["x"], tally["xx"]
+    return n.digits[..., 0], np.ascontiguousarray(x.digits), x.low, np.ascontiguousarray(xx.digits), xx.low

@@ -132,7 +132,13 @@ class HistogramPredictive(Predictive):
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Get ready to score real columns."""
-        arrays = real_arrays([column for column in columns if isinstance(column, Reals)])
+        return self._bind(real_arrays([column for column in columns if isinstance(column, Reals)]))
+
+    def bind_matrix(self, values: Floats) -> Score:
+        """Get ready to score a matrix of numbers."""
+        return self._bind(values)
+
+    def _bind(self, arrays: list[Any] | Floats) -> Score:
         edges, log_p = np.ascontiguousarray(self.edges), np.ascontiguousarray(self.log_p)
 
         def score(out: Floats, start: int, stop: int) -> None:

@@ -328,6 +328,8 @@ def fractional_sums(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | 
         n_classes,
         small=0 if len(bag.indices) > SMALL else n_classes,
     )  # fmt: skip
+    if len({(part.low, part.digits.shape[-1]) for part in parts}) == 1:  # digits of the same places
+        return Exact(np.concatenate([part.digits for part in parts]), parts[0].low)
     return Exact.concatenate(parts)
 
 

@@ -41,10 +41,12 @@ def integer_arrays(columns: Sequence[Codes]) -> list[NDArray[np.integer]]:
     return arrays
 
 
-def refuse(place: int, features: tuple[str, ...], arrays: Sequence[NDArray[np.generic]], wanted: str) -> None:
-    """Raise for the value that a kernel found no meaning for, if it found one."""
+def refuse(
+    place: int, features: tuple[str, ...], arrays: Sequence[NDArray[np.generic]] | NDArray[np.generic], wanted: str
+) -> None:
+    """Raise for the value that a kernel found no meaning for, if it found one; `arrays` may be a matrix."""
     if place >= 0:
         row, column = divmod(place, len(features))
-        value = arrays[column][row].item()
+        value = (arrays[row, column] if isinstance(arrays, np.ndarray) else arrays[column][row]).item()
         hint = "leave the cell empty if the value is not known" if np.isinf(value) else None
         raise DataError(wanted, came=value, column=features[column], row=row, hint=hint)

@@ -19,8 +19,8 @@ import numpy as np
 from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Column, Reals
-from tallybayes.arrays.special import gammaln, xlogy
-from tallybayes.families.base import Codes32, Family, Floats, Predictive, Score, Smoothing
+from tallybayes.arrays.special import gammaln
+from tallybayes.families.base import Add, Codes32, Family, Floats, Predictive, Score, Smoothing
 from tallybayes.families.place import real_arrays, refuse
 from tallybayes.tally import Exact, Sums
 
@@ -73,18 +73,34 @@ class Poisson(Family):
             statistics |= {"n": n.trimmed(), name: total.trimmed()}  # the same n both times
         return Sums(features, statistics, counts=("n",))
 
+    def adder(self, tally: Sums, values: Floats) -> Add | None:
+        """Into the digits of the sums, while they fit."""
+        if (own := tally.opened(log_factorial=2)) is None:
+            return None
+        n, x, logs = (own[name] for name in ("n", "x", "log_factorial"))
+        sums = (n.digits[..., 0], x.digits[..., 0], logs.digits, logs.low)
+
+        def add(code: int, sign: int) -> bool:
+            return bool(kernels.active.add_event_row(*sums, values, gammaln(values + 1), code, sign))
+
+        return add
+
     def prior(self, tally: Sums, smoothing: Smoothing) -> PoissonPrior:
         """Centred on the pooled mean."""
-        n, x = (tally[name].sum(axis=1).floats() for name in ("n", "x"))
-        return PoissonPrior(x / np.maximum(n, 1e-300), 0.0 if smoothing == np.inf else 1.0)
+        n, x, share = tally["n"], tally["x"], 0.0 if smoothing == np.inf else 1.0
+        if n.is_whole and x.is_whole:
+            return PoissonPrior(kernels.active.pooled_rate(n.digits[..., 0], x.digits[..., 0]), share)
+        rows, events = n.sum(axis=1).floats(), x.sum(axis=1).floats()
+        return PoissonPrior(events / np.maximum(rows, 1e-300), share)
 
     def predictive(self, tally: Sums, prior: PoissonPrior) -> PoissonPredictive:
         """Negative binomial."""
-        n, x = (tally[name].floats() for name in ("n", "x"))
-        with np.errstate(divide="ignore"):
-            shape, rate = 1 + prior.share * x, 1 / prior.mean[:, None] + prior.share * n
-        silent = (prior.mean == 0)[:, None] & np.ones_like(n, bool)
-        return PoissonPredictive(tally.features, tally.n_classes, shape, np.where(silent, 1.0, rate), silent, n)
+        n, x, strengths = tally["n"], tally["x"], (prior.mean, prior.share)
+        if n.is_whole and x.is_whole:
+            rows, shape, rate = kernels.active.negative_binomial(n.digits[..., 0], x.digits[..., 0], *strengths)
+        else:
+            rows, shape, rate = kernels.reference.negative_binomial(n.floats(), x.floats(), *strengths)
+        return PoissonPredictive(tally.features, tally.n_classes, shape, rate, shape == 0, rows)
 
     def plug_in(self, tally: Sums) -> PoissonPredictive:
         """Poisson with the mean of the class."""
@@ -118,24 +134,18 @@ class PoissonPredictive(Predictive):
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Get ready to score columns of counts."""
-        arrays = real_arrays([column for column in columns if isinstance(column, Reals)])
+        return self._bind(real_arrays([column for column in columns if isinstance(column, Reals)]))
 
+    def bind_matrix(self, values: Floats) -> Score:
+        """Get ready to score a matrix of counts."""
+        return self._bind(values)
+
+    def _bind(self, arrays: list[Any] | Floats) -> Score:
         def score(out: Floats, start: int, stop: int) -> None:
-            for j, array in enumerate(arrays):
-                x = array[start:stop].astype(np.float64)
-                place = _strange(x, j, len(arrays), np.ones(len(x), bool))
-                refuse(place + start * len(arrays) if place >= 0 else -1, self.features, arrays, _WANTED)
-                there = ~np.isnan(x)
-                out[start:stop][there] += np.where(self.silent[j], 0.0, self._log_prob(j, x[there, None]))
+            place = kernels.active.add_events(arrays, self.shape, self.rate, self.silent, out, start, stop)
+            refuse(place, self.features, arrays, _WANTED)
 
         return score
-
-    def _log_prob(self, j: int, x: Floats) -> Floats:
-        rate = self.rate[j]
-        if self.shape is None:
-            return np.asarray(xlogy(x, rate) - rate - gammaln(x + 1))
-        r = self.shape[j]
-        return np.asarray(gammaln(x + r) - gammaln(r) - gammaln(x + 1) - r * np.log1p(1 / rate) - x * np.log1p(rate))
 
     def part(self, number: int) -> PoissonPredictive:
         """One column."""

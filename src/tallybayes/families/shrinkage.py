@@ -14,36 +14,28 @@ says nothing about the class is shrunk to silence. Turned round by Bayes' rule,
 with P(v) = (n_v + 1) / (n + V). A class without rows in the column is given P(v): it stays silent.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from tallybayes.arrays.special import gammaln
 from tallybayes.families.base import Floats
+from tallybayes.kernels.reference.derive import laplace
 
 __all__ = ["STRENGTHS", "Shares", "by_group", "dirichlet_evidence", "laplace", "strengths_by_evidence"]
 
 STRENGTHS = 2.0 ** np.arange(-3, 17)
+_TERMS = 2**16  # cells times strengths that are looked at together
 
 
 def by_group(groups: np.ndarray, terms: Floats, n_groups: int) -> Floats:
-    """Sums of rounded terms by group that do not depend on the order in which keys have arrived."""
-    order = np.lexsort((terms, groups))
-    return np.asarray(np.bincount(groups[order], weights=terms[order], minlength=n_groups), np.float64)
-
-
-def laplace(counts: Floats, totals: Floats, k: float, n_values: Floats | int) -> Floats:
-    """Log of (n + k) / (N + k V); 0/0 is silence (0), k infinite is uniform.
-
-    >>> np.exp(laplace(np.array([[2.0]]), np.array([3.0]), 1.0, 2)).round(3).tolist()
-    [[0.6]]
-    """
-    values = np.broadcast_to(np.asarray(n_values, np.float64), counts.shape)
-    if np.isinf(k):
-        return np.asarray(-np.log(values))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log_p = np.log(counts + k) - np.log(totals + k * values)
-    return np.where(np.isnan(log_p), 0.0, log_p)
+    """Sums of rounded terms (..., terms) by group that do not depend on the order in which keys have arrived."""
+    lines = terms.reshape(math.prod(terms.shape[:-1]), terms.shape[-1])
+    order = np.lexsort((lines, np.broadcast_to(groups, lines.shape)))
+    bins = groups[order] + n_groups * np.arange(len(lines))[:, None]
+    sums = np.bincount(bins.ravel(), np.take_along_axis(lines, order, -1).ravel(), n_groups * len(lines))
+    return np.asarray(sums, np.float64).reshape(*terms.shape[:-1], n_groups)
 
 
 def dirichlet_evidence(counts: Floats, k: float) -> Floats:
@@ -84,11 +76,11 @@ class Shares:
         return np.asarray(np.bincount(self.value, weights=self.amount, minlength=len(self.owner)), np.float64)
 
     def evidence(self, a: Floats) -> Floats:
-        """Log evidence of the classes given the values, for a strength per column."""
+        """Log evidence of the classes given the values, (..., columns), for a strength per column, (..., columns)."""
         column = self.owner[self.value]
-        prior = a[column] * self.p[column, self.klass]
+        prior = a[..., column] * self.p[column, self.klass]
         cells = gammaln(prior + self.amount) - gammaln(prior)
-        values = gammaln(a[self.owner]) - gammaln(a[self.owner] + self.per_value)
+        values = gammaln(a[..., self.owner]) - gammaln(a[..., self.owner] + self.per_value)
         return by_group(column, cells, self.n_features) + by_group(self.owner, values, self.n_features)
 
     def normaliser(self, a: Floats, n_values: Floats) -> Floats:
@@ -105,5 +97,7 @@ class Shares:
 
 def strengths_by_evidence(shares: Shares) -> Floats:
     """The strength with the greatest evidence for each column; the greatest strength where the data is silent."""
-    log_evidence = np.stack([shares.evidence(np.full(shares.n_features, a)) for a in STRENGTHS[::-1]])
-    return np.asarray(STRENGTHS[::-1][log_evidence.argmax(axis=0)])
+    at_once = max(1, _TERMS // max(len(shares.value), 1))
+    tried = np.repeat(STRENGTHS[::-1, None], shares.n_features, axis=1)
+    parts = [shares.evidence(tried[first : first + at_once]) for first in range(0, len(tried), at_once)]
+    return np.asarray(STRENGTHS[::-1][np.concatenate(parts).argmax(axis=0)])

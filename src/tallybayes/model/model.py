@@ -16,22 +16,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import merged, rough_kind, to_array
-from tallybayes.arrays.column import Column
-from tallybayes.data.infer import NO_VALUES
+from tallybayes.arrays.column import Column, Flags
+from tallybayes.data.infer import NO_VALUES, ONLY_BITS
 from tallybayes.data.label import find_labels
 from tallybayes.data.schema import Schema
 from tallybayes.data.source import Kind, Whole, to_source
-from tallybayes.data.table import Table
+from tallybayes.data.table import Table, to_table
 from tallybayes.errors import DataError, ForgetError, ParameterError, UnsupportedError, shorten
 from tallybayes.families import Multinomial
 from tallybayes.families.base import Floats
 from tallybayes.model.batch import check_kinds, encode_columns
 from tallybayes.model.describe import Description
 from tallybayes.model.explain import Explanation, explain
+from tallybayes.model.few import ROWS, FewRows
 from tallybayes.model.learning import NEW_COLUMN, Learning, own_kind
 from tallybayes.model.objective import Objective, objective
 from tallybayes.model.sample import sample
-from tallybayes.model.scorer import Scorer, log_marginal
+from tallybayes.model.scorer import Scorer, log_marginal, most_probable
 from tallybayes.model.settings import Settings
 from tallybayes.model.single import SingleRows
 from tallybayes.model.total import Total
@@ -70,6 +71,7 @@ class Model:
         self._total = Total.empty()
         self._scorer: Scorer | None = None
         self._single: SingleRows | None = None
+        self._few: FewRows | None = None
         self._written: Scorer | None = None
         self.skipped = 0
 
@@ -111,7 +113,7 @@ class Model:
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled and copied: the sums, and nothing that is derived from them."""
-        return self.__dict__ | {"_scorer": None, "_single": None}
+        return self.__dict__ | {"_scorer": None, "_single": None, "_few": None}
 
     def __repr__(self) -> str:
         classes = ", ".join(map(repr, self.classes[:5])) + (", ..." if len(self.classes) > 5 else "")
@@ -123,19 +125,34 @@ class Model:
         """The most probable label of every row; ties go to the label first in sorted order."""
         if not self.classes:
             raise DataError("the model has not learned any row yet")
-        best: NDArray[np.int64] = self.predict_proba(data).argmax(axis=1)
+        best = most_probable(self.predict_proba(data))
         return np.asarray(to_array(self.classes)[best])
 
     def predict_proba(self, data: Any) -> Floats:
         """P(class | row), (rows, classes), the classes as in `classes`."""
-        if type(data) is dict:
-            found = (self._single or self._singles()).predict_proba(data, self._derived())
-            if found is not None:
-                return found
+        if (found := self._scored_few(data, normalise=True)) is not None:
+            return found
         return self._scored(data, partial(self._derived().log_joint, normalise=True))
+
+    def predict_proba_one(self, row: Mapping[Any, Any]) -> dict[Any, float]:
+        """P(class | row) of a single row, by label; what the model does not know says nothing.
+
+        >>> import tallybayes as tb
+        >>> model = tb.fit([{"fever": 1}, {"fever": 0}], label=["ill", "well"])
+        >>> model.predict_proba_one({"cough": True})
+        {'ill': 0.5, 'well': 0.5}
+        """
+        scorer = self._derived()
+        scores = self._scored_few(row, normalise=True) if type(row) is dict else None
+        if scores is None and scorer.classes:
+            known = to_table([{name: value for name, value in row.items() if str(name) in self._schema.families}])
+            scores = self._tolerant(known, partial(scorer.log_joint, normalise=True))
+        return {} if scores is None else dict(zip(scorer.classes, scores[0].tolist(), strict=True))
 
     def log_joint(self, data: Any) -> Floats:
         """Log P(class, row), (rows, classes)."""
+        if (found := self._scored_few(data, normalise=False)) is not None:
+            return found
         return self._scored(data, self._derived().log_joint)
 
     def log_marginal(self, data: Any) -> Floats:
@@ -194,6 +211,23 @@ class Model:
             return _ONE_ROW
         return self._change(data, label, weight, 1)
 
+    def learn_one(self, row: Mapping[Any, Any], label: Any) -> Change:
+        """Add a single row, a dict without its label, and its label.
+
+        >>> import tallybayes as tb
+        >>> model = tb.fit([{"fever": 1}, {"fever": 0}], label=["ill", "well"])
+        >>> model.learn_one({"fever": 1}, "ill").rows, model.class_counts
+        (1, {'ill': 2, 'well': 1})
+        """
+        if type(row) is dict and (self._single or self._singles()).learn_one(row, label):
+            self._scorer = None
+            return _ONE_ROW
+        return self._change([row], [label], None, 1)
+
+    def forget_one(self, row: Mapping[Any, Any], label: Any) -> Change:
+        """Take back a single row and its label."""
+        return self._change([row], [label], None, -1)
+
     def forget(self, data: Any, *, label: Any = None, weight: Any = None) -> Change:
         """Take rows back, in place and all or nothing: what is left is the model that never saw them."""
         return self._change(data, label, weight, -1)
@@ -250,7 +284,7 @@ class Model:
         total = self._total.aligned(labels)
         total.add(change.aligned(labels), sign)
         self._total, self._schema = total, learning.schema if sign > 0 else self._without_undone(total)
-        self._scorer = self._single = None
+        self._scorer = self._single = self._few = None
         self.skipped += learning.n_missing * (sign > 0)
         coarse = sign < 0 and any(isinstance(t, Grid) and t.levels.any() for t in total.blocks.values())
         notes = ("histogram columns stay on the grid they have: resolution given up is not regained",)
@@ -335,7 +369,23 @@ class Model:
         self._check_names(source.head().columns)
         batches = source.batches() if isinstance(source, Whole) else source.batches(self.wanted(label), keep=keep)
         for table in batches:
-            yield from source.good(table, lambda part: work(self._encoded(part), part.n_rows))
+            yield from source.good(table, lambda part: self._tolerant(part, work))
+
+    def _tolerant(self, table: Table, work: Callable[..., Any]) -> Any:
+        """What `work(columns, rows)` makes of a table. Numbers were only guessed to be yes and no: others are gaps."""
+        columns = self._encoded(table)
+        while True:
+            try:
+                return work(columns, table.n_rows)
+            except DataError as error:
+                name = error.column or ""
+                column, field = columns.get(name), self._schema.fields.get(name)
+                if not isinstance(column, Flags) or field is None or field.reason != ONLY_BITS:
+                    raise
+                if error.came in (np.inf, -np.inf):
+                    raise
+                values = column.values.astype(np.float64)
+                columns[name] = Flags(np.where((values == 0) | (values == 1), values, np.nan))
 
     def _scored(self, data: Any, work: Callable[..., Floats]) -> Floats:
         parts = [scores for _, scores in self._worked(data, work)]
@@ -349,8 +399,20 @@ class Model:
             self._scorer = Scorer.of(self._total.aligned(self._total.in_use()), self._settings)
         return self._scorer
 
+    def _scored_few(self, data: Any, *, normalise: bool) -> Floats | None:
+        """The quick way for a dict or a small matrix; None if there is none."""
+        kind = type(data)
+        if kind is not dict and (kind is not np.ndarray or len(data) > ROWS):
+            return None
+        few = self._few or self._fews()
+        return (few.row if kind is dict else few.matrix)(data, self._derived(), normalise=normalise)
+
+    def _fews(self) -> FewRows:
+        self._few = FewRows(self._schema)
+        return self._few
+
     def _singles(self) -> SingleRows:
-        """The quick way for single rows of numbers."""
+        """The quick way to learn single rows."""
         self._single = SingleRows(self._schema, self._total)
         return self._single
 

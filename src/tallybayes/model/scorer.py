@@ -8,6 +8,7 @@ depends on the sums and the row and on nothing else.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from tallybayes.errors import ParameterError
 from tallybayes.families.base import Family, Floats, Predictive, Score
 from tallybayes.model.settings import Settings
 from tallybayes.model.total import Total
-from tallybayes.tally import Tally
+from tallybayes.tally import Sums, Tally
 
 __all__ = [
     "Columns",
@@ -61,8 +62,8 @@ class Scorer:
         if not total.labels:
             return cls((), np.zeros(0), ())
         log_prior = log_class_prior(total.labels, total.class_rows.floats(), settings)
-        families = sorted(total.blocks, key=str) if len(total.blocks) > 1 else list(total.blocks)
-        predictives = [p for family in families for p in derive(family, _filled(total.blocks[family]), settings)]
+        filled = ((family, _filled(tally)) for family, tally in total.blocks.items())
+        predictives = [p for family, tally in filled if tally.features for p in derive(family, tally, settings)]
         return cls(tuple(total.labels), log_prior, tuple(predictives))
 
     def same(self, other: Scorer) -> bool:
@@ -128,6 +129,8 @@ def derive(family: Family, tally: Tally, settings: Settings) -> list[Predictive]
 
 def _filled(tally: Tally) -> Tally:
     """The columns that have values: one without any says nothing, as if it were not there."""
+    if (tally[tally.counts[0]] if isinstance(tally, Sums) else tally.rows_seen()).all_nonzero():
+        return tally  # a quick look, for streams: every column has values in every class
     there = np.asarray(tally.rows_seen().nonzero().any(axis=1))
     if there.all():
         return tally
@@ -151,10 +154,10 @@ def log_class_prior(classes: Sequence[Any], counts: Floats, settings: Settings) 
             given = np.ones(len(classes))
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(np.log(given) - np.log(given.sum()))
-    if not classes or settings.prior == "uniform" or np.isinf(settings.prior_smoothing):
+    if not classes or settings.prior == "uniform" or math.isinf(settings.prior_smoothing):
         return np.full(len(classes), -np.log(max(len(classes), 1)))
-    smoothed = counts + settings.prior_smoothing
-    return np.asarray(np.log(smoothed) - np.log(smoothed.sum()))
+    log_prior: Floats = kernels.active.log_shares(counts, settings.prior_smoothing)
+    return log_prior
 
 
 def most_probable(scores: Floats) -> NDArray[np.intp]:

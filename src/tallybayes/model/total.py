@@ -24,10 +24,10 @@ __all__ = ["Total"]
 
 
 class Total:
-    """Labels, rows per label (exact), and a tally per family."""
+    """Labels, rows per label (exact), and a tally per family, in the order of their names."""
 
     def __init__(self, labels: list[Any], class_rows: Exact, blocks: dict[Family, Tally]) -> None:
-        self.labels, self.class_rows, self.blocks = labels, class_rows, blocks
+        self.labels, self.class_rows, self.blocks = labels, class_rows, _in_order(blocks)
 
     @classmethod
     def empty(cls) -> Total:
@@ -58,6 +58,8 @@ class Total:
 
     def in_use(self) -> list[Any]:
         """The labels that have rows."""
+        if self.class_rows.all_nonzero():
+            return list(self.labels)
         return [label for label, here in zip(self.labels, self.class_rows.nonzero(), strict=True) if here]
 
     def any_key(self, family: Family | None, name: str) -> Any:
@@ -113,7 +115,7 @@ class Total:
                 _emptied(tally).prepare(tally, sign)  # raises unless there is nothing in it
         for commit in commits:
             commit()
-        self.blocks |= new
+        self.blocks = _in_order(self.blocks | new) if new else self.blocks
         self.class_rows = class_rows.trimmed()
 
     def _check_whole_rows(self, class_rows: Exact, taken: Total) -> None:
@@ -132,6 +134,10 @@ class Total:
                     column=tally.features[int(np.argwhere(lacking)[0][0])],
                     hint="forget takes exactly the rows, weights and labels given to fit or learn; nothing was changed",
                 )
+
+
+def _in_order(blocks: dict[Family, Tally]) -> dict[Family, Tally]:
+    return dict(sorted(blocks.items(), key=lambda block: str(block[0]))) if len(blocks) > 1 else blocks
 
 
 def _emptied(tally: Tally) -> Tally:

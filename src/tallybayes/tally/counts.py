@@ -2,7 +2,8 @@
 
 A cell (key, class) exists only where something was counted, so a token seen in 3 of 1,000 classes costs three cells.
 Cells are sorted arrays; small changes go into an overlay of the latest amounts, which is folded in when it has grown
-to a share of the table, so that learning one row costs time in proportion to the row.
+to a share of the table, so that learning one row costs time in proportion to the row. While single rows are counted
+one after the other (`count_row`), the cells lie open instead: a dense table with room for new keys, changed in place.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import kernels
 from tallybayes.arrays.axis import merged, positions, sort_keys
 from tallybayes.arrays.column import Key
 from tallybayes.errors import ForgetError
@@ -26,6 +28,7 @@ _CLASS_BITS = 24  # a cell is slot << 24 | class: up to 16 million classes
 _CLASSES = np.int64(2**_CLASS_BITS - 1)
 _LOCK = threading.RLock()  # readers in several threads may fold and expand at once
 _OVERLAY = 1024  # fold the overlay in when it is larger than this and than an eighth of the table
+_OPEN = 2**16  # cells of a table that may lie open, however few of them are in use
 
 
 class Counts:
@@ -48,6 +51,8 @@ class Counts:
         self._cells: NDArray[np.int64] = np.zeros(0, np.int64)
         self._amounts = Exact.zeros(0)
         self._dense: NDArray[np.int64] | None = None  # (slots, classes): what cells and amounts are made from
+        self._room: NDArray[np.int64] | None = None  # an open table, of which _dense is the part in use
+        self._open_totals = np.zeros((0, 0), np.int64)  # (columns, classes): what `totals` are views of, then
         self.totals: dict[str, Exact] = {name: Exact.zeros(n_classes) for name in features}
         self._overlay: dict[int, int] = {}
         self._live = np.zeros(0, np.int32)  # cells in use per slot
@@ -99,7 +104,12 @@ class Counts:
             if self._dense is not None:
                 slot, klass = np.nonzero(self._dense)
                 self._cells = (slot << _CLASS_BITS) | klass
-                self._amounts, self._dense = Exact.whole(self._dense[slot, klass]), None
+                self._amounts, self._dense, self._room = Exact.whole(self._dense[slot, klass]), None, None
+
+    def __getstate__(self) -> dict[str, object]:
+        """What is pickled and copied: cells, since an open table would not share its totals any more."""
+        self._expand()
+        return self.__dict__
 
     @classmethod
     def of_bag(
@@ -158,6 +168,8 @@ class Counts:
 
     def rows_seen(self) -> Exact:
         """Amount per (column, class) over all keys."""
+        if self._room is not None:
+            return Exact.whole(self._open_totals.copy())
         parts = [self.totals[name][None] for name in self.features]
         return Exact.concatenate(parts) if parts else Exact.zeros((0, self.n_classes))
 
@@ -171,6 +183,10 @@ class Counts:
 
     def entries(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
         """Slot, class and rounded amount of every cell."""
+        dense = self._dense
+        if dense is not None:
+            slot, klass = np.nonzero(dense)
+            return slot, klass, dense[slot, klass].astype(np.float64)
         self._fold()
         if self._floats is None:
             self._floats = self.amounts.floats()
@@ -189,14 +205,20 @@ class Counts:
 
     def table(self, feature: str, keys: Sequence[Key]) -> NDArray[np.float64]:
         """Rounded amounts (keys, classes); zeros for keys never counted."""
+        return self.rows(self.slots(feature, keys))
+
+    def slots(self, feature: str, keys: Sequence[Key]) -> NDArray[np.int64]:
+        """The slots of keys, -1 for keys that have none."""
         index = self.index.get(feature, {})
-        return self.rows(np.array([index.get(key, -1) for key in keys], np.int64))
+        return np.array([index.get(key, -1) for key in keys], np.int64)
 
     def rows(self, slots: NDArray[np.int64]) -> NDArray[np.float64]:
         """Rounded amounts (slots, classes); zeros where a slot is -1."""
         dense = self._dense
         if dense is not None:
-            known = np.flatnonzero(slots >= 0)
+            known = slots >= 0
+            if known.all():
+                return dense[slots].astype(np.float64)
             result = np.zeros((len(slots), self.n_classes))
             result[known] = dense[slots[known]]
             return result
@@ -255,6 +277,55 @@ class Counts:
             self.amounts[kept],
             lambda used: ([feature for feature, _ in names], [key for _, key in names]),
         )
+
+    def can_open(self) -> bool:
+        """Whether single rows can be counted in place: whole amounts, and not too many cells without any."""
+        if self._room is not None:
+            return True
+        few = len(self.key_of) * self.n_classes <= max(_OPEN, 4 * len(self.cells))
+        return few and self.amounts.is_whole and all(total.is_whole for total in self.totals.values())
+
+    def open_counts(self) -> NDArray[np.int64] | None:
+        """The counts (slots, classes) while they lie open, to be read until the next change."""
+        return self._dense if self._room is not None else None
+
+    def count_row(self, values: NDArray[np.float64], code: int) -> bool:
+        """Count one row of class `code` in place: the slot of its key in every column, NaN where it is missing."""
+        dense = self._opened()
+        if kernels.active.count_row(dense, self._open_totals, values, code):
+            for slot in values[~np.isnan(values)].astype(np.int64).tolist():
+                if dense[slot, code] == 1:  # it was 0
+                    self._keys_in_use[self.column_of[slot]] += int(self._live[slot] == 0)
+                    self._live[slot] += 1
+        return True
+
+    def slot_for(self, feature: str, key: Key) -> int:
+        """The slot of a key, a new one if it has none: until something is counted there, it does not show."""
+        if (slot := self.index[feature].get(key, -1)) >= 0:
+            return slot
+        dense, slot = self._opened(), len(self.key_of)
+        if self._room is None or slot == len(self._room):
+            self._room = np.zeros((2 * slot + 64, self.n_classes), np.int64)
+            self._room[:slot] = dense
+        self._dense = self._room[: slot + 1]
+        self.index[feature][key] = slot
+        self.column_of.append(feature)
+        self.key_of.append(key)
+        self._live = np.append(self._live, np.int32(0))
+        return slot
+
+    def _opened(self) -> NDArray[np.int64]:
+        """The cells as a dense table that may be changed in place, and the totals too."""
+        if self._room is None or self._dense is None:
+            with _LOCK:
+                self._fold()
+                n_slots = len(self.key_of)
+                room = np.zeros((n_slots + n_slots // 2 + 64, self.n_classes), np.int64)
+                room[self.cells >> _CLASS_BITS, self.cells & _CLASSES] = self.amounts.digits[:, 0]
+                self._open_totals = self.rows_seen().digits[..., 0]
+                self.totals = {name: Exact(self._open_totals[i][:, None]) for i, name in enumerate(self.features)}
+                self._dense, self._room, self._floats = room[:n_slots], room, None
+        return self._dense
 
     def prepare(self, other: Counts, sign: int) -> Commit:
         """Check that `other` can be added or taken away; the function returned does it."""

@@ -230,6 +230,11 @@ class Exact:
         low, high = min(low, wide.low), max(high, wide.low + wide.digits.shape[-1])
         return Exact(wide._window(low, high), low)
 
+    def roomy(self, room: int) -> Exact:
+        """The same numbers with room for so many more digits on either side, in an array of their own."""
+        wide = self.trimmed().wide()
+        return wide.widened(wide.low - room, wide.low + wide.digits.shape[-1] + room)
+
     def trimmed(self) -> Exact:
         """The one shortest form of these numbers: equal numbers have equal bytes."""
         if self.is_whole:
@@ -279,6 +284,10 @@ class Exact:
     def nonzero(self) -> NDArray[np.bool_]:
         """Where the numbers are not zero."""
         return np.asarray((self.digits != 0).any(axis=-1))
+
+    def all_nonzero(self) -> bool:
+        """Whether no number is zero, at a glance; numbers of several digits may be more than it tells."""
+        return int(np.count_nonzero(self.digits)) == self.digits.size
 
     def negative(self) -> NDArray[np.bool_]:
         """Where the numbers are below zero."""

@@ -74,6 +74,17 @@ class Sums:
         moved = {name: s.placed(0, where, len(features)) for name, s in self.statistics.items()}
         return Sums(features, moved, counts=self.counts)
 
+    def opened(self, **room: int) -> dict[str, Exact] | None:
+        """The sums in arrays of their own, to be changed in place by whoever asks; None unless they are whole.
+
+        room: statistics that need not be whole, and how many more digits on either side most rows fit into.
+        """
+        if not all(numbers.is_whole for name, numbers in self.statistics.items() if name not in room):
+            return None
+        for name, numbers in self.statistics.items():
+            self.statistics[name] = numbers.roomy(room[name]) if name in room else Exact(numbers.digits.copy())
+        return self.statistics
+
     def prepare(self, other: Sums, sign: int) -> Commit:
         """Check that `other` can be added or taken away; the function returned does it."""
         features = tuple(merged(self.features, other.features))

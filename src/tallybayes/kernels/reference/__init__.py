@@ -1,12 +1,24 @@
 """The definition of every kernel in plain NumPy: slow, short and exact."""
 
 from tallybayes.kernels.reference.binnings import average_binnings
+from tallybayes.kernels.reference.derive import (
+    beta,
+    laplace,
+    log_shares,
+    negative_binomial,
+    pooled_moments,
+    pooled_rate,
+    student,
+)
 from tallybayes.kernels.reference.observe import bag_sums, bag_table, bags, cells, counts, flags
-from tallybayes.kernels.reference.row import add_row, read_row
+from tallybayes.kernels.reference.row import add_event_row, add_flag_row, add_row, count_row, read_row
 from tallybayes.kernels.reference.score import (
     add_bags,
     add_codes,
+    add_events,
     add_flags,
+    add_laplace,
+    add_lines,
     add_normal,
     add_steps,
     add_student,
@@ -18,7 +30,12 @@ from tallybayes.kernels.reference.words import words
 __all__ = [
     "add_bags",
     "add_codes",
+    "add_event_row",
+    "add_events",
+    "add_flag_row",
     "add_flags",
+    "add_laplace",
+    "add_lines",
     "add_normal",
     "add_row",
     "add_steps",
@@ -27,14 +44,22 @@ __all__ = [
     "bag_sums",
     "bag_table",
     "bags",
+    "beta",
     "cells",
+    "count_row",
     "counts",
     "flags",
     "grouped",
+    "laplace",
+    "log_shares",
     "mean_variance",
+    "negative_binomial",
+    "pooled_moments",
+    "pooled_rate",
     "read_row",
     "rounded",
     "softmax",
+    "student",
     "sums",
     "words",
 ]

@@ -199,4 +199,4 @@ def bag_sums(
     groups = (codes[row[kept]].astype(np.int64) - first) * n_tokens + indices[kept]
     own_weights = None if weights is None else weights[row[kept]]
     digits, low = grouped(values, own_weights, groups, (last - first) * n_tokens)
-    return digits.reshape(last - first, n_tokens, -1), low
+    return digits.reshape(last - first, n_tokens, digits.shape[-1]), low

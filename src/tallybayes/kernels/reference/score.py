@@ -1,19 +1,25 @@
 """Scoring: every `add_*` adds the log likelihood of its columns to `out` (rows, classes), rows `start` to `stop`.
 
 A missing value adds nothing. The sums run over the columns in the order given, each row by itself, so that a row
-scores alone as in a batch.
+scores alone as in a batch. `columns` may also be a matrix (rows, columns).
 """
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays.special import gammaln, xlogy
+from tallybayes.kernels.reference.derive import laplace
+
 Floats = NDArray[np.float64]
+Reals = list[NDArray[np.floating]] | NDArray[np.floating]
 
 _LARGEST = np.finfo(np.float64).max
 
 
 def add_student(
-    columns: list[NDArray[np.floating]] | NDArray[np.floating],
+    columns: Reals,
     units: Floats,
     mean: Floats,
     mean_low: Floats,
@@ -26,7 +32,7 @@ def add_student(
 ) -> int:
     """Add log_constant - half * log1p(z*z), z = ((x * units - mean) - mean_low) * inverse, to every class.
 
-    `columns` may also be a matrix (rows, columns). `units` is (columns,), powers of two; the other tables are
+    `units` is (columns,), powers of two; the other tables are
     (columns, classes). Where z*z overflows, log1p(z*z) is 2 log|z|; x * units and |z| that overflow are taken for the
     largest double. Returns the place of the first infinite value, or -1.
     """
@@ -34,7 +40,7 @@ def add_student(
 
 
 def add_normal(
-    columns: list[NDArray[np.floating]] | NDArray[np.floating],
+    columns: Reals,
     units: Floats,
     mean: Floats,
     mean_low: Floats,
@@ -49,7 +55,7 @@ def add_normal(
 
 
 def _add_reals(
-    columns: list[NDArray[np.floating]] | NDArray[np.floating],
+    columns: Reals,
     units: Floats,
     mean: Floats,
     mean_low: Floats,
@@ -61,8 +67,7 @@ def _add_reals(
     half: Floats | None,
 ) -> int:
     bad = -1
-    columns = list(columns.T) if isinstance(columns, np.ndarray) else columns
-    for j, column in enumerate(columns):
+    for j, column in enumerate(columns := _listed(columns)):
         x = column[start:stop].astype(np.float64)
         infinite = np.flatnonzero(np.isinf(x))
         if len(infinite):
@@ -82,6 +87,10 @@ def _add_reals(
     return bad
 
 
+def _listed(columns: Any) -> list[NDArray[Any]]:
+    return list(columns.T) if isinstance(columns, np.ndarray) else columns
+
+
 def add_flags(
     columns: list[NDArray[np.generic]] | NDArray[np.generic],
     log_no: Floats,
@@ -90,13 +99,9 @@ def add_flags(
     start: int,
     stop: int,
 ) -> int:
-    """Add log_no or log_yes (columns, classes) where a column is 0 or 1; returns the first place of anything else.
-
-    `columns` may also be a matrix (rows, columns).
-    """
+    """Add log_no or log_yes (columns, classes) where a column is 0 or 1; returns the first place of anything else."""
     bad = -1
-    columns = list(columns.T) if isinstance(columns, np.ndarray) else columns
-    for j, column in enumerate(columns):
+    for j, column in enumerate(columns := _listed(columns)):
         values = column[start:stop]
         missing = np.isnan(values) if values.dtype.kind == "f" else values.astype(np.int64) == -1
         zero, one = values == 0, values == 1
@@ -110,7 +115,7 @@ def add_flags(
 
 
 def add_codes(
-    columns: list[NDArray[np.integer]],
+    columns: list[NDArray[np.integer]] | NDArray[np.integer],
     origins: NDArray[np.int64],
     offsets: NDArray[np.int64],
     table: Floats,
@@ -119,14 +124,56 @@ def add_codes(
     stop: int,
 ) -> None:
     """Add row `offsets[j] + v - origins[j]` of the table for the value v of column j; outside the table: nothing."""
-    for j, column in enumerate(columns):
+    for j, column in enumerate(columns := _listed(columns)):
         value = column[start:stop].astype(np.int64) - origins[j] + offsets[j]
         there = (value >= offsets[j]) & (value < offsets[j + 1])
         out[start:stop][there] += table[value[there]]
 
 
+def add_laplace(
+    slots: Floats,
+    counts: NDArray[np.int64],
+    totals: Floats,
+    k: float,
+    n_values: Floats,
+    silent: bool,
+    out: Floats,
+    start: int,
+    stop: int,
+) -> None:
+    """Add the logs of `laplace` for a matrix of slots (rows, columns), straight from the counts (slots, classes).
+
+    `totals` is (columns, classes), `n_values` (columns,). A slot of -1, and one without counts, is a value never seen:
+    there is one value more then; or, if `silent`, it adds nothing, as NaN does.
+    """
+    for row in range(start, stop):
+        there = np.flatnonzero(~np.isnan(slots[row]))
+        slot = slots[row, there].astype(np.int64)
+        own = np.where((slot < 0)[:, None], 0.0, counts[slot] if len(counts) else 0.0)
+        new = np.asarray(~own.any(axis=1))
+        log_p = laplace(own, totals[there], k, (n_values[there] + new)[:, None])
+        for line in np.where(new[:, None] & silent, 0.0, log_p):
+            out[row] += line
+
+
+def add_lines(slots: Floats, known: NDArray[np.bool_], table: Floats, out: Floats, start: int, stop: int) -> bool:
+    """Add row `slot` of the table for every cell of a matrix of slots (rows, columns) that is not NaN.
+
+    A slot of -1 in column j stands for the row j of the last ones, which are as many as there are columns. Returns
+    False, with nothing added, if some row that is asked for is not marked as known.
+    """
+    part = slots[start:stop]
+    lines = np.where(part < 0, len(table) - part.shape[1] + np.arange(part.shape[1]), part)
+    there = ~np.isnan(part)
+    if not known[lines[there].astype(np.int64)].all():
+        return False
+    for j in range(part.shape[1]):
+        out[start:stop][there[:, j]] += table[lines[there[:, j], j].astype(np.int64)]
+    return True
+
+
 def add_steps(
-    columns: list[NDArray[np.floating]],
+    columns: Reals,
     offsets: NDArray[np.int64],
     edges: Floats,
     table: Floats,
@@ -140,7 +187,7 @@ def add_steps(
     looked at, so what lies below takes the first step. A column without steps adds nothing.
     """
     bad = -1
-    for j, column in enumerate(columns):
+    for j, column in enumerate(columns := _listed(columns)):
         x = column[start:stop]
         infinite = np.flatnonzero(np.isinf(x))
         if len(infinite):
@@ -152,6 +199,32 @@ def add_steps(
         there = ~np.isnan(x)
         step = np.searchsorted(edges[first + 1 : last], x[there], side="right")
         out[start:stop][there] += table[first + step]
+    return bad
+
+
+def add_events(
+    columns: Reals, shape: Floats | None, rate: Floats, silent: NDArray[np.bool_], out: Floats, start: int, stop: int
+) -> int:
+    """Add the log of the negative binomial (see `tallybayes.families.poisson`), or of the Poisson without shapes.
+
+    `shape`, `rate` and `silent` are (columns, classes); a cell that is silent adds nothing. Returns the first place of
+    a value that is no count: not whole, or not in 0 .. 2**53.
+    """
+    bad = -1
+    for j, column in enumerate(columns := _listed(columns)):
+        x = column[start:stop].astype(np.float64)
+        count = (x >= 0) & (x <= 2.0**53) & (x == np.floor(x))
+        strange = np.flatnonzero(~(count | np.isnan(x)))
+        if len(strange):
+            place = (int(strange[0]) + start) * len(columns) + j
+            bad = place if bad < 0 else min(bad, place)
+        own = x[count, None]
+        if shape is None:
+            log_prob = xlogy(own, rate[j]) - rate[j] - gammaln(own + 1)
+        else:
+            r, b = np.where(silent[j], 1.0, shape[j]), rate[j]
+            log_prob = gammaln(own + r) - gammaln(r) - gammaln(own + 1) - r * np.log1p(1 / b) - own * np.log1p(b)
+        out[start:stop][count] += np.where(silent[j], 0.0, log_prob)
     return bad
 
 

@@ -156,8 +156,8 @@ def mean_variance(
     xx: NDArray[np.int64],
     xx_low: int,
     units: NDArray[np.int64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Mean as high + low part and variance, correctly rounded, in units of 2**units of each column.
+) -> NDArray[np.float64]:
+    """Mean, its low part and variance, correctly rounded, in units of 2**units of each column, (3, columns, classes).
 
     `n` is (columns, classes), `x` and `xx` the digits of the sums. Where n is 0 all three are 0. The low part is the
     exact mean minus the high part, rounded; a mean or variance beyond the largest double is infinite.
@@ -173,7 +173,7 @@ def ratio_moments(
     xx: NDArray[np.object_],
     xx_low: int,
     units: NDArray[np.int64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+) -> NDArray[np.float64]:
     """`mean_variance` for sums given as Python integers in units of 2**(32 * low), n too: weights may be fractions."""
     high, low, variance = (np.zeros(n.shape) for _ in range(3))
     for index in zip(*np.nonzero(n), strict=True):
@@ -188,7 +188,7 @@ def ratio_moments(
         least = min(first, second)
         numerator = (count * ss << (first - least)) - (s * s << (second - least))
         variance[index] = quotient(numerator, count * count, least - 64 * n_low - 2 * unit)
-    return high, low, variance
+    return np.stack([high, low, variance])
 
 
 def quotient(numerator: int, denominator: int, exponent: int) -> float:

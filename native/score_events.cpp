@@ -1,0 +1,90 @@
+// add_events: log likelihoods of counts of events.
+//
+// Log gammas are the costly part, and counts are mostly small and come again: where many rows are scored at once, what
+// a count below LISTED says is worked out once per column.
+#include "score.h"
+
+#include <nanobind/stl/optional.h>
+
+namespace tb {
+namespace {
+
+constexpr double LIMIT = 0x1p53; // from here on x and x + 1 are one double
+constexpr int64_t LISTED = 256, MANY = 64;
+
+double log_gamma(double x) {
+    int sign;
+    return lgamma_r(x, &sign); // the plain one writes a global variable
+}
+
+struct Cell {
+    double shape, log_gamma_shape, constant, slope; // slope: of the count
+    bool silent;
+
+    // The negative binomial, or (`shape` 0) the Poisson distribution.
+    double log_prob(double x, double log_factorial) const {
+        if (silent) return 0.0;
+        if (shape == 0) return (x == 0 ? 0.0 : x * slope) - constant - log_factorial;
+        return log_gamma(x + shape) - log_gamma_shape - log_factorial - constant - x * slope;
+    }
+};
+
+Cell cell_of(const double *shape, double rate, bool silent, int64_t i) {
+    if (silent) return {0, 0, 0, 0, true};
+    if (!shape) return {0, 0, rate, std::log(rate), false};
+    return {shape[i], log_gamma(shape[i]), shape[i] * std::log1p(1 / rate), std::log1p(rate), false};
+}
+
+template <class T>
+int64_t event_rows(const std::vector<Column<T>> &columns, const std::vector<Cell> &cells, int64_t n_classes, double *out,
+                   int64_t start, int64_t stop) {
+    const int64_t n_columns = columns.size();
+    int64_t bad = -1;
+    std::vector<double> list(stop - start >= MANY ? LISTED * n_classes : 0);
+    std::vector<bool> listed;
+    for (int64_t j = 0; j < n_columns; ++j) {
+        const Cell *cell = &cells[j * n_classes];
+        listed.assign(LISTED, false);
+        auto work_out = [&](double x, auto &&give) {
+            const double log_factorial = log_gamma(x + 1);
+            for (int64_t c = 0; c < n_classes; ++c) give(c, cell[c].log_prob(x, log_factorial));
+        };
+        for (int64_t row = start; row < stop; ++row) {
+            const double x = columns[j][row];
+            double *to = out + row * n_classes;
+            if (std::isnan(x)) continue;
+            if (!(x >= 0 && x <= LIMIT && x == std::floor(x))) {
+                bad = first_place(bad, row * n_columns + j);
+            } else if (x < LISTED && !list.empty()) {
+                double *line = &list[static_cast<int64_t>(x) * n_classes];
+                if (!listed[static_cast<int64_t>(x)]) work_out(x, [&](int64_t c, double log_p) { line[c] = log_p; });
+                listed[static_cast<int64_t>(x)] = true;
+                for (int64_t c = 0; c < n_classes; ++c) to[c] += line[c];
+            } else {
+                work_out(x, [&](int64_t c, double log_p) { to[c] += log_p; });
+            }
+        }
+    }
+    return bad;
+}
+
+int64_t add_events(nb::object list, std::optional<Matrix<double>> shape, Matrix<double> rate, Matrix<bool> silent,
+                   Out<double> out, int64_t start, int64_t stop) {
+    return dispatch<double, float>(dtype_of_first(list), [&](auto zero) -> int64_t {
+        const auto columns = columns_of<decltype(zero)>(list);
+        const int64_t n_classes = out.shape(1), size = static_cast<int64_t>(columns.size()) * n_classes;
+        const double *shapes = shape ? shape->data() : nullptr, *rates = rate.data();
+        const bool *silences = silent.data();
+        double *to = out.data();
+        nb::gil_scoped_release release;
+        std::vector<Cell> cells(size);
+        for (int64_t i = 0; i < size; ++i) cells[i] = cell_of(shapes, rates[i], silences[i], i);
+        return event_rows(columns, cells, n_classes, to, start, stop);
+    });
+}
+
+} // namespace
+
+void register_events(nb::module_ &m) { m.def("add_events", &add_events); }
+
+} // namespace tb

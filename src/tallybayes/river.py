@@ -1,0 +1,178 @@
+"""The river classifier: one row at a time, for streams of mixed features.
+
+>>> from tallybayes.river import NaiveBayes
+>>> model = NaiveBayes()
+>>> model.learn_one({"colour": "red", "size": 3.1}, "apple")
+>>> model.learn_one({"colour": "yellow", "size": 5.0, "ripe": True}, "banana")
+>>> model.predict_one({"colour": "yellow"})
+'banana'
+
+River is an optional dependency: `pip install tallybayes[river]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tallybayes.data.schema import Field, Schema
+from tallybayes.errors import ParameterError
+from tallybayes.families import parse
+from tallybayes.families.base import Floats
+from tallybayes.model.model import Model
+from tallybayes.model.settings import Settings
+
+try:
+    from river import base
+except ImportError as error:
+    raise ImportError("tallybayes.river needs river: pip install tallybayes[river]") from error
+
+__all__ = ["NaiveBayes"]
+
+Row = Mapping[Hashable, Any]
+
+_BAG = "features"  # the one column of a model of bags
+
+
+class NaiveBayes(base.MiniBatchClassifier):
+    """Naive Bayes for rows of mixed features, by exact counting.
+
+    Features and labels may come and go at any time; a feature that a row lacks, None and NaN say nothing. The type of
+    its first value decides how a feature is counted: numbers are gaussian (Student's t), text is a category, booleans
+    are yes or no, sets are tags, lists and dicts are bags of tokens. What was learned can be taken back, exactly.
+
+    Parameters
+    ----------
+    families
+        The family of some features by name ("poisson", "histogram", "tags"), instead of that of their type.
+    numeric
+        The family of numbers.
+    smoothing
+        Laplace's k for categories, flags and bags; "auto" chooses it by evidence, which costs time after every change.
+    prior
+        Of the classes: "empirical", "uniform" or a dict by label.
+    prior_smoothing
+        Rows added to every class for the empirical prior.
+    unseen
+        What a category never seen says: the prior's share ("prior") or nothing ("missing").
+    bag
+        "counts", "presence" or "complement": the features of a row are the tokens of one bag with their amounts, as
+        `feature_extraction.BagOfWords` makes them.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics
+    >>> evaluate.progressive_val_score(datasets.Phishing(), NaiveBayes(), metrics.Accuracy())
+    Accuracy: 88.71%
+    """
+
+    def __init__(
+        self,
+        families: dict[str, Any] | None = None,
+        numeric: str = "gaussian",
+        smoothing: float | str = 1.0,
+        prior: str | dict[Any, float] = "empirical",
+        prior_smoothing: float = 1.0,
+        unseen: str = "prior",
+        bag: str | None = None,
+    ) -> None:
+        self.families = families
+        self.numeric = numeric
+        self.smoothing = smoothing
+        self.prior = prior
+        self.prior_smoothing = prior_smoothing
+        self.unseen = unseen
+        self.bag = bag
+        if bag is not None and families is not None:
+            raise ParameterError("either families= or bag=: a bag has no columns")
+        chosen = (
+            {_BAG: parse(f"multinomial:variant={bag}")}
+            if bag is not None
+            else {str(n): parse(f) for n, f in (families or {}).items()}
+        )
+        fields = {name: Field(name, family, "as asked") for name, family in chosen.items()}
+        settings = Settings(
+            smoothing=smoothing,  # type: ignore[arg-type]
+            numeric=parse(numeric),
+            prior=prior,  # type: ignore[arg-type]
+            prior_smoothing=prior_smoothing,
+            unseen=unseen,  # type: ignore[arg-type]
+            infer="type",
+        )
+        self._model = Model(Schema(None, fields), settings)
+
+    @property
+    def model(self) -> Model:
+        """What was learned: explain, describe, save and merge with it."""
+        return self._model
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    # One row
+
+    def learn_one(self, x: Row, y: Hashable) -> None:
+        """Add a row."""
+        self._model.learn_one(x if self.bag is None else {_BAG: x}, y)
+
+    def forget_one(self, x: Row, y: Hashable) -> None:
+        """Take a row back: what is left is the model that never saw it."""
+        self._model.forget_one(x if self.bag is None else {_BAG: x}, y)
+
+    def predict_proba_one(self, x: Row, **kwargs: Any) -> dict[Any, float]:
+        """P(label | row) of every label learned so far."""
+        return self._model.predict_proba_one(x if self.bag is None else {_BAG: x})
+
+    # Many rows
+
+    def learn_many(self, X: Any, y: Any) -> None:
+        """Add the rows of a data frame: the same as one after the other."""
+        self._model.learn(self._rows(X), label=y)
+
+    def predict_proba_many(self, X: Any) -> Any:
+        """P(label | row) as a frame of the kind that came, with a column for every label."""
+        classes = self._model.classes
+        scores = self._model.predict_proba(self._rows(X)) if classes else np.zeros((len(X), 0))
+        return _frame(scores, classes, X)
+
+    def predict_many(self, X: Any) -> Any:
+        """The most probable label of every row as a series of the kind that came."""
+        return _series(self._model.predict(self._rows(X)) if self._model.classes else np.zeros(0), X)
+
+    def _rows(self, X: Any) -> Any:
+        """A data frame, or its rows as bags."""
+        if self.bag is None:
+            return X
+        names = [str(name) for name in X.columns]
+        return {_BAG: [dict(zip(names, row, strict=True)) for row in np.asarray(X.to_numpy()).tolist()]}
+
+
+def _frame(scores: Floats, classes: list[Any], like: Any) -> Any:
+    module = type(like).__module__.split(".")[0]
+    if module == "pandas":
+        import pandas as pd
+
+        return pd.DataFrame(scores, index=like.index, columns=classes)
+    table = pa.table({str(label): scores[:, c] for c, label in enumerate(classes)})  # names of columns are text
+    if module == "polars":
+        import polars as pl
+
+        return pl.from_arrow(table)
+    return table
+
+
+def _series(labels: Any, like: Any) -> Any:
+    module = type(like).__module__.split(".")[0]
+    if module == "pandas":
+        import pandas as pd
+
+        return pd.Series(labels, index=like.index if len(labels) else None)
+    if module == "polars":
+        import polars as pl
+
+        return pl.Series(labels.tolist())
+    return pa.array(labels.tolist())
