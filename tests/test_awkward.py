@@ -117,7 +117,7 @@ def test_a_wrong_type_is_refused_with_column_row_value_and_what_was_wanted(model
 
 
 def test_a_flag_other_than_yes_or_no_is_refused():
-    model = tb.fit({"f": [0, 1, 1], "y": [0, 1, 1]}, label="y")
+    model = tb.fit({"f": [0, 1, 1], "y": [0, 1, 1]}, label="y", families={"f": "bernoulli"})
     for bad in (2, -1, 0.5):
         with pytest.raises(DataError, match="column 'f', row 1: wanted yes or no"):
             model.predict_proba({"f": [1, bad]})

@@ -62,7 +62,6 @@ def test_the_suite_would_notice_a_wrong_result(tmp_path):
     """The plugin really puts our classes there: one of them, broken on purpose, fails the suite."""
     broken = "import tallybayes.dropin as d\nd.GaussianNB.predict = lambda self, X: self.classes_[[0] * len(X)]\n"
     (tmp_path / "broken_naive_bayes.py").write_text(broken)
-    sys.path.insert(0, str(tmp_path))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", tmp_path,
                "-p", "broken_naive_bayes", "-p", "swap_naive_bayes", "--pyargs", SUITES[0], "-k", "gnb"]  # fmt: skip
     paths = {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path(__file__).parent)])}
@@ -339,3 +338,96 @@ def test_names_of_features_are_checked():
         one.predict(frame[["b", "a"]])
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         one.predict(frame.to_numpy())
+
+
+# Nothing is half done, and nothing is NaN by accident
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_fit_that_fails_changes_nothing(name):
+    X, y = np.array([[0.0, 1], [1, 0], [5, 6], [6, 5]]), list("aabb")
+    one = getattr(ours, name)().fit(X, y)
+    before, state = one.predict_proba(X), set(vars(one))
+    wrong = [
+        lambda: one.fit(np.where(X == 0, np.nan, X), list("xyzz")),
+        lambda: one.fit(X[:, :1], list("xyzz"), sample_weight=[1, 2]),
+        lambda: one.fit(X, list("abc")),
+        lambda: one.fit(X, ["a", None, "b", "b"]),
+        lambda: one.partial_fit(X, list("aabz")),
+        lambda: one.partial_fit(X, list("aabb"), classes=["a", "b", "b"]),
+    ]
+    for work in wrong:
+        with pytest.raises(ValueError, match=r"."):
+            work()
+        assert set(vars(one)) == state
+        assert one.classes_.tolist() == ["a", "b"]
+        assert np.array_equal(one.predict_proba(X), before)
+
+
+def test_a_count_that_leaves_the_range_changes_nothing():
+    one = ours.CategoricalNB()
+    with pytest.raises(OverflowError):
+        one.partial_fit([[0], [0]], [0, 1], classes=[0, 1], sample_weight=[2.0**62, 2.0**64])
+    assert not hasattr(one, "classes_")
+
+
+def test_flags_given_as_they_are_may_be_certain():
+    X = np.array([[0, 1], [0, 1], [1, 0], [1, 0]])
+    for data in (X, sp.csr_matrix(X)):
+        one = ours.BernoulliNB(alpha=0, binarize=None).fit(data, [0, 0, 1, 1])
+        assert one.predict_proba(data).tolist() == [[1, 0], [1, 0], [0, 1], [0, 1]]
+    counts = ours.BernoulliNB(binarize=None).fit([[3, 0], [0, 2]], [0, 1])
+    assert np.isfinite(counts.predict_joint_log_proba([[3, 0], [0, 2]])).all()
+
+
+def test_impossible_priors_are_refused():
+    for prior in ([np.nan, 0.5], [-1, 1], [np.inf, 0]):
+        with pytest.raises(ValueError, match="Priors must be non-negative"):
+            ours.MultinomialNB(class_prior=prior).fit([[3, 1], [2, 0]], [0, 1])
+
+
+def test_sums_beyond_the_doubles_are_still_shares():
+    for name in ("MultinomialNB", "ComplementNB"):
+        one = getattr(ours, name)().fit([[1e308, 1e308], [1e308, 0]] * 2, [0, 1, 0, 1])
+        assert not np.isnan(one.predict_log_proba([[1, 0], [0, 1]])).any()
+        assert one.predict([[0, 1]]).tolist() == [0]
+    shares = np.exp(ours.MultinomialNB().fit([[1e308, 1e308], [1e308, 0]] * 2, [0, 1, 0, 1]).feature_log_prob_[0])
+    np.testing.assert_allclose(shares, 0.5)
+
+
+def test_whole_numbers_that_no_double_holds_are_counted():
+    X = np.array([[2**53 + 1], [1]])
+    assert [int(ours.MultinomialNB().fit(f(X), [0, 0]).feature_count_[0, 0]) for f in (np.asarray, sp.csr_matrix)] == [
+        2**53 + 2
+    ] * 2
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "u4", "u8", "?", "f2"])
+def test_matrices_of_every_dtype(dtype):
+    X = np.array([[1, 0], [0, 1], [1, 1]], dtype)
+    for name in NAMES:
+        kinds = [X] if name in ("GaussianNB", "CategoricalNB") or dtype == "f2" else [X, sp.csr_matrix(X)]
+        for data in kinds:
+            mine, other = (one.fit(data, [0, 1, 1]) for one in pair(name))
+            np.testing.assert_allclose(mine.predict_proba(data), other.predict_proba(data), rtol=1e-3)
+
+
+def test_huge_codes_have_no_tables():
+    one = ours.CategoricalNB().fit([[0], [2**40]], [0, 1])
+    assert not hasattr(one, "feature_log_prob_")
+    assert ours.CategoricalNB().fit([[0], [2**63 - 1]], [0, 1]).n_categories_.tolist() == [2**63 - 1]
+
+
+def test_fitted_attributes_are_read_only_and_labels_of_text_are_text():
+    X, y = np.array([[1.0, 0], [0, 1]]), np.array(["x", "y"], object)
+    one, other = (model.fit(X, y) for model in pair("MultinomialNB"))
+    assert one.classes_.dtype == other.classes_.dtype
+    with pytest.raises(ValueError, match="read-only"):
+        one.feature_log_prob_[0] = 1
+    frame = pd.DataFrame(X.astype(np.float32), columns=["a", "b"])
+    gaussian = ours.GaussianNB().fit(frame, y)
+    assert gaussian.predict_proba(frame).dtype == np.float32
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match="Input X contains NaN"):
+            gaussian.fit(frame.replace(1.0, np.nan), y)

@@ -309,3 +309,62 @@ def test_it_is_one_of_the_voices_beside_others():
         warnings.simplefilter("error")
         voting = VotingClassifier([("nb", NaiveBayesClassifier()), ("lr", LogisticRegression(max_iter=1000))])
         assert voting.fit(frame, y).score(frame, y) > 0.95
+
+
+def test_a_fit_that_fails_changes_nothing():
+    frame, y = mixed()
+    one = NaiveBayesClassifier().fit(frame, y)
+    before = one.predict_proba(frame)
+    for options, data, labels in (
+        ({"smoothing": -1}, frame, np.where(y == "cat", "p", "q")),
+        ({}, frame.assign(kilos=np.inf), np.where(y == "cat", "p", "q")),
+        ({}, frame[["kilos"]], y[:-1]),
+        ({"class_weight": "heavy"}, frame, y),
+    ):
+        with pytest.raises(ValueError, match=r"."):
+            one.set_params(smoothing="auto", class_weight=None).set_params(**options).fit(data, labels)
+        assert one.classes_.tolist() == ["cat", "dog", "rabbit"]
+        assert np.array_equal(one.predict_proba(frame), before)
+
+
+def test_columns_named_by_numbers_go_by_name():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 100)
+    frame = pd.DataFrame(np.column_stack([rng.normal(10 * y, 1), rng.normal(-10 * y, 1)]))
+    one = NaiveBayesClassifier().fit(frame, y)
+    assert one.score(frame[[1, 0]], y) == one.score(frame, y) == 1.0
+
+
+def test_a_frame_after_a_sparse_matrix_and_a_few_rows_of_everything():
+    X = np.abs(np.random.default_rng(0).normal(size=(40, 4)) * 2).round()
+    y = (X[:, 0] > 1).astype(int)
+    bags = NaiveBayesClassifier().fit(sp.csr_array(X), y)
+    frame = pd.DataFrame(X).add_prefix("c")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # names where there were none
+        assert np.array_equal(bags.predict_proba(frame), bags.predict_proba(X))
+    for data in (X, sp.csr_array(X), frame, X.astype(np.float32)):
+        for options in ({}, {"numeric": "gaussian"}, {"families": "categorical"} if not sp.issparse(data) else {}):
+            one = NaiveBayesClassifier(**options).fit(data, y)
+            whole = one.predict_proba(data), one.predict_joint_log_proba(data)
+            for i in range(0, 40, 7):
+                assert np.array_equal(one.predict_proba(data[i : i + 1]), whole[0][i : i + 1])
+                assert np.array_equal(one.predict_joint_log_proba(data[i : i + 1]), whole[1][i : i + 1])
+
+
+def test_a_pixel_that_was_only_on_or_off_may_be_grey_later():
+    X = np.array([[0.0, 1.5], [1.0, 2.5], [0.0, 3.5], [1.0, 0.5]])
+    one = NaiveBayesClassifier().fit(X, [0, 1, 0, 1])
+    assert np.isfinite(one.predict_log_proba(np.array([[3.0, 1.0]]))).all()
+    with pytest.raises(ValueError, match="inf"):
+        one.predict(np.array([[np.inf, 1.0]]))
+
+
+def test_weights_of_labels_that_are_still_to_come():
+    one = NaiveBayesClassifier(class_weight={"a": 2, "b": 3}).partial_fit([[1.0], [2.0]], ["a", "c"])
+    one.partial_fit([[3.0]], ["b"])
+    assert one.class_count_.tolist() == [2, 3, 1]
+    with pytest.raises(ValueError, match="labels that are not in y"):
+        one.fit([[1.0], [2.0]], ["a", "c"])
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        one.fit([[1.0], [2.0]], ["a", None])

@@ -1,6 +1,7 @@
 """The river classifier: river's checks, streams of mixed rows, and the tools of river around it."""
 
 import math
+import pickle
 import random
 
 import numpy as np
@@ -143,7 +144,7 @@ def test_9_many_rows_after_single_ones_keep_their_labels_and_order():
 def test_frames_come_back_as_the_kind_that_came(kind):
     model = NaiveBayes()
     X = kind({"a": [1.0, 2.0, 9.0], "b": ["u", "u", "v"]})
-    assert len(model.predict_proba_many(X)) in (0, 3)
+    assert len(model.predict_proba_many(X)) == (3 if kind is pd.DataFrame else 0)  # rows without columns
     model.learn_many(X, ["x", "x", "y"])
     assert isinstance(model.predict_proba_many(X), type(X))
     assert list(
@@ -246,3 +247,47 @@ def test_wrong_rows_and_parameters_are_told_and_change_nothing():
         NaiveBayes(numeric="gausian")
     with pytest.raises(ParameterError, match="variant"):
         NaiveBayes(bag="words")
+
+
+def test_what_was_forgotten_is_gone():
+    model = NaiveBayes()
+    rows = [{"user": f"user{i}", "tags": {f"tag{i}"}, "words": [f"word{i}"]} for i in range(20)]
+    for i, x in enumerate(rows):
+        model.learn_one(x, i % 2)
+    for i, x in enumerate(rows[1:], 1):
+        model.forget_one(x, i % 2)
+    kept = pickle.dumps(model)
+    assert b"user0" in kept
+    assert not any(word in kept for word in (b"user7", b"tag7", b"word7"))
+    window = NaiveBayes()
+    for i in range(1000):
+        window.learn_one({"user": f"user{i}"}, i % 2)
+        if i >= 10:
+            window.forget_one({"user": f"user{i - 10}"}, i % 2)
+    assert sum(tally.n_dead for tally in window.model._total.blocks.values()) <= 256
+
+
+def test_names_that_become_the_same_text_are_refused():
+    with pytest.raises(DataError, match="column names that differ"):
+        NaiveBayes().learn_one({0: 1.0, "0": 9.0}, "x")
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_bags_in_batches_are_bags_one_by_one(kind):
+    batch, singly = NaiveBayes(bag="counts"), NaiveBayes(bag="counts")
+    rows, labels = [{"a": 2, "b": 0}, {"a": 0, "b": 3}], ["x", "y"]
+    batch.learn_many(kind({"a": [2, 0], "b": [0, 3]}), labels)
+    for x, y in zip(rows, labels, strict=True):
+        singly.learn_one(x, y)
+    assert batch.model == singly.model
+    numbers = NaiveBayes(bag="counts")
+    numbers.learn_many(pd.DataFrame({1: [2, 0], 2: [0, 3]}), labels)
+    assert numbers.predict_proba_one({1: 2})["x"] > 0.5
+
+
+def test_nulls_of_polars():
+    model = NaiveBayes()
+    model.learn_many(pl.DataFrame({"c": ["red", None, "blue"], "l": [["a"], None, ["b", "c"]]}), ["x", "y", "x"])
+    assert {name: str(family) for name, family in model.model.schema.families.items()} == {
+        "c": "categorical", "l": "multinomial",
+    }  # fmt: skip

@@ -6,6 +6,7 @@ in place, and every column gets its own likelihood. Behind it is a `tallybayes.M
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -14,17 +15,25 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import assert_all_finite
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
-from tallybayes.arrays.axis import merged, positions
+from tallybayes.arrays.axis import merged, positions, sort_keys
+from tallybayes.data.encode import as_reals
 from tallybayes.data.label import Labels
 from tallybayes.data.table import Table, to_table
 from tallybayes.families.base import Floats
 from tallybayes.model import Model, fit
 from tallybayes.model.scorer import log_normalised, most_probable
-from tallybayes.validation import check_matrix, check_weights, find_classes, is_plain, refuse_labels
+from tallybayes.validation import (
+    all_or_nothing,
+    check_matrix,
+    check_weights,
+    few_numbers,
+    find_classes,
+    is_plain,
+    refuse_labels,
+)
 
 __all__ = ["NaiveBayesClassifier"]
 
@@ -121,10 +130,12 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from a table and its labels, forgetting what was learned before."""
-        X = self._checked(X, reset=True)
-        self.classes_, labels = self._labels(X, y)
-        self._declared = False
-        self.model_ = self._fitted(X, labels, sample_weight)
+        with all_or_nothing(self):
+            X = self._checked(X, reset=True)
+            self.classes_, labels = self._labels(X, y)
+            self._declared = False
+            self._check_class_weight()
+            self.model_ = self._fitted(X, labels, sample_weight)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -134,13 +145,8 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
                 "class_weight 'balanced' is not supported for partial_fit, which does not see all labels."
                 " Give a dict, or weights of your own as sample_weight."
             )
-        known = self.__dict__.copy()
-        try:
+        with all_or_nothing(self):
             return self._partial_fit(X, y, classes, sample_weight)
-        except Exception:  # nothing is half done
-            self.__dict__.clear()
-            self.__dict__.update(known)
-            raise
 
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
         first = "model_" not in vars(self)
@@ -186,15 +192,26 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         if self.class_weight == "balanced":
             by_class = labels.counts.sum() / (len(labels.keys) * labels.counts)
         else:
-            by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_)
-            by_class = by_class[positions(labels.keys, self.classes_.tolist())]
+            by_class = np.array([self.class_weight.get(label, 1.0) for label in labels.keys])
         own: NDArray[np.float64] = by_class.astype(np.float64)[labels.codes]
         return own if weights is None else own * weights
+
+    def _check_class_weight(self) -> None:
+        """Refuse weights of labels that are not there."""
+        if self.class_weight is None or self.class_weight == "balanced":
+            return
+        if not isinstance(self.class_weight, Mapping):
+            raise ValueError(f"class_weight: wanted 'balanced', a dict by label or None, came {self.class_weight!r}")
+        unknown = set(self.class_weight) - set(self.classes_.tolist())
+        if unknown:
+            raise ValueError(f"class_weight has labels that are not in y: {sort_keys(unknown)}")
 
     def _checked(self, X: Any, *, reset: bool = False) -> Any:
         """What the model takes: a matrix or a table; its columns are remembered, or compared."""
         if is_plain(X, sparse=True):
             return self._as_fitted(check_matrix(self, X, reset=reset, sparse=True)[0], reset=reset)
+        if not reset and (few := few_numbers(self, X)) is not None and isinstance(self._names, list):
+            return Table(len(few), dict(zip(self._names, few.T, strict=True)), matrix=few)
         if hasattr(X, "columns") or hasattr(X, "__arrow_c_stream__") or isinstance(X, pa.RecordBatch):
             return self._checked_frame(X, reset=reset)
         if isinstance(X, (list, tuple)) and np.asarray(X).dtype.kind in "US":
@@ -222,13 +239,18 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         names = None if hasattr(X, "tocsr") else list(X.columns) if isinstance(X, Table) else X.shape[1]
         if reset:
             self._names = names
-        if names == self._names:
-            return X
+        if names == self._names or (isinstance(names, list) and sorted(names) == self._sorted_names()):
+            return X  # by name
         if self._names is None:
-            return csr_array(X)
+            return csr_array(X if not isinstance(X, Table) else np.column_stack(
+                [as_reals(name, column).values for name, column in X.columns.items()]
+            ))  # fmt: skip
         table = X if isinstance(X, Table) else to_table(X.toarray() if names is None else X)
         own = self._names if isinstance(self._names, list) else [f"x{j}" for j in range(self._names)]
         return Table(table.n_rows, dict(zip(own, table.columns.values(), strict=True)))
+
+    def _sorted_names(self) -> list[str] | None:
+        return sorted(self._names) if isinstance(self._names, list) else None
 
     # Scoring
 

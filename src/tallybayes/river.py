@@ -147,8 +147,14 @@ class NaiveBayes(base.MiniBatchClassifier):
         """A data frame, or its rows as bags."""
         if self.bag is None:
             return X
-        names = [str(name) for name in X.columns]
-        return {_BAG: [dict(zip(names, row, strict=True)) for row in np.asarray(X.to_numpy()).tolist()]}
+        for kind, arguments in (
+            ("to_dicts", ()),
+            ("to_pylist", ()),
+            ("to_dict", ("records",)),
+        ):  # Polars, Arrow, pandas
+            if hasattr(X, kind):
+                return {_BAG: getattr(X, kind)(*arguments)}
+        return {_BAG: list(X)}
 
 
 def _frame(scores: Floats, classes: list[Any], like: Any) -> Any:

@@ -7,12 +7,14 @@ be wrong: its checks word the errors that its users know.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_non_negative, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_array, check_non_negative, validate_data
 
 from tallybayes.arrays.axis import positions
 from tallybayes.data.label import Labels, encode_labels
@@ -21,6 +23,7 @@ __all__ = [
     "NO_LABELS",
     "NUMBERS",
     "WHOLE",
+    "all_or_nothing",
     "check_matrix",
     "check_weights",
     "class_codes",
@@ -32,8 +35,8 @@ __all__ = [
 
 NO_LABELS = "no_validation"  # scikit-learn's word for it; None is a missing y, and an error
 
-WHOLE = frozenset(map(np.dtype, ("i8", "i4", "i2", "i1", "u1", "u2", "u4")))
-NUMBERS = WHOLE | frozenset(map(np.dtype, ("f8", "f4", "?")))
+WHOLE = frozenset(map(np.dtype, ("i8", "i4", "i2", "i1", "u1")))
+NUMBERS = WHOLE | frozenset(map(np.dtype, ("f8", "f4", "u2", "u4", "?")))
 _FEW = 64
 _SPARSE = frozenset(map(np.dtype, ("f8", "f4", "i8", "i4")))
 
@@ -76,7 +79,10 @@ def check_matrix(
         return few, y
     options = {"ensure_all_finite": False, "accept_sparse": "csr" if sparse else False} | options
     found = validate_data(estimator, X, y, reset=reset, **options)
-    return (found, y) if y is NO_LABELS else found
+    X, y = (found, y) if y is NO_LABELS else found
+    if hasattr(X, "tocsr") and X.dtype not in _SPARSE:
+        X = X.astype(np.int64 if np.can_cast(X.dtype, np.int64) else np.float64)
+    return X, y
 
 
 def few_numbers(estimator: Any, X: Any) -> NDArray[Any] | None:
@@ -84,7 +90,7 @@ def few_numbers(estimator: Any, X: Any) -> NDArray[Any] | None:
 
     scikit-learn's checks would give the same, but take longer than scoring the rows.
     """
-    if not type(X).__module__.startswith("pandas") or not hasattr(X, "dtypes") or not 0 < len(X) <= _FEW:
+    if not type(X).__module__.startswith("pandas") or not hasattr(X, "columns") or not 0 < len(X) <= _FEW:
         return None
     names, kinds = vars(estimator).get("feature_names_in_"), set(X.dtypes)
     if names is None or len(kinds) != 1 or kinds.pop() not in NUMBERS or X.columns.tolist() != names.tolist():
@@ -98,7 +104,7 @@ def _is_plain_target(y: Any, n_rows: int) -> bool:
 
 def refuse_matrix(estimator: Any, X: Any, whom: str | None = None) -> NoReturn:
     """The error for a matrix with NaN or infinity (or negative numbers, if `whom` does not like them)."""
-    validate_data(estimator, X, reset=False, accept_sparse=True, ensure_all_finite=True)
+    check_array(X, accept_sparse=True, input_name="X", estimator=estimator)
     if whom is not None:
         check_non_negative(X, whom)
     raise ValueError("X holds numbers that cannot be counted")
@@ -113,12 +119,27 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None
     return None if np.all(weights == 1) else np.ascontiguousarray(weights)
 
 
+@contextlib.contextmanager
+def all_or_nothing(estimator: Any) -> Iterator[None]:
+    """Leave an estimator as it was if something goes wrong: nothing is half done."""
+    known = estimator.__dict__.copy()
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__.clear()
+        estimator.__dict__.update(known)
+        raise
+
+
 def find_classes(y: NDArray[Any]) -> tuple[NDArray[Any], Labels]:
     """The classes in y, sorted and of its dtype, and the codes of its rows."""
     labels = encode_labels("y", y)
-    if y.dtype.kind == "f" and not all(float(key).is_integer() for key in labels.keys):
-        check_classification_targets(y)
-    return np.asarray(labels.keys, y.dtype), labels
+    if labels.n_missing:
+        raise ValueError("Input y contains NaN.")
+    if any(isinstance(key, float) and not key.is_integer() for key in labels.keys):
+        check_classification_targets(np.array(labels.keys))
+    are_texts = y.dtype == object and all(isinstance(key, str) for key in labels.keys)
+    return np.asarray(labels.keys, str if are_texts else y.dtype.newbyteorder("=")), labels
 
 
 def refuse_labels(new: NDArray[Any], classes: NDArray[Any]) -> NoReturn:

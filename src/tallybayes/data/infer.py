@@ -13,13 +13,13 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.data.arrow import to_numpy
+from tallybayes.data.arrow import to_numpy, valid_rows
 from tallybayes.data.encode import NUMBERS, as_reals, coded, is_missing
 from tallybayes.data.schema import Field
 from tallybayes.data.table import Raw
@@ -68,7 +68,7 @@ def propose_by_type(name: str, raw: Raw, numeric: Family) -> Field:
     if hasattr(raw, "tocsr"):
         return propose(name, raw, numeric)
     if isinstance(raw, (pa.Array, pa.ChunkedArray)):
-        raw = raw.drop_null()[:1].to_pylist()
+        raw = _values(raw)
     elif isinstance(raw, np.ndarray) and raw.dtype.kind == "f":
         raw = raw[~np.isnan(raw)][:1].tolist()
     value = next((v for v in raw if isinstance(v, (list, dict, set, np.ndarray)) or not is_missing(v)), None)
@@ -84,6 +84,13 @@ def propose_by_type(name: str, raw: Raw, numeric: Family) -> Field:
         if isinstance(value, kinds):
             return Field(name, family, reason)
     return Field(name, None, f"values of type {type(value).__name__} have no family")
+
+
+def _values(raw: Any) -> Iterator[Any]:
+    """The values of an Arrow array that are not null, one after the other."""
+    for chunk in raw.chunks if isinstance(raw, pa.ChunkedArray) else [raw]:
+        for i in np.flatnonzero(valid_rows(chunk)).tolist():
+            yield chunk[i].as_py()
 
 
 def _from_arrow(name: str, raw: Any, numeric: Family) -> Field:

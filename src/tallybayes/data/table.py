@@ -44,6 +44,7 @@ class Table:
     origin: Origin | None = None
     rows: NDArray[np.int64] | None = None  # the numbers of the rows, where some were left out
     kept: pa.Table | None = None
+    matrix: NDArray[np.generic] | None = None  # the columns side by side, where a few rows have come like that
 
     @property
     def is_from_file(self) -> bool:
@@ -236,4 +237,4 @@ def _from_rows(data: Sequence[Any]) -> Table:
     names: dict[Any, None] = {}
     for row_dict in data:
         names.update(dict.fromkeys(row_dict))
-    return Table(len(data), {str(name): [row.get(name) for row in data] for name in names})
+    return _named(list(names), [[row.get(name) for row in data] for name in names], len(data))

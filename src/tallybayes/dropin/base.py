@@ -20,7 +20,15 @@ from tallybayes.errors import DataError
 from tallybayes.families.base import Codes32, Floats, Score
 from tallybayes.model.scorer import add_up, log_normalised, most_probable
 from tallybayes.tally import Exact
-from tallybayes.validation import NO_LABELS, check_matrix, check_weights, class_codes, find_classes, refuse_matrix
+from tallybayes.validation import (
+    NO_LABELS,
+    all_or_nothing,
+    check_matrix,
+    check_weights,
+    class_codes,
+    find_classes,
+    refuse_matrix,
+)
 
 __all__ = ["NaiveBayes", "derived"]
 
@@ -40,7 +48,10 @@ class derived(Generic[Value]):  # noqa: N801
         if known is None:
             raise AttributeError(f"{owner.__name__!r} object has no attribute {self._name!r}")
         if self._name not in known:
-            known[self._name] = self._work(estimator)
+            known[self._name] = value = self._work(estimator)
+            for array in value if isinstance(value, (list, tuple)) else [value]:
+                if isinstance(array, np.ndarray):
+                    array.flags.writeable = False
         return known[self._name]  # type: ignore[no-any-return]
 
     def __set__(self, estimator: Any, value: object) -> NoReturn:
@@ -81,23 +92,22 @@ class NaiveBayes(ClassifierMixin, BaseEstimator, ABC):
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from a matrix and its labels, forgetting what was learned before."""
-        X, y = self._checked(X, y, reset=True)
-        self.classes_, labels = find_classes(y)
-        return self._learn(X, labels.codes, sample_weight, None)
+        with all_or_nothing(self):
+            X, y = self._checked(X, y, reset=True)
+            self.classes_, labels = find_classes(y)
+            return self._learn(X, labels.codes, sample_weight, None)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more rows; the first call must name all classes."""
-        first = "classes_" not in vars(self)
-        known = self.__dict__.copy()
-        try:
-            X, y = self._checked(X, y, reset=first)
+        with all_or_nothing(self):
+            X, y = self._checked(X, y, reset="classes_" not in vars(self))
             first = _check_partial_fit_first_call(self, classes)
+            if not first and classes is not None and len(classes) != len(self.classes_):  # a class named twice
+                raise ValueError(
+                    f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}"
+                )
             return self._learn(X, class_codes(y, self.classes_), sample_weight, None if first else self._sums)
-        except ValueError:  # nothing is half done: neither the classes nor the number of features
-            self.__dict__.clear()
-            self.__dict__.update(known)
-            raise
 
     def _learn(self, X: Any, codes: Codes32, sample_weight: Any, before: tuple[Exact, Any] | None) -> Self:
         weights, n_classes = check_weights(sample_weight, X.shape[0]), len(self.classes_)
@@ -134,21 +144,21 @@ class NaiveBayes(ClassifierMixin, BaseEstimator, ABC):
         except DataError:
             refuse_matrix(self, X, self._whom)
 
-    def _like_input(self, result: Floats, X: Any) -> Any:
+    def _like_input(self, result: Floats, X: Any, checked: Any) -> Any:
         """Scores in the precision and the library of the input."""
         return result
 
     def predict_joint_log_proba(self, X: Any) -> Any:
         """Log P(class, row) of every row, (rows, classes)."""
-        return self._like_input(self._joint(self._known(X)), X)
+        return self._like_input(self._joint(known := self._known(X)), X, known)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Log P(class | row) of every row, (rows, classes)."""
-        return self._like_input(log_normalised(self._joint(self._known(X)), self._log_prior()), X)
+        return self._like_input(log_normalised(self._joint(known := self._known(X)), self._log_prior()), X, known)
 
     def predict_proba(self, X: Any) -> Any:
         """P(class | row) of every row, (rows, classes)."""
-        return self._like_input(self._joint(self._known(X), normalise=True), X)
+        return self._like_input(self._joint(known := self._known(X), normalise=True), X, known)
 
     def predict(self, X: Any) -> Any:
         """The most probable class of every row; ties go to the first."""

@@ -32,6 +32,7 @@ from tallybayes.validation import NO_LABELS, WHOLE, check_matrix
 
 __all__ = ["CategoricalNB"]
 
+_TOO_MANY = 2**28
 _MANY = 2**20  # categories (of all features) times classes up to which a table of all of them is kept
 
 
@@ -122,17 +123,24 @@ class CategoricalNB(Discrete):
         """One more than the largest code of each feature, or `min_categories`."""
         tally = self._sums[1]
         largest = [max(tally.keys(name), default=0) for name in sorted(tally.features, key=int)]
-        return np.maximum(np.array(largest, np.int64) + 1, self._least)
+        return np.maximum(np.array([min(code + 1, 2**63 - 1) for code in largest], np.int64), self._least)
 
     @derived
     def category_count_(self) -> list[Floats]:
         """Rows of every class that have each category, (classes, categories) for each feature."""
-        return [self._counts(j, range(n)).T for j, n in enumerate(self.n_categories_.tolist())]
+        return [self._counts(j, range(n)).T for j, n in enumerate(self._listed())]
 
     @derived
     def feature_log_prob_(self) -> list[Floats]:
         """Log P(category | class), (classes, categories) for each feature."""
-        return [self._table(j, range(n)).T for j, n in enumerate(self.n_categories_.tolist())]
+        return [self._table(j, range(n)).T for j, n in enumerate(self._listed())]
+
+    def _listed(self) -> list[int]:
+        """The numbers of categories, if there is room for tables of all of them."""
+        total = sum(self.n_categories_.tolist())
+        if total * len(self.classes_) > _TOO_MANY:
+            raise AttributeError(f"a table of {total} categories is too large; predictions do not need it")
+        return self.n_categories_.tolist()  # type: ignore[no-any-return]
 
     def _counts(self, feature: int, categories: Any) -> Floats:
         return self._sums[1].table(str(feature), categories)  # type: ignore[no-any-return]

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from sklearn.utils._param_validation import Interval
 
 from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
-from tallybayes.arrays.column import Bag, Reals
+from tallybayes.arrays.column import Bag
 from tallybayes.dropin.base import NaiveBayes, derived
 from tallybayes.errors import DataError
 from tallybayes.families.base import Codes32, Floats, Score
@@ -72,10 +73,12 @@ class Discrete(NaiveBayes):
         return alpha
 
     def _check_settings(self) -> None:
-        if self.class_prior is not None and len(self.class_prior) != len(self.classes_):
-            raise ValueError("Number of priors must match number of classes.")
-        alpha = self._check_alpha()
         given = None if self.class_prior is None else np.asarray(self.class_prior, np.float64)
+        if given is not None and len(given) != len(self.classes_):
+            raise ValueError("Number of priors must match number of classes.")
+        if given is not None and not ((given >= 0) & (given < np.inf)).all():
+            raise ValueError("Priors must be non-negative.")
+        alpha = self._check_alpha()
         self._settings = alpha, given, self.fit_prior
 
     @derived
@@ -97,19 +100,23 @@ class Discrete(NaiveBayes):
         return tags
 
 
-class Weighing(Discrete):
-    """Classes that score a row by weights of its features."""
+class Summing(Discrete):
+    """Classes that keep the sum of every feature in every class."""
 
     def _together(self, before: Exact, more: Exact) -> Exact:
         return before + more
 
-    def _observe(self, X: Any, codes: Codes32, weights: Floats | None) -> Exact:
-        return feature_sums(X, codes, len(self.classes_), weights)
-
     @derived
     def feature_count_(self) -> Floats:
-        """Sum of every feature in every class, (classes, features)."""
+        """Sum of every feature in every class, (classes, features); of BernoulliNB the rows that have it."""
         return np.asarray(self._sums[1].floats())
+
+
+class Weighing(Summing):
+    """Classes that score a row by weights of its features."""
+
+    def _observe(self, X: Any, codes: Codes32, weights: Floats | None) -> Exact:
+        return feature_sums(X, codes, len(self.classes_), weights)
 
     @derived
     def _weights(self) -> Floats:
@@ -168,7 +175,7 @@ class MultinomialNB(Weighing):
     @derived
     def feature_log_prob_(self) -> Floats:
         """Log of (n + alpha) / sum of the same; a class without any count and alpha = 0 is silent."""
-        smoothed = self.feature_count_ + self._settings[0]
+        smoothed = smoothed_counts(self._sums[1], self._settings[0])
         with np.errstate(divide="ignore", invalid="ignore"):
             log_prob = np.log(smoothed) - np.log(smoothed.sum(axis=1, keepdims=True))
         return np.where(np.isnan(log_prob), 0.0, log_prob)
@@ -248,7 +255,7 @@ class ComplementNB(Weighing):
     def feature_log_prob_(self) -> Floats:
         """Minus the log probability of a feature in all other classes; never infinite."""
         others = self._sums[1].sum(axis=0)[None] - self._sums[1]
-        smoothed = others.floats() + self._settings[0]
+        smoothed = smoothed_counts(others, self._settings[0])
         total = smoothed.sum(axis=1, keepdims=True)
         weight = -np.log(np.maximum(smoothed / np.where(total > 0, total, 1.0), _LEAST))
         return np.asarray(weight / weight.sum(axis=1, keepdims=True) if self._norm and weight.any() else weight)
@@ -262,7 +269,7 @@ class ComplementNB(Weighing):
         return tags
 
 
-class BernoulliNB(Discrete):
+class BernoulliNB(Summing):
     """Bernoulli naive Bayes: features are there or not.
 
     Parameters
@@ -319,29 +326,17 @@ class BernoulliNB(Discrete):
         super().__init__(alpha=alpha, fit_prior=fit_prior, class_prior=class_prior, force_alpha=force_alpha)
         self.binarize = binarize
 
-    def _together(self, before: Exact, more: Exact) -> Exact:
-        return before + more
-
     def _observe(self, X: Any, codes: Codes32, weights: Floats | None) -> Exact:
-        if self._threshold is None:
+        if self.binarize is None:
             return feature_sums(X, codes, len(self.classes_), weights, negative=True)
         if hasattr(X, "tocsr"):
             return feature_sums(self._there(X), codes, len(self.classes_), weights)
-        return count_flags(X, self._threshold, codes, len(self.classes_), weights)
-
-    def _check_settings(self) -> None:
-        super()._check_settings()
-        self._threshold = self.binarize
+        return count_flags(X, self.binarize, codes, len(self.classes_), weights)
 
     def _there(self, X: Any) -> Any:
         """Which features of a sparse matrix are there, 0 or 1."""
-        flags = to_flags(X.data, float(self._threshold or 0.0)).astype(np.int32)
+        flags = to_flags(X.data, float(self.binarize or 0.0)).astype(np.int32)
         return type(X)((flags, X.indices, X.indptr), shape=X.shape)
-
-    @derived
-    def feature_count_(self) -> Floats:
-        """Rows of every class that have every feature, (classes, features)."""
-        return np.asarray(self._sums[1].floats())
 
     @derived
     def feature_log_prob_(self) -> Floats:
@@ -353,7 +348,7 @@ class BernoulliNB(Discrete):
         """Log probability that a feature is there and that it is not, (classes, features); silent without rows."""
         rows, there = self._sums
         alpha, total = self._settings[0], self.class_count_[:, None]
-        absent = (Exact(rows.digits[:, None], rows.low) - there).floats()
+        absent = np.maximum((Exact(rows.digits[:, None], rows.low) - there).floats(), 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             parts = [np.log(n + alpha) - np.log(total + 2 * np.asarray(alpha)) for n in (there.floats(), absent)]
         return tuple(np.where(np.isnan(part), 0.0, part) for part in parts)  # type: ignore[return-value]
@@ -366,16 +361,24 @@ class BernoulliNB(Discrete):
 
     def _scores(self, X: Any) -> Score:
         yes, no = self._tables
-        if self._threshold is None or (hasattr(X, "tocsr") and np.isfinite(yes).all() and np.isfinite(no).all()):
+        if np.isfinite(yes).all() and np.isfinite(no).all() and (self.binarize is None or hasattr(X, "tocsr")):
             absent = no.sum(axis=0)
-            weighed = weigh(X if self._threshold is None else self._there(X), yes - no)
+            weighed = weigh(X if self.binarize is None else self._there(X), yes - no)
 
             def add(out: Floats, start: int, stop: int) -> None:
                 out[start:stop] += absent
                 weighed(out, start, stop)
 
             return add
-        threshold = float(self._threshold)
+        if self.binarize is None:
+
+            def add_shares(out: Floats, start: int, stop: int) -> None:
+                part = X[start:stop].toarray() if hasattr(X, "tocsr") else X[start:stop].astype(np.float64)
+                for share, table in ((part, yes), (1 - part, no)):
+                    weigh(share, table)(out[start:stop], 0, stop - start)
+
+            return add_shares
+        threshold = float(self.binarize)
         as_it_is = _is_binary(X[:_LOOK], threshold)
 
         def score(out: Floats, start: int, stop: int) -> None:
@@ -392,7 +395,9 @@ class BernoulliNB(Discrete):
 
 def _is_binary(X: Any, threshold: float) -> bool:
     """Whether real numbers are 0 and 1, so that they need not be compared with the threshold."""
-    return not hasattr(X, "tocsr") and X.dtype.kind == "f" and threshold < 1 and bool(((X == 0) | (X == 1)).all())
+    if hasattr(X, "tocsr") or X.dtype not in (np.float32, np.float64) or threshold >= 1:
+        return False
+    return bool(((X == 0) | (X == 1)).all())
 
 
 def _is_finite(X: Any) -> bool:
@@ -434,6 +439,14 @@ def add_exact(parts: Sequence[Exact]) -> Exact:
     return total.trimmed()
 
 
+def smoothed_counts(sums: Exact, alpha: Any) -> Floats:
+    """Counts plus alpha; where they leave the range of doubles, all of it over 2**1024, which cancels in shares."""
+    smoothed = sums.floats() + alpha
+    if not np.isfinite(smoothed.sum()):
+        smoothed = Exact(sums.wide().digits, sums.wide().low - 32).floats() + np.asarray(alpha) * 2.0**-1024
+    return np.asarray(smoothed)
+
+
 def feature_sums(X: Any, codes: Codes32, n_classes: int, weights: Floats | None, *, negative: bool = False) -> Exact:
     """Exact sum of every feature (times the weight of the row) in every class, (classes, features)."""
     if hasattr(X, "tocsr"):
@@ -444,7 +457,9 @@ def feature_sums(X: Any, codes: Codes32, n_classes: int, weights: Floats | None,
     if not (np.isfinite(least := _least(X)) and (negative or least >= 0)):
         raise DataError("finite amounts")
     values = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-    columns = [Reals(x).values for x in values.T]
+    if X.dtype == np.int64 and np.abs(values).max() >= 2.0**53:  # not every whole number is a double
+        return feature_sums(csr_array(X), codes, n_classes, weights, negative=negative)
+    columns = list(values.T)
     parts = in_threads(
         lambda start, stop: kernels.active.sums(columns, codes, n_classes, weights, 1, start, stop), len(codes)
     )

@@ -104,9 +104,8 @@ class GaussianNB(NaiveBayes):
     def _learn(self, X: Any, codes: Codes32, sample_weight: Any, before: Any) -> Self:
         return super()._learn(X, codes, to_numpy(sample_weight), before)
 
-    def _like_input(self, result: Floats, X: Any) -> Any:
-        single = self._dtype == np.float32 and getattr(to_numpy(X), "dtype", None) == np.float32
-        return like(result.astype(np.float32) if single else result, X)
+    def _like_input(self, result: Floats, X: Any, checked: Any) -> Any:
+        return like(result.astype(np.float32) if checked.dtype == self._dtype == np.float32 else result, X)
 
     def predict(self, X: Any) -> Any:
         """The most probable class of every row; ties go to the first."""

@@ -1,4 +1,4 @@
-"""A few rows scored at a time, without the overhead of a table: a dict, or a small matrix of numbers.
+"""A few rows scored at a time, without the overhead of a table: a dict, or a small matrix, dense or sparse.
 
 Each thread keeps a desk: a small matrix of doubles that the predictives of the model are bound to once after every
 change (`Predictive.bind_matrix`). Rows are put on it in the numbers of `tallybayes.model.single` and scored by the same
@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from tallybayes import kernels
-from tallybayes.arrays.column import Codes
+from tallybayes.arrays.column import Bag, Codes
 from tallybayes.data.schema import Schema
 from tallybayes.errors import DataError
 from tallybayes.families.base import Floats, Predictive
+from tallybayes.families.multinomial import BagPredictive
 from tallybayes.model.scorer import Scorer
 from tallybayes.model.single import Block, Reader
 from tallybayes.tally import Counts
@@ -27,6 +28,7 @@ __all__ = ["ROWS", "FewRows"]
 ROWS = 64  # rows on a desk; more of them are a table
 
 _NUMBERS = tuple(np.dtype(kind) for kind in ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1"))
+_AMOUNTS = tuple(np.dtype(kind) for kind in ("f8", "f4", "i8", "i4"))
 
 
 class FewRows:
@@ -44,14 +46,28 @@ class FewRows:
             return None
         return desk.scored(1, normalise)
 
-    def matrix(self, data: np.ndarray, scorer: Scorer, *, normalise: bool) -> Floats | None:
-        """The same of the rows of a matrix, (rows, classes); its columns are x0, x1, ..."""
+    def matrix(
+        self, data: np.ndarray, scorer: Scorer, *, normalise: bool, names: tuple[str, ...] | None = None
+    ) -> Floats | None:
+        """The same of the rows of a matrix, (rows, classes); its columns are x0, x1, ..., or have names."""
         if data.ndim != 2 or not 0 < len(data) <= ROWS or data.dtype not in _NUMBERS:
             return None
         desk = self._desk(scorer)
-        if desk is None or not desk.layout.put(data, desk.values):
+        if desk is None or not desk.layout.put(data, desk.values, names):
             return None
         return desk.scored(len(data), normalise)
+
+    def bags(self, data: Any, scorer: Scorer, *, normalise: bool) -> Floats | None:
+        """The same of the rows of a sparse matrix (CSR), which is one bag named x."""
+        predictive = scorer.predictives[0] if len(scorer.predictives) == 1 else None
+        if not isinstance(predictive, BagPredictive) or predictive.features != ("x",) or data.dtype not in _AMOUNTS:
+            return None
+        least = data.data.min(initial=0)
+        if not (least >= 0 and data.data.max(initial=0) < np.inf and data.has_canonical_format):
+            return None
+        out = np.repeat(scorer.log_prior[None], data.shape[0], axis=0)
+        predictive.bind([Bag(data.indptr, data.indices, data.data, range(data.shape[1]))])(out, 0, len(out))
+        return None if normalise and kernels.active.softmax(out, 0, len(out)) else out
 
     def _desk(self, scorer: Scorer) -> _Desk | None:
         """The desk of this thread, ready for a scorer."""
@@ -102,9 +118,12 @@ class _Layout:
         names = [name for features, _, _ in blocks for name in features]
         silent = families.keys() - set(names)  # no values yet
         self.reader = Reader(schema, blocks)
-        self._set_matrix(
-            names, None if silent else [column is Codes for features, column, _ in blocks for _ in features]
-        )
+        coded = np.array([column is Codes for features, column, _ in blocks for _ in features], bool)
+        self._names, self._to, self._coded_to = names, np.flatnonzero(~coded), np.flatnonzero(coded)
+        entries = [self.reader.index[names[i]] for i in self._coded_to.tolist()]
+        are_numbers = all(isinstance(entry, tuple) and entry[2] == (int, float) for entry in entries)
+        self._codes = [entry[1] for entry in entries] if are_numbers and not silent else None
+        self._sources: dict[tuple[str, ...] | None, tuple[np.ndarray, np.ndarray, int]] = {}
 
     def fits(self, predictives: Sequence[Predictive]) -> bool:
         """Whether these predictives have the columns and keys of those before."""
@@ -115,31 +134,39 @@ class _Layout:
                 return False
         return True
 
-    def _set_matrix(self, names: Sequence[str], coded: Sequence[bool] | None) -> None:
-        """Which columns of a matrix go where; none, if not all columns of the model are of a matrix."""
-        numbers = [int(name[1:]) if name[1:].isdecimal() and name == f"x{int(name[1:])}" else -1 for name in names]
-        self._needed = max(numbers) + 1 if numbers and min(numbers) >= 0 and coded is not None else None
-        columns, is_coded = np.array(numbers, np.int64), np.array(coded or [False] * len(names), bool)
-        self._from, self._coded_from = columns[~is_coded], columns[is_coded]
-        self._to, self._coded_to = np.flatnonzero(~is_coded), np.flatnonzero(is_coded)
-        entries = [self.reader.index[names[i]] for i in self._coded_to.tolist()]
-        are_numbers = all(isinstance(entry, tuple) and entry[2] == (int, float) for entry in entries)
-        self._codes = [entry[1] for entry in entries] if are_numbers else None
+    def _source(self, names: tuple[str, ...] | None) -> tuple[np.ndarray, np.ndarray, int]:
+        """Which columns of a matrix are numbers and which are keys here, and how many it must have (0: cannot be)."""
+        found = self._sources.get(names)
+        if found is None:
+            place = None if names is None else {name: j for j, name in enumerate(names)}
+            numbers = [_number(name) if place is None else place.get(name, -1) for name in self._names]
+            columns, possible = np.array(numbers, np.int64), bool(numbers) and min(numbers) >= 0
+            found = columns[self._to], columns[self._coded_to], max(numbers) + 1 if possible else 0
+            self._sources = {None: found} if names is None else {names: found}  # the last one comes again
+        return found
 
-    def put(self, data: np.ndarray, values: Floats) -> bool:
-        """Put a matrix onto a desk; False if it has too few columns, or other keys than numbers are wanted."""
-        if self._needed is None or data.shape[1] < self._needed or self._codes is None:
+    def put(self, data: np.ndarray, values: Floats, names: tuple[str, ...] | None) -> bool:
+        """Put a matrix onto a desk; False if it lacks columns, or other keys than numbers are wanted."""
+        if self._codes is None:
+            return False
+        source, coded_source, needed = self._source(names)
+        if not needed or data.shape[1] < needed:
             return False
         rows = values[: len(data)]
         if not self._codes:
-            rows[:] = data.take(self._from, axis=1)
+            rows[:] = data.take(source, axis=1)
             return True
-        if len(self._from):
-            rows[:, self._to] = data.take(self._from, axis=1)
-        keys = data.take(self._coded_from, axis=1)
+        if len(source):
+            rows[:, self._to] = data.take(source, axis=1)
+        keys = data.take(coded_source, axis=1)
         slots = [[codes.get(key, -1) for codes, key in zip(self._codes, row, strict=True)] for row in keys.tolist()]
         rows[:, self._coded_to] = slots if keys.dtype.kind != "f" else np.where(np.isnan(keys), np.nan, slots)
         return True
+
+
+def _number(name: str) -> int:
+    """The number of a column of a matrix: x7 is 7; -1 for other names."""
+    return int(name[1:]) if name[1:].isdecimal() and name == f"x{int(name[1:])}" else -1
 
 
 def _tally(predictive: Predictive) -> Counts | None:

@@ -283,6 +283,8 @@ class Model:
         labels = merged(self._total.labels, change.labels)
         total = self._total.aligned(labels)
         total.add(change.aligned(labels), sign)
+        if sign < 0:
+            total.free()
         self._total, self._schema = total, learning.schema if sign > 0 else self._without_undone(total)
         self._scorer = self._single = self._few = None
         self.skipped += learning.n_missing * (sign > 0)
@@ -402,6 +404,11 @@ class Model:
     def _scored_few(self, data: Any, *, normalise: bool) -> Floats | None:
         """The quick way for a dict or a small matrix; None if there is none."""
         kind = type(data)
+        if kind is Table and data.matrix is not None:
+            few = self._few or self._fews()
+            return few.matrix(data.matrix, self._derived(), normalise=normalise, names=tuple(data.columns))
+        if getattr(data, "format", None) == "csr" and data.shape[0] <= ROWS and len(data.shape) == 2:
+            return (self._few or self._fews()).bags(data, self._derived(), normalise=normalise)
         if kind is not dict and (kind is not np.ndarray or len(data) > ROWS):
             return None
         few = self._few or self._fews()

@@ -16,11 +16,13 @@ from tallybayes.data.schema import Schema
 from tallybayes.errors import ForgetError
 from tallybayes.families import Family
 from tallybayes.model.batch import Batch
-from tallybayes.tally import Counts, Exact, Tally
+from tallybayes.tally import Bags, Counts, Exact, Tally
 from tallybayes.tally.base import Commit
 from tallybayes.tally.exact import check_counts
 
 __all__ = ["Total"]
+
+_DEAD = 256  # keys without counts from which on it is worth the time to let go of them
 
 
 class Total:
@@ -117,6 +119,12 @@ class Total:
             commit()
         self.blocks = _in_order(self.blocks | new) if new else self.blocks
         self.class_rows = class_rows.trimmed()
+
+    def free(self) -> None:
+        """Let go of keys that were all taken back, once they are many: what was forgotten is not kept for ever."""
+        for family, tally in self.blocks.items():
+            if isinstance(tally, (Counts, Bags)) and tally.n_dead > _DEAD:
+                self.blocks[family] = tally.freed()
 
     def _check_whole_rows(self, class_rows: Exact, taken: Total) -> None:
         """Refuse to leave a column with more values in a class than the class has rows: part of a row was forgotten."""

@@ -48,6 +48,15 @@ class Bags:
         """The sums of some of the columns."""
         return Bags(self.tokens.only(features), self.lengths.only(features))
 
+    @property
+    def n_dead(self) -> int:
+        """How many tokens and lengths have no counts any more."""
+        return self.tokens.n_dead + self.lengths.n_dead
+
+    def freed(self) -> Bags:
+        """The same sums without the tokens and lengths that have no counts any more."""
+        return Bags(self.tokens.freed(), self.lengths.freed())
+
     def prepare(self, other: Bags, sign: int) -> Commit:
         """Check that `other` can be added or taken away; the function returned does it."""
         commits = [self.tokens.prepare(other.tokens, sign), self.lengths.prepare(other.lengths, sign)]

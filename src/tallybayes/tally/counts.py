@@ -107,9 +107,18 @@ class Counts:
                 self._amounts, self._dense, self._room = Exact.whole(self._dense[slot, klass]), None, None
 
     def __getstate__(self) -> dict[str, object]:
-        """What is pickled and copied: cells, since an open table would not share its totals any more."""
+        """What is pickled and copied: cells (an open table would not share its totals), and no key without any."""
         self._expand()
-        return self.__dict__
+        return self.freed().__dict__
+
+    @property
+    def n_dead(self) -> int:
+        """How many keys have no counts any more."""
+        return len(self.key_of) - int(np.count_nonzero(self._live))
+
+    def freed(self) -> Counts:
+        """The same sums without the keys that have no counts any more; itself if there are none."""
+        return self.only(self.features) if self.n_dead else self
 
     @classmethod
     def of_bag(
