@@ -49,8 +49,7 @@ def in_threads(
     >>> in_threads(lambda start, stop: stop - start, 10)
     [10]
     """
-    threads = n_threads()
-    if n <= (SMALL if small is None else small) or threads == 1:
+    if n <= (SMALL if small is None else small) or (threads := n_threads()) == 1:
         return [work(*part) for part in split(n, size or max(n, 1))] or [work(0, 0)]
     ranges = split(n, size or -(-n // threads))
     results: list[Result | None] = [None] * len(ranges)

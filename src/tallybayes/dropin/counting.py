@@ -502,15 +502,15 @@ def weigh(X: Any, table: Floats) -> Score:
             _check_scores(X.data, out[start:stop])
 
         return add
-    impossible = np.isneginf(table)
-    finite = np.where(impossible, 0.0, table)
+    impossible = np.isneginf(table) if table.min() == -np.inf else None
+    finite = table if impossible is None else np.where(impossible, 0.0, table)
 
     def score(out: Floats, start: int, stop: int) -> None:
         part = X[start:stop].astype(np.float64, copy=False)
         with np.errstate(over="ignore", invalid="ignore"):
             out[start:stop] += part @ finite
-            _check_scores(part, out[start:stop])
-        if impossible.any():
+        _check_scores(part, out[start:stop])
+        if impossible is not None:
             out[start:stop][part @ impossible > 0] = -np.inf
 
     return score
@@ -518,7 +518,6 @@ def weigh(X: Any, table: Floats) -> Score:
 
 def _check_scores(X: Any, out: Floats) -> None:
     """Refuse a matrix that is not finite, which its scores show."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        suspicious = not np.isfinite(out.sum())
+    suspicious = not (out.max() < np.inf and out.min() > -np.inf)  # NaN is neither
     if suspicious and not np.isfinite(X).all():
         raise DataError("finite numbers")

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -104,8 +105,7 @@ class Gaussian(Family):
         if (own := tally.opened(x=2, xx=4)) is None:
             return None
         n, x, xx = (own[name] for name in ("n", "x", "xx"))
-        sums, add_row = (n.digits[..., 0], x.digits, x.low, xx.digits, xx.low), kernels.active.add_row
-        return lambda code, sign: add_row(*sums, values, code, sign)
+        return partial(kernels.active.add_row, n.digits[..., 0], x.digits, x.low, xx.digits, xx.low, values)
 
     def prior(self, tally: Sums, smoothing: Smoothing) -> GaussianPrior:
         """Centred on the pooled data; its strengths are options of the family, not Laplace's k."""

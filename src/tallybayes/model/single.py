@@ -119,9 +119,9 @@ class SingleRows:
         unknown = self._read(row, self._index, self._values)
         if unknown and not (unknown > 0 and self._welcome(row)):
             return False
-        for i, add in enumerate(self._adders):
+        for add in self._adders:
             if not add(code, 1):
-                for added in self._adders[:i]:
+                for added in self._adders[: self._adders.index(add)]:
                     added(code, -1)
                 return False
         self._class_rows[code] += 1
