@@ -496,6 +496,8 @@ def test_sums_of_bags(dtype, weighted, seed):
     indptr = np.concatenate([[0], np.cumsum(rng.integers(0, 6, 20))]).astype(rng.choice([np.int32, np.int64]))
     indices = rng.integers(0, 7, indptr[-1]).astype(rng.choice([np.int32, np.int64]))
     amounts = None if dtype is None else (rng.normal(size=indptr[-1]) * 10.0 ** rng.integers(-9, 9)).astype(dtype)
+    if dtype is np.int64:
+        amounts = rng.integers(-(2**62), 2**62, len(amounts))
     codes = rng.integers(-1, 4, 20).astype(np.int32)
     first, last = sorted(rng.integers(0, 5, 2).tolist())
     arguments = (indptr, indices, amounts, rng.random(20) if weighted else None, codes, 7, first, last)

@@ -3,6 +3,8 @@
 import math
 import pickle
 import random
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -291,3 +293,9 @@ def test_nulls_of_polars():
     assert {name: str(family) for name, family in model.model.schema.families.items()} == {
         "c": "categorical", "l": "multinomial",
     }  # fmt: skip
+
+
+def test_without_river_the_error_says_what_to_install():
+    code = "import sys; sys.modules['river'] = None; import tallybayes, tallybayes.dropin; import tallybayes.river"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "ImportError: tallybayes.river needs river: pip install tallybayes[river]" in done.stderr

@@ -191,19 +191,17 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
             return weights
         if self.class_weight == "balanced":
             by_class = labels.counts.sum() / (len(labels.keys) * labels.counts)
-        else:
+        elif isinstance(self.class_weight, Mapping):
             by_class = np.array([self.class_weight.get(label, 1.0) for label in labels.keys])
+        else:
+            raise ValueError(f"class_weight: wanted 'balanced', a dict by label or None, came {self.class_weight!r}")
         own: NDArray[np.float64] = by_class.astype(np.float64)[labels.codes]
         return own if weights is None else own * weights
 
     def _check_class_weight(self) -> None:
         """Refuse weights of labels that are not there."""
-        if self.class_weight is None or self.class_weight == "balanced":
-            return
-        if not isinstance(self.class_weight, Mapping):
-            raise ValueError(f"class_weight: wanted 'balanced', a dict by label or None, came {self.class_weight!r}")
-        unknown = set(self.class_weight) - set(self.classes_.tolist())
-        if unknown:
+        named = set(self.class_weight) if isinstance(self.class_weight, Mapping) else set()
+        if unknown := named - set(self.classes_.tolist()):
             raise ValueError(f"class_weight has labels that are not in y: {sort_keys(unknown)}")
 
     def _checked(self, X: Any, *, reset: bool = False) -> Any:

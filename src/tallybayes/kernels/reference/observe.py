@@ -195,7 +195,12 @@ def bag_sums(
     """
     row = np.repeat(np.arange(len(codes)), np.diff(indptr))
     kept = np.flatnonzero((codes[row] >= first) & (codes[row] < last))
-    values = np.ones(len(kept)) if amounts is None else amounts[kept].astype(np.float64)
+    own_amounts = np.ones(len(kept)) if amounts is None else amounts[kept]
+    values = own_amounts.astype(np.float64)
+    if own_amounts.dtype.kind == "i":  # whole numbers that no double holds: in two halves
+        upper = own_amounts.astype(np.int64) >> 32 << 32
+        values = np.concatenate([upper, own_amounts - upper]).astype(np.float64)
+        kept = np.concatenate([kept, kept])
     groups = (codes[row[kept]].astype(np.int64) - first) * n_tokens + indices[kept]
     own_weights = None if weights is None else weights[row[kept]]
     digits, low = grouped(values, own_weights, groups, (last - first) * n_tokens)
