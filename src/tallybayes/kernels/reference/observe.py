@@ -198,8 +198,9 @@ def bag_sums(
     own_amounts = np.ones(len(kept)) if amounts is None else amounts[kept]
     values = own_amounts.astype(np.float64)
     if own_amounts.dtype.kind == "i":  # whole numbers that no double holds: in two halves
-        upper = own_amounts.astype(np.int64) >> 32 << 32
-        values = np.concatenate([upper, own_amounts - upper]).astype(np.float64)
+        whole = own_amounts.astype(np.int64)
+        upper = whole >> 32 << 32
+        values = np.concatenate([upper, whole - upper]).astype(np.float64)
         kept = np.concatenate([kept, kept])
     groups = (codes[row[kept]].astype(np.int64) - first) * n_tokens + indices[kept]
     own_weights = None if weights is None else weights[row[kept]]
