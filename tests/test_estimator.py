@@ -368,3 +368,13 @@ def test_weights_of_labels_that_are_still_to_come():
         one.fit([[1.0], [2.0]], ["a", "c"])
     with pytest.raises(ValueError, match="Input y contains NaN"):
         one.fit([[1.0], [2.0]], ["a", None])
+
+
+def test_when_nothing_is_left_to_learn_from():
+    text = pd.DataFrame({"text": [f"a sentence of some words, number {i}" for i in range(30)]})
+    with pytest.warns(UserWarning, match="no column is used:(.|\n)*free text"):
+        NaiveBayesClassifier().fit(text, np.arange(30) % 2)
+    with pytest.raises(ValueError, match="2"):
+        NaiveBayesClassifier().fit(text["text"], np.arange(30) % 2)
+    with pytest.raises(ValueError, match="class_weight: wanted numbers that are not negative"):
+        NaiveBayesClassifier(class_weight={0: -1}).fit([[1.0], [2.0]], [0, 1])

@@ -299,3 +299,14 @@ def test_without_river_the_error_says_what_to_install():
     code = "import sys; sys.modules['river'] = None; import tallybayes, tallybayes.dropin; import tallybayes.river"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "ImportError: tallybayes.river needs river: pip install tallybayes[river]" in done.stderr
+
+
+def test_a_text_is_not_a_row():
+    model = NaiveBayes()
+    for wrong in ("hello", [1, 2], None):
+        for verb in (model.learn_one, model.forget_one):
+            with pytest.raises(DataError, match="wanted a row: a dict"):
+                verb(wrong, "x")
+    model.learn_one({"a": 1.0}, "x")
+    with pytest.raises(DataError, match="wanted a row: a dict"):
+        model.predict_one("hello")

@@ -6,6 +6,7 @@ in place, and every column gets its own likelihood. Behind it is a `tallybayes.M
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -136,6 +137,8 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
             self._declared = False
             self._check_class_weight()
             self.model_ = self._fitted(X, labels, sample_weight)
+        if not self.model_.schema.families:
+            warnings.warn(f"no column is used:\n{self.model_.schema}", UserWarning, stacklevel=2)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -193,6 +196,8 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
             by_class = labels.counts.sum() / (len(labels.keys) * labels.counts)
         elif isinstance(self.class_weight, Mapping):
             by_class = np.array([self.class_weight.get(label, 1.0) for label in labels.keys])
+            if not (by_class >= 0).all():
+                raise ValueError(f"class_weight: wanted numbers that are not negative, came {self.class_weight!r}")
         else:
             raise ValueError(f"class_weight: wanted 'balanced', a dict by label or None, came {self.class_weight!r}")
         own: NDArray[np.float64] = by_class.astype(np.float64)[labels.codes]
@@ -210,7 +215,8 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
             return self._as_fitted(check_matrix(self, X, reset=reset, sparse=True)[0], reset=reset)
         if not reset and (few := few_numbers(self, X)) is not None and isinstance(self._names, list):
             return Table(len(few), dict(zip(self._names, few.T, strict=True)), matrix=few)
-        if hasattr(X, "columns") or hasattr(X, "__arrow_c_stream__") or isinstance(X, pa.RecordBatch):
+        is_frame = hasattr(X, "columns") or hasattr(X, "__arrow_c_stream__") or isinstance(X, pa.RecordBatch)
+        if is_frame and len(getattr(X, "shape", (0, 0))) == 2:
             return self._checked_frame(X, reset=reset)
         if isinstance(X, (list, tuple)) and np.asarray(X).dtype.kind in "US":
             X = np.asarray(X, object)  # numbers among words stay numbers

@@ -254,8 +254,10 @@ class ComplementNB(Weighing):
     @derived
     def feature_log_prob_(self) -> Floats:
         """Minus the log probability of a feature in all other classes; never infinite."""
-        others = self._sums[1].sum(axis=0)[None] - self._sums[1]
-        smoothed = smoothed_counts(others, self._settings[0])
+        with np.errstate(over="ignore", invalid="ignore"):
+            smoothed = self.feature_all_ - self.feature_count_ + self._settings[0]
+        if not np.isfinite(smoothed.sum()):
+            smoothed = smoothed_counts(self._sums[1].sum(axis=0)[None] - self._sums[1], self._settings[0])
         total = smoothed.sum(axis=1, keepdims=True)
         weight = -np.log(np.maximum(smoothed / np.where(total > 0, total, 1.0), _LEAST))
         return np.asarray(weight / weight.sum(axis=1, keepdims=True) if self._norm and weight.any() else weight)

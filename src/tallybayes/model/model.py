@@ -145,7 +145,9 @@ class Model:
         scorer = self._derived()
         scores = self._scored_few(row, normalise=True) if type(row) is dict else None
         if scores is None and scorer.classes:
-            known = to_table([{name: value for name, value in row.items() if str(name) in self._schema.families}])
+            known = to_table(
+                [{name: value for name, value in _checked_row(row).items() if str(name) in self._schema.families}]
+            )
             scores = self._tolerant(known, partial(scorer.log_joint, normalise=True))
         return {} if scores is None else dict(zip(scorer.classes, scores[0].tolist(), strict=True))
 
@@ -222,11 +224,11 @@ class Model:
         if type(row) is dict and (self._single or self._singles()).learn_one(row, label):
             self._scorer = None
             return _ONE_ROW
-        return self._change([row], [label], None, 1)
+        return self._change([_checked_row(row)], [label], None, 1)
 
     def forget_one(self, row: Mapping[Any, Any], label: Any) -> Change:
         """Take back a single row and its label."""
-        return self._change([row], [label], None, -1)
+        return self._change([_checked_row(row)], [label], None, -1)
 
     def forget(self, data: Any, *, label: Any = None, weight: Any = None) -> Change:
         """Take rows back, in place and all or nothing: what is left is the model that never saw them."""
@@ -434,3 +436,9 @@ class Model:
                     f"{verb} needs likelihoods; complement is only a way of scoring", column=name,
                     hint="fit with the 'counts' or 'presence' variant",
                 )  # fmt: skip
+
+
+def _checked_row(row: Any) -> Mapping[Any, Any]:
+    if not isinstance(row, Mapping):
+        raise DataError("a row: a dict of column names and values", came=row)
+    return row

@@ -53,9 +53,10 @@ class Reader:
         apart = [name for name in (schema.label, schema.weight) if name is not None]
         passed_over = [*(name for name, field in schema.fields.items() if field.family is None), *apart]
         self.index: dict[str, Any] = {**dict.fromkeys(passed_over, -2), **dict.fromkeys(undecided, -1)}
-        self.index |= dict.fromkeys(schema.families.keys() - counted.keys(), -1)
+        families = schema.families
+        self.index |= dict.fromkeys(families.keys() - counted.keys(), -1)
         for place, (name, (column, tally)) in enumerate(counted.items()):
-            if name in schema.families:  # else it has come and was forgotten: it would be new
+            if name in families:  # else it has come and was forgotten: it would be new
                 self.index[name] = _entry(place, name, column, tally)
         ends = list(itertools.accumulate((len(features) for features, _, _ in blocks), initial=0))
         self.parts = [slice(first, last) for first, last in itertools.pairwise(ends)]  # where each block is
