@@ -21,7 +21,7 @@ from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Codes
 from tallybayes.data.encode import as_codes
 from tallybayes.dropin.base import derived
-from tallybayes.dropin.counting import Discrete
+from tallybayes.dropin.discrete import Discrete
 from tallybayes.errors import DataError
 from tallybayes.families import Categorical
 from tallybayes.families.base import Codes32, Floats, Score

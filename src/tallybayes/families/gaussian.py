@@ -92,12 +92,7 @@ class Gaussian(Family):
             len(codes),
         )
         refuse(min((p[3] for p in parts if p[3] >= 0), default=-1), features, arrays, "a finite number")
-        total: list[Exact] = []
-        for i in range(3):
-            first, *rest = (Exact(*part[i]) for part in parts)
-            for part in rest:
-                first = first + part
-            total.append(first.trimmed())
+        total = [Exact.added([Exact(*part[i]) for part in parts]) for i in range(3)]
         return Sums(features, dict(zip(("n", "x", "xx"), total, strict=True)), counts=("n",))
 
     def adder(self, tally: Sums, values: Floats) -> Add | None:

@@ -118,6 +118,15 @@ class Exact:
             )),
             len(values),
         )  # fmt: skip
+        return cls.added(parts)
+
+    @classmethod
+    def added(cls, parts: Sequence[Exact]) -> Exact:
+        """The sum of several arrays of one shape, of which there is at least one.
+
+        >>> Exact.added([Exact.of(np.array([0.1])), Exact.of(np.array([0.2]))]).floats().tolist()
+        [0.30000000000000004]
+        """
         total, *rest = parts
         for part in rest:
             total = total + part
