@@ -81,5 +81,8 @@ void register_observe(nb::module_ &m);
 void register_score(nb::module_ &m);
 void register_binnings(nb::module_ &m);
 void register_words(nb::module_ &m);
+void register_tokens(nb::module_ &m);
+void register_documents(nb::module_ &m);
+void register_left_out(nb::module_ &m);
 
 } // namespace tb

@@ -11,4 +11,7 @@ NB_MODULE(_native, m) {
     tb::register_score(m);
     tb::register_binnings(m);
     tb::register_words(m);
+    tb::register_tokens(m);
+    tb::register_documents(m);
+    tb::register_left_out(m);
 }

@@ -1,42 +1,20 @@
 // The different words of a column of text, numbered in the order in which they come.
 //
 // An open-addressing hash table over the bytes. Words of at most eight bytes, which most categories are, are compared
-// as one number; longer ones by their hash, their length and then their bytes. The seed of the hash is drawn when the
-// module is loaded, so that nobody can make up words that collide; the numbers given out do not depend on it.
+// as one number; longer ones by their hash (hash.h), their length and then their bytes.
 #include "columns.h"
+#include "hash.h"
 
 #include <nanobind/stl/optional.h>
 
 #include <cstring>
 #include <optional>
-#include <random>
 
 namespace tb {
 
 void register_words(nb::module_ &m);
 
 namespace {
-
-const uint64_t SEED = [] {
-    std::random_device random;
-    return (uint64_t(random()) << 32 | random()) | 1;
-}();
-
-inline uint64_t mix(uint64_t a, uint64_t b) {
-    unsigned __int128 product = static_cast<unsigned __int128>(a) * b;
-    return uint64_t(product) ^ uint64_t(product >> 64);
-}
-
-// Up to eight bytes as a number; `room` bytes may be read from `from` on.
-inline uint64_t load(const uint8_t *from, int64_t length, int64_t room) {
-    uint64_t word = 0;
-    if (room >= 8) {
-        std::memcpy(&word, from, 8);
-        return length >= 8 ? word : word & ((uint64_t(1) << (8 * length)) - 1);
-    }
-    std::memcpy(&word, from, size_t(length < 8 ? length : 8));
-    return word;
-}
 
 struct Slot {
     uint64_t hash;
@@ -50,8 +28,7 @@ class Words {
     Words(const uint8_t *data, int64_t size) : data_(data), size_(size), slots_(1024) {}
 
     int32_t find(int64_t from, int64_t length) {
-        uint64_t head = load(data_ + from, length, size_ - from), hash = mix(head ^ SEED, SEED + uint64_t(length));
-        for (int64_t i = 8; i < length; i += 8) hash = mix(hash ^ load(data_ + from + i, length - i, size_ - from - i), SEED);
+        uint64_t head = load(data_ + from, length, size_ - from), hash = hash_of(head, data_ + from, length);
         for (size_t place = hash & (slots_.size() - 1);; place = (place + 1) & (slots_.size() - 1)) {
             Slot &slot = slots_[place];
             if (slot.id < 0) return enter(place, Slot{hash, head, length, int32_t(first_.size())}, from);

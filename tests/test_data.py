@@ -107,7 +107,8 @@ def test_fractional_amounts_are_exact():
         ([None, None, None], None),
         ([f"id-{i}" for i in range(30)], None),
         (list(range(100, 130)), None),
-        ([f"the {i} quick brown foxes of {i}" for i in range(30)], None),
+        ([f"the {i} quick brown foxes of {i}" for i in range(30)], "text"),
+        (["how are you today", "win a prize now please", "lunch at the usual place"], "text"),
         (pd.date_range("2020-01-01", periods=3), None),
     ],
 )

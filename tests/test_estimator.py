@@ -371,10 +371,26 @@ def test_weights_of_labels_that_are_still_to_come():
 
 
 def test_when_nothing_is_left_to_learn_from():
-    text = pd.DataFrame({"text": [f"a sentence of some words, number {i}" for i in range(30)]})
-    with pytest.warns(UserWarning, match="no column is used:(.|\n)*free text"):
-        NaiveBayesClassifier().fit(text, np.arange(30) % 2)
+    names = pd.DataFrame({"name": [f"number-{i}" for i in range(30)]})
+    with pytest.warns(UserWarning, match="no column is used:(.|\n)*identifier"):
+        NaiveBayesClassifier().fit(names, np.arange(30) % 2)
     with pytest.raises(ValueError, match="2"):
-        NaiveBayesClassifier().fit(text["text"], np.arange(30) % 2)
+        NaiveBayesClassifier().fit(np.arange(30.0), np.arange(30) % 2)
     with pytest.raises(ValueError, match="class_weight: wanted numbers that are not negative"):
         NaiveBayesClassifier(class_weight={0: -1}).fit([[1.0], [2.0]], [0, 1])
+
+
+@pytest.mark.parametrize("make", [list, tuple, np.array, pd.Series, pa.array, lambda x: pa.chunked_array([x])])
+def test_a_list_of_texts_is_a_column_of_text(make):
+    texts = ["win cash now", "cash prize", "lunch at noon", "lunch with you"] * 15
+    y = ["spam", "spam", "ham", "ham"] * 15
+    clf = NaiveBayesClassifier().fit(make(texts), y)
+    assert clf.predict(make(["cash", "lunch"])).tolist() == ["spam", "ham"]
+    assert clf.n_features_in_ == 1
+    assert clf.model_.schema.families["text"].name == "text"
+    with pytest.raises(ValueError, match="fitted on texts"):
+        clf.predict([[1.0]])
+    given = NaiveBayesClassifier(families="text:complement,ngrams=2").fit(make(texts), y)
+    assert given.model_.schema.families["text"].variant == "complement"
+    clf.partial_fit(make(["bitcoin"]), ["spam"])
+    assert clf.predict(make(["bitcoin"])).tolist() == ["spam"]

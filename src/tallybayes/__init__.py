@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Multinomial,
         Poisson,
         Tags,
+        Text,
         register,
     )
     from tallybayes.model import Change, Model, fit, from_probabilities
@@ -54,6 +55,7 @@ _HOME = {
     "Multinomial": "families",
     "Poisson": "families",
     "Tags": "families",
+    "Text": "families",
     "register": "families",
 }
 _MODULES = ("dropin", "errors", "kernels", "testing")
@@ -73,6 +75,7 @@ __all__ = [
     "RuledOutWarning",
     "Schema",
     "Tags",
+    "Text",
     "cross_validate",
     "dropin",
     "editing",

@@ -42,6 +42,24 @@ _OPTIONS = ("families", "ignore", "only", "schema", "smoothing", "numeric", "pri
             "unseen", "infer")  # fmt: skip
 
 
+_TEXT = "text"  # the name of the column that a list of texts is
+
+_STRINGS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+
+
+def _texts(X: Any) -> Any:
+    """A list, series or array of texts, as a column; None if it is something else."""
+    if isinstance(X, (pa.Array, pa.ChunkedArray)):
+        return X if any(is_kind(X.type) for is_kind in _STRINGS) else None
+    if getattr(X, "ndim", 1) != 1 or not hasattr(X, "__len__") or isinstance(X, (str, bytes, Mapping)):
+        return None
+    if not isinstance(X, (list, tuple)):
+        if not hasattr(X, "tolist") and not hasattr(X, "to_list"):
+            return None
+        X = X.tolist() if hasattr(X, "tolist") else X.to_list()
+    return list(X) if len(X) and all(isinstance(value, str) for value in X) else None
+
+
 class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
     """Naive Bayes for mixed columns, with gaps, learned by exact counting.
 
@@ -92,6 +110,12 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
     >>> clf = NaiveBayesClassifier().fit(X, ["apple", "apple", "banana", "banana"])
     >>> clf.predict(pd.DataFrame({"colour": [None, "red"], "size": [5.0, 3.0]})).tolist()
     ['banana', 'apple']
+
+    A list of texts is one column of text:
+
+    >>> clf = NaiveBayesClassifier().fit(["cash prize", "win cash", "lunch today", "see you at lunch"], [1, 1, 0, 0])
+    >>> clf.predict(["cash", "lunch"]).tolist()
+    [1, 0]
     """
 
     classes_: NDArray[Any]
@@ -173,6 +197,8 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
 
     def _fitted(self, X: Any, labels: Labels, sample_weight: Any) -> Model:
         options = {name: getattr(self, name) for name in _OPTIONS}
+        if self._names == _TEXT and options["families"] is None and options["schema"] is None:
+            options["families"] = {_TEXT: "text"}
         return fit(X, labels, weight=self._weights(labels, sample_weight), **options)
 
     def _labels(self, X: Any, y: Any) -> tuple[NDArray[Any], Labels]:
@@ -211,6 +237,11 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
 
     def _checked(self, X: Any, *, reset: bool = False) -> Any:
         """What the model takes: a matrix or a table; its columns are remembered, or compared."""
+        if (texts := _texts(X)) is not None and (reset or self._names == _TEXT):
+            if reset:
+                self._names, self.n_features_in_ = _TEXT, 1
+                vars(self).pop("feature_names_in_", None)
+            return Table(len(texts), {_TEXT: texts})
         if is_plain(X, sparse=True):
             return self._as_fitted(check_matrix(self, X, reset=reset, sparse=True)[0], reset=reset)
         if not reset and (few := few_numbers(self, X)) is not None and isinstance(self._names, list):
@@ -240,6 +271,8 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
 
         A sparse matrix is one bag, a dense one has columns x0, x1, ..., a frame has names of its own.
         """
+        if not reset and self._names == _TEXT:
+            raise ValueError(f"{type(self).__name__} was fitted on texts: it wants a list of texts")
         names = None if hasattr(X, "tocsr") else list(X.columns) if isinstance(X, Table) else X.shape[1]
         if reset:
             self._names = names

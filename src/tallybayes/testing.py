@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes.arrays.column import Column
-from tallybayes.families import FAMILIES, Family, Multinomial, parse
+from tallybayes.families import FAMILIES, Family, parse
 from tallybayes.tally import Tally
 
 __all__ = ["CHECKS", "check_family"]
@@ -106,7 +106,7 @@ def maximum_likelihood_is_never_nan(trial: Trial) -> None:
 
 def infinite_smoothing_is_silent(trial: Trial) -> None:
     """Infinitely strong smoothing makes all classes alike."""
-    if not (isinstance(trial.family, Multinomial) and trial.family.variant == "complement"):
+    if trial.family.is_likelihood:
         scores = trial.scores(trial.column, np.inf)
         assert np.allclose(scores, scores[:, :1], rtol=1e-12, atol=1e-12)
 
@@ -120,7 +120,7 @@ def an_empty_tally_scores(trial: Trial) -> None:
 
 def samples_have_the_size_asked_for(trial: Trial) -> None:
     """A sample has the size asked for."""
-    if not (isinstance(trial.family, Multinomial) and trial.family.variant == "complement"):
+    if trial.family.is_likelihood:
         predictive = trial.family.derive(trial.observe(range(_N)), 1.0)
         (values,) = predictive.sample(np.random.default_rng(0), 1, 25)
         assert len(values) == 25

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -39,7 +40,8 @@ def explain(
 
     The prior, the evidence of each column for a class against another, and the sum.
 
-    Ten decibans are a factor of ten in the odds. The parts add up to the sum; nothing is left out.
+    Ten decibans are a factor of ten in the odds. The parts add up to the sum; nothing is left out. Of a text, the words
+    that said most follow; on a terminal they are marked where they stand.
     """
     from tallybayes.errors import ParameterError
     from tallybayes.model.store import load
@@ -58,8 +60,26 @@ def explain(
     if json:
         answer([{"row": number, **one.to_dict()} for number, one in found.items()])
         return
-    parts = [f"row {number}: {one.shown(*names, units=units)}" for number, one in found.items()]
-    answer("\n\n".join(parts))
+    for i, (number, one) in enumerate(found.items()):
+        answer(f"{chr(10) if i else ''}row {number}: {one.shown(*names, units=units)}")
+        if sys.stdout.isatty() and len(loaded.classes) > 1:
+            _show_texts(one, names, units)
+
+
+def _show_texts(one: Any, names: list[Any], units: str) -> None:
+    """The texts of a row with the words that decided marked in place."""
+    import numpy as np
+    from rich.console import Console
+
+    from tallybayes.cli.marked import marked
+
+    console = Console(highlight=False)
+    for column in one.words:
+        value = one.values[column]
+        text = value if isinstance(value, str) else value.decode("utf-8", "replace")
+        scale = 10 / np.log(10) if units == "decibans" else 1.0
+        console.print()
+        console.print(marked(text, one.word_odds(column, *one.sides(*names)), scale))
 
 
 def _rows(model: Any, source: Any, wanted: list[int]) -> tuple[dict[int, Any], int]:

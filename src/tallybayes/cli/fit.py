@@ -157,7 +157,7 @@ def report(model: Model, source: Source, path: str | None) -> dict[str, Any]:
         "bad": 0 if source.bad is None else source.bad.count,
         "classes": [{"class": label, "rows": n} for label, n in model.class_counts.items()],
         "columns": [
-            {"column": field.name, "family": str(field.family) if field.family else None, "reason": field.reason}
+            {"column": field.name, "family": field.family.told() if field.family else None, "reason": field.reason}
             for field in model.schema.fields.values()
         ],
         "found": getattr(source, "facts", dict)(),
@@ -185,8 +185,8 @@ def _for_people(facts: dict[str, Any]) -> str:
 
 
 def _named_after(data: list[str]) -> str:
-    """A model beside the data: films.csv.gz becomes films.tally in the folder one is in."""
-    first = os.path.basename(data[0]).split(".")[0]
+    """A model beside the data: films.csv.gz, or the folder films/, becomes films.tally in the folder one is in."""
+    first = os.path.basename(data[0].rstrip(os.sep)).split(".")[0]
     plain = first and not any(sign in first for sign in "*?[ ()'\"") and first != "-"
     return f"{first if plain else 'model'}.tally"
 

@@ -57,7 +57,7 @@ class Group(_ExampleFirst, TyperGroup):
 
 Data = Annotated[
     list[str],
-    typer.Argument(metavar="DATA", help="Files, globs, a query, or - for standard input.", show_default=False),
+    typer.Argument(metavar="DATA", help="Files, folders, globs, a query, or - for standard input.", show_default=False),
 ]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file (*.tally).", show_default=False)]
 Output = Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", help="Write there, not to the screen.")]
@@ -67,7 +67,11 @@ Debug = Annotated[
 ]
 _Format = Annotated[
     str | None,
-    typer.Option("--format", metavar="NAME", help="csv, tsv, json, parquet, duckdb or sqlite; found out otherwise."),
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        help="csv, tsv, json, parquet, duckdb, sqlite, text, mail or mbox; found out otherwise.",
+    ),
 ]
 _Delimiter = Annotated[str | None, typer.Option(metavar="C", help="The delimiter of a CSV file; found out otherwise.")]
 _Decimal = Annotated[str | None, typer.Option(metavar="C", help="The decimal sign, . or , ; found out otherwise.")]

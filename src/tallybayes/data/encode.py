@@ -19,7 +19,9 @@ from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag, Codes, Column, Flags, Key, Reals
 from tallybayes.data.arrow import integers, to_numpy, valid_rows
 from tallybayes.data.table import Raw
+from tallybayes.data.text import to_documents
 from tallybayes.errors import DataError
+from tallybayes.families import Text
 from tallybayes.families.base import Family
 
 __all__ = ["NUMBERS", "as_codes", "as_reals", "coded", "empty_column", "encode", "is_missing"]
@@ -32,8 +34,10 @@ _SPAN = 65536  # integers within a span of this many are counted as they are; ot
 _WIDE = (np.int64, np.int32, np.int16, np.int8, np.uint8)
 
 
-def encode(name: str, raw: Raw, family: Family) -> Column:
-    """A raw column as the kind that a family counts."""
+def encode(name: str, raw: Raw, family: Family, known: Any = None) -> Column:
+    """A raw column as the kind that a family counts; `known` is the lexicon of a column of text, if it has one."""
+    if isinstance(family, Text):
+        return _at_the_door(lambda n, r: to_documents(n, r, family, known), name, raw, "texts")
     if family.column is Reals:
         return as_reals(name, raw)
     if family.column is Flags:

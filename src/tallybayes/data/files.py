@@ -1,6 +1,7 @@
-"""Files, globs, queries and standard input as a source of rows.
+"""Files, folders, globs, queries and standard input as a source of rows.
 
     data.csv  data.tsv.gz  "logs/*.jsonl"  data.parquet  data.duckdb  data.sqlite  -  "SELECT * FROM 'data.csv'"
+    mail/  "spam/*.eml"  inbox.mbox
 
 What kind of file it is, is told by its first bytes, then by its name. Several files are read one after the other; a
 column that one of them lacks is missing in its rows.
@@ -17,7 +18,9 @@ from typing import Any
 
 from tallybayes.data.formats.base import Format, Reading
 from tallybayes.data.formats.delimited import Delimited
-from tallybayes.data.formats.disk import Disk
+from tallybayes.data.formats.disk import Disk, without_packing
+from tallybayes.data.formats.document import KINDS, Documents, document_kind, together
+from tallybayes.data.formats.folder import Folder
 from tallybayes.data.formats.json import Json
 from tallybayes.data.formats.relation import Database, Parquet, Sql
 from tallybayes.data.formats.sqlite import Sqlite
@@ -36,6 +39,7 @@ FORMATS: dict[str, Callable[[Disk, Reading], Format]] = {
     "parquet": Parquet,
     "duckdb": Database,
     "sqlite": Sqlite,
+    **dict.fromkeys(KINDS, Documents.of),
 }
 _LATER = 1000  # rows looked at in files after the first
 _ENDINGS = {".tsv": "tsv", ".tab": "tsv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
@@ -58,8 +62,8 @@ def read(
     r"""Data to fit, learn from or score, read batch by batch: with this one can say how.
 
     data: a path, a glob, several of them, "-" for standard input, a query; or any other data, for `skip_bad`.
-    format: csv, tsv, json, parquet, duckdb or sqlite; found out otherwise, as are `delimiter`, `decimal` (the comma of
-    1,5) and `encoding` of text.
+    format: csv, tsv, json, parquet, duckdb, sqlite, text, mail or mbox; found out otherwise, as are `delimiter`,
+    `decimal` (the comma of 1,5) and `encoding` of text.
     missing: the words that stand for a missing value in text (NA, null, ? and a few more otherwise).
     header: whether the first line has the names of the columns.
     table: the table of a database file, or a query on it.
@@ -133,7 +137,7 @@ class Files(Source):
     def formats(self) -> list[Format]:
         """The files, opened."""
         if self._formats is None:
-            self._formats = [_format(path, self.reading) for path in self.paths]
+            self._formats = together(_format(path, self.reading) for path in self.paths)
         return self._formats
 
     @property
@@ -186,7 +190,7 @@ def _format(path: str, reading: Reading) -> Format:
     if reading.format == "sql" or (reading.format is None and _QUERY.match(path) and not os.path.exists(path)):
         return Sql(path, reading)
     if os.path.isdir(path):
-        raise FileError("a file", came="a folder", file=path, hint=f"{path.rstrip('/')}/*.csv reads what is in it")
+        return Folder(path, reading)
     disk = Disk.of(path)
     kind = reading.format or _kind(disk)
     if kind not in FORMATS:
@@ -205,12 +209,13 @@ def _kind(disk: Disk) -> str:
         return "sqlite"
     if start[8:12] == b"DUCK":
         return "duckdb"
-    name = re.sub(r"\.(gz|zst|zstd|bz2|xz)$", "", disk.name.lower())
-    ending = os.path.splitext(name)[1]
+    ending = os.path.splitext(without_packing(disk.name))[1]
     if ending in _ENDINGS:
         return _ENDINGS[ending]
     if ending in (".parquet", ".duckdb", ".sqlite"):
         raise FileError(f"a {ending[1:]} file", came=f"a file that begins with {start[:16]!r}", file=disk.name)
+    if (kind := document_kind(disk.name, start)) is not None:
+        return kind
     return "json" if re.match(rb"(\xef\xbb\xbf)?\s*(\[\s*)?\{", start) else "csv"
 
 

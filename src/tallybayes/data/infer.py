@@ -5,7 +5,8 @@ numbers                                     histogram (or what `numeric=` says)
 text with few values                        categorical
 text with |, ; or , between values          tags
 lists                                       multinomial;  maps, sparse matrices too
-dates, identifiers, free text               left out
+prose                                       text
+dates, identifiers                          left out
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from tallybayes.data.arrow import to_numpy, valid_rows
 from tallybayes.data.encode import NUMBERS, as_reals, coded, is_missing
 from tallybayes.data.schema import Field
 from tallybayes.data.table import Raw
-from tallybayes.families import Bernoulli, Categorical, Family, Multinomial, Tags
+from tallybayes.families import Bernoulli, Categorical, Family, Multinomial, Tags, Text
 
 __all__ = ["NO_VALUES", "ONLY_BITS", "propose", "propose_by_type"]
 
@@ -185,11 +186,12 @@ def _from_text(name: str, values: Mapping[str, int]) -> Field:
     for separator, what in _SEPARATORS.items():
         if n_parts := _n_tags(values, separator, n_rows):
             return Field(name, Tags(separator), f"{n_parts} tags with a {what} between them")
-    if n_rows >= _IDENTIFIER_ROWS and n_values > n_rows / 2:
+    if n_rows > 1 and n_values > n_rows / 2:
         words = np.mean([len(value.split()) for value in itertools.islice(values, SAMPLE)])
         if words >= _WORDS:
-            return Field(name, None, f"free text: {words:.0f} words on average, hardly ever the same")
-        return Field(name, None, f"an identifier: {n_values} different values in {n_rows} rows")
+            return Field(name, Text(), f"prose: {words:.0f} words on average, hardly ever the same")
+        if n_rows >= _IDENTIFIER_ROWS:
+            return Field(name, None, f"an identifier: {n_values} different values in {n_rows} rows")
     reason = f"text with {n_values} different values" if n_values > 1 else "always the same text"
     return Field(name, Categorical(), reason)
 

@@ -28,11 +28,12 @@ Raw = Any  # a NumPy array, an Arrow (chunked) array, a list, or a SciPy sparse 
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """Where rows come from: the number of the first one, the file, and the line of a row by its number."""
+    """Where rows come from: the number of the first one, the file (or a file each), the line of a row by its number."""
 
     first: int
     file: str | None = None
     line_of: Callable[[int], int | None] = lambda row: None
+    files: Sequence[str] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +82,13 @@ class Table:
         row = error.row if self.rows is None else int(self.rows[error.row])
         if self.origin is None:
             return error.at(row=row)
+        file = self.origin.file if self.origin.files is None else self.origin.files[row]
         row += self.origin.first
-        return error.at(row=row, file=self.origin.file, line=self.origin.line_of(row))
+        return error.at(row=row, file=file, line=self.origin.line_of(row))
+
+    def tells_origin(self, name: str) -> bool:
+        """Whether a column says where rows come from, and nothing else."""
+        return name == "file" and self.origin is not None and self.origin.files is not None
 
 
 def to_table(data: Any) -> Table:

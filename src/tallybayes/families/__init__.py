@@ -9,6 +9,7 @@ from tallybayes.families.multinomial import Multinomial
 from tallybayes.families.poisson import Poisson
 from tallybayes.families.registry import FAMILIES, parse, register
 from tallybayes.families.tags import Tags
+from tallybayes.families.text import Text
 
 __all__ = [
     "FAMILIES",
@@ -22,6 +23,7 @@ __all__ = [
     "Predictive",
     "Smoothing",
     "Tags",
+    "Text",
     "parse",
     "register",
 ]

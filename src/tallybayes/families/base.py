@@ -113,6 +113,20 @@ class Family(ABC):
     def evidence(self, tally: Any, prior: Any) -> Floats:
         """Log marginal likelihood of each column's tally under the prior, in closed form, (columns,)."""
 
+    @property
+    def counted(self) -> Family:
+        """The family without what is only decided when sums are turned into probabilities: equal ones can be merged."""
+        return self
+
+    @property
+    def is_likelihood(self) -> bool:
+        """Whether scores are log likelihoods of the values."""
+        return True
+
+    def told(self) -> str:
+        """The string form, as people may see it."""
+        return str(self)
+
     def adder(self, tally: Any, values: Floats) -> Add | None:
         """A way to add single rows to a tally in place; None if the general way is the only one.
 

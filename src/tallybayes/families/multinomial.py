@@ -25,10 +25,10 @@ from tallybayes.arrays.column import Bag, Column, Key
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError, UnsupportedError
 from tallybayes.families.base import Codes32, Family, Floats, Predictive, Score, Smoothing
-from tallybayes.families.shrinkage import by_group, laplace
+from tallybayes.families.shrinkage import by_group, dirichlet_evidence_of, laplace
 from tallybayes.tally import Bags, Counts, Exact
 
-__all__ = ["BagPredictive", "Multinomial", "MultinomialPrior"]
+__all__ = ["BagPredictive", "Multinomial", "MultinomialPrior", "add_columns", "bag_lengths", "beta_evidence"]
 
 STRENGTHS = 2.0 ** np.arange(-10, 6)
 Variant = Literal["counts", "complement", "presence"]
@@ -61,6 +61,11 @@ class Multinomial(Family):
         if self.variant not in ("counts", "complement", "presence"):
             raise ParameterError("a variant of multinomial: 'counts', 'complement' or 'presence'", came=self.variant)
 
+    @property
+    def is_likelihood(self) -> bool:
+        """Whether scores are log likelihoods of the bags."""
+        return self.variant != "complement"
+
     def observe(
         self,
         features: tuple[str, ...],
@@ -79,8 +84,8 @@ class Multinomial(Family):
             own_codes = codes if bag.present is None else np.where(bag.present, codes, np.int32(-1))
             bag, own_codes, own_weights = _each_once(bag, own_codes, n_classes, weights)
             tokens.append(_tokens(name, bag, own_codes, n_classes, own_weights))
-            lengths.append(_lengths(name, bag, own_codes, n_classes, own_weights))
-        return Bags(*(_together(parts, n_classes) for parts in (tokens, lengths)))
+            lengths.append(bag_lengths(name, bag, own_codes, n_classes, own_weights))
+        return Bags(*(add_columns(parts, n_classes) for parts in (tokens, lengths)))
 
     def prior(self, tally: Bags, smoothing: Smoothing) -> MultinomialPrior:
         """Dirichlet(k) (presence: Beta(k, k)), k by evidence for "auto"."""
@@ -113,13 +118,9 @@ class Multinomial(Family):
             n, bags = tally.tokens.totals[name].floats(), tally.n_bags(name).floats()
             n_tc, c = amount[mine], klass[mine]
             if self.variant == "presence":
-                result[j] = _beta_evidence(n_tc, c, bags, v, k)
-            elif np.isinf(k):
-                result[j] = -n.sum() * np.log(max(v, 1))
+                result[j] = beta_evidence(n_tc, c, bags, v, k)
             else:
-                distinct, times = np.unique(n_tc, return_counts=True)
-                result[j] = (times * (gammaln(distinct + k) - gammaln(k))).sum()
-                result[j] += (gammaln(k * max(v, 1)) - gammaln(n + k * max(v, 1))).sum()
+                result[j] = dirichlet_evidence_of(n_tc, n, v, k)
         return result
 
 
@@ -342,7 +343,7 @@ def _merged(name: str, keys: Sequence[Key], parts: Sequence[Any], n_classes: int
     return Counts.of_bag(name, keys, place, amounts, n_classes)
 
 
-def _together(parts: list[Counts], n_classes: int) -> Counts:
+def add_columns(parts: list[Counts], n_classes: int) -> Counts:
     """The counts of several columns as one tally."""
     first, *rest = parts or [Counts((), n_classes)]
     for part in rest:
@@ -350,7 +351,7 @@ def _together(parts: list[Counts], n_classes: int) -> Counts:
     return first
 
 
-def _lengths(name: str, bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> Counts:
+def bag_lengths(name: str, bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> Counts:
     """Bags by length, rounded up."""
     length = np.diff(bag.indptr).astype(np.float64)
     if (amounts := bag.amounts) is not None:
@@ -378,7 +379,7 @@ def _lengths(name: str, bag: Bag, codes: Codes32, n_classes: int, weights: Float
     return Counts.of_bag(name, keys.tolist(), place[there], amounts_by_length[there].trimmed(), n_classes)
 
 
-def _beta_evidence(seen: Floats, klass: np.ndarray, bags: Floats, n_tokens: int, k: float) -> float:
+def beta_evidence(seen: Floats, klass: np.ndarray, bags: Floats, n_tokens: int, k: float) -> float:
     """Log evidence of presence under Beta(k, k) for every token and class, tokens never seen in a class included."""
     if np.isinf(k):
         return float(-n_tokens * bags.sum() * np.log(2.0))

@@ -2,6 +2,8 @@
 
 >>> parse("tags:separator=;"), parse("tags:;"), parse("gaussian:kappa=1,nu=2")
 (Tags(separator=';'), Tags(separator=';'), Gaussian(kappa=1.0, nu=2.0))
+>>> parse("text:complement,ngrams=2") == Text(variant="complement", ngrams=2)
+True
 """
 
 import dataclasses
@@ -18,6 +20,7 @@ from tallybayes.families.histogram import Histogram
 from tallybayes.families.multinomial import Multinomial
 from tallybayes.families.poisson import Poisson
 from tallybayes.families.tags import Tags
+from tallybayes.families.text import Text
 
 __all__ = ["FAMILIES", "parse", "register"]
 
@@ -36,7 +39,7 @@ def register(family: type[Family]) -> type[Family]:
     return family
 
 
-for _family in (Bernoulli, Categorical, Gaussian, Histogram, Multinomial, Poisson, Tags):
+for _family in (Bernoulli, Categorical, Gaussian, Histogram, Multinomial, Poisson, Tags, Text):
     register(_family)
 
 
@@ -57,12 +60,13 @@ def parse(text: str | Family | type[Family]) -> Family:
     if options:
         if not fields:
             raise ParameterError(f"{name} without options", came=text)
-        if options.partition("=")[0] not in fields:
-            if "=" in options and len(options.partition("=")[0]) > 1:
-                raise ParameterError(f"an option of {name} ({', '.join(fields)})", came=options.partition("=")[0])
-            options = f"{next(iter(fields))}={options}"
         several = rf",(?=(?:{'|'.join(fields)})=)" if len(fields) > 1 else "(?!)"  # a lone option may hold any text
-        for option in re.split(several, options):
+        first, *others = re.split(several, options)
+        if (word := first.partition("=")[0]) not in fields:
+            if "=" in first and len(word) > 1:
+                raise ParameterError(f"an option of {name} ({', '.join(fields)})", came=word)
+            first = f"{next(iter(fields))}={first}"
+        for option in (first, *others):
             key, _, value = option.partition("=")
             if key not in fields:
                 raise ParameterError(f"an option of {name} ({', '.join(fields) or 'none'})", came=key)

@@ -23,7 +23,15 @@ from tallybayes.arrays.special import gammaln
 from tallybayes.families.base import Floats
 from tallybayes.kernels.reference.derive import laplace
 
-__all__ = ["STRENGTHS", "Shares", "by_group", "dirichlet_evidence", "laplace", "strengths_by_evidence"]
+__all__ = [
+    "STRENGTHS",
+    "Shares",
+    "by_group",
+    "dirichlet_evidence",
+    "dirichlet_evidence_of",
+    "laplace",
+    "strengths_by_evidence",
+]
 
 STRENGTHS = 2.0 ** np.arange(-3, 17)
 _TERMS = 2**16  # cells times strengths that are looked at together
@@ -48,6 +56,20 @@ def dirichlet_evidence(counts: Floats, k: float) -> Floats:
     if np.isinf(k):
         return np.asarray(-n * np.log(size))
     return np.asarray(gammaln(k * size) - gammaln(n + k * size) + (gammaln(counts + k) - gammaln(k)).sum(axis=-1))
+
+
+def dirichlet_evidence_of(cells: Floats, totals: Floats, n_values: int, k: float) -> float:
+    """The same of several groups of counts together, from the counts above zero and the total of each group.
+
+    >>> round(float(np.exp(dirichlet_evidence_of(np.array([1.0, 1.0]), np.array([2.0]), 2, 1.0))), 4)
+    0.1667
+    """
+    if np.isinf(k):
+        return float(-totals.sum() * np.log(max(n_values, 1)))
+    distinct, times = np.unique(cells, return_counts=True)
+    size = k * max(n_values, 1)
+    result = (times * (gammaln(distinct + k) - gammaln(k))).sum() + (gammaln(size) - gammaln(totals + size)).sum()
+    return float(result)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,6 +19,7 @@ from tallybayes.data.label import Labels, find_labels, find_weights, label_colum
 from tallybayes.data.schema import Schema
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError
+from tallybayes.families import Text
 from tallybayes.model.text import shown
 
 __all__ = ["Batch", "check_kinds", "encode_columns", "read_batch"]
@@ -34,15 +35,22 @@ class Batch:
     weights: NDArray[np.float64] | None
 
 
-def encode_columns(table: Table, schema: Schema) -> dict[str, Column]:
-    """The columns of the schema, encoded; columns absent from the table are missing throughout."""
+def encode_columns(table: Table, schema: Schema, lexicons: Mapping[str, Any]) -> dict[str, Column]:
+    """The columns of the schema, encoded; columns absent from the table are missing throughout.
+
+    lexicons: of columns of text, to look tokens up in.
+    """
     families = schema.families
     absent = {
         name: empty_column(family, table.n_rows) for name, family in families.items() if name not in table.columns
     }
-    tasks = [partial(encode, name, table.columns[name], families[name]) for name in families if name not in absent]
-    encoded = iter(_side_by_side(table, tasks))
-    return {name: absent[name] if name in absent else next(encoded) for name in families}
+    tasks = {
+        name: partial(encode, name, table.columns[name], family, lexicons.get(name))
+        for name, family in families.items()
+        if name not in absent
+    }
+    encoded = _side_by_side(table, tasks, schema)
+    return {name: absent[name] if name in absent else encoded[name] for name in families}
 
 
 def read_batch(table: Table, schema: Schema, label: Any, weight: Any) -> Batch:
@@ -54,16 +62,21 @@ def read_batch(table: Table, schema: Schema, label: Any, weight: Any) -> Batch:
     apart = {weight} if isinstance(weight, str) else set()
     apart |= {label_column(label, table.columns)[0]} if isinstance(label, str) else set()
     names = [name for name in families if name in table.columns and name not in apart]
-    tasks = [partial(encode, name, table.columns[name], families[name]) for name in names]
-    labels, *columns = _side_by_side(table, [partial(find_labels, table, label), *tasks])
-    return Batch(table.n_rows, dict(zip(names, columns, strict=True)), labels, weights)
+    tasks: dict[Any, Callable[[], Any]] = {None: partial(find_labels, table, label)}
+    tasks |= {name: partial(encode, name, table.columns[name], families[name]) for name in names}
+    found = _side_by_side(table, tasks, schema)
+    labels = found.pop(None)
+    return Batch(table.n_rows, found, labels, weights)
 
 
-def _side_by_side(table: Table, tasks: Sequence[Callable[[], Any]]) -> list[Any]:
-    """Tasks in threads where that pays; a sparse matrix is one column and uses threads itself."""
-    if table.n_rows <= SMALL or any(hasattr(raw, "tocsr") for raw in table.columns.values()):
-        return [task() for task in tasks]
-    return in_threads(lambda start, stop: tasks[start](), len(tasks), size=1, small=0) if tasks else []
+def _side_by_side(table: Table, tasks: Mapping[Any, Callable[[], Any]], schema: Schema) -> dict[Any, Any]:
+    """Tasks by column, in threads where that pays; sparse matrices and texts use threads themselves."""
+    families = schema.families
+    alone = {n for n in tasks if isinstance(families.get(n), Text) or hasattr(table.columns.get(n), "tocsr")}
+    names = [] if table.n_rows <= SMALL else [name for name in tasks if name not in alone]
+    done = in_threads(lambda start, stop: tasks[names[start]](), len(names), size=1, small=0) if names else []
+    first = dict(zip(names, done, strict=True))
+    return {name: first[name] if name in first else task() for name, task in tasks.items()}
 
 
 def check_kinds(columns: dict[str, Column], known: Callable[[str], Any], *, from_file: bool = False) -> None:

@@ -206,7 +206,7 @@ def _names_by_family(schema: Schema) -> dict[Family, list[str]]:
     """The names of the columns of each family, sorted."""
     result: dict[Family, list[str]] = {}
     for name, family in schema.families.items():
-        result.setdefault(family, []).append(name)
+        result.setdefault(family.counted, []).append(name)
     return result
 
 

@@ -1,4 +1,4 @@
-"""Why a row got its answer: the prior, what every column added, and the sum.
+"""Why a row got its answer: the prior, what every column added, and the sum; for text, what every word added.
 
 In log space a naive Bayes score is a sum, so the explanation is not an approximation: the parts add up to the whole.
 """
@@ -6,7 +6,7 @@ In log space a naive Bayes score is a sum, so the explanation is not an approxim
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,14 @@ import numpy as np
 from tallybayes.data.table import Table
 from tallybayes.errors import shorten
 from tallybayes.families.base import Floats
+from tallybayes.families.words import TextPredictive, Word
 from tallybayes.model.scorer import Scorer, log_marginal
 from tallybayes.model.text import probability, shown, text_table
 
 __all__ = ["Explanation", "explain"]
 
 _DECIBAN = 10 / np.log(10)
+_WORDS = 10  # of a text that are shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +32,7 @@ class Explanation:
     values: dict[str, Any]
     log_prior: Floats
     log_evidence: dict[str, Floats]
+    words: dict[str, list[Word]] = field(default_factory=dict)
 
     @property
     def log_joint(self) -> Floats:
@@ -71,6 +74,18 @@ class Explanation:
             "values": self.values,
             "log_prior": by_class.pop("prior"),
             "log_evidence": by_class,
+            "words": {
+                name: [
+                    {
+                        "word": word.token or None,
+                        "times": len(word.spans),
+                        "at": [list(span) for span in word.spans],
+                        "log_evidence": [_finite(v) for v in word.log_evidence.tolist()],
+                    }
+                    for word in words
+                ]
+                for name, words in self.words.items()
+            },
             "log_joint": [_finite(v) for v in self.log_joint.tolist()],
             "probabilities": p.tolist(),
         }
@@ -87,16 +102,12 @@ class Explanation:
         In decibans, ten times the decimal log odds, or natural "log-odds". Numbers are rounded so that what is shown
         adds up to the sum that is shown.
         """
-        order = np.argsort(-self.probabilities, kind="stable")
-        if not len(order):
+        if not len(self.classes):
             return "a model without classes"
         classes = list(self.classes)
-        best = classes[int(order[0])] if label is None else label
-        if len(order) == 1:
-            return f"{best}: the only class"
-        if label is None and best == against:
-            best = classes[int(order[1])]  # against the winner: for the runner-up
-        other = next(classes[i] for i in order if classes[i] != best) if against is None else against
+        if len(classes) == 1:
+            return f"{classes[0]}: the only class"
+        best, other = self.sides(label, against)
         parts = self.log_odds(best, other)
         names = ["", *sorted((name for name in parts if name), key=lambda name: -abs(parts[name]))]
         scale, digits = (_DECIBAN, 1) if units == "decibans" else (1.0, 3)
@@ -106,7 +117,42 @@ class Explanation:
         rows.append(["sum", "", "both are ruled out" if np.isneginf(both).all() else total])
         p = self.probabilities[classes.index(best)]
         head = f"{shown(best)} with probability {probability(p)}, against {shown(other)}"
-        return head + "\n" + text_table(["column", "value", units], rows)
+        tables = [text_table(["column", "value", units], rows)]
+        tables += [table for name in self.words if (table := self._words_shown(name, best, other, scale, digits))]
+        return head + "\n" + "\n\n".join(tables)
+
+    def sides(self, label: Any = None, against: Any = None) -> tuple[Any, Any]:
+        """One class and another: those given, else the winner and the runner-up."""
+        order = [self.classes[i] for i in np.argsort(-self.probabilities, kind="stable")]
+        best = order[0] if label is None else label
+        if label is None and best == against:
+            best = order[1]  # against the winner: for the runner-up
+        return best, next(one for one in order if one != best) if against is None else against
+
+    def word_odds(self, column: str, label: Any, against: Any) -> list[tuple[Word, float]]:
+        """What the words of a text add to the log odds of one label against another, in the order of the text."""
+        a, b = (list(self.classes).index(name) for name in (label, against))
+        with np.errstate(invalid="ignore"):
+            odds = [float(np.nan_to_num(word.log_evidence[a] - word.log_evidence[b])) for word in self.words[column]]
+        return list(zip(self.words[column], odds, strict=True))
+
+    def _words_shown(self, column: str, best: Any, other: Any, scale: float, digits: int) -> str:
+        """The words of a text that said most."""
+        odds = sorted(self.word_odds(column, best, other), key=lambda pair: -abs(pair[1]))
+        if not odds:
+            return ""
+        rows = [
+            [
+                shorten_word(word.token) or "(words not there)",
+                str(len(word.spans) or ""),
+                f"{value * scale:+.{digits}f}",
+            ]
+            for word, value in odds[:_WORDS]
+        ]
+        if len(odds) > _WORDS:
+            rest = sum(value for _, value in odds[_WORDS:])
+            rows.append([f"({len(odds) - _WORDS} more)", "", f"{rest * scale:+.{digits}f}"])
+        return text_table([f"word of {column}", "times", "adds"], rows)
 
     def _value_of(self, name: str) -> str:
         value = self.values.get(name)
@@ -132,17 +178,35 @@ def _finite(value: float) -> float | None:
     return value if np.isfinite(value) else None
 
 
+def shorten_word(token: str) -> str:
+    """A token as it can be shown in a table: not too long, and nothing that moves the cursor."""
+    plain = "".join(c if c.isprintable() else "\ufffd" for c in token)
+    return plain if len(plain) <= 40 else plain[:37] + "..."
+
+
 def explain(scorer: Scorer, parts: dict[str, Floats], table: Table) -> list[Explanation]:
     """The explanation of every row of a table, given what its columns add to log P(class, row)."""
+    texts = {name: p for p in scorer.predictives if isinstance(p, TextPredictive) for name in p.features}
     return [
         Explanation(
             scorer.classes,
             {name: _value(table.columns[name], row) for name in parts if name in table.columns},
             scorer.log_prior,
             {name: part[row] for name, part in parts.items()},
+            {
+                name: predictive.words_of(name, text)
+                for name, predictive in texts.items()
+                if name in table.columns and (text := _text(table.columns[name], row)) is not None
+            },
         )
         for row in range(table.n_rows)
     ]
+
+
+def _text(raw: Any, row: int) -> bytes | None:
+    """One cell of a column of text, None if it is missing."""
+    value = _value(raw, row)
+    return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
 
 
 def _value(raw: Any, row: int) -> Any:

@@ -124,6 +124,8 @@ def plan(
             fields[name] = given[name]
         elif schema is not None:
             fields[name] = Field(name, None, "not in the schema")
+        elif head.tells_origin(name):
+            fields[name] = Field(name, None, "where the row comes from")
         else:
             fields[name] = settings.propose(name, head.columns[name])
         if not (name in chosen and chosen[name] != Categorical()):

@@ -7,7 +7,7 @@ wrong, in the first batch or the last, leaves the model as it was. Sums are exac
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tallybayes.arrays.axis import kind_of, merged, rough_kind
@@ -19,6 +19,7 @@ from tallybayes.data.source import Kind, Source, Whole
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError, ParameterError
 from tallybayes.model.batch import check_kinds, converted, read_batch
+from tallybayes.model.choosing import Samples
 from tallybayes.model.settings import Settings
 from tallybayes.model.total import Total
 
@@ -38,6 +39,7 @@ class Learning:
     weight: Any
     grows: bool  # whether new columns are welcome
     total: Total | None = None
+    samples: Samples = field(default_factory=Samples)
     n_rows: int = 0
     n_missing: int = 0
 
@@ -63,6 +65,8 @@ class Learning:
         check_kinds(batch.columns, self._known_key, from_file=table.is_from_file)
         keys = own_kind(self._own_labels(), batch.labels.keys, from_file=table.is_from_file)
         labels = merged(self._labels(), keys)
+        if self.grows:
+            self.samples.add(batch, keys, self.schema.families, self.settings)
         return Total.observed(batch, keys, labels, self.schema), batch.labels.n_missing
 
     def _add(self, part: Total) -> None:
@@ -92,8 +96,10 @@ class Learning:
         apart = {_column(self.schema.label, table), self.schema.weight, _column(self.label, table), self.weight_name}
         grown = None
         for name, raw in table.columns.items():
-            field = self.schema.fields.get(name)
-            if name in apart or (field is not None and field.reason != NO_VALUES):
+            known = self.schema.fields.get(name)
+            if name in apart or (known is not None and known.reason != NO_VALUES):
+                continue
+            if table.tells_origin(name):
                 continue
             found = self.settings.propose(name, raw)
             if found.reason != NO_VALUES:

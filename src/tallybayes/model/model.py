@@ -23,9 +23,9 @@ from tallybayes.data.schema import Schema
 from tallybayes.data.source import Kind, Whole, to_source
 from tallybayes.data.table import Table, to_table
 from tallybayes.errors import DataError, ForgetError, ParameterError, UnsupportedError, shorten
-from tallybayes.families import Multinomial
 from tallybayes.families.base import Floats
 from tallybayes.model.batch import check_kinds, encode_columns
+from tallybayes.model.choosing import decided
 from tallybayes.model.describe import Description
 from tallybayes.model.explain import Explanation, explain
 from tallybayes.model.few import ROWS, FewRows
@@ -195,8 +195,9 @@ class Model:
         self._only_likelihoods("log_evidence")
         self._only_learned("log_evidence")
         result: dict[str, float] = {}
-        for family, tally in self._total.aligned(self._total.in_use()).blocks.items():
+        for tally in self._total.aligned(self._total.in_use()).blocks.values():
             for name in tally.features:
+                family = self._schema.families[name]
                 k = self._settings.smoothing_of(name)
                 if k == 0:
                     raise UnsupportedError("smoothing above 0: maximum likelihood has no prior", column=name)
@@ -244,7 +245,7 @@ class Model:
             raise DataError(f"a model with the label {self._schema.label!r}", came=other._schema.label)
         mine, theirs = self._schema.fields, other._schema.fields
         for name in sorted(mine.keys() & theirs.keys()):
-            a, b = (field.family for field in (mine[name], theirs[name]))
+            a, b = (field.family and field.family.counted for field in (mine[name], theirs[name]))
             if a != b and NO_VALUES not in (mine[name].reason, theirs[name].reason):
                 shown = [str(family) if family else "left out" for family in (a, b)]
                 hint = "give both fits the same families= and ignore="
@@ -287,7 +288,8 @@ class Model:
         total.add(change.aligned(labels), sign)
         if sign < 0:
             total.free()
-        self._total, self._schema = total, learning.schema if sign > 0 else self._without_undone(total)
+        schema = decided(learning.schema, self._settings, total, learning.samples) if sign > 0 else None
+        self._total, self._schema = total, self._without_undone(total) if schema is None else schema
         self._scorer = self._single = self._few = None
         self.skipped += learning.n_missing * (sign > 0)
         coarse = sign < 0 and any(isinstance(t, Grid) and t.levels.any() for t in total.blocks.values())
@@ -354,7 +356,7 @@ class Model:
         return own_kind(self.classes, labels, from_file=from_file)
 
     def _encoded(self, table: Table) -> dict[str, Column]:
-        columns = encode_columns(table, self._schema)
+        columns = encode_columns(table, self._schema, self._derived().lexicons)
         check_kinds(columns, self._known_key, from_file=table.is_from_file)
         return columns
 
@@ -400,7 +402,7 @@ class Model:
         if self._written is not None:
             return self._written
         if self._scorer is None:
-            self._scorer = Scorer.of(self._total.aligned(self._total.in_use()), self._settings)
+            self._scorer = Scorer.of(self._total.aligned(self._total.in_use()), self._settings, self._schema.families)
         return self._scorer
 
     def _scored_few(self, data: Any, *, normalise: bool) -> Floats | None:
@@ -431,9 +433,9 @@ class Model:
 
     def _only_likelihoods(self, verb: str) -> None:
         for name, family in self._schema.families.items():
-            if isinstance(family, Multinomial) and family.variant == "complement":
+            if not family.is_likelihood:
                 raise UnsupportedError(
-                    f"{verb} needs likelihoods; complement is only a way of scoring", column=name,
+                    f"{verb} needs likelihoods; {family.told()} is only a way of scoring", column=name,
                     hint="fit with the 'counts' or 'presence' variant",
                 )  # fmt: skip
 

@@ -23,6 +23,7 @@ from tallybayes.arrays.column import Column
 from tallybayes.arrays.special import logsumexp
 from tallybayes.errors import ParameterError
 from tallybayes.families.base import Family, Floats, Predictive, Score
+from tallybayes.families.words import TextPredictive
 from tallybayes.model.settings import Settings
 from tallybayes.model.total import Total
 from tallybayes.tally import Sums, Tally
@@ -57,14 +58,30 @@ class Scorer:
     predictives: tuple[Predictive, ...]
 
     @classmethod
-    def of(cls, total: Total, settings: Settings) -> Scorer:
-        """The scorer for sums in which every label has rows."""
+    def of(cls, total: Total, settings: Settings, families: Mapping[str, Family]) -> Scorer:
+        """The scorer for sums in which every label has rows; `families` are those of the columns."""
         if not total.labels:
             return cls((), np.zeros(0), ())
         log_prior = log_class_prior(total.labels, total.class_rows.floats(), settings)
         filled = ((family, _filled(tally)) for family, tally in total.blocks.items())
-        predictives = [p for family, tally in filled if tally.features for p in derive(family, tally, settings)]
+        predictives = [
+            predictive
+            for counted, tally in filled
+            if tally.features
+            for family, part in _by_family(counted, tally, families)
+            for predictive in derive(family, part, settings)
+        ]
         return cls(tuple(total.labels), log_prior, tuple(predictives))
+
+    @property
+    def lexicons(self) -> dict[str, Any]:
+        """The lexicons of the columns of text."""
+        return {
+            name: predictive.tally.words[name].lexicon
+            for predictive in self.predictives
+            if isinstance(predictive, TextPredictive)
+            for name in predictive.features
+        }
 
     def same(self, other: Scorer) -> bool:
         """Whether two scorers have the same classes, prior and parameters."""
@@ -125,6 +142,15 @@ def derive(family: Family, tally: Tally, settings: Settings) -> list[Predictive]
     return [
         family.derive(tally.only(tuple(name for name in tally.features if strengths[name] == k)), k) for k in groups
     ]
+
+
+def _by_family(counted: Family, tally: Tally, families: Mapping[str, Family]) -> list[tuple[Family, Tally]]:
+    """The columns of a block that are also understood alike."""
+    own = {name: families.get(name, counted) for name in tally.features}
+    groups = sorted(set(own.values()), key=str)
+    if len(groups) == 1:
+        return [(groups[0], tally)]
+    return [(family, tally.only(tuple(name for name in own if own[name] == family))) for family in groups]
 
 
 def _filled(tally: Tally) -> Tally:

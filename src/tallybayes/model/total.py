@@ -16,7 +16,7 @@ from tallybayes.data.schema import Schema
 from tallybayes.errors import ForgetError
 from tallybayes.families import Family
 from tallybayes.model.batch import Batch
-from tallybayes.tally import Bags, Counts, Exact, Tally
+from tallybayes.tally import Bags, Counts, Documents, Exact, Tally
 from tallybayes.tally.base import Commit
 from tallybayes.tally.exact import check_counts
 
@@ -51,7 +51,7 @@ class Total:
         by_family: dict[Family, list[str]] = {}
         families = schema.families
         for name in sorted(batch.columns):
-            by_family.setdefault(families[name], []).append(name)
+            by_family.setdefault(families[name].counted, []).append(name)
         blocks = {
             family: family.observe(tuple(names), [batch.columns[n] for n in names], codes, len(labels), batch.weights)
             for family, names in by_family.items()
@@ -66,7 +66,7 @@ class Total:
 
     def any_key(self, family: Family | None, name: str) -> Any:
         """One category counted in a column, or None."""
-        tally = self.blocks.get(family) if family is not None else None
+        tally = self.blocks.get(family.counted) if family is not None else None
         return tally.any_key(name) if isinstance(tally, Counts) else None
 
     def copy(self) -> Total:
@@ -123,7 +123,7 @@ class Total:
     def free(self) -> None:
         """Let go of keys that were all taken back, once they are many: what was forgotten is not kept for ever."""
         for family, tally in self.blocks.items():
-            if isinstance(tally, (Counts, Bags)) and tally.n_dead > _DEAD:
+            if isinstance(tally, (Counts, Bags, Documents)) and tally.n_dead > _DEAD:
                 self.blocks[family] = tally.freed()
 
     def _check_whole_rows(self, class_rows: Exact, taken: Total) -> None:

@@ -19,7 +19,7 @@ MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")  # what files of 
 class Reading:
     """How files are to be read; what is None is found out.
 
-    format: csv, tsv, json, parquet, duckdb, sqlite or sql.
+    format: csv, tsv, json, parquet, duckdb, sqlite, sql, text, mail or mbox.
     delimiter, decimal, encoding: of files of text.
     missing: the words that stand for a missing value, besides the empty cell.
     header: whether the first line has the names of the columns (x0, x1, ... if not).

@@ -12,6 +12,7 @@ import codecs
 import io
 import lzma
 import os
+import re
 import shutil
 import stat
 import sys
@@ -23,7 +24,7 @@ import pyarrow as pa
 
 from tallybayes.errors import FileError
 
-__all__ = ["Disk"]
+__all__ = ["Disk", "without_packing"]
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\xfd7zXZ": "xz"}
 
@@ -68,8 +69,8 @@ class Disk:
 
     def opened(self) -> IO[bytes]:
         """Its bytes, decompressed."""
-        compression = None if self.compression == "none" else self.compression
-        return io.BufferedReader(pa.input_stream(self.path, compression=compression))
+        file = open(self.path, "rb")  # noqa: SIM115 - the caller closes it; Arrow itself opens only names that are text
+        return file if self.compression == "none" else io.BufferedReader(pa.input_stream(file, self.compression))
 
     def start(self, n_bytes: int = 2**16) -> bytes:
         """Its first bytes, decompressed."""
@@ -87,6 +88,15 @@ class Disk:
             except UnicodeError as error:
                 raise FileError(f"text in {encoding}", came=str(error), file=self.name) from error
         return Disk.of(copied).named(self.name)
+
+
+def without_packing(name: str) -> str:
+    """The name of a file in small letters, without what says how it is compressed.
+
+    >>> without_packing("Data/Films.CSV.gz")
+    'data/films.csv'
+    """
+    return re.sub(r"\.(gz|zst|zstd|bz2|xz)$", "", name.lower())
 
 
 class _Utf8(io.RawIOBase):

@@ -10,6 +10,7 @@ from tallybayes.kernels.reference.derive import (
     pooled_rate,
     student,
 )
+from tallybayes.kernels.reference.documents import document_sums, left_out, log_amounts
 from tallybayes.kernels.reference.observe import bag_sums, bag_table, bags, cells, counts, flags
 from tallybayes.kernels.reference.row import add_event_row, add_flag_row, add_row, count_row, read_row
 from tallybayes.kernels.reference.score import (
@@ -25,9 +26,12 @@ from tallybayes.kernels.reference.score import (
     softmax,
 )
 from tallybayes.kernels.reference.sums import grouped, mean_variance, rounded, sums
+from tallybayes.kernels.reference.tokens import Buckets, Lexicon, spans
 from tallybayes.kernels.reference.words import words
 
 __all__ = [
+    "Buckets",
+    "Lexicon",
     "add_bags",
     "add_codes",
     "add_event_row",
@@ -48,9 +52,12 @@ __all__ = [
     "cells",
     "count_row",
     "counts",
+    "document_sums",
     "flags",
     "grouped",
     "laplace",
+    "left_out",
+    "log_amounts",
     "log_shares",
     "mean_variance",
     "negative_binomial",
@@ -59,6 +66,7 @@ __all__ = [
     "read_row",
     "rounded",
     "softmax",
+    "spans",
     "student",
     "sums",
     "words",

@@ -1,0 +1,150 @@
+// Tokens numbered in the order in which they come.
+//
+// All tokens stand in one block of bytes, and an open-addressing table leads to them. A slot has the token itself if it
+// is of eight bytes or less, as most are, or else its place in the block. The table is at most 5/8 full; it grows by
+// being made anew from the block, the old one being freed first. A token takes its bytes, 8 for where it ends and 26 to
+// 52 in the table.
+//
+// Any number of threads may look tokens up while nobody adds any.
+#pragma once
+#include "hash.h"
+#include "tokens_array.h"
+
+#include <algorithm>
+#include <climits>
+#include <memory>
+#include <stdexcept>
+
+namespace tb {
+
+// A token that is looked for.
+struct Token {
+    const uint8_t *at;
+    int64_t length;
+    uint64_t head, hash; // the first eight bytes, filled up with zeros; hash_of
+};
+
+class Lexicon {
+  public:
+    Lexicon() = default;
+    Lexicon(const Lexicon &other) : bytes_(other.bytes_), offsets_(other.offsets_) {
+        if (other.slots_) build(other.mask_ + 1);
+    }
+    Lexicon &operator=(const Lexicon &) = delete;
+
+    int64_t size() const { return offsets_.size() ? int64_t(offsets_.size()) - 1 : 0; }
+    const Growing<uint8_t> &bytes() const { return bytes_; }
+    const Growing<int64_t> &offsets() const { return offsets_; } // of the tokens and the end; none at all if nothing was added
+
+    // A token with all that is known of it; `room` bytes may be read from `at` on.
+    static Token token(const uint8_t *at, int64_t length, int64_t room) {
+        uint64_t head = load(at, length, room);
+        return {at, length, head, hash_of(head, at, length)};
+    }
+
+    // Asks for the memory that `find` or `add` will look at; the second part some time after the first.
+    void fetch_slot(const Token &token) const {
+        if (slots_) __builtin_prefetch(&slots_[token.hash & mask_]);
+    }
+    void fetch_bytes(const Token &token) const {
+        if (token.length <= SHORT || !slots_) return;
+        const Slot &slot = slots_[token.hash & mask_];
+        if (slot.tag == tag(token)) __builtin_prefetch(bytes_.data() + slot.content);
+    }
+
+    // The number of a token that was prepared, -1 if it has none.
+    int32_t find(const Token &token) const { return slots_ ? slots_[place(token)].number - 1 : without_table(); }
+
+    // The number of a token that was prepared; one that has none gets the next.
+    int32_t add(const Token &token) {
+        if (!slots_ && without_table() < 0) build(16);
+        size_t at = place(token);
+        return slots_[at].number ? slots_[at].number - 1 : enter(at, token);
+    }
+
+  private:
+    static constexpr int64_t SHORT = 8;
+
+    struct Slot {
+        uint64_t content; // the bytes of a short token, the place of a long one
+        uint32_t tag;     // 24 bits of the hash, and the length as far as a byte goes
+        int32_t number;   // one more than the token's; 0: the slot is free
+    };
+
+    struct Free {
+        void operator()(void *block) const { std::free(block); }
+    };
+
+    static uint32_t tag(const Token &token) {
+        return uint32_t(token.hash >> 40) << 8 | uint32_t(std::min<int64_t>(token.length, 255));
+    }
+
+    // Where the token is, or the free slot where it would be.
+    size_t place(const Token &token) const {
+        uint32_t wanted = tag(token);
+        for (size_t at = token.hash & mask_;; at = (at + 1) & mask_) {
+            const Slot &slot = slots_[at];
+            if (!slot.number) return at;
+            if (slot.tag == wanted && (token.length <= SHORT ? slot.content == token.head : same(slot, token))) return at;
+        }
+    }
+
+    bool same(const Slot &slot, const Token &token) const {
+        const uint8_t *bytes = bytes_.data() + slot.content;
+        if (token.length > 16) {
+            if (token.length >= 255 && offsets_[size_t(slot.number)] - int64_t(slot.content) != token.length) return false;
+            return !std::memcmp(bytes, token.at, size_t(token.length));
+        }
+        return eight(bytes) == token.head && eight(bytes + token.length - 8) == eight(token.at + token.length - 8);
+    }
+
+    int32_t enter(size_t at, const Token &token) {
+        size_t n = size_t(size()), before = bytes_.size(), after = before + size_t(token.length);
+        if (n >= size_t(INT32_MAX)) throw std::overflow_error("more different tokens than can be numbered");
+        bytes_.reserve(after);
+        offsets_.reserve(n + 2);
+        if ((n + 1) * 8 > (mask_ + 1) * 5) {
+            build((mask_ + 1) * 2);
+            at = place(token);
+        }
+        if (token.length) std::memcpy(bytes_.data() + before, token.at, size_t(token.length));
+        bytes_.set_size(after);
+        if (!n) offsets_.push(0);
+        offsets_.push(int64_t(after));
+        slots_[at] = slot_of(token, before, n);
+        return int32_t(n);
+    }
+
+    static Slot slot_of(const Token &token, size_t at, size_t number) {
+        return {token.length <= SHORT ? token.head : at, tag(token), int32_t(number + 1)};
+    }
+
+    // The table anew, with `size` slots, a power of two.
+    void build(size_t size) {
+        slots_.reset();
+        slots_.reset(static_cast<Slot *>(std::calloc(size, sizeof(Slot))));
+        if (!slots_) throw std::bad_alloc(); // and whatever is asked of this lexicon from now on, see `without_table`
+        use_huge_pages(slots_.get(), size * sizeof(Slot));
+        mask_ = size - 1;
+        const uint8_t *bytes = bytes_.data();
+        for (size_t i = 0, n = size_t(this->size()); i < n; ++i) {
+            int64_t from = offsets_[i];
+            Token token = Lexicon::token(bytes + from, offsets_[i + 1] - from, int64_t(bytes_.size()) - from);
+            size_t at = token.hash & mask_;
+            while (slots_[at].number) at = (at + 1) & mask_;
+            slots_[at] = slot_of(token, size_t(from), i);
+        }
+    }
+
+    int32_t without_table() const {
+        if (size()) throw std::bad_alloc();
+        return -1;
+    }
+
+    Growing<uint8_t> bytes_;
+    Growing<int64_t> offsets_;
+    std::unique_ptr<Slot[], Free> slots_;
+    size_t mask_ = 0;
+};
+
+} // namespace tb

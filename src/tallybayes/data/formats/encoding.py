@@ -1,0 +1,63 @@
+"""Bytes as text, whatever they are.
+
+A file of text does not say what it is written in, and a mail may lie about it. So the ways are tried in turn: the mark
+at the beginning, UTF-8 (other encodings hardly ever look like it by chance), what was told, Windows-1252, and Latin-1,
+which has a character for every byte. What comes out can always be written as UTF-8 again: half of a surrogate pair
+becomes U+FFFD.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+from tallybayes.errors import FileError
+
+__all__ = ["check_encoding", "cleaned", "decoded"]
+
+_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_LONE = re.compile("[\ud800-\udfff]")
+_NO_CHARSETS = frozenset({"idna", "punycode", "raw_unicode_escape", "undefined", "unicode_escape"})  # though Python's
+
+
+def decoded(data: bytes, *told: str | None) -> str:
+    r"""Bytes as text with the lines of this system; never fails.
+
+    told: encodings to be tried where it is not UTF-8, in this order.
+
+    >>> decoded("Grüße".encode()), decoded("Grüße".encode("latin-1")), decoded("мир".encode("koi8-r"), "koi8-r")
+    ('Grüße', 'Grüße', 'мир')
+    >>> decoded(b"two\r\nlines"), decoded(b"+2AA-", "utf-7")
+    ('two\nlines', '\ufffd')
+    """
+    marked = next((encoding for mark, encoding in _MARKS.items() if data.startswith(mark)), None)
+    plain = data.isascii()  # then it may be in an encoding that makes do with ASCII, such as ISO-2022-JP
+    for encoding in (marked, None if plain else "utf-8", *told, "utf-8", "cp1252"):
+        if encoding is not None and (text := _attempt(data, encoding)) is not None:
+            return cleaned(text)
+    return cleaned(data.decode("latin-1"))
+
+
+def cleaned(text: str) -> str:
+    r"""A text that can become Arrow data: no half surrogate pairs, one kind of line end.
+
+    >>> cleaned("a\udc80b\r\n")
+    'a\ufffdb\n'
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+    return _LONE.sub("\ufffd", text)
+
+
+def check_encoding(given: str | None, name: str) -> None:
+    """Refuse an encoding that does not exist, before anything is read."""
+    try:
+        b"a".decode(given or "utf-8", errors="replace")
+    except (LookupError, ValueError) as error:
+        raise FileError("an encoding that Python knows", came=given, file=name) from error
+
+
+def _attempt(data: bytes, encoding: str) -> str | None:
+    try:
+        return None if codecs.lookup(encoding).name.replace("-", "_") in _NO_CHARSETS else data.decode(encoding)
+    except (LookupError, ValueError):  # no such encoding, bytes that it does not have, NUL in its name
+        return None

@@ -1,0 +1,176 @@
+"""Which variant, which tf and how much smoothing suit a column of text: decided by documents left out.
+
+Every document of a sample is scored by the sums without itself, in closed form, and what counts is the plain
+conditional log loss, -log P(class | document), averaged over them. The sample is taken by what the documents say, so
+the choice does not depend on the order of the rows. Candidates are many and documents long, so it goes in rounds: all
+candidates on a few documents, the better ones on more, the last few on the whole sample.
+
+Presence is only tried for short texts: it looks at every token that a document does not hold, which drowns what a long
+one says.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import kernels
+from tallybayes.arrays.column import Bag
+from tallybayes.arrays.special import logsumexp
+from tallybayes.families.base import Floats, Smoothing
+from tallybayes.families.shrinkage import by_group
+from tallybayes.families.text import Text
+from tallybayes.families.words import whole_amounts
+from tallybayes.tally import Vocabulary
+
+__all__ = ["LEAST", "PAIRS", "Choice", "choose"]
+
+LEAST = 40  # documents, and in how few of two classes, from which on a choice is made
+_STRENGTHS = tuple(4.0**power for power in range(1, -6, -1))
+PAIRS = 64_000  # (document, token) pairs that are looked at, at most
+_ROUNDS = ((PAIRS // 16, 100), (PAIRS // 4, 8), (PAIRS, 3))  # pairs, and candidates that are left
+_SHORT = 64  # different tokens in a short text, on average
+_TIE = 1e-9  # log losses as close as that are the same: the candidate tried first is the simpler one
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A family that is decided, and what it was chosen by."""
+
+    family: Text
+    log_loss: float
+    n_documents: int
+    n_tried: int
+
+    def __str__(self) -> str:
+        return f"log loss {self.log_loss:.3g} on {self.n_documents} documents left out, the best of {self.n_tried}"
+
+
+@dataclass(frozen=True, eq=False)
+class _Trial:
+    """Documents to be left out: the bags and classes of a sample, the sums of their tokens, and of all."""
+
+    words: Vocabulary
+    n_documents: Floats
+    bag: Bag
+    codes: NDArray[np.int32]
+    weights: Floats
+    slots: NDArray[np.int64]
+    _tables: dict[str, Floats] = field(default_factory=dict, repr=False)
+
+    def some(self, n_pairs: int) -> _Trial:
+        """The first documents that have so many tokens together, two at least."""
+        n = max(2, int(np.searchsorted(self.bag.indptr, n_pairs, side="right")) - 1)
+        if n >= len(self.codes):
+            return self
+        bag = self.bag.take(np.arange(n))
+        used, indices = np.unique(bag.indices, return_inverse=True)
+        bag = Bag(bag.indptr, indices.astype(np.int32), bag.amounts, range(len(used)))
+        return dataclasses.replace(
+            self, bag=bag, codes=self.codes[:n], weights=self.weights[:n], slots=self.slots[used], _tables={}
+        )
+
+    def log_loss(self, family: Text, k: float) -> float:
+        """-log P(class | document), averaged."""
+        own = np.zeros((len(self.codes), len(self.n_documents)))
+        own[np.arange(len(own)), self.codes] = self.weights
+        prior = np.log(np.maximum(self.n_documents - own, 0.0) + 1.0)
+        scores = prior + (self._presence(k) if family.variant == "presence" else self._tokens(family, k))
+        losses = logsumexp(scores, axis=1) - scores[np.arange(len(scores)), self.codes]
+        return float(np.average(losses, weights=self.weights))
+
+    def _tokens(self, family: Text, k: float) -> Floats:
+        kind = {"count": "counts", "once": "documents", "log": "logs"}[family.tf]
+        amounts = whole_amounts(self.bag).astype(np.float64)
+        if family.tf == "once":
+            amounts = np.ones_like(amounts)
+        elif family.tf == "log":
+            amounts = kernels.active.log_amounts(self.bag.indptr, whole_amounts(self.bag), family.unit) * 2.0**-30
+        if kind not in self._tables:
+            self._tables[kind] = self.words.rows(kind, self.slots)
+        scores: Floats = kernels.active.left_out(
+            self._tables[kind], self.words.total(kind), float(self.words.n_keys), self.bag.indptr,
+            self.bag.indices, amounts, self.codes, self.weights, k, family.variant == "complement",
+        )  # fmt: skip
+        return scores
+
+    def _presence(self, k: float) -> Floats:
+        """One Bernoulli per token. Without a document its class has one fewer, which changes all tokens of the class."""
+        klass, n = self.words.cells()[1], self.words.floats("documents")
+        n_classes = len(self.n_documents)
+
+        def absent(documents: Floats) -> Floats:
+            log_no = np.log((np.maximum(documents[klass] - n, 0.0) + k) / (documents[klass] + 2 * k))
+            n_never = self.words.n_keys - np.bincount(klass, minlength=n_classes)
+            return by_group(klass, log_no, n_classes) + n_never * np.log((documents + k) / (documents + 2 * k))
+
+        every, fewer = absent(self.n_documents), absent(np.maximum(self.n_documents - 1.0, 0.0))
+        table = self.words.rows("documents", self.slots)
+        result = np.repeat(every[None], len(self.codes), axis=0)
+        for row, (code, weight) in enumerate(zip(self.codes.tolist(), self.weights.tolist(), strict=True)):
+            seen = table[self.bag.indices[self.bag.indptr[row] : self.bag.indptr[row + 1]]]
+            documents = self.n_documents.copy()
+            before = np.log(
+                (np.maximum(documents[code] - 1.0 - seen[:, code], 0.0) + k) / (documents[code] - 1 + 2 * k)
+            )
+            documents[code] -= weight
+            seen = seen.copy()
+            seen[:, code] -= weight
+            known = seen.sum(axis=1) > 1e-9
+            yes, no = seen[known] + k, np.maximum(documents - seen[known], 0.0) + k
+            result[row, code] = fewer[code] - before.sum()
+            result[row, code] += np.log(no[:, code] / (documents[code] + 2 * k)).sum()
+            result[row] += (np.log(yes) - np.log(no)).sum(axis=0)
+        return result
+
+
+def choose(
+    family: Text,
+    words: Vocabulary,
+    n_documents: Floats,
+    bag: Bag,
+    codes: NDArray[np.int32],
+    weights: Floats,
+    slots: NDArray[np.int64],
+    smoothing: Smoothing,
+) -> Choice:
+    """The family with variant, tf and k decided.
+
+    words, n_documents: the sums of all documents, (classes); bag, codes, weights: the sample; slots: of its keys.
+    """
+    bag = Bag(bag.indptr.astype(np.int64), bag.indices.astype(np.int32), bag.amounts, ())
+    trial = _Trial(words, n_documents, bag, codes, weights, slots)
+    short = len(bag.indices) <= _SHORT * len(codes)
+    left = [(one, k) for one in _candidates(family, short) for k in _strengths(one, smoothing)]
+    n_tried, losses = len(left), np.zeros(len(left))
+    for n_pairs, n_left in _ROUNDS:
+        order = np.argsort(np.round(losses / _TIE), kind="stable")[:n_left]
+        left = [left[i] for i in order]
+        some = trial.some(n_pairs)
+        losses = np.array([some.log_loss(*one) for one in left])
+        if len(some.codes) == len(codes):
+            break
+    best = int(np.argmin(np.round(losses / _TIE)))
+    decided, k = left[best]
+    return Choice(dataclasses.replace(decided, k=k), float(losses[best]), len(some.codes), n_tried)
+
+
+def _candidates(family: Text, short: bool) -> Iterator[Text]:
+    """What the variants and tf may be: the simpler ones first."""
+    given = family.variant != "auto"
+    variants = (family.variant,) if given else ("counts", "complement", *(("presence",) if short else ()))
+    tfs = (family.tf,) if family.tf != "auto" else ("count",) if given else ("count", "once", "log")
+    for variant, tf in itertools.product(variants, tfs):
+        if variant != "presence" or tf == tfs[0]:
+            yield dataclasses.replace(family, variant=variant, tf="count" if variant == "presence" else tf)
+
+
+def _strengths(family: Text, smoothing: Smoothing) -> tuple[float, ...]:
+    if smoothing != "auto":
+        return (float(smoothing),)
+    return _STRENGTHS if family.k == "auto" else (float(family.k),)

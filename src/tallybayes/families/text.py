@@ -1,0 +1,304 @@
+"""Text: documents cut into tokens, and multinomials over tokens.
+
+One tally serves every way of looking at it: occurrences, documents and logarithms of occurrences per token and class
+(`tallybayes.tally.vocabulary`). How a document speaks is decided when the sums are turned into probabilities:
+
+    tf        what a token that occurs n times in a document counts: "count" n, "once" 1 (Wang and Manning 2012),
+              "log" log(1 + n), a document's scaled to length one unless unit=False (Rennie et al. 2003)
+    variant   "counts"      P(t | c) = (n_tc + k) / (n_c + k V): a multinomial
+              "complement"  minus the multinomial of the other classes together (Rennie et al. 2003): a way of scoring
+              "presence"    one Bernoulli per token, there or not: the tokens that are absent speak too
+    idf       tokens weigh log(documents / documents with the token), in the sums and in a document
+    balanced  the weights of every class are scaled to the same sum of absolute values (Rennie's weight normalisation)
+
+With variant="auto", the default, `tallybayes.families.choice` chooses variant, tf and k by documents left out. A token
+never seen is silent. Three caps make a filter hard to fool; they are off unless asked for:
+
+    cap       the most that one token, however often it occurs, may add to the log odds of two classes
+    top       only so many tokens of a document count: those that say most
+    length    a longer document counts as if it had so many tokens
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tallybayes import kernels
+from tallybayes.arrays.chunks import SMALL, in_threads, n_threads
+from tallybayes.arrays.column import Bag, Column
+from tallybayes.arrays.tokens import Rules, packed
+from tallybayes.errors import ParameterError
+from tallybayes.families.base import Codes32, Family, Floats, Smoothing
+from tallybayes.families.multinomial import add_columns, bag_lengths, beta_evidence
+from tallybayes.families.shrinkage import dirichlet_evidence_of
+from tallybayes.families.words import TextPredictive, whole_amounts
+from tallybayes.tally import Documents, Exact, Vocabulary
+from tallybayes.tally.vocabulary import KINDS, lexicon_of
+
+__all__ = ["Text", "TextPrior"]
+
+_CHOICES = {
+    "variant": ("auto", "counts", "complement", "presence"),
+    "tf": ("auto", "count", "once", "log"),
+    "tokens": ("words", "characters"),
+    "case": ("fold", "lower", "keep"),
+    "accents": ("keep", "fold"),
+    "digits": ("keep", "fold"),
+    "words": ("unicode", "python"),
+}
+_LEAST = {"ngrams": 1, "shortest": 1, "min_length": 1, "max_length": 0, "min_count": 1, "max_tokens": 0, "buckets": 0,
+          "top": 0, "length": 0}  # fmt: skip
+_MEANING = ("variant", "tf", "k", "idf", "balanced", "min_count", "cap", "top", "length")  # what the sums do not show
+
+
+@dataclass(frozen=True, eq=False)
+class TextPrior:
+    """Laplace's k."""
+
+    k: float
+
+
+@dataclass(frozen=True)
+class Text(Family):
+    r"""Documents. Besides the options above, it can be told what is a token and how many are kept.
+
+    ngrams, shortest: word n-grams from `shortest` to `ngrams` words; of characters with tokens="characters".
+    case: "fold", "lower" or "keep"; accents, digits: "keep", or "fold" (é is e; every digit is 0).
+    addresses: URLs and e-mail addresses are kept whole.
+    words: "unicode" words may hold accents and vowel signs written by themselves, and characters that show nothing are
+    dropped; "python" words are what \w+ matches.
+    min_length, max_length: of words, in characters (max_length 0: any).
+    stop: words to be left out, with blanks between them.
+    min_count: tokens that occur less often are silent.
+    max_tokens: the rarest tokens lose their names when there are more (0: no limit).
+    buckets, key: tokens are hashed into so many buckets with a secret key (drawn if it is not given).
+
+    >>> bag = Bag(np.array([0, 2, 3]), np.array([0, 1, 1]), None, ["cash", "lunch"])
+    >>> tally = Text().observe(("mail",), [bag], np.array([0, 1], np.int32), 2, None)
+    >>> np.exp(Text("counts").derive(tally, 1.0).log_prob([bag])).round(3).tolist()
+    [[0.25, 0.222], [0.5, 0.667]]
+    """
+
+    variant: str = "auto"
+    tf: str = "auto"
+    k: float | str = "auto"
+    unit: bool = True
+    idf: bool = False
+    balanced: bool = False
+    ngrams: int = 1
+    shortest: int = 1
+    tokens: str = "words"
+    case: str = "fold"
+    accents: str = "keep"
+    digits: str = "keep"
+    addresses: bool = False
+    words: str = "unicode"
+    min_length: int = 2
+    max_length: int = 64
+    stop: str = ""
+    min_count: int = 1
+    max_tokens: int = 0
+    buckets: int = 0
+    key: str = ""
+    cap: float = 0.0
+    top: int = 0
+    length: int = 0
+
+    name: ClassVar[str] = "text"
+    column: ClassVar[type[Column]] = Bag
+
+    def __post_init__(self) -> None:
+        for option, choices in _CHOICES.items():
+            if getattr(self, option) not in choices:
+                wanted = f"{option} of text: {', '.join(map(repr, choices))}"
+                raise ParameterError(wanted, came=getattr(self, option))
+        for option, least in _LEAST.items():
+            given = getattr(self, option)
+            if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < least:
+                raise ParameterError(f"{option} of text: a whole number from {least} on", came=given)
+        if not 0 <= self.cap < math.inf:
+            raise ParameterError("cap of text: a number from 0 (no cap) on", came=self.cap)
+        if self.shortest > self.ngrams:
+            raise ParameterError(f"n-grams from shortest={self.shortest} up", came=f"ngrams={self.ngrams}")
+        if 0 < self.max_length < self.min_length:
+            raise ParameterError(f"words from min_length={self.min_length} up", came=f"max_length={self.max_length}")
+        if self.ngrams > 16 or self.buckets > 2**30:
+            raise ParameterError("at most 16 words in an n-gram and 2**30 buckets", came=str(self))
+        self._settle("k", _strength(self.k))
+        self._settle("stop", self.stop if isinstance(self.stop, str) else " ".join(self.stop))
+        if self.buckets and not self.key:
+            self._settle("key", secrets.token_hex(16))
+        if self.key and (not self.buckets or len(self.key) != 32 or set(self.key) - set("0123456789abcdef")):
+            raise ParameterError("a key of 32 hexadecimal digits, for buckets", came=f"{len(self.key)} characters")
+
+    def _settle(self, option: str, value: object) -> None:
+        object.__setattr__(self, option, value)
+
+    # What is counted
+
+    @property
+    def counted(self) -> Text:
+        """The family without what is only decided when the sums are turned into probabilities."""
+        default = {field.name: field.default for field in dataclasses.fields(self)}
+        return dataclasses.replace(self, **{name: default[name] for name in _MEANING})  # type: ignore[arg-type]
+
+    def told(self) -> str:
+        """The string form without the secret key."""
+        return str(self).replace(f"key={self.key}", "key=(secret)") if self.key else str(self)
+
+    @property
+    def rules(self) -> Rules:
+        """How a text is cut into tokens."""
+        return Rules(
+            case=("keep", "lower", "fold").index(self.case),
+            accents=int(self.accents == "fold"),
+            digits=int(self.digits == "fold"),
+            addresses=int(self.addresses),
+            python=int(self.words == "python"),
+            characters=int(self.tokens == "characters"),
+            shortest=self.shortest,
+            longest=self.ngrams,
+            min_length=self.min_length,
+            max_length=self.max_length,
+        )
+
+    def numbers(self) -> Any:
+        """What gives tokens their numbers: a new lexicon, or the buckets of the hash."""
+        if self.buckets:
+            return kernels.active.Buckets(bytes.fromhex(self.key), self.buckets)
+        return kernels.active.Lexicon()
+
+    def stop_words(self) -> Any:
+        """The words to be left out, in the form that words have; None if there are none."""
+        if not self.stop.split():
+            return None
+        (data, offsets), lexicon = packed(self.stop.split()), kernels.active.Lexicon()
+        rules = self.rules._replace(longest=1, shortest=1, min_length=1, max_length=0, characters=0)
+        lexicon.tokenise(offsets, data, None, 0, len(offsets) - 1, rules, None, True)
+        return lexicon
+
+    def observe(
+        self,
+        features: tuple[str, ...],
+        columns: Sequence[Bag],
+        codes: Codes32,
+        n_classes: int,
+        weights: Floats | None,
+    ) -> Documents:
+        """Add up occurrences, documents and logarithms of tokens, and count documents by length."""
+        words, lengths = {}, []
+        for name, bag in zip(features, columns, strict=True):
+            bag = bag.expanded()
+            own_codes = codes if bag.present is None else np.where(bag.present, codes, np.int32(-1))
+            words[name] = self._counted(bag, own_codes, n_classes, weights)
+            lengths.append(bag_lengths(name, bag, own_codes, n_classes, weights))
+        buckets = self.numbers() if self.buckets else None
+        tally = Documents(words, add_columns(lengths, n_classes), self.max_tokens, buckets)
+        tally.bound()
+        return tally
+
+    def _counted(self, bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> Vocabulary:
+        indices, amounts = np.ascontiguousarray(bag.indices, np.int32), whole_amounts(bag)
+        indptr = np.ascontiguousarray(bag.indptr, np.int64)
+        logs = kernels.active.log_amounts(indptr, amounts, self.unit)
+        result = Vocabulary(n_classes, lexicon_of(bag.keys))
+        if weights is None:
+            parts = in_threads(
+                lambda i, _: kernels.active.document_sums(
+                    indptr, indices, amounts, logs, np.ascontiguousarray(codes, np.int32), n_classes, *ranges[i]
+                ),
+                len(ranges := _balanced(indices, len(result.lexicon))),
+                size=1,
+                small=0,
+            )
+            places, *sums = (np.concatenate(part) for part in zip(*parts, strict=True))
+            result.fill(places, {kind: Exact.whole(part) for kind, part in zip(KINDS, sums, strict=True)})
+            return result
+        row = np.repeat(np.arange(len(codes)), np.diff(indptr))
+        kept = (codes[row] >= 0) & (weights[row] > 0)
+        place, group = np.unique(indices[kept].astype(np.int64) * n_classes + codes[row[kept]], return_inverse=True)
+        values = (part[kept].astype(np.float64) for part in (amounts, np.ones_like(amounts), logs))
+        result.fill(place, {
+            kind: Exact.summed(part, group, len(place), weights=weights[row[kept]])
+            for kind, part in zip(KINDS, values, strict=True)
+        })  # fmt: skip
+        return result
+
+    def example(self, rng: np.random.Generator, n: int) -> Bag:
+        """Random texts, with gaps."""
+        words = ["cash", "lunch", "prize", "office", "2026", "prix"]
+        texts = [" ".join(rng.choice(words, size=size)) for size in rng.integers(0, 6, n)]
+        gap, numbers, (data, offsets) = rng.random(n) < 0.2, self.numbers(), packed(texts)
+        ends, tokens, amounts = numbers.tokenise(offsets, data, ~gap, 0, n, self.rules, self.stop_words(), True)
+        return Bag(ends, tokens, amounts, numbers, ~gap)
+
+    # What it predicts
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether variant and tf are known."""
+        return self.variant != "auto"
+
+    @property
+    def is_likelihood(self) -> bool:
+        """Whether scores are log likelihoods of the documents."""
+        plain = not (self.idf or self.balanced or self.top or self.length or self.cap)
+        return self.variant != "complement" and plain
+
+    def prior(self, tally: Documents, smoothing: Smoothing) -> TextPrior:
+        """Dirichlet(k) (presence: Beta(k, k)): as told, as chosen, or Laplace's own 1."""
+        if smoothing != "auto":
+            return TextPrior(float(smoothing))
+        return TextPrior(1.0 if self.k == "auto" else float(self.k))
+
+    def predictive(self, tally: Documents, prior: TextPrior) -> TextPredictive:
+        """Posterior means."""
+        variant, tf = ("counts", "count") if self.variant == "auto" else (self.variant, self.tf)
+        decided = dataclasses.replace(self, variant=variant, tf="count" if tf == "auto" else tf)
+        return TextPredictive(tally.features, tally.n_classes, tally, decided, prior.k)
+
+    def plug_in(self, tally: Documents) -> TextPredictive:
+        """Frequencies."""
+        return self.predictive(tally, TextPrior(0.0))
+
+    def evidence(self, tally: Documents, prior: TextPrior) -> Floats:
+        """Of the occurrences (presence: of the documents that hold a token) given the classes."""
+        result = np.zeros(len(tally.features))
+        for j, name in enumerate(tally.features):
+            part, kind = tally.words[name], "documents" if self.variant == "presence" else "counts"
+            n, klass = part.floats(kind), part.cells()[1]
+            if self.variant == "presence":
+                result[j] = beta_evidence(n, klass, tally.n_documents(name).floats(), part.n_keys, prior.k)
+            else:
+                result[j] = dirichlet_evidence_of(n, part.total(kind), part.n_keys, prior.k)
+        return result
+
+
+def _balanced(indices: Any, n_tokens: int) -> list[tuple[int, int]]:
+    """Ranges of tokens with about the same number of entries: the frequent tokens have low numbers."""
+    if len(indices) <= SMALL or n_threads() == 1:
+        return [(0, n_tokens)]
+    sample = np.sort(indices[:: max(1, len(indices) // 4096)])
+    cuts = [int(sample[len(sample) * i // n_threads()]) for i in range(1, n_threads())]
+    ends = [0, *cuts, n_tokens]
+    return [(a, b) for a, b in itertools.pairwise(ends) if a < b] or [(0, n_tokens)]
+
+
+def _strength(k: Any) -> float | str:
+    if k == "auto":
+        return "auto"
+    try:
+        value = float(k)
+    except (TypeError, ValueError):
+        value = -1.0
+    if isinstance(k, bool) or not 0 <= value < math.inf:
+        raise ParameterError("k of text: 'auto' or a finite number from 0 on", came=k)
+    return value

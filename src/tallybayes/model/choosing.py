@@ -1,0 +1,186 @@
+"""Columns of text whose family is still to be decided: a sample of their documents, and the decision.
+
+The sample holds the documents with the smallest fingerprints, which are made of what they say. So it is the same
+whatever order and batches they have come in, and the sample of two samples is the sample of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.arrays.axis import positions
+from tallybayes.arrays.column import Bag
+from tallybayes.data.schema import Schema
+from tallybayes.families import Family, Text
+from tallybayes.families.choice import LEAST, PAIRS, choose
+from tallybayes.families.words import whole_amounts
+from tallybayes.model.batch import Batch
+from tallybayes.model.settings import Settings
+from tallybayes.model.total import Total
+from tallybayes.tally import Documents, Vocabulary
+from tallybayes.tally.vocabulary import lexicon_of
+
+__all__ = ["Samples", "decided", "is_open"]
+
+_DOCUMENTS = 2000  # in a sample, at most
+_BEGINNING = 8  # tokens that a fingerprint is made of
+
+Hashes = NDArray[np.uint64]
+
+
+def is_open(family: Family | None, settings: Settings, name: str) -> bool:
+    """Whether a column's family is to be decided by documents left out."""
+    if not isinstance(family, Text) or settings.estimate == "mle":
+        return False
+    return family.variant == "auto" or (family.k == "auto" and settings.smoothing_of(name) == "auto")
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """Documents in the order of their fingerprints. The keys of the bag are numbers of `lexicon`, or tokens (None)."""
+
+    prints: Hashes
+    labels: list[Any]
+    weights: NDArray[np.float64]
+    bag: Bag
+    lexicon: Any
+
+    @classmethod
+    def of(cls, bag: Bag, batch: Batch, keys: list[Any]) -> _Sample:
+        """The sample of a batch whose labels are `keys`."""
+        codes = batch.labels.codes
+        there = (codes >= 0) if bag.present is None else (codes >= 0) & bag.present
+        weights = np.ones(len(codes)) if batch.weights is None else batch.weights
+        rows = np.flatnonzero(there & (weights > 0))
+        prints = fingerprints(bag)[rows]
+        first = _first(prints, np.diff(bag.indptr)[rows])
+        rows = rows[first]
+        bag, lexicon = bag.take(rows), lexicon_of(bag.keys)
+        used, indices = np.unique(bag.indices, return_inverse=True)
+        bag = Bag(bag.indptr, indices, whole_amounts(bag), used)
+        return cls(prints[first], [keys[code] for code in codes[rows].tolist()], weights[rows], bag, lexicon)
+
+    def slots(self, words: Vocabulary) -> NDArray[np.int64]:
+        """Where its tokens are in a vocabulary."""
+        if self.lexicon is words.lexicon or words.is_hashed:
+            return np.asarray(self.bag.keys, np.int64)
+        return words.slots(self.tokens())
+
+    def tokens(self) -> list[Any]:
+        """The keys of the bag as tokens; of buckets, their numbers."""
+        if self.lexicon is None or not hasattr(self.lexicon, "packed"):
+            return list(self.bag.keys)
+        data, offsets = self.lexicon.packed()
+        content = data.tobytes()
+        numbers = np.asarray(self.bag.keys, np.int64)
+        return [content[a:b] for a, b in zip(offsets[numbers], offsets[numbers + 1], strict=True)]
+
+    @classmethod
+    def merged(cls, parts: list[_Sample]) -> _Sample:
+        """The sample of several samples."""
+        index: dict[Any, int] = {}
+        numbers = [
+            np.array([index.setdefault(t, len(index)) for t in p.tokens()], np.int64)[p.bag.indices] for p in parts
+        ]
+        lengths = np.concatenate([np.diff(part.bag.indptr) for part in parts])
+        amounts = np.concatenate([part.bag.amounts for part in parts])
+        prints, labels = np.concatenate([part.prints for part in parts]), [lab for part in parts for lab in part.labels]
+        first = _first(prints, lengths)
+        bag = Bag(np.concatenate([[0], np.cumsum(lengths)]), np.concatenate(numbers), amounts, list(index)).take(first)
+        weights = np.concatenate([part.weights for part in parts])[first]
+        return cls(prints[first], [labels[i] for i in first.tolist()], weights, bag, None)
+
+
+def _first(prints: Hashes, lengths: NDArray[np.integer]) -> NDArray[np.int64]:
+    """The documents with the smallest fingerprints, as many as can be looked at."""
+    order = np.argsort(prints, kind="stable")[:_DOCUMENTS]
+    return order[: max(LEAST, int(np.searchsorted(np.cumsum(lengths[order]), PAIRS)) + 1)]
+
+
+class Samples:
+    """Documents of columns of text, with their labels."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, _Sample] = {}
+
+    def add(self, batch: Batch, keys: list[Any], families: Mapping[str, Family], settings: Settings) -> None:
+        """Take documents of a batch whose labels are `keys`."""
+        for name, column in batch.columns.items():
+            if is_open(families.get(name), settings, name) and isinstance(column, Bag):
+                new = _Sample.of(column.expanded(), batch, keys)
+                self._of[name] = _Sample.merged([self._of[name], new]) if name in self._of else new
+
+    def get(self, name: str) -> _Sample | None:
+        """The sample of a column."""
+        return self._of.get(name)
+
+
+def decided(schema: Schema, settings: Settings, total: Total, samples: Samples) -> Schema:
+    """The schema with the families of text decided for which there are documents enough."""
+    result = schema
+    for name, family in schema.families.items():
+        if not is_open(family, settings, name) or (sample := samples.get(name)) is None:
+            continue
+        tally = total.blocks.get(family.counted)
+        if not isinstance(tally, Documents) or name not in tally.words or not isinstance(family, Text):
+            continue
+        n_documents = tally.n_documents(name).floats()
+        codes = positions(sample.labels, total.labels).astype(np.int32)
+        if len(codes) < LEAST or np.count_nonzero(n_documents >= 2) < 2 or not tally.words[name].n_keys:
+            continue
+        words, in_use = tally.words[name], np.flatnonzero(n_documents > 0)
+        slots = sample.slots(words)
+        if len(in_use) < len(n_documents):
+            words = words.with_classes(_renumbered(n_documents), len(in_use))
+        codes = np.searchsorted(in_use, codes).astype(np.int32)
+        choice = choose(family, words, n_documents[in_use], sample.bag, codes, sample.weights, slots,
+                        settings.smoothing_of(name))  # fmt: skip
+        result = result.copy() if result is schema else result
+        old = result.fields[name]
+        result.fields[name] = replace(old, family=choice.family, reason=f"{old.reason}; {choice}")
+    return result
+
+
+def _renumbered(n_documents: NDArray[np.float64]) -> NDArray[np.int64]:
+    """New numbers of the classes that have documents, -1 for the others."""
+    there = n_documents > 0
+    return np.where(there, np.cumsum(there) - 1, -1)
+
+
+def fingerprints(bag: Bag) -> Hashes:
+    """A number for each document that depends on nothing but what it says: its length and how it begins."""
+    tokens = _hashes(bag.keys)
+    length = np.diff(bag.indptr)
+    result = _mixed(length.astype(np.uint64))
+    for i in range(_BEGINNING):
+        rows = np.flatnonzero(length > i)
+        result[rows] = _mixed(result[rows] ^ tokens[bag.indices[bag.indptr[rows] + i]])
+    return result
+
+
+def _hashes(keys: Any) -> Hashes:
+    """A number for each token, from its first and last eight bytes and its length."""
+    if not hasattr(keys, "find") and hasattr(keys, "tokenise"):  # buckets
+        return _mixed(np.arange(len(keys), dtype=np.uint64))
+    data, offsets = lexicon_of(keys).packed()
+    length = np.diff(offsets)
+    data = np.concatenate([np.zeros(8, np.uint8), data, np.zeros(8, np.uint8)])
+    windows = np.lib.stride_tricks.sliding_window_view(data, 8)
+    last = windows[offsets[1:]].copy().view(np.uint64)[:, 0]
+    last &= np.where(length < 8, ~np.uint64(0) << (64 - 8 * np.minimum(length, 8)).astype(np.uint64), ~np.uint64(0))
+    first = windows[offsets[:-1] + 8].copy().view(np.uint64)[:, 0]
+    first &= np.where(length < 8, (np.uint64(1) << (8 * np.minimum(length, 7)).astype(np.uint64)) - np.uint64(1),
+                      ~np.uint64(0))  # fmt: skip
+    return _mixed(first ^ _mixed(last + length.astype(np.uint64)))
+
+
+def _mixed(x: Hashes) -> Hashes:
+    """The finaliser of SplitMix64 (Steele, Lea and Flood 2014)."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
