@@ -1,10 +1,13 @@
-// log_amounts and document_sums: what a document adds to the sums, and the sums over documents by token and class.
+// What documents add to the sums (document_sums), the logarithms of their amounts (log_amounts), and numbers that tell
+// documents apart (fingerprints).
 //
-// Documents are taken class by class, and their entries put in order of tokens by counting (Knuth 5.2 D), which keeps
-// the order of the classes: then equal places stand side by side, and nothing is ever compared.
+// document_sums takes the documents class by class and sums one class at a time into an array over all tokens, with a
+// list of those it has met. The cells, class after class, are then put in order of tokens by counting (Knuth 5.2 D),
+// which keeps the order of the classes: nothing is ever compared.
 #include "columns.h"
 
 #include <cmath>
+#include <cstring>
 
 namespace tb {
 
@@ -12,36 +15,61 @@ namespace {
 
 constexpr int64_t LISTED = 1024; // logarithms of amounts below it are worked out once
 
-auto log_amounts(Vector<int64_t> indptr, Vector<int32_t> amounts, bool unit) {
-    const int64_t n_rows = int64_t(indptr.shape(0)) - 1, size = int64_t(amounts.shape(0));
-    const int64_t *ends = indptr.data();
-    const int32_t *amount = amounts.data();
-    for (int64_t r = 0; r < n_rows; ++r)
-        if (ends[r] < 0 || ends[r + 1] < ends[r] || ends[r + 1] > size) throw std::invalid_argument("ends out of order");
-    static const std::vector<double> list = [] {
-        std::vector<double> logs(LISTED);
-        for (int64_t i = 0; i < LISTED; ++i) logs[i] = std::log1p(double(i));
+struct Documents {
+    const int64_t *ends;
+    const int32_t *tokens, *amounts;
+    int64_t n_rows;
+
+    Documents(const Vector<int64_t> &indptr, const int32_t *indices, const Vector<int32_t> &amounts, int64_t size)
+        : ends(indptr.data()), tokens(indices), amounts(amounts.data()), n_rows(int64_t(indptr.shape(0)) - 1) {
+        if (int64_t(amounts.shape(0)) != size) throw std::invalid_argument("tokens and amounts of different lengths");
+        for (int64_t r = 0; r < n_rows; ++r)
+            if (ends[r] < 0 || ends[r + 1] < ends[r] || ends[r + 1] > size) throw std::invalid_argument("ends out of order");
+    }
+};
+
+// log(1 + amount), and what it is multiplied by so that a document's are whole numbers of 2**-30.
+struct Logs {
+    const std::vector<double> &list = known();
+
+    double operator()(int32_t amount) const {
+        return amount >= 0 && amount < LISTED ? list[amount] : std::log1p(double(amount));
+    }
+    double scale(const Documents &documents, int64_t row, bool unit) const {
+        double square = 0;
+        for (int64_t i = documents.ends[row]; unit && i < documents.ends[row + 1]; ++i) {
+            const double log = (*this)(documents.amounts[i]);
+            square += log * log;
+        }
+        return square > 0 ? 0x1p30 / std::sqrt(square) : 0x1p30;
+    }
+
+  private:
+    static const std::vector<double> &known() {
+        static const std::vector<double> logs = [] {
+            std::vector<double> values(LISTED);
+            for (int64_t i = 0; i < LISTED; ++i) values[i] = std::log1p(double(i));
+            return values;
+        }();
         return logs;
-    }();
-    std::vector<int64_t> result(static_cast<size_t>(size));
+    }
+};
+
+auto log_amounts(Vector<int64_t> indptr, Vector<int32_t> amounts, bool unit) {
+    const Documents documents(indptr, nullptr, amounts, int64_t(amounts.shape(0)));
+    std::vector<int64_t> result(amounts.shape(0));
     {
         nb::gil_scoped_release release;
-        auto log = [&](int64_t i) { return amount[i] < LISTED ? list[amount[i]] : std::log1p(double(amount[i])); };
-        for (int64_t r = 0; r < n_rows; ++r) {
-            double square = 0;
-            if (unit)
-                for (int64_t i = ends[r]; i < ends[r + 1]; ++i) square += log(i) * log(i);
-            const double scale = square > 0 ? 0x1p30 / std::sqrt(square) : 0x1p30;
-            for (int64_t i = ends[r]; i < ends[r + 1]; ++i) result[i] = std::llrint(log(i) * scale);
+        const Logs log;
+        for (int64_t r = 0; r < documents.n_rows; ++r) {
+            const double scale = log.scale(documents, r, unit);
+            for (int64_t i = documents.ends[r]; i < documents.ends[r + 1]; ++i)
+                result[i] = std::llrint(log(documents.amounts[i]) * scale);
         }
     }
-    return to_numpy(std::move(result), {size_t(size)});
+    const size_t size = result.size();
+    return to_numpy(std::move(result), {size});
 }
-
-struct Entry {
-    int32_t code, amount;
-    int64_t log;
-};
 
 // The documents that have a class, class by class.
 std::vector<int64_t> by_class(const int32_t *codes, int64_t n_rows, int64_t n_classes) {
@@ -55,50 +83,133 @@ std::vector<int64_t> by_class(const int32_t *codes, int64_t n_rows, int64_t n_cl
     return rows;
 }
 
-struct Sums {
-    std::vector<int64_t> places, amounts, documents, logs;
-
-    void add(int64_t place, const Entry &entry) {
-        if (places.empty() || places.back() != place) {
-            places.push_back(place), amounts.push_back(0), documents.push_back(0), logs.push_back(0);
-        }
-        amounts.back() += entry.amount, ++documents.back(), logs.back() += entry.log;
-    }
+struct Sum {
+    int64_t amount, log;
+    int32_t documents, token;
 };
 
-auto document_sums(Vector<int64_t> indptr, Vector<int32_t> indices, Vector<int32_t> amounts, Vector<int64_t> logs,
-                   Vector<int32_t> codes, int64_t n_classes, int64_t first, int64_t last) {
-    const int64_t n_rows = int64_t(codes.shape(0)), size = int64_t(indices.shape(0));
-    const int64_t *ends = indptr.data();
-    const int32_t *token = indices.data();
-    if (int64_t(indptr.shape(0)) != n_rows + 1 || int64_t(amounts.shape(0)) != size || int64_t(logs.shape(0)) != size ||
-        first > last)
-        throw std::invalid_argument("documents of different lengths");
-    for (int64_t r = 0; r < n_rows; ++r)
-        if (ends[r] < 0 || ends[r + 1] < ends[r] || ends[r + 1] > size || codes.data()[r] >= n_classes)
-            throw std::invalid_argument("documents out of order");
-    Sums sums;
+struct Cell {
+    Sum sum;
+    int64_t code;
+};
+
+class ByToken {
+  public:
+    ByToken(int64_t n_tokens, int64_t n_classes) : sums_(n_tokens), next_(n_tokens + 1), ends_(n_classes) {}
+
+    void add(const Documents &documents, int64_t row, double scale, const Logs &log) {
+        constexpr int64_t AHEAD = 16; // entries; their sums lie far apart
+        const int64_t end = documents.ends[row + 1];
+        for (int64_t i = documents.ends[row]; i < end; ++i) {
+            if (i + AHEAD < end) __builtin_prefetch(&sums_[documents.tokens[i + AHEAD]], 1);
+            Sum &sum = sums_[documents.tokens[i]];
+            if (sum.documents++ == 0) met_.push_back(documents.tokens[i]);
+            sum.amount += documents.amounts[i];
+            sum.log += std::llrint(log(documents.amounts[i]) * scale);
+        }
+    }
+    void end_class(int64_t code) {
+        for (int32_t token : met_) {
+            cells_.push_back(sums_[token]);
+            cells_.back().token = token;
+            sums_[token] = {};
+            ++next_[token + 1];
+        }
+        met_.clear();
+        ends_[code] = int64_t(cells_.size());
+    }
+    // Cells as token << 24 | class in order, and their sums; the totals of the classes.
+    auto result() {
+        const size_t n = cells_.size(), n_classes = ends_.size();
+        for (size_t t = 1; t < next_.size(); ++t) next_[t] += next_[t - 1];
+        std::vector<Cell> sorted(n); // one write to a far place for each cell, not four
+        size_t k = 0;
+        for (size_t c = 0; c < n_classes; ++c)
+            for (; k < size_t(ends_[c]); ++k) sorted[next_[cells_[k].token]++] = {cells_[k], int64_t(c)};
+        std::vector<int64_t> cells(n), amounts(n), documents(n), logs(n), totals(3 * n_classes);
+        for (size_t i = 0; i < n; ++i) {
+            const Cell &cell = sorted[i];
+            cells[i] = int64_t(cell.sum.token) << 24 | cell.code;
+            totals[cell.code] += amounts[i] = cell.sum.amount;
+            totals[n_classes + cell.code] += documents[i] = cell.sum.documents;
+            totals[2 * n_classes + cell.code] += logs[i] = cell.sum.log;
+        }
+        return std::make_tuple(std::move(cells), std::move(amounts), std::move(documents), std::move(logs),
+                               std::move(totals));
+    }
+
+  private:
+    std::vector<Sum> sums_, cells_; // of the class at hand, by token; of all classes, one after the other
+    std::vector<int32_t> met_;
+    std::vector<int64_t> next_, ends_;
+};
+
+auto document_sums(Vector<int64_t> indptr, Vector<int32_t> indices, Vector<int32_t> amounts, Vector<int32_t> codes,
+                   int64_t n_classes, int64_t n_tokens, bool unit) {
+    const Documents documents(indptr, indices.data(), amounts, int64_t(indices.shape(0)));
+    const int32_t *code = codes.data();
+    if (int64_t(codes.shape(0)) != documents.n_rows) throw std::invalid_argument("a class for each document");
+    for (int64_t r = 0; r < documents.n_rows; ++r)
+        if (code[r] >= n_classes) throw std::invalid_argument("no such class");
+    for (size_t i = 0; i < indices.shape(0); ++i)
+        if (uint64_t(int64_t(indices.data()[i])) >= uint64_t(n_tokens)) throw std::invalid_argument("no such token");
+    decltype(ByToken(0, 0).result()) result;
     {
         nb::gil_scoped_release release;
-        const uint64_t width = uint64_t(last - first);
-        std::vector<int64_t> next(width + 1);
-        const std::vector<int64_t> rows = by_class(codes.data(), n_rows, n_classes);
-        for (int64_t row : rows)
-            for (int64_t i = ends[row]; i < ends[row + 1]; ++i)
-                if (uint64_t at = uint64_t(token[i] - first); at < width) ++next[at + 1];
-        for (uint64_t t = 0; t < width; ++t) next[t + 1] += next[t];
-        std::vector<Entry> entries(next[width]);
-        for (int64_t row : rows)
-            for (int64_t i = ends[row]; i < ends[row + 1]; ++i)
-                if (uint64_t at = uint64_t(token[i] - first); at < width)
-                    entries[next[at]++] = {codes.data()[row], amounts.data()[i], logs.data()[i]};
-        int64_t k = 0; // next[t] is now where the entries of token t end
-        for (uint64_t t = 0; t < width; ++t)
-            for (; k < next[t]; ++k) sums.add((first + int64_t(t)) * n_classes + entries[k].code, entries[k]);
+        const Logs log;
+        ByToken sums(n_tokens, n_classes);
+        const std::vector<int64_t> rows = by_class(code, documents.n_rows, n_classes);
+        size_t at = 0;
+        for (int64_t c = 0; c < n_classes; ++c) {
+            for (; at < rows.size() && code[rows[at]] == c; ++at)
+                sums.add(documents, rows[at], log.scale(documents, rows[at], unit), log);
+            sums.end_class(c);
+        }
+        result = sums.result();
     }
-    const size_t n = sums.places.size();
-    return nb::make_tuple(to_numpy(std::move(sums.places), {n}), to_numpy(std::move(sums.amounts), {n}),
-                          to_numpy(std::move(sums.documents), {n}), to_numpy(std::move(sums.logs), {n}));
+    auto &[cells, counts, n_documents, logs, totals] = result;
+    const size_t n = cells.size();
+    return nb::make_tuple(to_numpy(std::move(cells), {n}), to_numpy(std::move(counts), {n}),
+                          to_numpy(std::move(n_documents), {n}), to_numpy(std::move(logs), {n}),
+                          to_numpy(std::move(totals), {3, size_t(n_classes)}));
+}
+
+// The finaliser of SplitMix64 (Steele, Lea and Flood 2014).
+inline uint64_t mixed(uint64_t x) {
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+    return x ^ (x >> 31);
+}
+
+// The first and the last eight bytes of a token, and its length.
+inline uint64_t token_hash(const uint8_t *from, int64_t length) {
+    uint64_t first = 0, last = 0;
+    const size_t n = size_t(length < 8 ? length : 8);
+    std::memcpy(&first, from, n);
+    std::memcpy(&last, from + length - int64_t(n), n);
+    return mixed(first ^ mixed(last + uint64_t(length)));
+}
+
+auto fingerprints(Vector<int64_t> indptr, Vector<int32_t> indices, Vector<uint8_t> data, Vector<int64_t> offsets,
+                  int64_t n_looked_at) {
+    const int64_t n_rows = int64_t(indptr.shape(0)) - 1, n_tokens = int64_t(offsets.shape(0)) - 1;
+    const int64_t *ends = indptr.data(), *at = offsets.data();
+    for (int64_t r = 0; r < n_rows; ++r)
+        if (ends[r] < 0 || ends[r + 1] < ends[r] || ends[r + 1] > int64_t(indices.shape(0)))
+            throw std::invalid_argument("ends out of order");
+    for (int64_t t = 0; t < n_tokens; ++t)
+        if (at[t] < 0 || at[t + 1] < at[t] || at[t + 1] > int64_t(data.shape(0))) throw std::invalid_argument("offsets out of order");
+    std::vector<uint64_t> result(static_cast<size_t>(n_rows));
+    for (int64_t r = 0; r < n_rows; ++r) {
+        uint64_t hash = mixed(uint64_t(ends[r + 1] - ends[r]));
+        for (int64_t i = ends[r]; i < ends[r + 1] && i < ends[r] + n_looked_at; ++i) {
+            const int64_t token = indices.data()[i];
+            if (token < 0 || token >= n_tokens) throw std::invalid_argument("no such token");
+            hash = mixed(hash ^ token_hash(data.data() + at[token], at[token + 1] - at[token]));
+        }
+        result[size_t(r)] = hash;
+    }
+    return to_numpy(std::move(result), {size_t(n_rows)});
 }
 
 } // namespace
@@ -106,6 +217,7 @@ auto document_sums(Vector<int64_t> indptr, Vector<int32_t> indices, Vector<int32
 void register_documents(nb::module_ &m) {
     m.def("log_amounts", &log_amounts);
     m.def("document_sums", &document_sums);
+    m.def("fingerprints", &fingerprints);
 }
 
 } // namespace tb

@@ -34,7 +34,7 @@ class Lexicon {
 
     int64_t size() const { return offsets_.size() ? int64_t(offsets_.size()) - 1 : 0; }
     const Growing<uint8_t> &bytes() const { return bytes_; }
-    const Growing<int64_t> &offsets() const { return offsets_; } // of the tokens and the end; none at all if nothing was added
+    const Growing<int64_t> &offsets() const { return offsets_; } // one more than tokens; none if nothing was added
 
     // A token with all that is known of it; `room` bytes may be read from `at` on.
     static Token token(const uint8_t *at, int64_t length, int64_t room) {
@@ -53,13 +53,13 @@ class Lexicon {
     }
 
     // The number of a token that was prepared, -1 if it has none.
-    int32_t find(const Token &token) const { return slots_ ? slots_[place(token)].number - 1 : without_table(); }
+    int32_t find(const Token &token) const { return slots_ ? found(slots_[place(token)]) : without_table(); }
 
     // The number of a token that was prepared; one that has none gets the next.
     int32_t add(const Token &token) {
         if (!slots_ && without_table() < 0) build(16);
         size_t at = place(token);
-        return slots_[at].number ? slots_[at].number - 1 : enter(at, token);
+        return slots_[at].tag ? slots_[at].number : enter(at, token);
     }
 
   private:
@@ -67,8 +67,8 @@ class Lexicon {
 
     struct Slot {
         uint64_t content; // the bytes of a short token, the place of a long one
-        uint32_t tag;     // 24 bits of the hash, and the length as far as a byte goes
-        int32_t number;   // one more than the token's; 0: the slot is free
+        uint32_t tag;     // 24 bits of the hash, one more than the length as far as a byte goes; 0: the slot is free
+        int32_t number;
     };
 
     struct Free {
@@ -76,7 +76,7 @@ class Lexicon {
     };
 
     static uint32_t tag(const Token &token) {
-        return uint32_t(token.hash >> 40) << 8 | uint32_t(std::min<int64_t>(token.length, 255));
+        return uint32_t(token.hash >> 40) << 8 | uint32_t(std::min<int64_t>(token.length, 254) + 1);
     }
 
     // Where the token is, or the free slot where it would be.
@@ -84,21 +84,23 @@ class Lexicon {
         uint32_t wanted = tag(token);
         for (size_t at = token.hash & mask_;; at = (at + 1) & mask_) {
             const Slot &slot = slots_[at];
-            if (!slot.number) return at;
-            if (slot.tag == wanted && (token.length <= SHORT ? slot.content == token.head : same(slot, token))) return at;
+            if (slot.tag == wanted ? same(slot, token) : !slot.tag) return at;
         }
     }
 
+    static int32_t found(const Slot &slot) { return slot.tag ? slot.number : -1; }
+
+    // Whether a token of the same tag is the same.
     bool same(const Slot &slot, const Token &token) const {
+        if (token.length <= SHORT) return slot.content == token.head;
         const uint8_t *bytes = bytes_.data() + slot.content;
-        if (token.length > 16) {
-            if (token.length >= 255 && offsets_[size_t(slot.number)] - int64_t(slot.content) != token.length) return false;
-            return !std::memcmp(bytes, token.at, size_t(token.length));
-        }
-        return eight(bytes) == token.head && eight(bytes + token.length - 8) == eight(token.at + token.length - 8);
+        size_t number = size_t(slot.number), last = size_t(token.length) - 8;
+        if (token.length <= 16) return eight(bytes) == token.head && eight(bytes + last) == eight(token.at + last);
+        if (token.length >= 254 && offsets_[number + 1] - offsets_[number] != token.length) return false; // see `tag`
+        return !std::memcmp(bytes, token.at, size_t(token.length));
     }
 
-    int32_t enter(size_t at, const Token &token) {
+    __attribute__((noinline)) int32_t enter(size_t at, const Token &token) {
         size_t n = size_t(size()), before = bytes_.size(), after = before + size_t(token.length);
         if (n >= size_t(INT32_MAX)) throw std::overflow_error("more different tokens than can be numbered");
         bytes_.reserve(after);
@@ -116,23 +118,29 @@ class Lexicon {
     }
 
     static Slot slot_of(const Token &token, size_t at, size_t number) {
-        return {token.length <= SHORT ? token.head : at, tag(token), int32_t(number + 1)};
+        return {token.length <= SHORT ? token.head : at, tag(token), int32_t(number)};
     }
 
     // The table anew, with `size` slots, a power of two.
-    void build(size_t size) {
+    __attribute__((noinline)) void build(size_t size) {
         slots_.reset();
         slots_.reset(static_cast<Slot *>(std::calloc(size, sizeof(Slot))));
         if (!slots_) throw std::bad_alloc(); // and whatever is asked of this lexicon from now on, see `without_table`
         use_huge_pages(slots_.get(), size * sizeof(Slot));
         mask_ = size - 1;
-        const uint8_t *bytes = bytes_.data();
-        for (size_t i = 0, n = size_t(this->size()); i < n; ++i) {
-            int64_t from = offsets_[i];
-            Token token = Lexicon::token(bytes + from, offsets_[i + 1] - from, int64_t(bytes_.size()) - from);
-            size_t at = token.hash & mask_;
-            while (slots_[at].number) at = (at + 1) & mask_;
-            slots_[at] = slot_of(token, size_t(from), i);
+        Token some[32]; // their slots are fetched before any is written
+        for (size_t i = 0, n = size_t(this->size()); i < n;) {
+            size_t m = std::min(std::size(some), n - i);
+            for (size_t j = 0; j < m; ++j) {
+                int64_t from = offsets_[i + j], to = offsets_[i + j + 1];
+                some[j] = token(bytes_.data() + from, to - from, int64_t(bytes_.size()) - from);
+                fetch_slot(some[j]);
+            }
+            for (size_t j = 0; j < m; ++j, ++i) {
+                size_t at = some[j].hash & mask_;
+                while (slots_[at].tag) at = (at + 1) & mask_;
+                slots_[at] = slot_of(some[j], size_t(offsets_[i]), i);
+            }
         }
     }
 

@@ -9,7 +9,8 @@ namespace tb {
 template <class Numbers> class Tokeniser {
   public:
     Tokeniser(const Rules &rules, const Lexicon *stop_words, Bags<Numbers> &bags)
-        : rules_(rules), word_(rules.word()), alone_(rules.shortest == 1 && rules.longest == 1), most_(rules.max_length ? rules.max_length : INT64_MAX), stop_words_(stop_words), bags_(bags),
+        : rules_(rules), word_(rules.word()), alone_(rules.shortest == 1 && rules.longest == 1),
+          most_(rules.max_length ? rules.max_length : INT64_MAX), stop_words_(stop_words), bags_(bags),
           normaliser_(rules_) {
         if (rules.shortest < 1) throw std::invalid_argument("an n-gram has at least one word");
     }
@@ -76,7 +77,7 @@ template <class Numbers> class Tokeniser {
             uint64_t words = word_bits(text_.data() + at), changes = words ^ (words << 1 | before);
             before = words >> 63;
             if (text_.size() - at < 64) changes &= (uint64_t(1) << (text_.size() - at)) - 1;
-            for (uint32_t base = uint32_t(at - from); changes; changes &= changes - 1) *edge++ = base + uint32_t(std::countr_zero(changes));
+            for (; changes; changes &= changes - 1) *edge++ = uint32_t(at - from) + uint32_t(std::countr_zero(changes));
         }
         return size_t(edge - edges_.data());
     }

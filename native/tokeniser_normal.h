@@ -16,14 +16,15 @@ static_assert(std::endian::native == std::endian::little, "bytes are looked at a
 // As tallybayes.arrays.tokens.Rules, in its order.
 struct Rules {
     int64_t letters, accents, digits, addresses, python, characters, shortest, longest, min_length, max_length;
-    uint8_t word() const { return python ? unicode::WORD : unicode::WORD | unicode::MARK; } // traits of what words are made of
+    uint8_t word() const { return python ? unicode::WORD : unicode::WORD | unicode::MARK; } // what words are made of
 };
 
 class Normaliser {
   public:
     static constexpr size_t ROOM = 64; // zeros behind the end of what was written
 
-    explicit Normaliser(const Rules &rules) : rules_(rules), word_(rules.word()), only_words_(!rules.characters && !rules.addresses) {
+    explicit Normaliser(const Rules &rules)
+        : rules_(rules), word_(rules.word()), only_words_(!rules.characters && !rules.addresses) {
         for (uint8_t c = 0; c < 128; ++c) ascii_[c] = folded(c);
     }
 
@@ -71,7 +72,7 @@ class Normaliser {
 
     uint8_t *ascii(uint8_t *out, const uint8_t *stop) {
         const uint8_t *from = at_;
-        const uint8_t upper = rules_.letters ? 32 : 0, digit = rules_.digits ? 15 : 0; // '5' without its low bits is '0'
+        const uint8_t upper = rules_.letters ? 32 : 0, digit = rules_.digits ? 15 : 0; // '5' without low bits is '0'
         while (stop - at_ >= 16) {
             Sixteen block;
             std::memcpy(&block, at_, 16);
@@ -111,7 +112,8 @@ class Normaliser {
         } else if (rules_.letters != 1) {
             unicode::folded(c, strip);
         } else {
-            if (c == unicode::CAPITAL_SIGMA) c = cased_ && !cased_follows() ? unicode::FINAL_SIGMA : unicode::SMALL_SIGMA;
+            if (c == unicode::CAPITAL_SIGMA)
+                c = cased_ && !cased_follows() ? unicode::FINAL_SIGMA : unicode::SMALL_SIGMA;
             unicode::lowered(c, strip);
             seen(traits);
         }
@@ -128,7 +130,8 @@ class Normaliser {
     bool cased_follows() const {
         for (const uint8_t *at = at_; at < end_;) {
             uint8_t traits = unicode::traits(unicode::decoded(at, end_));
-            if (!(traits & unicode::PASSED_OVER) && (rules_.python || !(traits & unicode::FORMAT))) return traits & unicode::CASED;
+            bool dropped = traits & unicode::FORMAT && !rules_.python;
+            if (!dropped && !(traits & unicode::PASSED_OVER)) return traits & unicode::CASED;
         }
         return false;
     }

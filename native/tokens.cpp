@@ -23,17 +23,17 @@ template <class T> nb::ndarray<nb::numpy, T> to_numpy(Growing<T> &&values) {
 }
 
 Rules rules_of(nb::tuple given) {
-    int64_t values[10];
-    if (given.size() != std::size(values)) throw std::invalid_argument("ten rules are wanted");
-    for (size_t i = 0; i < std::size(values); ++i) values[i] = nb::cast<int64_t>(given[i]);
-    return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8], values[9]};
+    if (given.size() != 10) throw std::invalid_argument("ten rules are wanted");
+    auto rule = [&](size_t i) { return nb::cast<int64_t>(given[i]); };
+    return {rule(0), rule(1), rule(2), rule(3), rule(4), rule(5), rule(6), rule(7), rule(8), rule(9)};
 }
 
 // Texts as Arrow has them, from one row to another, checked.
 template <class Offset> class Texts {
   public:
     Texts(const Array &offsets, const Vector<uint8_t> &data, int64_t start, int64_t stop)
-        : ends_{static_cast<const Offset *>(offsets.data()), offsets.stride(0)}, data_(data.data()), size_(int64_t(data.shape(0))) {
+        : ends_{static_cast<const Offset *>(offsets.data()), offsets.stride(0)}, data_(data.data()),
+          size_(int64_t(data.shape(0))) {
         if (start >= stop) return;
         if (start < 0 || stop >= int64_t(offsets.shape(0))) throw std::invalid_argument("rows outside the texts");
         for (int64_t r = start; r <= stop; ++r)
@@ -43,7 +43,9 @@ template <class Offset> class Texts {
 
     const uint8_t *begin(int64_t row) const { return data_ + ends_[row]; }
     const uint8_t *end(int64_t row) const { return data_ + ends_[row + 1]; }
-    Token token(int64_t row) const { return Lexicon::token(begin(row), end(row) - begin(row), size_ - int64_t(ends_[row])); }
+    Token token(int64_t row) const {
+        return Lexicon::token(begin(row), end(row) - begin(row), size_ - int64_t(ends_[row]));
+    }
 
   private:
     Column<Offset> ends_;
@@ -51,8 +53,10 @@ template <class Offset> class Texts {
     int64_t size_;
 };
 
+using Valid = std::optional<Vector<bool>>;
+
 template <class Numbers>
-nb::tuple tokenise(Numbers numbers, const Array &offsets, const Vector<uint8_t> &data, const std::optional<Vector<bool>> &valid,
+nb::tuple tokenise(Numbers numbers, const Array &offsets, const Vector<uint8_t> &data, const Valid &valid,
                    int64_t start, int64_t stop, nb::tuple given, const Lexicon *stop_words) {
     Rules rules = rules_of(given);
     if (valid && valid->shape(0) + 1 != offsets.shape(0)) throw std::invalid_argument("offsets and valid rows differ");
@@ -69,7 +73,8 @@ nb::tuple tokenise(Numbers numbers, const Array &offsets, const Vector<uint8_t> 
         }
         return true;
     });
-    return nb::make_tuple(to_numpy(std::move(bags.indptr_)), to_numpy(std::move(bags.indices_)), to_numpy(std::move(bags.amounts_)));
+    return nb::make_tuple(to_numpy(std::move(bags.indptr_)), to_numpy(std::move(bags.indices_)),
+                          to_numpy(std::move(bags.amounts_)));
 }
 
 // Calls number(token) for each of some packed tokens.
@@ -123,7 +128,6 @@ void make_buckets(Buckets *at, nb::bytes key, int64_t size) {
 } // namespace
 
 void register_tokens(nb::module_ &m) {
-    using Valid = std::optional<Vector<bool>>;
     nb::class_<Lexicon>(m, "Lexicon", "Tokens numbered in the order in which they come.")
         .def(nb::init<>())
         .def("__len__", &Lexicon::size)
@@ -144,14 +148,15 @@ void register_tokens(nb::module_ &m) {
         .def("copy", [](const Lexicon &self) { return Lexicon(self); })
         .def(
             "tokenise",
-            [](Lexicon &self, Array offsets, Vector<uint8_t> data, Valid valid, int64_t start, int64_t stop, nb::tuple rules,
-               const Lexicon *stop_words, bool grow) {
-                if (grow && stop_words == &self) throw std::invalid_argument("a lexicon that grows has its own stop words");
+            [](Lexicon &self, Array offsets, Vector<uint8_t> data, Valid valid, int64_t start, int64_t stop,
+               nb::tuple rules, const Lexicon *stop_words, bool grow) {
+                if (grow && stop_words == &self)
+                    throw std::invalid_argument("a lexicon that grows cannot be its own stop words");
                 return grow ? tokenise(Grow{self}, offsets, data, valid, start, stop, rules, stop_words)
                             : tokenise(Find{self}, offsets, data, valid, start, stop, rules, stop_words);
             },
-            nb::arg("offsets"), nb::arg("data"), nb::arg("valid").none(), nb::arg("start"), nb::arg("stop"), nb::arg("rules"),
-            nb::arg("stop_words").none(), nb::arg("grow"))
+            nb::arg("offsets"), nb::arg("data"), nb::arg("valid").none(), nb::arg("start"), nb::arg("stop"),
+            nb::arg("rules"), nb::arg("stop_words").none(), nb::arg("grow"))
         .def("__getstate__", &packed)
         .def("__setstate__", [](Lexicon &self, std::tuple<Vector<uint8_t>, Vector<int64_t>> state) {
             auto &[data, offsets] = state;
@@ -175,19 +180,20 @@ void register_tokens(nb::module_ &m) {
             nb::arg("token"))
         .def(
             "tokenise",
-            [](const Buckets &self, Array offsets, Vector<uint8_t> data, Valid valid, int64_t start, int64_t stop, nb::tuple rules,
-               const Lexicon *stop_words, bool) {
+            [](const Buckets &self, Array offsets, Vector<uint8_t> data, Valid valid, int64_t start, int64_t stop,
+               nb::tuple rules, const Lexicon *stop_words, bool) {
                 return tokenise(Hash{self}, offsets, data, valid, start, stop, rules, stop_words);
             },
-            nb::arg("offsets"), nb::arg("data"), nb::arg("valid").none(), nb::arg("start"), nb::arg("stop"), nb::arg("rules"),
-            nb::arg("stop_words").none(), nb::arg("grow"))
+            nb::arg("offsets"), nb::arg("data"), nb::arg("valid").none(), nb::arg("start"), nb::arg("stop"),
+            nb::arg("rules"), nb::arg("stop_words").none(), nb::arg("grow"))
         .def("__getstate__",
              [](const Buckets &self) {
                  uint64_t key[2] = {self.low(), self.high()};
                  return nb::make_tuple(nb::bytes(reinterpret_cast<const char *>(key), 16), self.size());
              })
-        .def("__setstate__",
-             [](Buckets &self, std::tuple<nb::bytes, int64_t> state) { make_buckets(&self, std::get<0>(state), std::get<1>(state)); });
+        .def("__setstate__", [](Buckets &self, std::tuple<nb::bytes, int64_t> state) {
+            make_buckets(&self, std::get<0>(state), std::get<1>(state));
+        });
 }
 
 } // namespace tb

@@ -18,7 +18,8 @@ namespace tb {
 inline void use_huge_pages([[maybe_unused]] void *block, [[maybe_unused]] size_t bytes) {
 #ifdef MADV_HUGEPAGE
     constexpr size_t PAGE = 1 << 21;
-    uintptr_t from = (reinterpret_cast<uintptr_t>(block) + PAGE - 1) / PAGE * PAGE, end = (reinterpret_cast<uintptr_t>(block) + bytes) / PAGE * PAGE;
+    auto address = reinterpret_cast<uintptr_t>(block);
+    uintptr_t from = (address + PAGE - 1) / PAGE * PAGE, end = (address + bytes) / PAGE * PAGE;
     if (from < end) madvise(reinterpret_cast<void *>(from), end - from, MADV_HUGEPAGE);
 #endif
 }

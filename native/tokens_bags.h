@@ -45,7 +45,8 @@ template <class Numbers> class Bags {
 
     // A token of the text, if it is wanted; its bytes stay where they are until `flush`.
     void push(const uint8_t *at, int64_t length, bool wanted = true) {
-        waiting_[n_waiting_] = {at, length, 0, 0};
+        waiting_[n_waiting_].at = at;
+        waiting_[n_waiting_].length = length;
         n_waiting_ += wanted;
         if (n_waiting_ == WAITING) flush();
     }
@@ -84,7 +85,8 @@ template <class Numbers> class Bags {
     void count(const int32_t *numbers, size_t n) {
         indices_.reserve(indices_.size() + n);
         amounts_.reserve(amounts_.size() + n);
-        if ((indices_.size() + n - start_) * 2 > mask_ + 1 || !places_.size()) more_places(indices_.size() + n - start_);
+        size_t most = indices_.size() + n - start_;
+        if (most * 2 > mask_ + 1 || !places_.size()) more_places(most);
         int32_t *indices = indices_.data(), *amounts = amounts_.data();
         size_t size = indices_.size();
         for (size_t i = 0; i < n; ++i) {

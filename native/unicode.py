@@ -19,7 +19,15 @@ def traits(c: str) -> int:
     category = unicodedata.category(c)
     cased = (c + "Σ").lower()[-1] == "ς"  # a final sigma follows a letter that has a case
     passed_over = not cased and f"A{c}Σ".lower()[-1] == "ς"  # and looks past some characters
-    bits = (c.isalnum() or c == "_", category[0] == "M", c.isspace(), category == "Cf", category == "Nd", cased, passed_over)
+    bits = (
+        c.isalnum() or c == "_",
+        category[0] == "M",
+        c.isspace(),
+        category == "Cf",
+        category == "Nd",
+        cased,
+        passed_over,
+    )
     return sum(bit << i for i, bit in enumerate(bits))
 
 
@@ -33,9 +41,7 @@ def stripped(c: str) -> str:
 def two_stages(name: str, values: list[int], kind: str) -> str:
     """A table as C++."""
     blocks: dict[tuple[int, ...], int] = {}
-    first = [
-        blocks.setdefault(tuple(values[i : i + BLOCK]), len(blocks)) for i in range(0, len(values), BLOCK)
-    ]
+    first = [blocks.setdefault(tuple(values[i : i + BLOCK]), len(blocks)) for i in range(0, len(values), BLOCK)]
     second = [value for block in blocks for value in block]
     return array(f"{name}_block", first, "uint16_t") + array(f"{name}_value", second, kind)
 

@@ -121,6 +121,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
     classes_: NDArray[Any]
     model_: Model
     n_features_in_: int
+    _names: list[str] | int | str | None
 
     def __init__(
         self,
@@ -240,7 +241,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         if (texts := _texts(X)) is not None and (reset or self._names == _TEXT):
             if reset:
                 self._names, self.n_features_in_ = _TEXT, 1
-                vars(self).pop("feature_names_in_", None)
+                self.__dict__.pop("feature_names_in_", None)
             return Table(len(texts), {_TEXT: texts})
         if is_plain(X, sparse=True):
             return self._as_fitted(check_matrix(self, X, reset=reset, sparse=True)[0], reset=reset)
@@ -283,7 +284,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
                 [as_reals(name, column).values for name, column in X.columns.items()]
             ))  # fmt: skip
         table = X if isinstance(X, Table) else to_table(X.toarray() if names is None else X)
-        own = self._names if isinstance(self._names, list) else [f"x{j}" for j in range(self._names)]
+        own = self._names if isinstance(self._names, list) else [f"x{j}" for j in range(X.shape[1])]
         return Table(table.n_rows, dict(zip(own, table.columns.values(), strict=True)))
 
     def _sorted_names(self) -> list[str] | None:

@@ -1,4 +1,7 @@
-"""tally demo: the main job on a table that it makes up, every command shown before it runs."""
+"""tally demo: the main job on a table that it makes up and on letters, every command shown before it runs.
+
+The letters (in the folder of that name beside this file) were written for this project: nobody in them exists.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from tallybayes.cli.talk import answer
 
 __all__ = ["VERBS", "demo"]
 
+_LETTERS = Path(__file__).parent / "letters"
 _STEPS = (
     ("A table with gaps, tags, numbers and names", None),
     ("Fit: families are found, and why", "tally fit pets.csv --label pet"),
@@ -24,6 +28,9 @@ _STEPS = (
     ("", "tally forget pets.tally correction.csv"),
     ("What the model knows", "tally inspect pets.tally --column likes"),
     ("Make up a few more", "tally sample pets.tally -n 3 --seed 1"),
+    ("Texts as well: a folder of mail for each label is a spam filter", "tally fit mail/ --label label"),
+    ("Which of the new ones are spam?", "tally predict mail.tally inbox/ --id file"),
+    ("Why? The words that decided", "tally explain mail.tally inbox/2-winner.eml"),
 )
 
 
@@ -35,7 +42,7 @@ def demo(
 ) -> None:
     """Show the whole job on a small table.
 
-    Fit, evaluate, predict, explain, learn, forget, inspect, sample.
+    Fit, evaluate, predict, explain, learn, forget, inspect, sample; then a spam filter on a folder of mail.
     """
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(keep or temporary)
@@ -73,8 +80,12 @@ _COLOURS = ["black", "brown", "grey", "white"]
 
 
 def _write_files(folder: Path) -> None:
-    """Three hundred made-up pets, two new ones, and a correction."""
+    """Three hundred made-up pets, two new ones, and a correction; mail/ and inbox/ with letters."""
+    import shutil
+
     import numpy as np
+
+    shutil.copytree(_LETTERS, folder, dirs_exist_ok=True)
 
     rng = np.random.default_rng(4)
     header = "name,kilos,colour,likes,indoors"

@@ -14,23 +14,24 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import kernels
+from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag
-from tallybayes.arrays.special import logsumexp
 from tallybayes.families.base import Floats, Smoothing
 from tallybayes.families.shrinkage import by_group
 from tallybayes.families.text import Text
 from tallybayes.families.words import whole_amounts
 from tallybayes.tally import Vocabulary
+from tallybayes.tally.vocabulary import KINDS
 
 __all__ = ["LEAST", "PAIRS", "Choice", "choose"]
 
-LEAST = 40  # documents, and in how few of two classes, from which on a choice is made
+LEAST = 10  # documents from which on a choice is made
 _STRENGTHS = tuple(4.0**power for power in range(1, -6, -1))
 PAIRS = 64_000  # (document, token) pairs that are looked at, at most
 _ROUNDS = ((PAIRS // 16, 100), (PAIRS // 4, 8), (PAIRS, 3))  # pairs, and candidates that are left
@@ -61,7 +62,7 @@ class _Trial:
     codes: NDArray[np.int32]
     weights: Floats
     slots: NDArray[np.int64]
-    _tables: dict[str, Floats] = field(default_factory=dict, repr=False)
+    tables: dict[str, Floats]  # the sums of the documents' tokens, (tokens, classes), by kind
 
     def some(self, n_pairs: int) -> _Trial:
         """The first documents that have so many tokens together, two at least."""
@@ -71,9 +72,8 @@ class _Trial:
         bag = self.bag.take(np.arange(n))
         used, indices = np.unique(bag.indices, return_inverse=True)
         bag = Bag(bag.indptr, indices.astype(np.int32), bag.amounts, range(len(used)))
-        return dataclasses.replace(
-            self, bag=bag, codes=self.codes[:n], weights=self.weights[:n], slots=self.slots[used], _tables={}
-        )
+        tables = {kind: table[used] for kind, table in self.tables.items()}
+        return _Trial(self.words, self.n_documents, bag, self.codes[:n], self.weights[:n], self.slots[used], tables)
 
     def log_loss(self, family: Text, k: float) -> float:
         """-log P(class | document), averaged."""
@@ -81,26 +81,36 @@ class _Trial:
         own[np.arange(len(own)), self.codes] = self.weights
         prior = np.log(np.maximum(self.n_documents - own, 0.0) + 1.0)
         scores = prior + (self._presence(k) if family.variant == "presence" else self._tokens(family, k))
-        losses = logsumexp(scores, axis=1) - scores[np.arange(len(scores)), self.codes]
-        return float(np.average(losses, weights=self.weights))
+        scores -= scores.max(axis=1, keepdims=True)
+        losses = np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(len(scores)), self.codes]
+        return float((losses * self.weights).sum() / self.weights.sum())
 
     def _tokens(self, family: Text, k: float) -> Floats:
         kind = {"count": "counts", "once": "documents", "log": "logs"}[family.tf]
-        amounts = whole_amounts(self.bag).astype(np.float64)
+        own = amounts = whole_amounts(self.bag).astype(np.float64)
         if family.tf == "once":
-            amounts = np.ones_like(amounts)
+            own = amounts = np.ones_like(own)
         elif family.tf == "log":
-            amounts = kernels.active.log_amounts(self.bag.indptr, whole_amounts(self.bag), family.unit) * 2.0**-30
-        if kind not in self._tables:
-            self._tables[kind] = self.words.rows(kind, self.slots)
+            own, amounts = self._logs(family.unit)
         scores: Floats = kernels.active.left_out(
-            self._tables[kind], self.words.total(kind), float(self.words.n_keys), self.bag.indptr,
-            self.bag.indices, amounts, self.codes, self.weights, k, family.variant == "complement",
+            self.tables[kind], self.words.total(kind), float(self.words.n_keys), self.bag.indptr,
+            self.bag.indices, own, amounts, self.codes, self.weights, k, family.variant == "complement",
         )  # fmt: skip
         return scores
 
+    def _logs(self, unit: bool) -> tuple[Floats, Floats]:
+        """What every token of a document has added, and what it counts when it is scored, without those never seen."""
+        bag, counts = self.bag, whole_amounts(self.bag)
+        own = kernels.active.log_amounts(bag.indptr, counts, unit) * 2.0**-30
+        documents = self.tables["documents"].sum(axis=1)[bag.indices]
+        known = documents - np.repeat(self.weights, np.diff(bag.indptr)) > 1e-9
+        amounts = np.zeros_like(own)
+        ends = np.concatenate([[0], np.cumsum(known)])[bag.indptr]
+        amounts[known] = kernels.active.log_amounts(ends, counts[known], unit) * 2.0**-30
+        return own, amounts
+
     def _presence(self, k: float) -> Floats:
-        """One Bernoulli per token. Without a document its class has one fewer, which changes all tokens of the class."""
+        """One Bernoulli per token. Without a document its class has one fewer, which changes all its tokens."""
         klass, n = self.words.cells()[1], self.words.floats("documents")
         n_classes = len(self.n_documents)
 
@@ -110,7 +120,7 @@ class _Trial:
             return by_group(klass, log_no, n_classes) + n_never * np.log((documents + k) / (documents + 2 * k))
 
         every, fewer = absent(self.n_documents), absent(np.maximum(self.n_documents - 1.0, 0.0))
-        table = self.words.rows("documents", self.slots)
+        table = self.tables["documents"]
         result = np.repeat(every[None], len(self.codes), axis=0)
         for row, (code, weight) in enumerate(zip(self.codes.tolist(), self.weights.tolist(), strict=True)):
             seen = table[self.bag.indices[self.bag.indptr[row] : self.bag.indptr[row + 1]]]
@@ -122,6 +132,8 @@ class _Trial:
             seen = seen.copy()
             seen[:, code] -= weight
             known = seen.sum(axis=1) > 1e-9
+            never = np.log((self.n_documents + k) / (self.n_documents + 2 * k))
+            result[row] -= np.count_nonzero(~known) * never  # tokens that only this document had
             yes, no = seen[known] + k, np.maximum(documents - seen[known], 0.0) + k
             result[row, code] = fewer[code] - before.sum()
             result[row, code] += np.log(no[:, code] / (documents[code] + 2 * k)).sum()
@@ -144,7 +156,8 @@ def choose(
     words, n_documents: the sums of all documents, (classes); bag, codes, weights: the sample; slots: of its keys.
     """
     bag = Bag(bag.indptr.astype(np.int64), bag.indices.astype(np.int32), bag.amounts, ())
-    trial = _Trial(words, n_documents, bag, codes, weights, slots)
+    tables = {kind: words.rows(kind, slots) for kind in KINDS}
+    trial = _Trial(words, n_documents, bag, codes, weights, slots, tables)
     short = len(bag.indices) <= _SHORT * len(codes)
     left = [(one, k) for one in _candidates(family, short) for k in _strengths(one, smoothing)]
     n_tried, losses = len(left), np.zeros(len(left))
@@ -152,7 +165,7 @@ def choose(
         order = np.argsort(np.round(losses / _TIE), kind="stable")[:n_left]
         left = [left[i] for i in order]
         some = trial.some(n_pairs)
-        losses = np.array([some.log_loss(*one) for one in left])
+        losses = np.array(in_threads(lambda i, _: some.log_loss(*left[i]), len(left), size=1, small=0))  # noqa: B023
         if len(some.codes) == len(codes):
             break
     best = int(np.argmin(np.round(losses / _TIE)))

@@ -32,7 +32,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tallybayes import kernels
-from tallybayes.arrays.chunks import SMALL, in_threads, n_threads
 from tallybayes.arrays.column import Bag, Column
 from tallybayes.arrays.tokens import Rules, packed
 from tallybayes.errors import ParameterError
@@ -56,6 +55,7 @@ _CHOICES = {
 }
 _LEAST = {"ngrams": 1, "shortest": 1, "min_length": 1, "max_length": 0, "min_count": 1, "max_tokens": 0, "buckets": 0,
           "top": 0, "length": 0}  # fmt: skip
+_UNDECIDED = ("counts", "log", 0.1)  # variant, tf and k before there are documents enough to choose: good on all tried
 _MEANING = ("variant", "tf", "k", "idf", "balanced", "min_count", "cap", "top", "length")  # what the sums do not show
 
 
@@ -208,26 +208,26 @@ class Text(Family):
     def _counted(self, bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> Vocabulary:
         indices, amounts = np.ascontiguousarray(bag.indices, np.int32), whole_amounts(bag)
         indptr = np.ascontiguousarray(bag.indptr, np.int64)
-        logs = kernels.active.log_amounts(indptr, amounts, self.unit)
         result = Vocabulary(n_classes, lexicon_of(bag.keys))
         if weights is None:
-            parts = in_threads(
-                lambda i, _: kernels.active.document_sums(
-                    indptr, indices, amounts, logs, np.ascontiguousarray(codes, np.int32), n_classes, *ranges[i]
-                ),
-                len(ranges := _balanced(indices, len(result.lexicon))),
-                size=1,
-                small=0,
+            cells, *sums, totals = kernels.active.document_sums(
+                indptr,
+                indices,
+                amounts,
+                np.ascontiguousarray(codes, np.int32),
+                n_classes,
+                len(result.lexicon),
+                self.unit,
             )
-            places, *sums = (np.concatenate(part) for part in zip(*parts, strict=True))
-            result.fill(places, {kind: Exact.whole(part) for kind, part in zip(KINDS, sums, strict=True)})
+            result.fill(cells, dict(zip(KINDS, map(Exact.whole, sums), strict=True)), totals)
             return result
+        logs = kernels.active.log_amounts(indptr, amounts, self.unit)
         row = np.repeat(np.arange(len(codes)), np.diff(indptr))
         kept = (codes[row] >= 0) & (weights[row] > 0)
-        place, group = np.unique(indices[kept].astype(np.int64) * n_classes + codes[row[kept]], return_inverse=True)
+        cells, group = np.unique(indices[kept].astype(np.int64) << 24 | codes[row[kept]], return_inverse=True)
         values = (part[kept].astype(np.float64) for part in (amounts, np.ones_like(amounts), logs))
-        result.fill(place, {
-            kind: Exact.summed(part, group, len(place), weights=weights[row[kept]])
+        result.fill(cells, {
+            kind: Exact.summed(part, group, len(cells), weights=weights[row[kept]])
             for kind, part in zip(KINDS, values, strict=True)
         })  # fmt: skip
         return result
@@ -254,15 +254,17 @@ class Text(Family):
         return self.variant != "complement" and plain
 
     def prior(self, tally: Documents, smoothing: Smoothing) -> TextPrior:
-        """Dirichlet(k) (presence: Beta(k, k)): as told, as chosen, or Laplace's own 1."""
+        """Dirichlet(k) (presence: Beta(k, k)): as told, as chosen, or Laplace's own 1 before there is a choice."""
         if smoothing != "auto":
             return TextPrior(float(smoothing))
-        return TextPrior(1.0 if self.k == "auto" else float(self.k))
+        if self.k == "auto":
+            return TextPrior(_UNDECIDED[2] if self.variant == "auto" else 1.0)
+        return TextPrior(float(self.k))
 
     def predictive(self, tally: Documents, prior: TextPrior) -> TextPredictive:
         """Posterior means."""
-        variant, tf = ("counts", "count") if self.variant == "auto" else (self.variant, self.tf)
-        decided = dataclasses.replace(self, variant=variant, tf="count" if tf == "auto" else tf)
+        variant, tf = _UNDECIDED[:2] if self.variant == "auto" else (self.variant, "count")
+        decided = dataclasses.replace(self, variant=variant, tf=tf if self.tf == "auto" else self.tf)
         return TextPredictive(tally.features, tally.n_classes, tally, decided, prior.k)
 
     def plug_in(self, tally: Documents) -> TextPredictive:
@@ -280,16 +282,6 @@ class Text(Family):
             else:
                 result[j] = dirichlet_evidence_of(n, part.total(kind), part.n_keys, prior.k)
         return result
-
-
-def _balanced(indices: Any, n_tokens: int) -> list[tuple[int, int]]:
-    """Ranges of tokens with about the same number of entries: the frequent tokens have low numbers."""
-    if len(indices) <= SMALL or n_threads() == 1:
-        return [(0, n_tokens)]
-    sample = np.sort(indices[:: max(1, len(indices) // 4096)])
-    cuts = [int(sample[len(sample) * i // n_threads()]) for i in range(1, n_threads())]
-    ends = [0, *cuts, n_tokens]
-    return [(a, b) for a, b in itertools.pairwise(ends) if a < b] or [(0, n_tokens)]
 
 
 def _strength(k: Any) -> float | str:

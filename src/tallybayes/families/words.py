@@ -91,7 +91,7 @@ class TextPredictive(Predictive):
     def _all_weights(self, name: str) -> Floats:
         part, family = self.tally.words[name], self.family
         slot, klass = part.cells()
-        if not self._looks_at_all and family.variant != "presence" and 0 < self.k < np.inf:
+        if not self._looks_at_all and family.variant != "presence" and 0 < self.k < np.inf and part.n_keys:
             return self._plain_weights(name, slot, klass)
         n = np.zeros((len(part.lexicon), self.n_classes))
         n[slot, klass] = part.floats(self._kind)

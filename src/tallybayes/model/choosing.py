@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import kernels
 from tallybayes.arrays.axis import positions
 from tallybayes.arrays.column import Bag
 from tallybayes.data.schema import Schema
@@ -153,34 +154,12 @@ def _renumbered(n_documents: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def fingerprints(bag: Bag) -> Hashes:
-    """A number for each document that depends on nothing but what it says: its length and how it begins."""
-    tokens = _hashes(bag.keys)
-    length = np.diff(bag.indptr)
-    result = _mixed(length.astype(np.uint64))
-    for i in range(_BEGINNING):
-        rows = np.flatnonzero(length > i)
-        result[rows] = _mixed(result[rows] ^ tokens[bag.indices[bag.indptr[rows] + i]])
-    return result
-
-
-def _hashes(keys: Any) -> Hashes:
-    """A number for each token, from its first and last eight bytes and its length."""
-    if not hasattr(keys, "find") and hasattr(keys, "tokenise"):  # buckets
-        return _mixed(np.arange(len(keys), dtype=np.uint64))
-    data, offsets = lexicon_of(keys).packed()
-    length = np.diff(offsets)
-    data = np.concatenate([np.zeros(8, np.uint8), data, np.zeros(8, np.uint8)])
-    windows = np.lib.stride_tricks.sliding_window_view(data, 8)
-    last = windows[offsets[1:]].copy().view(np.uint64)[:, 0]
-    last &= np.where(length < 8, ~np.uint64(0) << (64 - 8 * np.minimum(length, 8)).astype(np.uint64), ~np.uint64(0))
-    first = windows[offsets[:-1] + 8].copy().view(np.uint64)[:, 0]
-    first &= np.where(length < 8, (np.uint64(1) << (8 * np.minimum(length, 7)).astype(np.uint64)) - np.uint64(1),
-                      ~np.uint64(0))  # fmt: skip
-    return _mixed(first ^ _mixed(last + length.astype(np.uint64)))
-
-
-def _mixed(x: Hashes) -> Hashes:
-    """The finaliser of SplitMix64 (Steele, Lea and Flood 2014)."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+    """A number for each document that depends on nothing but what it says."""
+    keys = lexicon_of(bag.keys)
+    if hasattr(keys, "packed"):
+        data, offsets = keys.packed()
+    else:  # of a bucket, its number
+        data, offsets = np.arange(len(keys)).view(np.uint8), np.arange(0, 8 * len(keys) + 1, 8)
+    indptr, indices = np.ascontiguousarray(bag.indptr, np.int64), np.ascontiguousarray(bag.indices, np.int32)
+    prints: Hashes = kernels.active.fingerprints(indptr, indices, data, offsets, _BEGINNING)
+    return prints

@@ -120,8 +120,8 @@ def _read_total(tensors: Tensors, given: Any, schema: Schema) -> Total:
         require(before < block["family"] == _family_text(family), "families out of order")
         before, own = block["family"], names.get(family, [])
         columns = _take(tensors, f"block{i}.columns", np.int64)
-        require(columns.ndim == 1 and len(columns) and len(labels), f"{family}: no columns")
-        require(columns[0] >= 0 and columns[-1] < len(own) and (np.diff(columns) > 0).all(), f"{family}: columns")
+        require(columns.ndim == 1 and len(columns) and len(labels), f"{family.name}: no columns")
+        require(columns[0] >= 0 and columns[-1] < len(own) and (np.diff(columns) > 0).all(), f"{family.name}: columns")
         features = tuple(own[j] for j in columns.tolist())
         blocks[family] = _read_tally(tensors, f"block{i}", family, features, len(labels), block["low"])
         _check_rows(class_rows, blocks[family].rows_seen(), family)
@@ -144,7 +144,7 @@ def _read_tally(
     try:
         tally: Tally = type(like).from_arrays(arrays, n_classes, like)
     except ValueError as error:
-        raise ValueError(f"{family}: {error}") from error
+        raise ValueError(f"{family.name}: {error}") from error
     return tally
 
 
@@ -153,7 +153,7 @@ def _check_rows(class_rows: Exact, seen: Exact, family: Family) -> None:
     step = max(1, _CHUNK // class_rows.digits.size)
     for start in range(0, len(seen), step):
         left = class_rows[None] - seen[start : start + step]
-        require(not left.negative().any(), f"{family}: more values than rows")
+        require(not left.negative().any(), f"{family.name}: more values than rows")
 
 
 def _read_written(tensors: Tensors, schema: Schema, prior: dict[Any, float]) -> Scorer:

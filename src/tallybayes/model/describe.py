@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tallybayes.families import Family
 from tallybayes.data.schema import Schema
 from tallybayes.model.scorer import Scorer
 from tallybayes.model.text import number, shown, text_table
@@ -59,7 +60,7 @@ class Description:
     def __str__(self) -> str:
         parts = [_render(self.classes), str(self.schema)]
         for name, rows in self.columns.items():
-            parts.append(f"{name} ({self.schema.fields[name].family})\n{_render(rows)}")
+            parts.append(f"{name} ({_told(self.schema.fields[name].family)})\n{_render(rows)}")
         return "\n\n".join(parts)
 
 
@@ -89,3 +90,7 @@ def _side_by_side(rows: list[dict[str, Any]]) -> tuple[list[str], list[list[Any]
         table.setdefault(tuple(row[key] for key in keys), {})[row["class"]] = row[names[-1]]
     header = [*keys, *(f"P( | {shown(label)})" for label in classes)]
     return header, [[*key, *(cells.get(label, "") for label in classes)] for key, cells in table.items()]
+
+
+def _told(family: Family | None) -> str:
+    return "" if family is None else family.told()

@@ -247,7 +247,7 @@ class Model:
         for name in sorted(mine.keys() & theirs.keys()):
             a, b = (field.family and field.family.counted for field in (mine[name], theirs[name]))
             if a != b and NO_VALUES not in (mine[name].reason, theirs[name].reason):
-                shown = [str(family) if family else "left out" for family in (a, b)]
+                shown = [family.told() if family else "left out" for family in (a, b)]
                 hint = "give both fits the same families= and ignore="
                 raise DataError(f"the same family in both models ({shown[0]})", came=shown[1], column=name, hint=hint)
             known = [model._known_key(name) for model in (self, other)]

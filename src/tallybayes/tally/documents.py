@@ -174,5 +174,5 @@ class Documents:
             slot = np.array(keys, np.int64)[slot]
         else:
             part.lexicon = lexicon_of(keys)
-        part.fill(slot * self.n_classes + klass, sums)
+        part.fill(slot << 24 | klass, sums)
         return part

@@ -52,8 +52,8 @@ class Vocabulary:
     """Exact sums per (token, class).
 
     >>> words = Vocabulary(2, lexicon_of(["cash", "lunch"]))
-    >>> place, sums = np.array([0, 3]), {kind: Exact.whole(np.array([2, 5])) for kind in KINDS}
-    >>> words.fill(place, sums)
+    >>> cells, sums = np.array([0, 1 << 24 | 1]), {kind: Exact.whole(np.array([2, 5])) for kind in KINDS}
+    >>> words.fill(cells, sums)
     >>> words.rows("counts", words.slots(["lunch", "dinner"])).tolist(), words.n_keys
     ([[0.0, 5.0], [0.0, 0.0]], 2)
     """
@@ -74,17 +74,18 @@ class Vocabulary:
         """Whether slots are buckets of a hash."""
         return not hasattr(self.lexicon, "find")
 
-    def fill(self, places: NDArray[np.int64], sums: Sums) -> None:
-        """Take sums at sorted places `slot * n_classes + class`, in the place of those before."""
-        slot, klass = np.divmod(places, max(self.n_classes, 1))
-        self._set((slot << _CLASS_BITS) | klass, sums)
+    def fill(self, cells: NDArray[np.int64], sums: Sums, totals: NDArray[np.int64] | None = None) -> None:
+        """Take sums at sorted cells `slot << 24 | class`, in the place of those before; totals (kinds, classes)."""
+        self._set(cells, sums, totals)
         for part in self._sums.values():
             check_counts(part)
 
-    def _set(self, cells: NDArray[np.int64], sums: Sums) -> None:
+    def _set(self, cells: NDArray[np.int64], sums: Sums, totals: NDArray[np.int64] | None = None) -> None:
         self._cells, self._sums, self._overlay = cells, {kind: sums[kind].trimmed() for kind in KINDS}, {}
-        klass = cells & _CLASSES
-        self.totals = {kind: part.grouped(klass, self.n_classes) for kind, part in self._sums.items()}
+        if totals is None:
+            self.totals = {kind: part.grouped(cells & _CLASSES, self.n_classes) for kind, part in self._sums.items()}
+        else:
+            self.totals = {kind: Exact.whole(part) for kind, part in zip(KINDS, totals, strict=True)}
         self._live = np.bincount(cells >> _CLASS_BITS, minlength=len(self.lexicon)).astype(np.int32)
         self.n_keys = int(np.count_nonzero(self._live))
         self._floats = {}

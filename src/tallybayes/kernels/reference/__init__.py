@@ -10,7 +10,7 @@ from tallybayes.kernels.reference.derive import (
     pooled_rate,
     student,
 )
-from tallybayes.kernels.reference.documents import document_sums, left_out, log_amounts
+from tallybayes.kernels.reference.documents import document_sums, fingerprints, left_out, log_amounts
 from tallybayes.kernels.reference.observe import bag_sums, bag_table, bags, cells, counts, flags
 from tallybayes.kernels.reference.row import add_event_row, add_flag_row, add_row, count_row, read_row
 from tallybayes.kernels.reference.score import (
@@ -53,6 +53,7 @@ __all__ = [
     "count_row",
     "counts",
     "document_sums",
+    "fingerprints",
     "flags",
     "grouped",
     "laplace",

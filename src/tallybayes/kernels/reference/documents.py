@@ -1,11 +1,11 @@
-"""Sums over documents, and documents scored by the sums without themselves."""
+"""Sums over documents, documents scored by the sums without themselves, and numbers that tell documents apart."""
 
 import math
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["document_sums", "left_out", "log_amounts"]
+__all__ = ["document_sums", "fingerprints", "left_out", "log_amounts"]
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -36,28 +36,64 @@ def document_sums(
     indptr: NDArray[np.integer],
     indices: NDArray[np.int32],
     amounts: NDArray[np.int32],
-    logs: Whole,
     codes: NDArray[np.int32],
     n_classes: int,
-    first: int,
-    last: int,
-) -> tuple[Whole, Whole, Whole, Whole]:
-    """Sums over documents of the tokens `first` to `last` per class, where there are any.
+    n_tokens: int,
+    unit: bool,
+) -> tuple[Whole, Whole, Whole, Whole, Whole]:
+    """Sums over documents per token and class, where there are any.
 
-    The places `token * n_classes + class` in order, the total amount, the documents and the total of the logarithms.
+    The cells `token << 24 | class` in order, their occurrences, documents and `log_amounts`; and the totals of these
+    per class, (3, classes).
 
     >>> indptr, indices, amounts = np.array([0, 2, 3]), np.array([0, 1, 0], np.int32), np.array([3, 1, 2], np.int32)
-    >>> document_sums(indptr, indices, amounts, np.array([20, 10, 15]), np.array([1, 1], np.int32), 2, 0, 2)
-    (array([1, 3]), array([5, 1]), array([2, 1]), array([35, 10]))
+    >>> cells, counts, documents, _, totals = document_sums(indptr, indices, amounts, np.array([1, 1]), 2, 2, True)
+    >>> cells.tolist() == [1, 1 << 24 | 1], counts.tolist(), documents.tolist(), totals[:2].tolist()
+    (True, [5, 1], [2, 1], [[0, 6], [0, 3]])
     """
     code = np.repeat(codes, np.diff(indptr)).astype(np.int64)
-    kept = (code >= 0) & (indices >= first) & (indices < last)
-    place, group = np.unique(indices[kept].astype(np.int64) * n_classes + code[kept], return_inverse=True)
-    result = [np.zeros(len(place), np.int64) for _ in range(3)]
-    ones = np.ones(len(group), np.int64)
-    for total, part in zip(result, (amounts[kept].astype(np.int64), ones, logs[kept]), strict=True):
-        np.add.at(total, group, part)
-    return place, result[0], result[1], result[2]
+    kept = code >= 0
+    cells, group = np.unique(indices[kept].astype(np.int64) << 24 | code[kept], return_inverse=True)
+    parts = (amounts.astype(np.int64), np.ones(len(amounts), np.int64), log_amounts(indptr, amounts, unit))
+    sums, totals = np.zeros((3, len(cells)), np.int64), np.zeros((3, n_classes), np.int64)
+    for i, part in enumerate(parts):
+        np.add.at(sums[i], group, part[kept])
+        np.add.at(totals[i], code[kept], part[kept])
+    return cells, sums[0], sums[1], sums[2], totals
+
+
+def fingerprints(
+    indptr: NDArray[np.integer],
+    indices: NDArray[np.int32],
+    data: NDArray[np.uint8],
+    offsets: NDArray[np.integer],
+    n_looked_at: int,
+) -> NDArray[np.uint64]:
+    """A number for each document that depends on what it says: on how many tokens it has, and on the first of them.
+
+    Of a token the first and the last eight bytes and the length are looked at; `data` and `offsets` hold the tokens.
+    """
+    length = np.diff(offsets)
+    padded = np.concatenate([data, np.zeros(8, np.uint8)])
+    n = np.minimum(length, 8)
+    starts = (offsets[:-1], offsets[1:] - n)
+    within = np.arange(8) < n[:, None]
+    first, last = (np.where(within, padded[start[:, None] + np.arange(8)], 0) for start in starts)
+    heads, tails = (part.astype(np.uint8).view("<u8")[:, 0].astype(np.uint64) for part in (first, last))
+    tokens = _mixed(heads ^ _mixed(tails + length.astype(np.uint64)))
+    size = np.diff(indptr)
+    result = _mixed(size.astype(np.uint64))
+    for i in range(n_looked_at):
+        rows = np.flatnonzero(size > i)
+        result[rows] = _mixed(result[rows] ^ tokens[indices[indptr[rows] + i]])
+    return result
+
+
+def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finaliser of SplitMix64 (Steele, Lea and Flood 2014)."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
 
 
 def left_out(
@@ -66,6 +102,7 @@ def left_out(
     n_tokens: float,
     indptr: NDArray[np.integer],
     indices: NDArray[np.int32],
+    own: Floats,
     amounts: Floats,
     codes: NDArray[np.int32],
     weights: Floats,
@@ -75,17 +112,17 @@ def left_out(
     """Log scores (documents, classes) of documents, each by the sums without itself.
 
     table: of the documents' tokens, (tokens, classes); totals: of all tokens, (classes); n_tokens: how many there are
-    in all. What a document has added is its amounts times its weight, in its own class. A token that nothing is
-    left of is silent, and one token fewer.
+    in all. What a document has added is `own` times its weight, in its own class; what its tokens count when it is
+    scored is `amounts`. A token that nothing is left of is silent, and one token fewer.
     """
     out = np.zeros((len(codes), len(totals)))
     for row, (code, weight) in enumerate(zip(codes.tolist(), weights.tolist(), strict=True)):
         entries = slice(int(indptr[row]), int(indptr[row + 1]))
         amount, n = amounts[entries], table[indices[entries]]
-        n[:, code] -= weight * amount
+        n[:, code] -= weight * own[entries]
         left, total = n.sum(axis=1), totals.copy()
-        total[code] -= weight * amount.sum()
-        known = left > 1e-9 * amount
+        total[code] -= weight * own[entries].sum()
+        known = left > 1e-9 * own[entries]
         v = n_tokens - np.count_nonzero(~known)
         if complement:
             n, total = left[:, None] - n, total.sum() - total

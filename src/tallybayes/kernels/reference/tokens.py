@@ -180,7 +180,7 @@ class Lexicon(_Numbers):
 
     def packed(self) -> Packed:
         """All tokens, as bytes and offsets."""
-        return packed(self._index)
+        return packed(token.encode("utf-8", "surrogateescape") for token in self._index)
 
     def copy(self) -> Lexicon:
         """A lexicon of its own with the same numbers."""
