@@ -15,9 +15,9 @@ import typer
 from tallybayes.cli.options import Debug
 from tallybayes.cli.talk import answer
 
-__all__ = ["VERBS", "demo"]
+__all__ = ["LETTERS", "VERBS", "demo"]
 
-_LETTERS = Path(__file__).parent / "letters"
+LETTERS = Path(__file__).parent / "letters"
 _STEPS = (
     ("A table with gaps, tags, numbers and names", None),
     ("Fit: families are found, and why", "tally fit pets.csv --label pet"),
@@ -85,7 +85,7 @@ def _write_files(folder: Path) -> None:
 
     import numpy as np
 
-    shutil.copytree(_LETTERS, folder, dirs_exist_ok=True)
+    shutil.copytree(LETTERS, folder, dirs_exist_ok=True)
 
     rng = np.random.default_rng(4)
     header = "name,kilos,colour,likes,indoors"

@@ -22,7 +22,6 @@ never seen is silent. Three caps make a filter hard to fool; they are off unless
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 import secrets
 from collections.abc import Sequence

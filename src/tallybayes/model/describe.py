@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.families import Family
 from tallybayes.data.schema import Schema
+from tallybayes.families import Family
 from tallybayes.model.scorer import Scorer
 from tallybayes.model.text import number, shown, text_table
 
