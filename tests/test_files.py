@@ -2,6 +2,7 @@
 
 import bz2
 import codecs
+import csv
 import gzip
 import io
 import json
@@ -578,3 +579,16 @@ def test_queries_with_comments_and_parquet_with_odd_names(tmp_path):
     pa.parquet.write_table(table, path)
     assert tb.fit(path, label="y") == tb.fit(table, label="y")
     assert tb.fit(f"SELECT y, 1 AS z FROM '{path}' -- all of it", label="y").class_counts == {"a": 1, "b": 1}
+
+
+def test_cells_over_several_lines_in_a_large_file(tmp_path):
+    """DuckDB reads parts of a large file side by side and then takes lines within quotes for rows."""
+    text = "a mail, of some lines\nthat says nothing, really, but is long\n" * 20
+    rows = [{"text": f"{text}{i}", "label": "ab"[i % 2]} for i in range(8000)]
+    with (tmp_path / "mail.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, ["text", "label"])
+        writer.writeheader()
+        writer.writerows(rows)
+    model = tb.fit(tmp_path / "mail.csv", label="label", families={"text": "text:counts,k=1"})
+    assert model.class_counts == {"a": 4000, "b": 4000}
+    assert model == tb.fit(rows, label="label", families={"text": "text:counts,k=1"})

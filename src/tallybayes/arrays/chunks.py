@@ -52,6 +52,8 @@ def in_threads(
     if n <= (SMALL if small is None else small) or (threads := n_threads()) == 1:
         return [work(*part) for part in split(n, size or max(n, 1))] or [work(0, 0)]
     ranges = split(n, size or -(-n // threads))
+    if len(ranges) == 1:
+        return [work(*ranges[0])]
     results: list[Result | None] = [None] * len(ranges)
     errors: dict[int, Exception] = {}
     todo = iter(range(len(ranges)))  # shared: every thread takes the next range that is left

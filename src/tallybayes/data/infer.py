@@ -38,6 +38,8 @@ _SEPARATORS = {"|": "bar", ";": "semicolon", ",": "comma"}
 _MANY = 100  # from so many different whole numbers on, their number says nothing
 _DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ]\d{1,2}:.*)?\s*$"
                    r"|\s*\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*$")  # fmt: skip
+_SOME = 1000  # texts whose words are counted
+_LONG = 200  # mean number of characters from which text that hardly repeats can be nothing but prose
 _WORDS = 4  # mean number of words from which text that hardly repeats is prose
 
 
@@ -181,19 +183,26 @@ def _from_values(name: str, values: list[Any], numeric: Family) -> Field:
 def _from_text(name: str, values: Mapping[str, int]) -> Field:
     """From the different texts and how often each occurs."""
     n_values, n_rows = len(values), sum(values.values())
+    some = list(itertools.islice(values, _SOME))
+    if n_values > n_rows / 2 and np.mean([len(value) for value in some]) > _LONG:
+        return _prose(name, some)
     if all(map(_DATE.match, itertools.islice(values, SAMPLE))):
         return Field(name, None, "dates and times have no family")
     for separator, what in _SEPARATORS.items():
         if n_parts := _n_tags(values, separator, n_rows):
             return Field(name, Tags(separator), f"{n_parts} tags with a {what} between them")
     if n_rows > 1 and n_values > n_rows / 2:
-        words = np.mean([len(value.split()) for value in itertools.islice(values, SAMPLE)])
-        if words >= _WORDS:
-            return Field(name, Text(), f"prose: {words:.0f} words on average, hardly ever the same")
+        if np.mean([len(value.split()) for value in some]) >= _WORDS:
+            return _prose(name, some)
         if n_rows >= _IDENTIFIER_ROWS:
             return Field(name, None, f"an identifier: {n_values} different values in {n_rows} rows")
     reason = f"text with {n_values} different values" if n_values > 1 else "always the same text"
     return Field(name, Categorical(), reason)
+
+
+def _prose(name: str, some: list[str]) -> Field:
+    words = np.mean([len(value.split()) for value in some])
+    return Field(name, Text(), f"prose: {words:.0f} words on average, hardly ever the same")
 
 
 def _n_tags(values: Mapping[str, int], separator: str, n_rows: int) -> int:

@@ -13,8 +13,10 @@ import io
 import itertools
 import re
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import IO, Any
 
+import numpy as np
 import pyarrow as pa
 
 from tallybayes.data.formats.base import MISSING, Reading
@@ -28,6 +30,7 @@ from tallybayes.errors import DataError, FileError, ParameterError, TallyError
 __all__ = ["Delimited"]
 
 _DELIMITERS = ",;\t|"
+_ONE_PART = 2**22  # bytes that DuckDB reads in one part
 _LARGEST = 2**31 - 1  # the csv module's own limit is 128 kB a cell
 
 
@@ -99,7 +102,25 @@ class Delimited(Query):
             f"nullstr=[{', '.join(map(text, words))}]",
         ]
         options += ["store_rejects=true"] if faults == "report" else []
+        options += ["parallel=false"] if self._has_long_cells else []
         return f"read_csv({', '.join(options)})"
+
+    @cached_property
+    def _has_long_cells(self) -> bool:
+        """Whether a cell goes on over the end of a line: then DuckDB cannot read parts of the file side by side.
+
+        It begins anew at some line, and cannot know that it is within quotes (seen with DuckDB 2.0, files above 8 MB).
+        """
+        if self.disk.size <= _ONE_PART and self.disk.compression == "none":
+            return False
+        within = 0
+        with self.disk.opened() as file:
+            while len(chunk := np.frombuffer(file.read(2**20), np.uint8)):
+                quotes, ends = np.flatnonzero(chunk == ord('"')), np.flatnonzero(chunk == ord("\n"))
+                if ((np.searchsorted(quotes, ends) + within) % 2).any():
+                    return True
+                within = (within + len(quotes)) % 2
+        return False
 
     def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
         """Stream the wanted columns; cells that are kept are kept as they are, words for missing values included."""
