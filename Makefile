@@ -4,7 +4,7 @@ BIN := .venv/bin
 NATIVE := $(wildcard native/*)
 MEANING := $(addprefix tests/test_,awkward.py peers.py families.py lectures.py)
 
-.PHONY: demo test check bench format clean
+.PHONY: demo test check bench fuzz format clean
 
 demo: .venv/ready
 	$(BIN)/python examples/demo.py
@@ -24,6 +24,9 @@ check: .venv/ready
 bench: .venv/ready
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench.memory
+
+fuzz: .venv/ready
+	$(BIN)/python tests/fuzz_tokens.py 1000000
 
 format: .venv/ready
 	$(BIN)/ruff format .
