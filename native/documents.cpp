@@ -1,5 +1,5 @@
-// What documents add to the sums (document_sums), the logarithms of their amounts (log_amounts), and numbers that tell
-// documents apart (fingerprints).
+// What documents add to the sums (document_sums, merge_cells), the logarithms of their amounts (log_amounts), and
+// numbers that tell documents apart (fingerprints).
 //
 // document_sums takes the documents class by class and sums one class at a time into an array over all tokens, with a
 // list of those it has met. The cells, class after class, are then put in order of tokens by counting (Knuth 5.2 D),
@@ -97,7 +97,9 @@ class ByToken {
   public:
     ByToken(int64_t n_tokens, int64_t n_classes) : sums_(n_tokens), next_(n_tokens + 1), ends_(n_classes) {}
 
-    void add(const Documents &documents, int64_t row, double scale, const Logs &log) {
+    // Returns how many tokens the document has, each as often as it occurs.
+    int64_t add(const Documents &documents, int64_t row, double scale, const Logs &log) {
+        int64_t length = 0;
         constexpr int64_t AHEAD = 16; // entries; their sums lie far apart
         const int64_t end = documents.ends[row + 1];
         for (int64_t i = documents.ends[row]; i < end; ++i) {
@@ -105,8 +107,10 @@ class ByToken {
             Sum &sum = sums_[documents.tokens[i]];
             if (sum.documents++ == 0) met_.push_back(documents.tokens[i]);
             sum.amount += documents.amounts[i];
+            length += documents.amounts[i];
             sum.log += std::llrint(log(documents.amounts[i]) * scale);
         }
+        return length;
     }
     void end_class(int64_t code) {
         for (int32_t token : met_) {
@@ -126,16 +130,15 @@ class ByToken {
         size_t k = 0;
         for (size_t c = 0; c < n_classes; ++c)
             for (; k < size_t(ends_[c]); ++k) sorted[next_[cells_[k].token]++] = {cells_[k], int64_t(c)};
-        std::vector<int64_t> cells(n), amounts(n), documents(n), logs(n), totals(3 * n_classes);
+        std::vector<int64_t> cells(n), sums(3 * n), totals(3 * n_classes);
         for (size_t i = 0; i < n; ++i) {
             const Cell &cell = sorted[i];
             cells[i] = int64_t(cell.sum.token) << 24 | cell.code;
-            totals[cell.code] += amounts[i] = cell.sum.amount;
-            totals[n_classes + cell.code] += documents[i] = cell.sum.documents;
-            totals[2 * n_classes + cell.code] += logs[i] = cell.sum.log;
+            totals[cell.code] += sums[i] = cell.sum.amount;
+            totals[n_classes + cell.code] += sums[n + i] = cell.sum.documents;
+            totals[2 * n_classes + cell.code] += sums[2 * n + i] = cell.sum.log;
         }
-        return std::make_tuple(std::move(cells), std::move(amounts), std::move(documents), std::move(logs),
-                               std::move(totals));
+        return std::make_tuple(std::move(cells), std::move(sums), std::move(totals));
     }
 
   private:
@@ -145,7 +148,7 @@ class ByToken {
 };
 
 auto document_sums(Vector<int64_t> indptr, Vector<int32_t> indices, Vector<int32_t> amounts, Vector<int32_t> codes,
-                   int64_t n_classes, int64_t n_tokens, bool unit) {
+                   int64_t n_classes, int64_t n_tokens, bool unit, int64_t first, int64_t last) {
     const Documents documents(indptr, indices.data(), amounts, int64_t(indices.shape(0)));
     const int32_t *code = codes.data();
     if (int64_t(codes.shape(0)) != documents.n_rows) throw std::invalid_argument("a class for each document");
@@ -154,6 +157,7 @@ auto document_sums(Vector<int64_t> indptr, Vector<int32_t> indices, Vector<int32
     for (size_t i = 0; i < indices.shape(0); ++i)
         if (uint64_t(int64_t(indices.data()[i])) >= uint64_t(n_tokens)) throw std::invalid_argument("no such token");
     decltype(ByToken(0, 0).result()) result;
+    std::vector<int64_t> lengths(static_cast<size_t>(documents.n_rows), -1);
     {
         nb::gil_scoped_release release;
         const Logs log;
@@ -162,16 +166,45 @@ auto document_sums(Vector<int64_t> indptr, Vector<int32_t> indices, Vector<int32
         size_t at = 0;
         for (int64_t c = 0; c < n_classes; ++c) {
             for (; at < rows.size() && code[rows[at]] == c; ++at)
-                sums.add(documents, rows[at], log.scale(documents, rows[at], unit), log);
+                if (c >= first && c < last)
+                    lengths[rows[at]] = sums.add(documents, rows[at], log.scale(documents, rows[at], unit), log);
             sums.end_class(c);
         }
         result = sums.result();
     }
-    auto &[cells, counts, n_documents, logs, totals] = result;
+    auto &[cells, sums, totals] = result;
     const size_t n = cells.size();
-    return nb::make_tuple(to_numpy(std::move(cells), {n}), to_numpy(std::move(counts), {n}),
-                          to_numpy(std::move(n_documents), {n}), to_numpy(std::move(logs), {n}),
-                          to_numpy(std::move(totals), {3, size_t(n_classes)}));
+    return nb::make_tuple(to_numpy(std::move(cells), {n}), to_numpy(std::move(sums), {3, n}),
+                          to_numpy(std::move(totals), {3, size_t(n_classes)}),
+                          to_numpy(std::move(lengths), {size_t(documents.n_rows)}));
+}
+
+// Two lists of cells in order, with their sums, as one; a cell that both have gets both sums.
+auto merge_cells(Vector<int64_t> cells_a, Matrix<int64_t> sums_a, Vector<int64_t> cells_b, Matrix<int64_t> sums_b) {
+    const size_t n_a = cells_a.shape(0), n_b = cells_b.shape(0), kinds = sums_a.shape(0);
+    if (sums_a.shape(1) != n_a || sums_b.shape(1) != n_b || sums_b.shape(0) != kinds)
+        throw std::invalid_argument("a sum of every kind for each cell");
+    const int64_t *a = cells_a.data(), *b = cells_b.data();
+    std::vector<int64_t> cells, sums;
+    {
+        nb::gil_scoped_release release;
+        size_t n = n_a + n_b;
+        for (size_t i = 0, j = 0; i < n_a && j < n_b;) {
+            n -= a[i] == b[j];
+            const bool take_a = a[i] <= b[j], take_b = b[j] <= a[i];
+            i += take_a, j += take_b;
+        }
+        cells.resize(n), sums.resize(n * kinds);
+        for (size_t i = 0, j = 0, k = 0; k < n; ++k) {
+            const bool take_a = j == n_b || (i < n_a && a[i] <= b[j]), take_b = i == n_a || (j < n_b && b[j] <= a[i]);
+            cells[k] = take_a ? a[i] : b[j];
+            for (size_t kind = 0; kind < kinds; ++kind)
+                sums[kind * n + k] = (take_a ? sums_a.data()[kind * n_a + i] : 0) + (take_b ? sums_b.data()[kind * n_b + j] : 0);
+            i += take_a, j += take_b;
+        }
+    }
+    const size_t n = cells.size();
+    return nb::make_tuple(to_numpy(std::move(cells), {n}), to_numpy(std::move(sums), {kinds, n}));
 }
 
 // The finaliser of SplitMix64 (Steele, Lea and Flood 2014).
@@ -217,6 +250,7 @@ auto fingerprints(Vector<int64_t> indptr, Vector<int32_t> indices, Vector<uint8_
 void register_documents(nb::module_ &m) {
     m.def("log_amounts", &log_amounts);
     m.def("document_sums", &document_sums);
+    m.def("merge_cells", &merge_cells);
     m.def("fingerprints", &fingerprints);
 }
 

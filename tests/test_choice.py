@@ -126,8 +126,17 @@ def test_native_kernels_of_documents_equal_the_reference(documents, n_classes, u
     amounts = np.array([n for bag in bags for n in bag.values()], np.int32)
     codes = np.array([i % n_classes - (i == 5) * 9 for i in range(len(bags))], np.int32)
     assert np.array_equal(native.log_amounts(indptr, amounts, unit), plain.log_amounts(indptr, amounts, unit))
-    mine, theirs = (m.document_sums(indptr, indices, amounts, codes, n_classes, 10, unit) for m in (native, plain))
-    assert all(np.array_equal(a, b) for a, b in zip(mine, theirs, strict=True))
+    ranges = ((0, n_classes), (0, 1), (1, n_classes))
+    parts = [
+        [m.document_sums(indptr, indices, amounts, codes, n_classes, 10, unit, *own) for own in ranges]
+        for m in (native, plain)
+    ]
+    assert all(np.array_equal(a, b) for x, y in zip(*parts, strict=True) for a, b in zip(x, y, strict=True))
+    (cells, sums, totals, _), first, second = parts[0]
+    for m in (native, plain):
+        assert all(map(np.array_equal, m.merge_cells(*first[:2], *second[:2]), (cells, sums)))
+        assert all(map(np.array_equal, m.merge_cells(*first[:2], *first[:2]), (first[0], 2 * first[1])))
+    assert np.array_equal(first[2] + second[2], totals)
     data, offsets = packed(["", "a", "bb", "ccc", "eight888", "nine99999", "ñ", "seventeen17171717", "\0", "zz"])
     assert np.array_equal(*(m.fingerprints(indptr, indices, data, offsets, 3) for m in (native, plain)))
     codes, weights = np.maximum(codes, 0), np.arange(1.0, len(bags) + 1)

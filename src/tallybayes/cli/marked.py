@@ -24,11 +24,11 @@ def marked(text: str, odds: list[tuple[Word, float]], scale: float) -> Any:
     from rich.text import Text
 
     adds = np.zeros(len(text) + 1)
-    starts: dict[int, int] = {}  # where a word begins, and where the longest one from there ends
+    starts: dict[int, int] = {}  # where a word begins, and where the shortest one from there ends
     for word, value in odds:
         for start, stop in word.spans:
             adds[start:stop] += value / len(word.spans) / max(stop - start, 1)
-            starts.setdefault(start, stop)
+            starts[start] = min(stop, starts.get(start, stop))
     totals = {start: float(adds[start:stop].sum()) for start, stop in starts.items()}
     strongest = max((abs(value) for value in totals.values()), default=0.0)
     first, last = _window(len(text), totals)
@@ -40,9 +40,11 @@ def marked(text: str, odds: list[tuple[Word, float]], scale: float) -> Any:
         result.append(_visible(text[at:start]))
         colour = "green" if totals[start] > 0 else "red"
         style = next((style.format(colour) for least, style in _SHADES if share >= least), "")
-        result.append(_visible(text[start:stop]), style)
+        token = text[start:stop].rstrip()  # of characters, it may end in blanks or the end of a line
+        result.append(_visible(token), style)
         if share >= _NUMBERED:
             result.append(f"{totals[start] * scale:+.0f}", f"dim {colour}")
+        result.append(_visible(text[start + len(token) : stop]))
         at = stop
     result.append(_visible(text[at:last]))
     return result.append("..." if last < len(text) else "")

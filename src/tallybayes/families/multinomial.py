@@ -28,7 +28,7 @@ from tallybayes.families.base import Codes32, Family, Floats, Predictive, Score,
 from tallybayes.families.shrinkage import by_group, dirichlet_evidence_of, laplace
 from tallybayes.tally import Bags, Counts, Exact
 
-__all__ = ["BagPredictive", "Multinomial", "MultinomialPrior", "add_columns", "bag_lengths", "beta_evidence"]
+__all__ = ["BagPredictive", "Multinomial", "MultinomialPrior", "add_columns", "beta_evidence", "lengths_by_class"]
 
 STRENGTHS = 2.0 ** np.arange(-10, 6)
 Variant = Literal["counts", "complement", "presence"]
@@ -84,7 +84,7 @@ class Multinomial(Family):
             own_codes = codes if bag.present is None else np.where(bag.present, codes, np.int32(-1))
             bag, own_codes, own_weights = _each_once(bag, own_codes, n_classes, weights)
             tokens.append(_tokens(name, bag, own_codes, n_classes, own_weights))
-            lengths.append(bag_lengths(name, bag, own_codes, n_classes, own_weights))
+            lengths.append(_lengths(name, bag, own_codes, n_classes, own_weights))
         return Bags(*(add_columns(parts, n_classes) for parts in (tokens, lengths)))
 
     def prior(self, tally: Bags, smoothing: Smoothing) -> MultinomialPrior:
@@ -351,7 +351,7 @@ def add_columns(parts: list[Counts], n_classes: int) -> Counts:
     return first
 
 
-def bag_lengths(name: str, bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> Counts:
+def _lengths(name: str, bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> Counts:
     """Bags by length, rounded up."""
     length = np.diff(bag.indptr).astype(np.float64)
     if (amounts := bag.amounts) is not None:
@@ -366,6 +366,11 @@ def bag_lengths(name: str, bag: Bag, codes: Codes32, n_classes: int, weights: Fl
 
         in_threads(add_up, len(filled))
         length = np.minimum(np.ceil(np.round(length, 6)), 2.0**53)
+    return lengths_by_class(name, length, codes, n_classes, weights)
+
+
+def lengths_by_class(name: str, length: np.ndarray, codes: Codes32, n_classes: int, weights: Floats | None) -> Counts:
+    """Bags by length, given the length of each."""
     kept = np.flatnonzero(codes >= 0)
     size = length[kept].astype(np.int64)
     if weights is None and 0 < (size.max(initial=0) + 1) * n_classes <= _DENSE:

@@ -29,13 +29,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tallybayes import kernels
+from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Bag, Column
 from tallybayes.arrays.tokens import Rules, packed
 from tallybayes.errors import ParameterError
 from tallybayes.families.base import Codes32, Family, Floats, Smoothing
-from tallybayes.families.multinomial import add_columns, bag_lengths, beta_evidence
+from tallybayes.families.multinomial import add_columns, beta_evidence, lengths_by_class
 from tallybayes.families.shrinkage import dirichlet_evidence_of
 from tallybayes.families.words import TextPredictive, whole_amounts
 from tallybayes.tally import Documents, Exact, Vocabulary
@@ -197,39 +199,45 @@ class Text(Family):
         for name, bag in zip(features, columns, strict=True):
             bag = bag.expanded()
             own_codes = codes if bag.present is None else np.where(bag.present, codes, np.int32(-1))
-            words[name] = self._counted(bag, own_codes, n_classes, weights)
-            lengths.append(bag_lengths(name, bag, own_codes, n_classes, weights))
+            words[name], length = self._counted(bag, np.ascontiguousarray(own_codes, np.int32), n_classes, weights)
+            lengths.append(lengths_by_class(name, length, own_codes, n_classes, weights))
         buckets = self.numbers() if self.buckets else None
         tally = Documents(words, add_columns(lengths, n_classes), self.max_tokens, buckets)
         tally.bound()
         return tally
 
-    def _counted(self, bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> Vocabulary:
+    def _counted(
+        self, bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None
+    ) -> tuple[Vocabulary, NDArray[np.int64]]:
+        """The sums of a column, and the length of every document that is counted."""
         indices, amounts = np.ascontiguousarray(bag.indices, np.int32), whole_amounts(bag)
-        indptr = np.ascontiguousarray(bag.indptr, np.int64)
-        result = Vocabulary(n_classes, lexicon_of(bag.keys))
-        if weights is None:
-            cells, *sums, totals = kernels.active.document_sums(
-                indptr,
-                indices,
-                amounts,
-                np.ascontiguousarray(codes, np.int32),
-                n_classes,
-                len(result.lexicon),
-                self.unit,
+        indptr, lexicon = np.ascontiguousarray(bag.indptr, np.int64), lexicon_of(bag.keys)
+        result = Vocabulary(n_classes, lexicon)
+
+        def add_up(first: int, last: int) -> Any:
+            return kernels.active.document_sums(
+                indptr, indices, amounts, codes, n_classes, len(lexicon), self.unit, first, last
             )
+
+        if weights is None:
+            (cells, sums, totals, lengths), *others = in_threads(
+                add_up, n_classes, small=0 if len(indices) > SMALL else n_classes
+            )
+            for more_cells, more_sums, more_totals, more_lengths in others:
+                cells, sums = kernels.active.merge_cells(cells, sums, more_cells, more_sums)
+                totals, lengths = totals + more_totals, np.maximum(lengths, more_lengths)
             result.fill(cells, dict(zip(KINDS, map(Exact.whole, sums), strict=True)), totals)
-            return result
-        logs = kernels.active.log_amounts(indptr, amounts, self.unit)
+            return result, lengths
         row = np.repeat(np.arange(len(codes)), np.diff(indptr))
         kept = (codes[row] >= 0) & (weights[row] > 0)
         cells, group = np.unique(indices[kept].astype(np.int64) << 24 | codes[row[kept]], return_inverse=True)
+        logs = kernels.active.log_amounts(indptr, amounts, self.unit)
         values = (part[kept].astype(np.float64) for part in (amounts, np.ones_like(amounts), logs))
         result.fill(cells, {
             kind: Exact.summed(part, group, len(cells), weights=weights[row[kept]])
             for kind, part in zip(KINDS, values, strict=True)
         })  # fmt: skip
-        return result
+        return result, np.bincount(row, amounts, len(codes)).astype(np.int64)
 
     def example(self, rng: np.random.Generator, n: int) -> Bag:
         """Random texts, with gaps."""

@@ -10,7 +10,7 @@ from tallybayes.kernels.reference.derive import (
     pooled_rate,
     student,
 )
-from tallybayes.kernels.reference.documents import document_sums, fingerprints, left_out, log_amounts
+from tallybayes.kernels.reference.documents import document_sums, fingerprints, left_out, log_amounts, merge_cells
 from tallybayes.kernels.reference.observe import bag_sums, bag_table, bags, cells, counts, flags
 from tallybayes.kernels.reference.row import add_event_row, add_flag_row, add_row, count_row, read_row
 from tallybayes.kernels.reference.score import (
@@ -61,6 +61,7 @@ __all__ = [
     "log_amounts",
     "log_shares",
     "mean_variance",
+    "merge_cells",
     "negative_binomial",
     "pooled_moments",
     "pooled_rate",

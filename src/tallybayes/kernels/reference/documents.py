@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["document_sums", "fingerprints", "left_out", "log_amounts"]
+__all__ = ["document_sums", "fingerprints", "left_out", "log_amounts", "merge_cells"]
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -40,26 +40,44 @@ def document_sums(
     n_classes: int,
     n_tokens: int,
     unit: bool,
-) -> tuple[Whole, Whole, Whole, Whole, Whole]:
-    """Sums over documents per token and class, where there are any.
+    first: int,
+    last: int,
+) -> tuple[Whole, Whole, Whole, Whole]:
+    """Sums over the documents of the classes `first` to `last`, per token and class where there are any.
 
-    The cells `token << 24 | class` in order, their occurrences, documents and `log_amounts`; and the totals of these
-    per class, (3, classes).
+    The cells `token << 24 | class` in order; their occurrences, documents and `log_amounts`, (3, cells); the totals of
+    these per class, (3, classes); and the length of every document (-1 for those of other classes).
 
     >>> indptr, indices, amounts = np.array([0, 2, 3]), np.array([0, 1, 0], np.int32), np.array([3, 1, 2], np.int32)
-    >>> cells, counts, documents, _, totals = document_sums(indptr, indices, amounts, np.array([1, 1]), 2, 2, True)
-    >>> cells.tolist() == [1, 1 << 24 | 1], counts.tolist(), documents.tolist(), totals[:2].tolist()
-    (True, [5, 1], [2, 1], [[0, 6], [0, 3]])
+    >>> cells, sums, totals, lengths = document_sums(indptr, indices, amounts, np.array([1, 1]), 2, 2, True, 0, 2)
+    >>> cells.tolist() == [1, 1 << 24 | 1], sums[:2].tolist(), totals[:2].tolist(), lengths.tolist()
+    (True, [[5, 1], [2, 1]], [[0, 6], [0, 3]], [4, 2])
     """
-    code = np.repeat(codes, np.diff(indptr)).astype(np.int64)
-    kept = code >= 0
+    row = np.repeat(np.arange(len(codes)), np.diff(indptr))
+    there = (codes >= first) & (codes < last)
+    kept, code = there[row], codes[row].astype(np.int64)
     cells, group = np.unique(indices[kept].astype(np.int64) << 24 | code[kept], return_inverse=True)
     parts = (amounts.astype(np.int64), np.ones(len(amounts), np.int64), log_amounts(indptr, amounts, unit))
     sums, totals = np.zeros((3, len(cells)), np.int64), np.zeros((3, n_classes), np.int64)
     for i, part in enumerate(parts):
         np.add.at(sums[i], group, part[kept])
         np.add.at(totals[i], code[kept], part[kept])
-    return cells, sums[0], sums[1], sums[2], totals
+    lengths = np.zeros(len(codes), np.int64)
+    np.add.at(lengths, row, parts[0])
+    return cells, sums, totals, np.where(there, lengths, -1)
+
+
+def merge_cells(cells_a: Whole, sums_a: Whole, cells_b: Whole, sums_b: Whole) -> tuple[Whole, Whole]:
+    """Two lists of cells in order, with their sums (kinds, cells), as one; a cell that both have gets both sums.
+
+    >>> merge_cells(np.array([1, 4]), np.array([[1, 2]]), np.array([2, 4]), np.array([[5, 7]]))
+    (array([1, 2, 4]), array([[1, 5, 9]]))
+    """
+    cells, group = np.unique(np.concatenate([cells_a, cells_b]), return_inverse=True)
+    sums = np.zeros((len(sums_a), len(cells)), np.int64)
+    for total, part in zip(sums, np.concatenate([sums_a, sums_b], axis=1), strict=True):
+        np.add.at(total, group, part)
+    return cells, sums
 
 
 def fingerprints(
