@@ -1,4 +1,4 @@
-"""The main job in one go: fit, predict, evaluate, explain, learn, forget, on penguins with gaps in their data."""
+"""The main job in one go: fit, predict, evaluate, explain, learn, forget, on penguins with gaps; and a spam filter."""
 
 import numpy as np
 from palmerpenguins import load_penguins
@@ -7,6 +7,7 @@ from sklearn.model_selection import cross_val_score, train_test_split
 
 import tallybayes as tb
 from tallybayes import kernels
+from tallybayes.cli.demo import LETTERS
 
 
 def heading(text: str) -> None:
@@ -51,6 +52,11 @@ def main() -> None:
     features = penguins.drop(columns="species")
     for nb in (tb.NaiveBayesClassifier(), tb.NaiveBayesClassifier(numeric="gaussian")):
         print(f"{nb!s:<42} accuracy {cross_val_score(nb, features, penguins['species'], cv=10).mean():.3f}")
+
+    heading("Text: a folder of mail for each label is a spam filter")
+    spam_filter = tb.fit(LETTERS / "mail", label="label", only=["text"])
+    print(f"{sum(spam_filter.class_counts.values())} mails; their text is {spam_filter.schema.families['text']}")
+    print(spam_filter.explain(LETTERS / "inbox" / "2-winner.eml")[0])
 
     heading("Make up a penguin, and judge it")
     made = model.sample(1, seed=7)

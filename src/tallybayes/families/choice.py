@@ -2,8 +2,9 @@
 
 Every document of a sample is scored by the sums without itself, in closed form, and what counts is the plain
 conditional log loss, -log P(class | document), averaged over them. The sample is taken by what the documents say, so
-the choice does not depend on the order of the rows. Candidates are many and documents long, so it goes in rounds: all
-candidates on a few documents, the better ones on more, the last few on the whole sample.
+the choice does not depend on the order of the rows. Candidates are many and documents long, so it goes in rounds:
+every variant with strengths far apart on a few documents, the better ones and their neighbours on more, the last few on
+the whole sample.
 
 Presence is only tried for short texts: it looks at every token that a document does not hold, which drowns what a long
 one says.
@@ -14,7 +15,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,16 +28,17 @@ from tallybayes.families.shrinkage import by_group
 from tallybayes.families.text import Text
 from tallybayes.families.words import whole_amounts
 from tallybayes.tally import Vocabulary
-from tallybayes.tally.vocabulary import KINDS
 
 __all__ = ["LEAST", "PAIRS", "Choice", "choose"]
 
 LEAST = 10  # documents from which on a choice is made
-_STRENGTHS = tuple(4.0**power for power in range(1, -6, -1))
-PAIRS = 64_000  # (document, token) pairs that are looked at, at most
-_ROUNDS = ((PAIRS // 16, 100), (PAIRS // 4, 8), (PAIRS, 3))  # pairs, and candidates that are left
+_STRENGTHS = (4.0, 0.25, 2.0**-6, 2.0**-10)  # tried first; then those a factor of 4 away from the better ones
+PAIRS = 32_000  # (document, token) pairs that are looked at, at most
+_ROUNDS = ((PAIRS // 8, 4), (PAIRS // 4, 3), (PAIRS, 1))  # pairs looked at, candidates left after it
 _SHORT = 64  # different tokens in a short text, on average
 _TIE = 1e-9  # log losses as close as that are the same: the candidate tried first is the simpler one
+
+Candidate = tuple[Text, float]  # a family with variant and tf, and k
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ class _Trial:
     weights: Floats
     slots: NDArray[np.int64]
     tables: dict[str, Floats]  # the sums of the documents' tokens, (tokens, classes), by kind
+    amounts: dict[str, tuple[Floats, Floats]] = field(default_factory=dict)  # by tf, worked out once
 
     def some(self, n_pairs: int) -> _Trial:
         """The first documents that have so many tokens together, two at least."""
@@ -74,6 +77,12 @@ class _Trial:
         bag = Bag(bag.indptr, indices.astype(np.int32), bag.amounts, range(len(used)))
         tables = {kind: table[used] for kind, table in self.tables.items()}
         return _Trial(self.words, self.n_documents, bag, self.codes[:n], self.weights[:n], self.slots[used], tables)
+
+    def best(self, candidates: list[Candidate], n: int) -> tuple[list[Candidate], float, int]:
+        """The n best candidates, the log loss of the best one, and the documents it was found on."""
+        losses = np.array(in_threads(lambda i, _: self.log_loss(*candidates[i]), len(candidates), size=1, small=0))
+        order = np.argsort(np.round(losses / _TIE), kind="stable")[:n]
+        return [candidates[i] for i in order], float(losses[order[0]]), len(self.codes)
 
     def log_loss(self, family: Text, k: float) -> float:
         """-log P(class | document), averaged."""
@@ -87,19 +96,25 @@ class _Trial:
 
     def _tokens(self, family: Text, k: float) -> Floats:
         kind = {"count": "counts", "once": "documents", "log": "logs"}[family.tf]
-        own = amounts = whole_amounts(self.bag).astype(np.float64)
-        if family.tf == "once":
-            own = amounts = np.ones_like(own)
-        elif family.tf == "log":
-            own, amounts = self._logs(family.unit)
+        own, amounts = self._amounts(family)
         scores: Floats = kernels.active.left_out(
             self.tables[kind], self.words.total(kind), float(self.words.n_keys), self.bag.indptr,
             self.bag.indices, own, amounts, self.codes, self.weights, k, family.variant == "complement",
         )  # fmt: skip
         return scores
 
+    def _amounts(self, family: Text) -> tuple[Floats, Floats]:
+        """What every token of a document has added, and what it counts when it is scored."""
+        if family.tf not in self.amounts:
+            counts = whole_amounts(self.bag).astype(np.float64)
+            if family.tf == "log":
+                self.amounts["log"] = self._logs(family.unit)
+            else:
+                self.amounts[family.tf] = (counts if family.tf == "count" else np.ones_like(counts),) * 2
+        return self.amounts[family.tf]
+
     def _logs(self, unit: bool) -> tuple[Floats, Floats]:
-        """What every token of a document has added, and what it counts when it is scored, without those never seen."""
+        """Logarithms: what is scored are those of the tokens that are still known."""
         bag, counts = self.bag, whole_amounts(self.bag)
         own = kernels.active.log_amounts(bag.indptr, counts, unit) * 2.0**-30
         documents = self.tables["documents"].sum(axis=1)[bag.indices]
@@ -156,21 +171,17 @@ def choose(
     words, n_documents: the sums of all documents, (classes); bag, codes, weights: the sample; slots: of its keys.
     """
     bag = Bag(bag.indptr.astype(np.int64), bag.indices.astype(np.int32), bag.amounts, ())
-    tables = {kind: words.rows(kind, slots) for kind in KINDS}
-    trial = _Trial(words, n_documents, bag, codes, weights, slots, tables)
+    trial = _Trial(words, n_documents, bag, codes, weights, slots, words.tables(slots))
     short = len(bag.indices) <= _SHORT * len(codes)
     left = [(one, k) for one in _candidates(family, short) for k in _strengths(one, smoothing)]
-    n_tried, losses = len(left), np.zeros(len(left))
-    for n_pairs, n_left in _ROUNDS:
-        order = np.argsort(np.round(losses / _TIE), kind="stable")[:n_left]
-        left = [left[i] for i in order]
-        some = trial.some(n_pairs)
-        losses = np.array(in_threads(lambda i, _: some.log_loss(*left[i]), len(left), size=1, small=0))  # noqa: B023
-        if len(some.codes) == len(codes):
-            break
-    best = int(np.argmin(np.round(losses / _TIE)))
-    decided, k = left[best]
-    return Choice(dataclasses.replace(decided, k=k), float(losses[best]), len(some.codes), n_tried)
+    fixed, tried = family.k != "auto" or smoothing != "auto", set(left)
+    for i, (n_pairs, n_left) in enumerate(_ROUNDS):
+        if i == 1 and not fixed:
+            left = list(dict.fromkeys((one, k * factor) for one, k in left for factor in (1.0, 4.0, 0.25)))
+            tried |= set(left)
+        left, log_loss, n = trial.some(n_pairs).best(left, n_left)
+    decided, k = left[0]
+    return Choice(dataclasses.replace(decided, k=k), log_loss, n, len(tried))
 
 
 def _candidates(family: Text, short: bool) -> Iterator[Text]:

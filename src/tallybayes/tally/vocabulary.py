@@ -125,18 +125,29 @@ class Vocabulary:
 
     def rows(self, kind: str, slots: NDArray[np.int64]) -> NDArray[np.float64]:
         """Rounded sums (slots, classes); zeros where a slot is -1."""
+        return self.tables(slots, (kind,))[kind]
+
+    def tables(self, slots: NDArray[np.int64], kinds: Sequence[str] = KINDS) -> dict[str, NDArray[np.float64]]:
+        """The same of several kinds."""
         first = np.searchsorted(self._cells, slots << _CLASS_BITS)
         last = np.searchsorted(self._cells, (slots + 1) << _CLASS_BITS)
         length = np.where(slots >= 0, last - first, 0)
         row = np.repeat(np.arange(len(slots)), length)
         cell = np.arange(len(row)) - np.repeat(np.cumsum(length) - length, length) + np.repeat(first, length)
-        result = np.zeros((len(slots), self.n_classes))
-        result[row, self._cells[cell] & _CLASSES] = self._rounded(kind)[cell]
-        if self._overlay:
-            number, wanted = KINDS.index(kind), {slot: row for row, slot in enumerate(slots.tolist()) if slot >= 0}
-            for cell_, sums in self._overlay.items():
-                if (at := wanted.get(cell_ >> _CLASS_BITS)) is not None:
-                    result[at, cell_ & int(_CLASSES)] = sums[number] * _unit(kind)
+        place = row * self.n_classes + (self._cells[cell] & _CLASSES)
+        wanted = {slot: row for row, slot in enumerate(slots.tolist()) if slot >= 0} if self._overlay else {}
+        late = [
+            (wanted[own >> _CLASS_BITS] * self.n_classes + (own & int(_CLASSES)), sums)
+            for own, sums in self._overlay.items()
+            if own >> _CLASS_BITS in wanted
+        ]
+        result = {}
+        for kind in kinds:
+            table = np.zeros(len(slots) * self.n_classes)
+            table[place] = self._rounded(kind)[cell]
+            for at, sums in late:
+                table[at] = sums[KINDS.index(kind)] * _unit(kind)
+            result[kind] = table.reshape(len(slots), self.n_classes)
         return result
 
     def live(self) -> NDArray[np.int64]:
