@@ -67,6 +67,10 @@ class Predictive(ABC):
     def table(self) -> list[dict[str, Any]]:
         """The parameters for people: a row for each column and class ('column', 'class', then names and numbers)."""
 
+    def note(self, number: int) -> str:
+        """What is to be said of a column besides its parameters, in a few words."""
+        return ""
+
     def log_prob(self, columns: Sequence[Column]) -> Floats:
         """Log likelihood of each row under each class, (rows, classes)."""
         out = np.zeros((len(columns[0]) if columns else 0, self.n_classes))

@@ -298,6 +298,16 @@ class TextPredictive(Predictive):
         whole = {name: self._whole[name]} if name in self._whole else {}
         return TextPredictive((name,), self.n_classes, self.tally.only((name,)), self.family, self.k, whole)
 
+    def note(self, number: int) -> str:
+        """How many tokens there are, and what a bounded vocabulary has lost."""
+        part = self.tally.words[self.features[number]]
+        lost = part.lost()["counts"].sum()
+        if part.is_hashed:
+            return f"{part.n_keys:,} of {len(part.lexicon):,} buckets in use"
+        if not lost:
+            return f"{part.n_keys:,} tokens"
+        return f"{part.n_keys - 1:,} tokens; {lost:,.0f} occurrences of rarer ones are counted together"
+
     def log_prob(self, columns: Sequence[Column]) -> Floats:
         """Log likelihood of each row under each class, (rows, classes)."""
         self._only_likelihood("log_prob")

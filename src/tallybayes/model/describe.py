@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from tallybayes.data.schema import Schema
-from tallybayes.families import Family
 from tallybayes.model.scorer import Scorer
 from tallybayes.model.text import number, shown, text_table
 
@@ -26,6 +25,7 @@ class Description:
     classes: list[dict[str, Any]]
     schema: Schema
     columns: dict[str, list[dict[str, Any]]]
+    notes: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, scorer: Scorer, schema: Schema, rows: dict[Any, float] | None) -> Description:
@@ -36,23 +36,31 @@ class Description:
             for label, p in zip(scorer.classes, prior, strict=True)
         ]
         columns: dict[str, list[dict[str, Any]]] = {}
+        notes: dict[str, str] = {}
         for predictive in scorer.predictives:
+            told = ((name, predictive.note(i)) for i, name in enumerate(predictive.features))
+            notes |= {name: note for name, note in told if note}
             for row in predictive.table():
                 named = {key: scorer.classes[value] if key == "class" else value for key, value in row.items()}
                 columns.setdefault(named.pop("column"), []).append(named)
-        return cls(classes, schema, dict(sorted(columns.items())))
+        return cls(classes, schema, dict(sorted(columns.items())), notes)
 
     def only(self, names: Iterable[str]) -> Description:
         """The description of some of the columns."""
-        return Description(self.classes, self.schema, {name: self.columns.get(name, []) for name in names})
+        names = list(names)
+        notes = {name: note for name, note in self.notes.items() if name in names}
+        return Description(self.classes, self.schema, {name: self.columns.get(name, []) for name in names}, notes)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for programs."""
+        schema = self.schema.to_dict()
+        for name, family in self.schema.families.items():
+            schema["columns"][name]["family"] = family.told()
         return {
-            **self.schema.to_dict(),
+            **schema,
             "classes": self.classes,
             "parameters": {name: [_plain(row) for row in rows] for name, rows in self.columns.items()},
-        }
+        } | ({"notes": self.notes} if self.notes else {})
 
     def __repr__(self) -> str:
         return str(self)
@@ -60,7 +68,9 @@ class Description:
     def __str__(self) -> str:
         parts = [_render(self.classes), str(self.schema)]
         for name, rows in self.columns.items():
-            parts.append(f"{name} ({_told(self.schema.fields[name].family)})\n{_render(rows)}")
+            family, note = self.schema.fields[name].family, self.notes.get(name)
+            told = ", ".join(text for text in (family and family.told(), note) if text)
+            parts.append(f"{name} ({told})\n{_render(rows)}")
         return "\n\n".join(parts)
 
 
@@ -90,7 +100,3 @@ def _side_by_side(rows: list[dict[str, Any]]) -> tuple[list[str], list[list[Any]
         table.setdefault(tuple(row[key] for key in keys), {})[row["class"]] = row[names[-1]]
     header = [*keys, *(f"P( | {shown(label)})" for label in classes)]
     return header, [[*key, *(cells.get(label, "") for label in classes)] for key, cells in table.items()]
-
-
-def _told(family: Family | None) -> str:
-    return "" if family is None else family.told()

@@ -36,7 +36,7 @@ from tallybayes.model.scorer import Scorer, log_marginal, most_probable
 from tallybayes.model.settings import Settings
 from tallybayes.model.single import SingleRows
 from tallybayes.model.total import Total
-from tallybayes.tally import Grid
+from tallybayes.tally import Documents, Grid
 
 __all__ = ["Change", "Model"]
 
@@ -292,10 +292,8 @@ class Model:
         self._total, self._schema = total, self._without_undone(total) if schema is None else schema
         self._scorer = self._single = self._few = None
         self.skipped += learning.n_missing * (sign > 0)
-        coarse = sign < 0 and any(isinstance(t, Grid) and t.levels.any() for t in total.blocks.values())
-        notes = ("histogram columns stay on the grid they have: resolution given up is not regained",)
         n_bad = 0 if source.bad is None else source.bad.count
-        return Change(learning.n_rows - learning.n_missing, learning.n_missing, notes if coarse else (), n_bad)
+        return Change(learning.n_rows - learning.n_missing, learning.n_missing, _notes(total, sign), n_bad)
 
     def _without_undone(self, total: Total) -> Schema:
         """The schema without the columns that had come with rows which are all forgotten by now."""
@@ -438,6 +436,17 @@ class Model:
                     f"{verb} needs likelihoods; {family.told()} is only a way of scoring", column=name,
                     hint="fit with the 'counts' or 'presence' variant",
                 )  # fmt: skip
+
+
+def _notes(total: Total, sign: int) -> tuple[str, ...]:
+    """What a change could not do exactly."""
+    coarse = sign < 0 and any(isinstance(t, Grid) and t.levels.any() for t in total.blocks.values())
+    bounded = any(isinstance(t, Documents) and t.has_lost() for t in total.blocks.values())
+    return (
+        *(["histogram columns stay on the grid they have: resolution given up is not regained"] if coarse else []),
+        *(["more tokens than max_tokens: the rarest are counted together, and which depends on the order of rows"]
+          if bounded else []),
+    )  # fmt: skip
 
 
 def _checked_row(row: Any) -> Mapping[Any, Any]:

@@ -69,6 +69,10 @@ class Documents:
         """The same sums without the tokens and lengths that have no counts any more."""
         return self._with({name: part.freed() for name, part in self.words.items()}, self.lengths.freed())
 
+    def has_lost(self) -> bool:
+        """Whether tokens have lost their names."""
+        return any(part.has_lost() for part in self.words.values())
+
     def bound(self) -> None:
         """Keep every vocabulary within the limit."""
         for part in self.words.values() if self.limit else ():

@@ -212,7 +212,7 @@ class Vocabulary:
         """Check that `other` can be added or taken away; the function returned does it."""
         other._fold()
         slots, new = self._slots_of(other)
-        if len(new) and sign < 0 and not self._has_lost():
+        if len(new) and sign < 0 and not self.has_lost():
             raise _impossible(other.names(new[:1])[0], column)
         cells = (slots[other._cells >> _CLASS_BITS] << _CLASS_BITS) | (other._cells & _CLASSES)
         order = np.argsort(cells, kind="stable")
@@ -312,12 +312,13 @@ class Vocabulary:
 
     # Bounds
 
-    def _has_lost(self) -> bool:
+    def has_lost(self) -> bool:
+        """Whether tokens have lost their names."""
         return not self.is_hashed and self.lexicon.number(LOST) >= 0
 
     def _from_lost(self, cells: NDArray[np.int64], change: Sums, before: Sums) -> tuple[NDArray[np.int64], Sums, Sums]:
         """Take from the lost tokens what is not there under its name, where tokens have been lost."""
-        if not self._has_lost():
+        if not self.has_lost():
             return cells, change, before
         short = np.zeros(len(cells), bool)
         for kind in KINDS:
