@@ -12,26 +12,32 @@ from tallybayes.cli.talk import answer, note, progress, tell_bad
 __all__ = ["VERBS", "forget", "learn", "merge"]
 
 
+Class = Annotated[
+    str | None,
+    typer.Option("--class", metavar="CLASS", help="All rows are of this class: for mails and texts without a label."),
+]
+
+
 @reads
-def learn(model: ModelFile, data: Data, *, json: Json = False, reader: Reader) -> None:
+def learn(model: ModelFile, data: Data, *, class_: Class = None, json: Json = False, reader: Reader) -> None:
     """Add rows to a model, all of them or none.
 
     New classes, categories and columns are welcome.
 
     Another command that is changing the same file is waited for.
     """
-    _changed("learn", model, data, json, reader)
+    _changed("learn", model, data, class_, json, reader)
 
 
 @reads
-def forget(model: ModelFile, data: Data, *, json: Json = False, reader: Reader) -> None:
+def forget(model: ModelFile, data: Data, *, class_: Class = None, json: Json = False, reader: Reader) -> None:
     """Take rows back, all of them or none.
 
     What is left is the model that never saw them.
 
     Another command that is changing the same file is waited for.
     """
-    _changed("forget", model, data, json, reader)
+    _changed("forget", model, data, class_, json, reader)
 
 
 def merge(
@@ -60,7 +66,8 @@ def merge(
     _tell(json, {"model": output, "merged": len(models)}, total, f"merged {len(models)} models into {output}")
 
 
-def _changed(verb: str, path: str, data: list[str], json: bool, reader: Reader) -> None:
+def _changed(verb: str, path: str, data: list[str], label: str | None, json: bool, reader: Reader) -> None:
+    from tallybayes.data.source import Given
     from tallybayes.model.store import editing
     from tallybayes.model.text import rows_of
 
@@ -68,7 +75,8 @@ def _changed(verb: str, path: str, data: list[str], json: bool, reader: Reader) 
         source = reader(data, step)
         with editing(path, on_wait=lambda: note(f"waiting for another command that is changing {path}")) as model:
             before = set(model.schema.families)
-            change = getattr(model, verb)(source)
+            told = source if label is None else Given(source, {model.label_for(): label})
+            change = getattr(model, verb)(told)
     new = [name for name in model.schema.families if name not in before]
     if new:
         note(f"new columns, from now on part of the model: {', '.join(new)}")
@@ -93,7 +101,7 @@ def _tell(json: bool, facts: dict[str, Any], model: Any, words: str) -> None:
 
 
 VERBS = [
-    (learn, "tally learn films.tally corrections.csv"),
+    (learn, "tally learn films.tally corrections.csv\ntally learn mail.tally letter.eml --class spam"),
     (forget, "tally forget films.tally mistakes.csv"),
     (merge, "tally merge monday.tally tuesday.tally -o week.tally"),
 ]

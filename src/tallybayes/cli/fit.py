@@ -85,7 +85,7 @@ def fit(
 ) -> None:
     """Learn a model from data, into one file."""
     from tallybayes.cli.output import refuse_overwriting
-    from tallybayes.errors import FileError, ParameterError, shorten
+    from tallybayes.errors import DataError, FileError, ParameterError, shorten
     from tallybayes.model.fitting import fit as fit_model
     from tallybayes.model.fitting import planned
     from tallybayes.model.store import is_model
@@ -107,6 +107,9 @@ def fit(
             if os.path.exists(path) and not is_model(path):
                 raise FileError("a new file or an old model to write to", came="another file", file=path)
             model = fit_model(source, label, **options)
+            if model.skipped and not model.classes:
+                came = f"none in {model.skipped} rows"
+                raise DataError("rows with a label", came=came, column=label, hint=_labels_of(data))
             model.save(path)
     if save_schema is not None:
         model.schema.save(save_schema)
@@ -119,6 +122,15 @@ def fit(
 
 
 VERBS = [(fit, EXAMPLE)]
+
+
+def _labels_of(data: list[str]) -> str | None:
+    """A hint for folders, whose names are labels only if the folder above them is given."""
+    folders = [path for path in data if os.path.isdir(path)]
+    if not folders:
+        return None
+    above = os.path.dirname(folders[0].rstrip("/")) or "."
+    return f"the folders within a folder are the labels: give {above}/ if these are the folders of the classes"
 
 
 def fit_options(source: Source, label: str | None, **given: Any) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from tallybayes.data.formats.folder import Folder
 from tallybayes.data.formats.json import Json
 from tallybayes.data.formats.relation import Database, Parquet, Sql
 from tallybayes.data.formats.sqlite import Sqlite
-from tallybayes.data.source import HEAD, BadRows, Kind, Source, to_source
+from tallybayes.data.source import HEAD, BadRows, Given, Kind, Source, to_source
 from tallybayes.data.table import Table
 from tallybayes.errors import FileError, ParameterError, did_you_mean
 
@@ -57,6 +57,7 @@ def read(
     header: bool = True,
     table: str | None = None,
     skip_bad: bool = False,
+    given: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Source:
     r"""Data to fit, learn from or score, read batch by batch: with this one can say how.
@@ -68,6 +69,7 @@ def read(
     header: whether the first line has the names of the columns.
     table: the table of a database file, or a query on it.
     skip_bad: leave out rows that cannot be read instead of stopping; `bad` of the result counts them.
+    given: columns that have the same value in every row, by name: {"label": "ham"} for a mail that is to be learned.
     progress: called after every batch with the rows read so far, their share of all (None if it cannot be told), and
     the size of the files in bytes.
 
@@ -88,7 +90,7 @@ def read(
     elif reading != Reading():
         raise ParameterError("a path, a query or '-' to be read in a certain way", came=type(data).__name__)
     source.bad = BadRows() if skip_bad else None
-    return source
+    return Given(source, given) if given else source
 
 
 class Files(Source):

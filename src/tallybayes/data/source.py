@@ -11,6 +11,7 @@ import itertools
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -96,6 +97,34 @@ class Whole(Source):
     def batches(self, wanted: Mapping[str, Kind | None] | None = None, *, keep: bool = False) -> Iterator[Table]:
         """The table, once."""
         yield self._table
+
+
+class Given(Source):
+    """Another source with columns that have the same value in every row, such as the label of a single mail.
+
+    >>> source = Given(Whole(to_table({"a": [1, 2]})), {"label": "ham"})
+    >>> [table.columns["label"].to_pylist() for table in source.batches()]
+    [['ham', 'ham']]
+    """
+
+    def __init__(self, source: Source, values: Mapping[str, Any]) -> None:
+        self._source, self._values = source, dict(values)
+        self.bad, self.missing = source.bad, source.missing
+
+    def head(self) -> Table:
+        """The first rows of the other."""
+        return self._filled(self._source.head())
+
+    def batches(self, wanted: Mapping[str, Kind | None] | None = None, *, keep: bool = False) -> Iterator[Table]:
+        """The rows of the other."""
+        self._source.bad, self._source.missing = self.bad, self.missing
+        if wanted is not None:
+            wanted = {name: kind for name, kind in wanted.items() if name not in self._values}
+        return (self._filled(table) for table in self._source.batches(wanted, keep=keep))
+
+    def _filled(self, table: Table) -> Table:
+        given = {name: pa.array([value] * table.n_rows) for name, value in self._values.items()}
+        return replace(table, columns={**table.columns, **given})
 
 
 class Stream(Source):

@@ -69,6 +69,7 @@ def cross_validate(data: Any, label: Any = None, *, folds: int = 10, seed: int =
     empty, label = planned(source, label, **options)
     if empty.schema.weight is not None or not isinstance(options.get("weight"), (str, type(None))):
         raise ParameterError("data without weights, for cross-validation")
+    empty.decide(now=False)  # each model by the rows it has learned from, all of them
     parts = [empty.copy() for _ in range(folds)]
     skipped = 0
     for fold, table in _dealt(source, empty, label, folds, seed):
@@ -80,6 +81,8 @@ def cross_validate(data: Any, label: Any = None, *, folds: int = 10, seed: int =
     if sum(bool(part.classes) for part in parts) < 2:
         raise DataError(f"there are not enough rows with a label for {folds} folds")
     models = _without_each(parts)
+    for model in models:
+        model.decide(now=True)
     check_value(models[0].merge(parts[0]), label, source)
     bad, source.bad = source.bad, None if source.bad is None else BadRows()  # they have been counted
     judged = [Evaluation() for _ in range(folds)]

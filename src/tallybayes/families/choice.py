@@ -6,8 +6,8 @@ the choice does not depend on the order of the rows. Candidates are many and doc
 every variant with strengths far apart on a few documents, the better ones and their neighbours on more, the last few on
 the whole sample.
 
-Presence is only tried for short texts: it looks at every token that a document does not hold, which drowns what a long
-one says.
+Presence has to be asked for: what a document does not say speaks as well, so that short ones are judged by their
+length, which left-out documents of the usual length do not show.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from tallybayes.families.text import Text
 from tallybayes.families.words import whole_amounts
 from tallybayes.tally import Vocabulary
 
-__all__ = ["LEAST", "PAIRS", "Choice", "choose"]
+__all__ = ["DOCUMENTS", "LEAST", "PAIRS", "Choice", "choose"]
 
 LEAST = 10  # documents from which on a choice is made
 _STRENGTHS = (4.0, 0.25, 2.0**-6, 2.0**-10)  # tried first; then those a factor of 4 away from the better ones
-PAIRS = 32_000  # (document, token) pairs that are looked at, at most
-_ROUNDS = ((PAIRS // 8, 4), (PAIRS // 4, 3), (PAIRS, 1))  # pairs looked at, candidates left after it
-_SHORT = 64  # different tokens in a short text, on average
+PAIRS = 32_000  # (document, token) pairs that are looked at, unless documents are few
+DOCUMENTS = 160  # that are looked at, however long they are
+_ROUNDS = ((8, 4), (4, 3), (1, 1))  # the share of these that is looked at (1 / 8), candidates left after it
 _TIE = 1e-9  # log losses as close as that are the same: the candidate tried first is the simpler one
 
 Candidate = tuple[Text, float]  # a family with variant and tf, and k
@@ -67,9 +67,9 @@ class _Trial:
     tables: dict[str, Floats]  # the sums of the documents' tokens, (tokens, classes), by kind
     amounts: dict[str, tuple[Floats, Floats]] = field(default_factory=dict)  # by tf, worked out once
 
-    def some(self, n_pairs: int) -> _Trial:
-        """The first documents that have so many tokens together, two at least."""
-        n = max(2, int(np.searchsorted(self.bag.indptr, n_pairs, side="right")) - 1)
+    def some(self, share: int) -> _Trial:
+        """The first documents, of all that may be looked at so many times fewer."""
+        n = max(-(-DOCUMENTS // share), int(np.searchsorted(self.bag.indptr, PAIRS // share, side="right")) - 1)
         if n >= len(self.codes):
             return self
         bag = self.bag.take(np.arange(n))
@@ -172,26 +172,24 @@ def choose(
     """
     bag = Bag(bag.indptr.astype(np.int64), bag.indices.astype(np.int32), bag.amounts, ())
     trial = _Trial(words, n_documents, bag, codes, weights, slots, words.tables(slots))
-    short = len(bag.indices) <= _SHORT * len(codes)
-    left = [(one, k) for one in _candidates(family, short) for k in _strengths(one, smoothing)]
+    left = [(one, k) for one in _candidates(family) for k in _strengths(one, smoothing)]
     fixed, tried = family.k != "auto" or smoothing != "auto", set(left)
-    for i, (n_pairs, n_left) in enumerate(_ROUNDS):
+    for i, (share, n_left) in enumerate(_ROUNDS):
         if i == 1 and not fixed:
             left = list(dict.fromkeys((one, k * factor) for one, k in left for factor in (1.0, 4.0, 0.25)))
             tried |= set(left)
-        left, log_loss, n = trial.some(n_pairs).best(left, n_left)
+        left, log_loss, n = trial.some(share).best(left, n_left)
     decided, k = left[0]
     return Choice(dataclasses.replace(decided, k=k), log_loss, n, len(tried))
 
 
-def _candidates(family: Text, short: bool) -> Iterator[Text]:
+def _candidates(family: Text) -> Iterator[Text]:
     """What the variants and tf may be: the simpler ones first."""
     given = family.variant != "auto"
-    variants = (family.variant,) if given else ("counts", "complement", *(("presence",) if short else ()))
+    variants = (family.variant,) if given else ("counts", "complement")
     tfs = (family.tf,) if family.tf != "auto" else ("count",) if given else ("count", "once", "log")
     for variant, tf in itertools.product(variants, tfs):
-        if variant != "presence" or tf == tfs[0]:
-            yield dataclasses.replace(family, variant=variant, tf="count" if variant == "presence" else tf)
+        yield dataclasses.replace(family, variant=variant, tf=tf)
 
 
 def _strengths(family: Text, smoothing: Smoothing) -> tuple[float, ...]:

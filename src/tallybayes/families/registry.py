@@ -27,7 +27,7 @@ __all__ = ["FAMILIES", "parse", "register"]
 FAMILIES: dict[str, type[Family]] = {}
 
 _OPTIONS: dict[type, tuple[str, Callable[[str], object]]] = {  # by the type of the default
-    bool: ("True or False", {"True": True, "False": False}.__getitem__),
+    bool: ("yes or no", lambda word: {"true": True, "yes": True, "false": False, "no": False}[word.lower()]),
     int: ("a whole number", int),
     float: ("a number", float),
 }

@@ -6,7 +6,7 @@ whatever order and batches they have come in, and the sample of two samples is t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from tallybayes.arrays.axis import positions
 from tallybayes.arrays.column import Bag
 from tallybayes.data.schema import Schema
 from tallybayes.families import Family, Text
-from tallybayes.families.choice import LEAST, PAIRS, choose
+from tallybayes.families.choice import DOCUMENTS, LEAST, PAIRS, choose
 from tallybayes.families.words import whole_amounts
 from tallybayes.model.batch import Batch
 from tallybayes.model.settings import Settings
@@ -36,9 +36,11 @@ Hashes = NDArray[np.uint64]
 
 def is_open(family: Family | None, settings: Settings, name: str) -> bool:
     """Whether a column's family is to be decided by documents left out."""
-    if not isinstance(family, Text) or settings.estimate == "mle":
+    if not isinstance(family, Text):
         return False
-    return family.variant == "auto" or (family.k == "auto" and settings.smoothing_of(name) == "auto")
+    smoothing = settings.smoothing_of(name)
+    k = family.k if smoothing == "auto" else smoothing
+    return k == "auto" or (family.variant == "auto" and 0 < float(k) < np.inf)  # with k = 0 a word can rule out all
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,14 +102,27 @@ class _Sample:
 def _first(prints: Hashes, lengths: NDArray[np.integer]) -> NDArray[np.int64]:
     """The documents with the smallest fingerprints, as many as can be looked at."""
     order = np.argsort(prints, kind="stable")[:_DOCUMENTS]
-    return order[: max(LEAST, int(np.searchsorted(np.cumsum(lengths[order]), PAIRS)) + 1)]
+    return order[: max(DOCUMENTS, int(np.searchsorted(np.cumsum(lengths[order]), PAIRS)) + 1)]
 
 
 class Samples:
-    """Documents of columns of text, with their labels."""
+    """Documents of columns of text that are not decided yet, with their labels."""
 
-    def __init__(self) -> None:
-        self._of: dict[str, _Sample] = {}
+    def __init__(self, of: Mapping[str, _Sample] | None = None) -> None:
+        self._of = dict(of or {})
+
+    def copy(self) -> Samples:
+        """Samples of their own."""
+        return Samples(self._of)
+
+    def merged(self, other: Samples) -> Samples:
+        """The samples of both."""
+        parts = {name: [own for own in (self.get(name), other.get(name)) if own] for name in {*self._of, *other._of}}
+        return Samples({name: own[0] if len(own) == 1 else _Sample.merged(own) for name, own in parts.items()})
+
+    def only(self, names: Iterable[str]) -> Samples:
+        """The samples of some columns."""
+        return Samples({name: self._of[name] for name in names if name in self._of})
 
     def add(self, batch: Batch, keys: list[Any], families: Mapping[str, Family], settings: Settings) -> None:
         """Take documents of a batch whose labels are `keys`."""
@@ -121,8 +136,8 @@ class Samples:
         return self._of.get(name)
 
 
-def decided(schema: Schema, settings: Settings, total: Total, samples: Samples) -> Schema:
-    """The schema with the families of text decided for which there are documents enough."""
+def decided(schema: Schema, settings: Settings, total: Total, samples: Samples) -> tuple[Schema, Samples]:
+    """The schema with the families of text decided for which there are documents enough, and samples of the others."""
     result = schema
     for name, family in schema.families.items():
         if not is_open(family, settings, name) or (sample := samples.get(name)) is None:
@@ -144,7 +159,7 @@ def decided(schema: Schema, settings: Settings, total: Total, samples: Samples) 
         result = result.copy() if result is schema else result
         old = result.fields[name]
         result.fields[name] = replace(old, family=choice.family, reason=f"{old.reason}; {choice}")
-    return result
+    return result, samples.only(n for n, family in result.families.items() if is_open(family, settings, n))
 
 
 def _renumbered(n_documents: NDArray[np.float64]) -> NDArray[np.int64]:

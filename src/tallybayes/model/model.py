@@ -25,7 +25,7 @@ from tallybayes.data.table import Table, to_table
 from tallybayes.errors import DataError, ForgetError, ParameterError, UnsupportedError, shorten
 from tallybayes.families.base import Floats
 from tallybayes.model.batch import check_kinds, encode_columns
-from tallybayes.model.choosing import decided
+from tallybayes.model.choosing import Samples, decided
 from tallybayes.model.describe import Description
 from tallybayes.model.explain import Explanation, explain
 from tallybayes.model.few import ROWS, FewRows
@@ -73,6 +73,8 @@ class Model:
         self._single: SingleRows | None = None
         self._few: FewRows | None = None
         self._written: Scorer | None = None
+        self._samples = Samples()
+        self._decides = True
         self.skipped = 0
 
     # What the model knows
@@ -249,6 +251,8 @@ class Model:
             if a != b and NO_VALUES not in (mine[name].reason, theirs[name].reason):
                 shown = [family.told() if family else "left out" for family in (a, b)]
                 hint = "give both fits the same families= and ignore="
+                if shown[0] == shown[1]:
+                    hint = "the keys of their hashes differ: give the second fit the schema of the first"
                 raise DataError(f"the same family in both models ({shown[0]})", came=shown[1], column=name, hint=hint)
             known = [model._known_key(name) for model in (self, other)]
             if None not in known and rough_kind(known[0]) != rough_kind(known[1]):
@@ -260,7 +264,15 @@ class Model:
         chosen = {name: field for name, field in mine.items() if field.reason != NO_VALUES}
         result._schema.fields = {**mine, **theirs, **chosen}
         result.skipped += other.skipped
+        result._samples = self._samples.merged(other._samples)
+        result.decide()
         return result
+
+    def decide(self, *, now: bool | None = None) -> None:
+        """Decide the columns of text that are open, if there are documents enough; `now` tells whether from now on."""
+        self._decides = self._decides if now is None else now
+        if self._decides:
+            self._schema, self._samples = decided(self._schema, self._settings, self._total, self._samples)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model into a file (`*.tally`), whole or not at all; `tallybayes.load` reads it."""
@@ -273,13 +285,17 @@ class Model:
         result = Model(self._schema.copy(), self._settings)
         result._total = self._total.copy()
         result.skipped, result._written = self.skipped, self._written
+        result._samples, result._decides = self._samples.copy(), self._decides
         return result
 
     def _change(self, data: Any, label: Any, weight: Any, sign: int) -> Change:
         self._only_learned("learn" if sign > 0 else "forget")
         source = to_source(data)
         weight = self._schema.weight if weight is None else weight
-        learning = Learning(self._schema, self._settings, self._total, self.label_for(label), weight, sign > 0)
+        learning = Learning(
+            self._schema, self._settings, self._total, self.label_for(label), weight, sign > 0,
+            samples=self._samples.copy(),
+        )  # fmt: skip
         learning.count(source)
         change = learning.total or Total.empty()
         self._check_labels(change, sign)
@@ -288,8 +304,12 @@ class Model:
         total.add(change.aligned(labels), sign)
         if sign < 0:
             total.free()
-        schema = decided(learning.schema, self._settings, total, learning.samples) if sign > 0 else None
-        self._total, self._schema = total, self._without_undone(total) if schema is None else schema
+        self._total = total
+        if sign > 0:
+            self._schema, self._samples = learning.schema, learning.samples
+            self.decide()
+        else:
+            self._schema, self._samples = self._without_undone(total), Samples()  # documents may be gone
         self._scorer = self._single = self._few = None
         self.skipped += learning.n_missing * (sign > 0)
         n_bad = 0 if source.bad is None else source.bad.count

@@ -20,12 +20,12 @@ import numpy as np
 import pyarrow as pa
 
 from tallybayes.data.formats.base import MISSING, Reading
-from tallybayes.data.formats.disk import Disk
+from tallybayes.data.formats.disk import Disk, without_packing
 from tallybayes.data.formats.query import Faults, Query, connect, line_in, path_text, text
 from tallybayes.data.formats.typed import typed, with_comma
 from tallybayes.data.source import BadRows, Kind
 from tallybayes.data.table import Table
-from tallybayes.errors import DataError, FileError, ParameterError, TallyError
+from tallybayes.errors import DataError, FileError, ParameterError, TallyError, shorten
 
 __all__ = ["Delimited"]
 
@@ -171,7 +171,9 @@ class Delimited(Query):
             words = f"the text is not in {self.encoding}"
             return DataError(words, file=self.name, line=line, hint=hint)
         if found := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
-            hint = f"the line is {_original(message)!r}; {_SKIP}"
+            hint = f"the line is {shorten(_original(message), 80)}; {_SKIP}"
+            if without_packing(self.name).endswith(".txt"):
+                hint = "if this is a text and no table: format='text' (--format text)"
             return DataError(f"{found[1]} cells", came=int(found[2]), file=self.name, line=line, hint=hint)
         if "unterminated quote" in message.lower():
             came = _original(message)
