@@ -223,26 +223,27 @@ inline uint64_t token_hash(const uint8_t *from, int64_t length) {
     return mixed(first ^ mixed(last + uint64_t(length)));
 }
 
-auto fingerprints(Vector<int64_t> indptr, Vector<int32_t> indices, Vector<uint8_t> data, Vector<int64_t> offsets,
-                  int64_t n_looked_at) {
-    const int64_t n_rows = int64_t(indptr.shape(0)) - 1, n_tokens = int64_t(offsets.shape(0)) - 1;
-    const int64_t *ends = indptr.data(), *at = offsets.data();
-    for (int64_t r = 0; r < n_rows; ++r)
-        if (ends[r] < 0 || ends[r + 1] < ends[r] || ends[r + 1] > int64_t(indices.shape(0)))
-            throw std::invalid_argument("ends out of order");
+auto fingerprints(Vector<int64_t> indptr, Vector<int32_t> indices, Vector<int32_t> amounts, Vector<uint8_t> data,
+                  Vector<int64_t> offsets) {
+    const Documents documents(indptr, indices.data(), amounts, int64_t(indices.shape(0)));
+    const int64_t n_tokens = int64_t(offsets.shape(0)) - 1, *at = offsets.data();
     for (int64_t t = 0; t < n_tokens; ++t)
         if (at[t] < 0 || at[t + 1] < at[t] || at[t + 1] > int64_t(data.shape(0))) throw std::invalid_argument("offsets out of order");
-    std::vector<uint64_t> result(static_cast<size_t>(n_rows));
-    for (int64_t r = 0; r < n_rows; ++r) {
-        uint64_t hash = mixed(uint64_t(ends[r + 1] - ends[r]));
-        for (int64_t i = ends[r]; i < ends[r + 1] && i < ends[r] + n_looked_at; ++i) {
-            const int64_t token = indices.data()[i];
-            if (token < 0 || token >= n_tokens) throw std::invalid_argument("no such token");
-            hash = mixed(hash ^ token_hash(data.data() + at[token], at[token + 1] - at[token]));
+    for (size_t i = 0; i < indices.shape(0); ++i)
+        if (uint64_t(int64_t(indices.data()[i])) >= uint64_t(n_tokens)) throw std::invalid_argument("no such token");
+    std::vector<uint64_t> result(static_cast<size_t>(documents.n_rows));
+    {
+        nb::gil_scoped_release release;
+        std::vector<uint64_t> tokens(static_cast<size_t>(n_tokens));
+        for (int64_t t = 0; t < n_tokens; ++t) tokens[t] = token_hash(data.data() + at[t], at[t + 1] - at[t]);
+        for (int64_t r = 0; r < documents.n_rows; ++r) {
+            uint64_t hash = mixed(uint64_t(documents.ends[r + 1] - documents.ends[r]));
+            for (int64_t i = documents.ends[r]; i < documents.ends[r + 1]; ++i)
+                hash = mixed(hash ^ (tokens[documents.tokens[i]] + uint64_t(int64_t(documents.amounts[i]))));
+            result[size_t(r)] = hash;
         }
-        result[size_t(r)] = hash;
     }
-    return to_numpy(std::move(result), {size_t(n_rows)});
+    return to_numpy(std::move(result), {size_t(documents.n_rows)});
 }
 
 } // namespace

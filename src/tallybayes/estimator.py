@@ -20,7 +20,7 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from tallybayes.arrays.axis import merged, positions, sort_keys
-from tallybayes.data.encode import as_reals
+from tallybayes.data.encode import as_reals, is_missing
 from tallybayes.data.label import Labels
 from tallybayes.data.table import Table, to_table
 from tallybayes.families.base import Floats
@@ -57,7 +57,8 @@ def _texts(X: Any) -> Any:
         if not hasattr(X, "tolist") and not hasattr(X, "to_list"):
             return None
         X = X.tolist() if hasattr(X, "tolist") else X.to_list()
-    return list(X) if len(X) and all(isinstance(value, str) for value in X) else None
+    there = [value for value in X if not is_missing(value)]
+    return list(X) if there and all(isinstance(value, str) for value in there) else None
 
 
 class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
@@ -284,7 +285,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
                 [as_reals(name, column).values for name, column in X.columns.items()]
             ))  # fmt: skip
         table = X if isinstance(X, Table) else to_table(X.toarray() if names is None else X)
-        own = self._names if isinstance(self._names, list) else [f"x{j}" for j in range(X.shape[1])]
+        own = self._names if isinstance(self._names, list) else [f"x{j}" for j in range(len(table.columns))]
         return Table(table.n_rows, dict(zip(own, table.columns.values(), strict=True)))
 
     def _sorted_names(self) -> list[str] | None:

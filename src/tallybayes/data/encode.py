@@ -18,7 +18,7 @@ from tallybayes.arrays.axis import rough_kind, sort_keys
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag, Codes, Column, Flags, Key, Reals
 from tallybayes.data.arrow import integers, to_numpy, valid_rows
-from tallybayes.data.table import Raw
+from tallybayes.data.table import Raw, is_missing
 from tallybayes.data.text import to_documents
 from tallybayes.errors import DataError
 from tallybayes.families import Text
@@ -81,18 +81,6 @@ def empty_column(family: Family, n_rows: int) -> Column:
         return Codes(np.full(n_rows, -1, np.int32), [])
     none = np.zeros(0, np.int64)
     return Bag(np.zeros(n_rows + 1, np.int64), none, None, [], np.zeros(n_rows, bool))
-
-
-def is_missing(value: Any) -> bool:
-    """None, NaN, NaT and pandas' NA."""
-    if value is None:
-        return True
-    try:
-        return bool(value != value)
-    except TypeError:  # pandas' NA refuses to be a truth value
-        return True
-    except ValueError:  # an array
-        return False
 
 
 def to_reals(name: str, raw: Raw) -> Reals:

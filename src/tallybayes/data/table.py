@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tallybayes.data.arrow import integers
 from tallybayes.errors import DataError, TallyError
 
-__all__ = ["Origin", "Raw", "Table", "is_row", "raw_column", "to_table"]
+__all__ = ["Origin", "Raw", "Table", "is_missing", "is_row", "raw_column", "to_table"]
 
 _FEW_ROWS = 64
 
@@ -244,3 +244,15 @@ def _from_rows(data: Sequence[Any]) -> Table:
     for row_dict in data:
         names.update(dict.fromkeys(row_dict))
     return _named(list(names), [[row.get(name) for row in data] for name in names], len(data))
+
+
+def is_missing(value: Any) -> bool:
+    """None, NaN, NaT and pandas' NA."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas' NA refuses to be a truth value
+        return True
+    except ValueError:  # an array
+        return False

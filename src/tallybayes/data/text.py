@@ -19,13 +19,17 @@ from tallybayes.arrays.chunks import in_threads, n_threads
 from tallybayes.arrays.column import Bag
 from tallybayes.arrays.tokens import packed
 from tallybayes.data.arrow import valid_rows
-from tallybayes.data.table import Raw
+from tallybayes.data.table import Raw, is_missing
 from tallybayes.errors import DataError
 from tallybayes.families import Text
 
 __all__ = ["to_documents"]
 
 _SMALL = 2**16  # bytes below which a thread is not worth its while
+
+_TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+_BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_binary_view)
+_PLAIN = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
 
 Bytes = tuple[NDArray[np.integer], NDArray[np.uint8], NDArray[np.bool_] | None]
 
@@ -84,20 +88,21 @@ def _bytes(name: str, raw: Raw) -> Bytes:
 
 def _arrow(name: str, raw: Raw) -> Any:
     """Texts as one Arrow array of strings or bytes."""
-    if isinstance(raw, np.ndarray) and raw.dtype.kind == "S":
-        raw = raw.tolist()
     if isinstance(raw, np.ndarray):
         raw = raw.tolist()
     if not isinstance(raw, (pa.Array, pa.ChunkedArray)):
         return _from_list(name, list(raw))
-    kind = raw.type.value_type if pa.types.is_dictionary(raw.type) else raw.type
+    if pa.types.is_dictionary(raw.type):
+        parts = raw.chunks if isinstance(raw, pa.ChunkedArray) else [raw]
+        raw = pa.chunked_array([part.dictionary_decode() for part in parts], raw.type.value_type)
+    kind = raw.type
     if pa.types.is_null(kind):
         return pa.nulls(len(raw), pa.string())
-    text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    if not text and not pa.types.is_binary(kind) and not pa.types.is_large_binary(kind):
+    text, plain = (any(is_kind(kind) for is_kind in kinds) for kinds in (_TEXTS, _PLAIN))
+    if not text and not any(is_kind(kind) for is_kind in _BYTES):
         row = int(np.argmax(valid_rows(raw.combine_chunks() if isinstance(raw, pa.ChunkedArray) else raw)))
         raise _no_text(name, raw[row].as_py(), row)
-    if pa.types.is_dictionary(raw.type) or pa.types.is_string_view(kind):
+    if not plain:
         raw = raw.cast(pa.large_string() if text else pa.large_binary())
     if isinstance(raw, pa.ChunkedArray) and raw.num_chunks > 1 and raw.nbytes >= 2**31:
         raw = raw.cast(pa.large_string() if text else pa.large_binary())
@@ -122,7 +127,7 @@ def _encoded(name: str, value: Any, row: int) -> bytes | None:
         return value.encode("utf-8", "surrogatepass")
     if isinstance(value, (bytes, bytearray)):
         return bytes(value)
-    if value is None or value != value:  # None, NaN
+    if is_missing(value):
         return None
     raise _no_text(name, value, row)
 

@@ -26,7 +26,7 @@ from tallybayes.arrays.column import Bag
 from tallybayes.families.base import Floats, Smoothing
 from tallybayes.families.shrinkage import by_group
 from tallybayes.families.text import Text
-from tallybayes.families.words import whole_amounts
+from tallybayes.families.words import KIND_OF, whole_amounts
 from tallybayes.tally import Vocabulary
 
 __all__ = ["DOCUMENTS", "LEAST", "PAIRS", "Choice", "choose"]
@@ -36,6 +36,7 @@ _STRENGTHS = (4.0, 0.25, 2.0**-6, 2.0**-10)  # tried first; then those a factor 
 PAIRS = 32_000  # (document, token) pairs that are looked at, unless documents are few
 DOCUMENTS = 160  # that are looked at, however long they are
 _ROUNDS = ((8, 4), (4, 3), (1, 1))  # the share of these that is looked at (1 / 8), candidates left after it
+_CELLS = 2**22  # (token, class) pairs of the sample, so that many classes do not fill the memory
 _TIE = 1e-9  # log losses as close as that are the same: the candidate tried first is the simpler one
 
 Candidate = tuple[Text, float]  # a family with variant and tf, and k
@@ -63,7 +64,6 @@ class _Trial:
     bag: Bag
     codes: NDArray[np.int32]
     weights: Floats
-    slots: NDArray[np.int64]
     tables: dict[str, Floats]  # the sums of the documents' tokens, (tokens, classes), by kind
     amounts: dict[str, tuple[Floats, Floats]] = field(default_factory=dict)  # by tf, worked out once
 
@@ -76,7 +76,7 @@ class _Trial:
         used, indices = np.unique(bag.indices, return_inverse=True)
         bag = Bag(bag.indptr, indices.astype(np.int32), bag.amounts, range(len(used)))
         tables = {kind: table[used] for kind, table in self.tables.items()}
-        return _Trial(self.words, self.n_documents, bag, self.codes[:n], self.weights[:n], self.slots[used], tables)
+        return _Trial(self.words, self.n_documents, bag, self.codes[:n], self.weights[:n], tables)
 
     def best(self, candidates: list[Candidate], n: int) -> tuple[list[Candidate], float, int]:
         """The n best candidates, the log loss of the best one, and the documents it was found on."""
@@ -89,13 +89,15 @@ class _Trial:
         own = np.zeros((len(self.codes), len(self.n_documents)))
         own[np.arange(len(own)), self.codes] = self.weights
         prior = np.log(np.maximum(self.n_documents - own, 0.0) + 1.0)
-        scores = prior + (self._presence(k) if family.variant == "presence" else self._tokens(family, k))
-        scores -= scores.max(axis=1, keepdims=True)
-        losses = np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(len(scores)), self.codes]
-        return float((losses * self.weights).sum() / self.weights.sum())
+        with np.errstate(all="ignore"):  # what is no number is no candidate
+            scores = prior + (self._presence(k) if family.variant == "presence" else self._tokens(family, k))
+            scores -= scores.max(axis=1, keepdims=True)
+            losses = np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(len(scores)), self.codes]
+            loss = float((losses * self.weights).sum() / self.weights.sum())
+        return np.inf if np.isnan(loss) else loss
 
     def _tokens(self, family: Text, k: float) -> Floats:
-        kind = {"count": "counts", "once": "documents", "log": "logs"}[family.tf]
+        kind = KIND_OF[family.tf]
         own, amounts = self._amounts(family)
         scores: Floats = kernels.active.left_out(
             self.tables[kind], self.words.total(kind), float(self.words.n_keys), self.bag.indptr,
@@ -126,31 +128,31 @@ class _Trial:
 
     def _presence(self, k: float) -> Floats:
         """One Bernoulli per token. Without a document its class has one fewer, which changes all its tokens."""
-        klass, n = self.words.cells()[1], self.words.floats("documents")
-        n_classes = len(self.n_documents)
+        slot, klass = self.words.cells()
+        named, n_classes = np.isin(slot, self.words.named()), len(self.n_documents)
+        klass, n, n_keys = klass[named], self.words.floats("documents")[named], len(self.words.named())
 
         def absent(documents: Floats) -> Floats:
             log_no = np.log((np.maximum(documents[klass] - n, 0.0) + k) / (documents[klass] + 2 * k))
-            n_never = self.words.n_keys - np.bincount(klass, minlength=n_classes)
+            n_never = n_keys - np.bincount(klass, minlength=n_classes)
             return by_group(klass, log_no, n_classes) + n_never * np.log((documents + k) / (documents + 2 * k))
 
-        every, fewer = absent(self.n_documents), absent(np.maximum(self.n_documents - 1.0, 0.0))
+        every = absent(self.n_documents)
+        without = {weight: absent(np.maximum(self.n_documents - weight, 0.0)) for weight in set(self.weights.tolist())}
         table = self.tables["documents"]
         result = np.repeat(every[None], len(self.codes), axis=0)
         for row, (code, weight) in enumerate(zip(self.codes.tolist(), self.weights.tolist(), strict=True)):
             seen = table[self.bag.indices[self.bag.indptr[row] : self.bag.indptr[row + 1]]]
             documents = self.n_documents.copy()
-            before = np.log(
-                (np.maximum(documents[code] - 1.0 - seen[:, code], 0.0) + k) / (documents[code] - 1 + 2 * k)
-            )
             documents[code] -= weight
+            before = np.log((np.maximum(documents[code] - seen[:, code], 0.0) + k) / (documents[code] + 2 * k))
             seen = seen.copy()
             seen[:, code] -= weight
             known = seen.sum(axis=1) > 1e-9
             never = np.log((self.n_documents + k) / (self.n_documents + 2 * k))
             result[row] -= np.count_nonzero(~known) * never  # tokens that only this document had
             yes, no = seen[known] + k, np.maximum(documents - seen[known], 0.0) + k
-            result[row, code] = fewer[code] - before.sum()
+            result[row, code] = without[weight][code] - before.sum()
             result[row, code] += np.log(no[:, code] / (documents[code] + 2 * k)).sum()
             result[row] += (np.log(yes) - np.log(no)).sum(axis=0)
         return result
@@ -170,8 +172,11 @@ def choose(
 
     words, n_documents: the sums of all documents, (classes); bag, codes, weights: the sample; slots: of its keys.
     """
-    bag = Bag(bag.indptr.astype(np.int64), bag.indices.astype(np.int32), bag.amounts, ())
-    trial = _Trial(words, n_documents, bag, codes, weights, slots, words.tables(slots))
+    n = len(codes)
+    while (found := _used(bag, slots, n, len(n_documents))) is None:
+        n //= 2
+    own, used = found
+    trial = _Trial(words, n_documents, own, codes[:n], weights[:n], words.tables(used))
     left = [(one, k) for one in _candidates(family) for k in _strengths(one, smoothing)]
     fixed, tried = family.k != "auto" or smoothing != "auto", set(left)
     for i, (share, n_left) in enumerate(_ROUNDS):
@@ -180,7 +185,18 @@ def choose(
             tried |= set(left)
         left, log_loss, n = trial.some(share).best(left, n_left)
     decided, k = left[0]
-    return Choice(dataclasses.replace(decided, k=k), log_loss, n, len(tried))
+    return Choice(decided if fixed else dataclasses.replace(decided, k=k), log_loss, n, len(tried))
+
+
+def _used(bag: Bag, slots: NDArray[np.int64], n: int, n_classes: int) -> tuple[Bag, NDArray[np.int64]] | None:
+    """The first n documents with the slots of their tokens; None if the sums of these would be too many."""
+    bag = bag.take(np.arange(n))
+    named = slots[bag.indices] >= 0  # a bounded vocabulary may have lost the names of some
+    used, indices = np.unique(bag.indices[named], return_inverse=True)
+    if len(used) * n_classes > _CELLS and n > LEAST:
+        return None
+    ends = np.concatenate([[0], np.cumsum(named)])[bag.indptr].astype(np.int64)
+    return Bag(ends, indices.astype(np.int32), np.asarray(bag.amounts)[named], ()), slots[used]
 
 
 def _candidates(family: Text) -> Iterator[Text]:

@@ -53,7 +53,8 @@ def parse(text: str | Family | type[Family]) -> Family:
     if name not in FAMILIES:
         near = difflib.get_close_matches(name, FAMILIES, n=1)
         hint = f"did you mean {near[0]!r}?" if near else None
-        raise ParameterError(f"a family ({', '.join(sorted(FAMILIES))})", came=text, hint=hint)
+        came = re.sub(r"key=\w+", "key=(secret)", str(text))
+        raise ParameterError(f"a family ({', '.join(sorted(FAMILIES))})", came=came, hint=hint)
     family = FAMILIES[name]
     fields = {field.name: field for field in dataclasses.fields(family)}
     given: dict[str, object] = {}

@@ -23,8 +23,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -57,6 +58,7 @@ _CHOICES = {
 _LEAST = {"ngrams": 1, "shortest": 1, "min_length": 1, "max_length": 0, "min_count": 1, "max_tokens": 0, "buckets": 0,
           "top": 0, "length": 0}  # fmt: skip
 _UNDECIDED = ("counts", "log", 0.1)  # variant, tf and k before there are documents enough to choose: good on all tried
+_KEY = re.compile("[0-9a-f]{32}")
 _MEANING = ("variant", "tf", "k", "idf", "balanced", "min_count", "cap", "top", "length")  # what the sums do not show
 
 
@@ -108,7 +110,7 @@ class Text(Family):
     min_count: int = 1
     max_tokens: int = 0
     buckets: int = 0
-    key: str = ""
+    key: str = dataclasses.field(default="", repr=False)
     cap: float = 0.0
     top: int = 0
     length: int = 0
@@ -125,20 +127,28 @@ class Text(Family):
             given = getattr(self, option)
             if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < least:
                 raise ParameterError(f"{option} of text: a whole number from {least} on", came=given)
-        if not 0 <= self.cap < math.inf:
+        for option in ("unit", "idf", "balanced", "addresses"):
+            if not isinstance(given := getattr(self, option), (bool, np.bool_)):
+                raise ParameterError(f"{option} of text: True or False", came=given)
+        if isinstance(self.cap, bool) or not isinstance(self.cap, (int, float)) or not 0 <= self.cap < math.inf:
             raise ParameterError("cap of text: a number from 0 (no cap) on", came=self.cap)
         if self.shortest > self.ngrams:
             raise ParameterError(f"n-grams from shortest={self.shortest} up", came=f"ngrams={self.ngrams}")
         if 0 < self.max_length < self.min_length:
             raise ParameterError(f"words from min_length={self.min_length} up", came=f"max_length={self.max_length}")
-        if self.ngrams > 16 or self.buckets > 2**30:
-            raise ParameterError("at most 16 words in an n-gram and 2**30 buckets", came=str(self))
+        for option, most in (("ngrams", 16), ("buckets", 2**22)):
+            if getattr(self, option) > most:
+                raise ParameterError(f"{option} of text: at most {most}", came=getattr(self, option))
+        if self.max_tokens == 1:
+            raise ParameterError("max_tokens of text: 0 (no limit), or 2 and more", came=1)
+        if self.variant == "presence" and (self.idf or self.balanced):
+            raise ParameterError("idf and balanced for the variants that weigh tokens", came="presence")
         self._settle("k", _strength(self.k))
-        self._settle("stop", self.stop if isinstance(self.stop, str) else " ".join(self.stop))
-        if self.buckets and not self.key:
+        self._settle("stop", _stop_words(self.stop))
+        if self.buckets and self.key == "":
             self._settle("key", secrets.token_hex(16))
-        if self.key and (not self.buckets or len(self.key) != 32 or set(self.key) - set("0123456789abcdef")):
-            raise ParameterError("a key of 32 hexadecimal digits, for buckets", came=f"{len(self.key)} characters")
+        if self.key != "" and not (self.buckets and isinstance(self.key, str) and _KEY.fullmatch(self.key)):
+            raise ParameterError("a key of 32 hexadecimal digits, for buckets", came="something else")
 
     def _settle(self, option: str, value: object) -> None:
         object.__setattr__(self, option, value)
@@ -202,21 +212,23 @@ class Text(Family):
             words[name], length = self._counted(bag, np.ascontiguousarray(own_codes, np.int32), n_classes, weights)
             lengths.append(lengths_by_class(name, length, own_codes, n_classes, weights))
         buckets = self.numbers() if self.buckets else None
-        tally = Documents(words, add_columns(lengths, n_classes), self.max_tokens, buckets)
-        tally.bound()
-        return tally
+        return Documents(words, add_columns(lengths, n_classes), self.max_tokens, buckets)
 
     def _counted(
         self, bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None
     ) -> tuple[Vocabulary, NDArray[np.int64]]:
         """The sums of a column, and the length of every document that is counted."""
-        indices, amounts = np.ascontiguousarray(bag.indices, np.int32), whole_amounts(bag)
+        amounts: Any = whole_amounts(bag)
+        indices: NDArray[np.integer] = np.ascontiguousarray(bag.indices, np.int32)
         indptr, lexicon = np.ascontiguousarray(bag.indptr, np.int64), lexicon_of(bag.keys)
-        result = Vocabulary(n_classes, lexicon)
+        result, n_tokens, used = Vocabulary(n_classes, lexicon), len(lexicon), None
+        if result.is_hashed:  # of many buckets a batch may use few
+            used, indices = np.unique(indices, return_inverse=True)
+            n_tokens, indices = len(used), indices.astype(np.int32)
 
         def add_up(first: int, last: int) -> Any:
             return kernels.active.document_sums(
-                indptr, indices, amounts, codes, n_classes, len(lexicon), self.unit, first, last
+                indptr, indices, amounts, codes, n_classes, n_tokens, self.unit, first, last
             )
 
         if weights is None:
@@ -226,8 +238,11 @@ class Text(Family):
             for more_cells, more_sums, more_totals, more_lengths in others:
                 cells, sums = kernels.active.merge_cells(cells, sums, more_cells, more_sums)
                 totals, lengths = totals + more_totals, np.maximum(lengths, more_lengths)
+            if used is not None:
+                cells = used[cells >> 24].astype(np.int64) << 24 | (cells & (2**24 - 1))
             result.fill(cells, dict(zip(KINDS, map(Exact.whole, sums), strict=True)), totals)
             return result, lengths
+        indices = indices if used is None else used[indices]
         row = np.repeat(np.arange(len(codes)), np.diff(indptr))
         kept = (codes[row] >= 0) & (weights[row] > 0)
         cells, group = np.unique(indices[kept].astype(np.int64) << 24 | codes[row[kept]], return_inverse=True)
@@ -250,18 +265,13 @@ class Text(Family):
     # What it predicts
 
     @property
-    def is_decided(self) -> bool:
-        """Whether variant and tf are known."""
-        return self.variant != "auto"
-
-    @property
     def is_likelihood(self) -> bool:
         """Whether scores are log likelihoods of the documents."""
         plain = not (self.idf or self.balanced or self.top or self.length or self.cap)
         return self.variant != "complement" and plain
 
     def prior(self, tally: Documents, smoothing: Smoothing) -> TextPrior:
-        """Dirichlet(k) (presence: Beta(k, k)): as told, as chosen, or Laplace's own 1 before there is a choice."""
+        """Dirichlet(k) (presence: Beta(k, k)): as told, as chosen, or before that one that is never far off."""
         if smoothing != "auto":
             return TextPrior(float(smoothing))
         if self.k == "auto":
@@ -283,12 +293,23 @@ class Text(Family):
         result = np.zeros(len(tally.features))
         for j, name in enumerate(tally.features):
             part, kind = tally.words[name], "documents" if self.variant == "presence" else "counts"
-            n, klass = part.floats(kind), part.cells()[1]
+            n, (slot, klass) = part.floats(kind), part.cells()
             if self.variant == "presence":
-                result[j] = beta_evidence(n, klass, tally.n_documents(name).floats(), part.n_keys, prior.k)
+                named = np.isin(slot, part.named())
+                documents = tally.n_documents(name).floats()
+                result[j] = beta_evidence(n[named], klass[named], documents, len(part.named()), prior.k)
             else:
                 result[j] = dirichlet_evidence_of(n, part.total(kind), part.n_keys, prior.k)
         return result
+
+
+def _stop_words(given: Any) -> str:
+    """Stop words with blanks between them, from text or from a list."""
+    words = given.replace(",", " ").split() if isinstance(given, str) else given
+    words = list(words) if isinstance(words, Iterable) else [words]
+    if not all(isinstance(word, str) and "=" not in word for word in words):
+        raise ParameterError("stop words of text: words with blanks between them, or a list of words", came=given)
+    return " ".join(words)
 
 
 def _strength(k: Any) -> float | str:

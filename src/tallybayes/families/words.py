@@ -25,11 +25,12 @@ from tallybayes.tally.vocabulary import LOST, lexicon_of
 if TYPE_CHECKING:
     from tallybayes.families.text import Text
 
-__all__ = ["TextPredictive", "Word", "whole_amounts"]
+__all__ = ["KIND_OF", "TextPredictive", "Word", "whole_amounts"]
 
-_KIND = {"count": "counts", "once": "documents", "log": "logs"}
+KIND_OF = {"count": "counts", "once": "documents", "log": "logs"}
 _FEW = 4  # tokens of a batch times this are fewer than all: only theirs are worked out
 _SHOWN = 10  # tokens per class in a table
+_SIDE_BY_SIDE = 12  # classes up to which all are told about all of these tokens
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +65,7 @@ class TextPredictive(Predictive):
 
     @property
     def _kind(self) -> str:
-        return "documents" if self.family.variant == "presence" else _KIND[self.family.tf]
+        return "documents" if self.family.variant == "presence" else KIND_OF[self.family.tf]
 
     @property
     def _looks_at_all(self) -> bool:
@@ -95,9 +96,7 @@ class TextPredictive(Predictive):
             return self._plain_weights(name, slot, klass)
         n = np.zeros((len(part.lexicon), self.n_classes))
         n[slot, klass] = part.floats(self._kind)
-        factor: Any = 1.0
-        if family.min_count > 1:
-            factor = np.bincount(slot, part.floats("counts"), len(n))[:, None] >= family.min_count
+        factor: Any = self._often(part)[:, None] if family.min_count > 1 else 1.0
         if family.idf:
             documents = np.bincount(slot, part.floats("documents"), len(n))[:, None]
             every = self.tally.n_documents(name).floats().sum()
@@ -123,8 +122,17 @@ class TextPredictive(Predictive):
             table[:] = np.log(self.k) - log_total
             table[slot, klass] = np.log(n + self.k) - log_total[klass]
         if part.n_keys < len(part.lexicon):
-            table[~self._speaking(part)] = 0.0
+            silent = np.ones(len(part.lexicon), bool)
+            silent[slot] = False
+            table[silent] = 0.0
         return np.asarray(table)
+
+    def _often(self, part: Vocabulary) -> NDArray[np.bool_]:
+        """Which slots have a name and enough counts."""
+        often = np.bincount(part.cells()[0], part.floats("counts"), len(part.lexicon)) >= max(self.family.min_count, 1)
+        if part.has_lost():
+            often[part.lexicon.number(LOST)] = False
+        return np.asarray(often)
 
     def _log_presence(self, name: str, n: Floats) -> tuple[Floats, Floats]:
         """Log probability that a token is there and that it is not, (tokens, classes)."""
@@ -134,13 +142,11 @@ class TextPredictive(Predictive):
     def _absent(self, name: str) -> tuple[Floats, Floats]:
         """Per class: the log probability that no token is there, and how many tokens all its documents had (k = 0)."""
         part, documents = self.tally.words[name], self.tally.n_documents(name).floats()
-        klass, n = part.cells()[1], part.floats("documents")
-        if self.family.min_count > 1:
-            slot = part.cells()[0]
-            often = np.bincount(slot, part.floats("counts"), len(part.lexicon)) >= self.family.min_count
+        slot, klass = part.cells()
+        n, n_keys = part.floats("documents"), part.n_keys
+        if self.family.min_count > 1 or part.has_lost():
+            often = self._often(part)
             klass, n, n_keys = klass[often[slot]], n[often[slot]], int(np.count_nonzero(often))
-        else:
-            n_keys = part.n_keys
         seen = laplace(np.maximum(documents[klass] - n, 0.0), documents[klass], self.k, 2)
         never = laplace(documents, documents, self.k, 2)
         certain = np.isinf(seen)
@@ -163,18 +169,13 @@ class TextPredictive(Predictive):
         return score
 
     def _bind_one(self, name: str, bag: Bag) -> Score:
-        bag = self.known(name, bag)
+        bag = self._known(name, bag)
         part, presence = self.tally.words[name], self.family.variant == "presence"
         indices, slots = bag.indices, None
         if len(indices) * _FEW < len(part.lexicon):
             used, indices = np.unique(indices, return_inverse=True)
             slots, indices = used.astype(np.int64), indices.astype(np.int32)
-        table = self.weights(name, slots)
-        amounts = self.amounts(bag)
-        if self.family.tf == "log" and not presence:
-            table = table * 2.0**-30
-        if self._is_capped:
-            amounts = self._capped(bag, indices, amounts, table)
+        table, amounts = self._table_and_amounts(name, bag, indices, slots)
         absent = certain = np.zeros(self.n_classes)
         always = None
         if presence:
@@ -198,42 +199,36 @@ class TextPredictive(Predictive):
 
         return score
 
-    def known(self, name: str, bag: Bag) -> Bag:
+    def _known(self, name: str, bag: Bag) -> Bag:
         """The documents with the tokens that have been counted, by their slots."""
         bag, part = bag.expanded(), self.tally.words[name]
-        indices, kept = np.ascontiguousarray(bag.indices, np.int32), None
+        indices = np.ascontiguousarray(bag.indices, np.int32)
         if bag.keys is not part.lexicon and not part.is_hashed:
             slots = part.lexicon.find(*lexicon_of(bag.keys).packed()) if len(bag.keys) else np.zeros(0, np.int32)
             indices = slots[indices]
-            kept = indices >= 0
-        if part.n_keys < len(part.lexicon) or self.family.min_count > 1:
-            there = self._speaking(part)
-            kept = there[indices] if kept is None else kept & there[indices]
-        if kept is None or kept.all():
+        kept = part.has(indices)
+        if self.family.min_count > 1:
+            kept &= self._often(part)[indices]
+        if kept.all():
             return Bag(bag.indptr, indices, bag.amounts, part.lexicon, bag.present)
         before = np.concatenate([[0], np.cumsum(kept)])
         amounts = None if bag.amounts is None else bag.amounts[kept]
         return Bag(before[bag.indptr], indices[kept], amounts, part.lexicon, bag.present)
 
-    def _speaking(self, part: Vocabulary) -> NDArray[np.bool_]:
-        """Which slots have counts, enough of them."""
-        slot, _ = part.cells()
-        least = max(self.family.min_count, 1)
-        there: NDArray[np.bool_] = np.zeros(len(part.lexicon), bool)
-        if least > 1:
-            return np.asarray(np.bincount(slot, part.floats("counts"), len(there)) >= least)
-        there[slot] = True
-        return there
-
-    def amounts(self, bag: Bag) -> Any:
-        """What each token of a document counts; logarithms in units of 2**-30. None: one each."""
-        if self.family.variant == "presence" or self.family.tf == "once":
-            return None
-        if self.family.tf == "count":
-            return bag.amounts
-        return kernels.active.log_amounts(
-            np.ascontiguousarray(bag.indptr, np.int64), whole_amounts(bag), self.family.unit
-        )
+    def _table_and_amounts(
+        self, name: str, bag: Bag, indices: Any, slots: NDArray[np.int64] | None
+    ) -> tuple[Floats, Any]:
+        """The weights of slots, and what each token of a document counts (None: one each), after the caps."""
+        family, table = self.family, self.weights(name, slots)
+        amounts: Any = None
+        if family.variant != "presence" and family.tf == "count":
+            amounts = bag.amounts
+        elif family.variant != "presence" and family.tf == "log":
+            ends = np.ascontiguousarray(bag.indptr, np.int64)
+            amounts, table = kernels.active.log_amounts(ends, whole_amounts(bag), family.unit), table * 2.0**-30
+        if family.cap or family.top or family.length:
+            amounts = self._capped(bag, indices, amounts, table)
+        return table, amounts
 
     def words_of(self, name: str, text: bytes) -> list[Word]:
         """The tokens of a document that say something, in the order in which they come first; they add up to its score.
@@ -250,23 +245,19 @@ class TextPredictive(Predictive):
         tokens.pop(-1, None)
         times = [sum(len(places[token]) for token in own) for own in tokens.values()]
         ends, numbers = np.array([0, len(tokens)]), np.fromiter(tokens, np.int32, len(tokens))
-        bag = self.known(name, Bag(ends, numbers, np.array(times, np.int32), lexicon))
-        slots, amounts = bag.indices.astype(np.int64), self.amounts(bag)
-        table = self.weights(name, slots)
-        if family.tf == "log" and amounts is not None:
-            table = table * 2.0**-30
-        if self._is_capped:
-            amounts = self._capped(bag, np.arange(len(slots)), amounts, table)
+        bag = self._known(name, Bag(ends, numbers, np.array(times, np.int32), lexicon))
+        slots = bag.indices.astype(np.int64)
+        table, amounts = self._table_and_amounts(name, bag, np.arange(len(slots)), slots)
         added = table if amounts is None else np.where(amounts[:, None] == 0, 0.0, amounts[:, None] * table)
         result = []
         for slot, part in zip(slots.tolist(), added, strict=True):
             every = sum(len(places[token]) for token in tokens[slot])
             result += [Word(t, part * (len(places[t]) / every), tuple(places[t])) for t in tokens[slot]]
-        return [*result, Word("", self._absent(name)[0])] if family.variant == "presence" else result
-
-    @property
-    def _is_capped(self) -> bool:
-        return bool(self.family.cap or self.family.top or self.family.length)
+        if family.variant != "presence":
+            return result
+        score = np.zeros((1, self.n_classes))
+        self._bind_one(name, bag)(score, 0, 1)
+        return [*result, Word("", np.where(np.isinf(score[0]), score[0], score[0] - added.sum(axis=0)))]
 
     def _capped(self, bag: Bag, indices: Any, amounts: Any, table: Floats) -> Floats:
         """Amounts after the caps."""
@@ -324,8 +315,7 @@ class TextPredictive(Predictive):
 
     def _sample_one(self, name: str, rng: np.random.Generator, code: int, n: int) -> list[list[Key]]:
         part = self.tally.words[name]
-        pairs = sorted(zip(part.names(part.live()), part.live().tolist(), strict=True))
-        pairs = [(key, slot) for key, slot in pairs if key != LOST]
+        pairs = sorted(zip(part.names(part.named()), part.named().tolist(), strict=True))
         keys, slots = [key for key, _ in pairs], np.array([slot for _, slot in pairs], np.int64)
         if self.family.variant == "presence":
             p = np.exp(self._log_presence(name, part.rows("documents", slots))[0][:, code])
@@ -344,29 +334,44 @@ class TextPredictive(Predictive):
 
     def _table_of(self, name: str) -> list[dict[str, Any]]:
         part = self.tally.words[name]
-        slots = part.live()
+        slots = part.named()
         if not len(slots) or not self.n_classes:
             return []
-        n, weights = part.rows(self._kind, slots), self.weights(name, slots)
-        what, value = "weight", weights
-        if self.family.variant == "presence":
-            what, value = "P(token)", np.exp(self._log_presence(name, n)[0])
-        elif self.family.is_likelihood:
-            what, value = "P(token)", np.exp(weights)
-        with np.errstate(invalid="ignore"):
-            lead = np.nan_to_num(weights - weights.mean(axis=1, keepdims=True), nan=0.0, posinf=1e9, neginf=-1e9)
-        names = part.names(slots)
-        shown: dict[int, None] = {}
-        for c in range(self.n_classes):
-            own = np.flatnonzero((n[:, c] > 0) & (lead[:, c] > 0))
-            top = own[np.argsort(-lead[own, c], kind="stable")[: 4 * _SHOWN]]
-            best = sorted(top.tolist(), key=lambda i: (-lead[i, c], names[i]))[:_SHOWN]
-            shown |= dict.fromkeys(i for i in best if names[i] != LOST)
+        own = [self._best(name, slots, c) for c in range(self.n_classes)]
+        shown = sorted({slot for best in own for slot in best}, key=[s for best in own for s in best].index)
+        names = dict(zip(shown, part.names(np.array(shown, np.int64)), strict=True))
+        place = {slot: i for i, slot in enumerate(shown)}
+        what, value = self._shown(name, np.array(shown, np.int64))
+        few = self.n_classes <= _SIDE_BY_SIDE  # then each class is told about the tokens of the others too
         return [
-            {"column": name, "class": c, "token": names[i], what: float(value[i, c])}
+            {"column": name, "class": c, "token": names[slot], what: float(value[place[slot], c])}
             for c in range(self.n_classes)
-            for i in shown
+            for slot in (shown if few else own[c])
         ]
+
+    def _best(self, name: str, slots: NDArray[np.int64], code: int) -> list[int]:
+        """The slots of the tokens that speak most for a class, of those it has had."""
+        part = self.tally.words[name]
+        slot, klass = part.cells()
+        mine = np.intersect1d(slot[klass == code], slots)
+        weights = self.weights(name, mine)
+        with np.errstate(invalid="ignore"):
+            lead = np.nan_to_num(weights - weights.mean(axis=1, keepdims=True), nan=0.0, posinf=1e9, neginf=-1e9)[
+                :, code
+            ]
+        top = np.flatnonzero(lead > 0)
+        top = top[np.argsort(-lead[top], kind="stable")[: 4 * _SHOWN]]
+        names = part.names(mine[top])
+        order = sorted(range(len(top)), key=lambda i: (-lead[top[i]], names[i]))[:_SHOWN]
+        return [int(mine[top[i]]) for i in order]
+
+    def _shown(self, name: str, slots: NDArray[np.int64]) -> tuple[str, Floats]:
+        """What a table says of tokens: their probability, or their weight."""
+        if self.family.variant == "presence":
+            rows = self.tally.words[name].rows("documents", slots)
+            return "P(token)", np.exp(self._log_presence(name, rows)[0])
+        weights = self.weights(name, slots)
+        return ("P(token)", np.exp(weights)) if self.family.is_likelihood else ("weight", weights)
 
 
 def whole_amounts(bag: Bag) -> Any:

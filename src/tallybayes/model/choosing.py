@@ -6,6 +6,7 @@ whatever order and batches they have come in, and the sample of two samples is t
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,7 +30,6 @@ from tallybayes.tally.vocabulary import lexicon_of
 __all__ = ["Samples", "decided", "is_open"]
 
 _DOCUMENTS = 2000  # in a sample, at most
-_BEGINNING = 8  # tokens that a fingerprint is made of
 
 Hashes = NDArray[np.uint64]
 
@@ -60,7 +60,8 @@ class _Sample:
         there = (codes >= 0) if bag.present is None else (codes >= 0) & bag.present
         weights = np.ones(len(codes)) if batch.weights is None else batch.weights
         rows = np.flatnonzero(there & (weights > 0))
-        prints = fingerprints(bag)[rows]
+        prints = fingerprints(bag)[rows] ^ _hashed(keys)[codes[rows]]  # equal texts of different classes differ
+        prints += weights[rows].view(np.uint64)
         first = _first(prints, np.diff(bag.indptr)[rows])
         rows = rows[first]
         bag, lexicon = bag.take(rows), lexicon_of(bag.keys)
@@ -171,10 +172,23 @@ def _renumbered(n_documents: NDArray[np.float64]) -> NDArray[np.int64]:
 def fingerprints(bag: Bag) -> Hashes:
     """A number for each document that depends on nothing but what it says."""
     keys = lexicon_of(bag.keys)
+    indices: NDArray[np.integer] = np.ascontiguousarray(bag.indices, np.int32)
     if hasattr(keys, "packed"):
         data, offsets = keys.packed()
     else:  # of a bucket, its number
-        data, offsets = np.arange(len(keys)).view(np.uint8), np.arange(0, 8 * len(keys) + 1, 8)
-    indptr, indices = np.ascontiguousarray(bag.indptr, np.int64), np.ascontiguousarray(bag.indices, np.int32)
-    prints: Hashes = kernels.active.fingerprints(indptr, indices, data, offsets, _BEGINNING)
+        used, indices = np.unique(indices, return_inverse=True)
+        data, offsets = used.astype(np.int64).view(np.uint8), np.arange(0, 8 * len(used) + 1, 8)
+    prints: Hashes = kernels.active.fingerprints(
+        np.ascontiguousarray(bag.indptr, np.int64),
+        np.ascontiguousarray(indices, np.int32),
+        whole_amounts(bag),
+        data,
+        offsets,
+    )
     return prints
+
+
+def _hashed(values: Iterable[Any]) -> Hashes:
+    """A number for each value."""
+    digests = (hashlib.blake2b(repr(value).encode("utf-8", "surrogatepass"), digest_size=8) for value in values)
+    return np.array([int.from_bytes(digest.digest(), "little") for digest in digests], np.uint64)

@@ -206,7 +206,9 @@ def explain(scorer: Scorer, parts: dict[str, Floats], table: Table) -> list[Expl
 def _text(raw: Any, row: int) -> bytes | None:
     """One cell of a column of text, None if it is missing."""
     value = _value(raw, row)
-    return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace")  # half of a surrogate pair stays one character
+    return value if isinstance(value, bytes) else None
 
 
 def _value(raw: Any, row: int) -> Any:

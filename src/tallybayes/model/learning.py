@@ -72,10 +72,12 @@ class Learning:
     def _add(self, part: Total) -> None:
         if self.total is None:
             self.total = part
-            return
-        labels = merged(self.total.labels, part.labels)
-        self.total = self.total.aligned(labels)
-        self.total.add(part.aligned(labels), 1)
+        else:
+            labels = merged(self.total.labels, part.labels)
+            self.total = self.total.aligned(labels)
+            self.total.add(part.aligned(labels), 1)
+        if self.grows:
+            self.total.bound()
 
     def _labels(self) -> list[Any]:
         return self.known.labels if self.total is None else self.total.labels

@@ -25,7 +25,7 @@ from tallybayes.data.table import Table, to_table
 from tallybayes.errors import DataError, ForgetError, ParameterError, UnsupportedError, shorten
 from tallybayes.families.base import Floats
 from tallybayes.model.batch import check_kinds, encode_columns
-from tallybayes.model.choosing import Samples, decided
+from tallybayes.model.choosing import Samples, decided, is_open
 from tallybayes.model.describe import Description
 from tallybayes.model.explain import Explanation, explain
 from tallybayes.model.few import ROWS, FewRows
@@ -261,7 +261,15 @@ class Model:
         result = self.copy()
         result._total = result._total.aligned(labels)
         result._total.add(other.copy()._total.aligned(labels), 1)
-        chosen = {name: field for name, field in mine.items() if field.reason != NO_VALUES}
+        result._total.bound()
+        chosen = {
+            name: field
+            for name, field in mine.items()
+            if field.reason != NO_VALUES
+            and not (
+                name in theirs and is_open(field.family, self._settings, name) and theirs[name].family != field.family
+            )
+        }
         result._schema.fields = {**mine, **theirs, **chosen}
         result.skipped += other.skipped
         result._samples = self._samples.merged(other._samples)
@@ -304,6 +312,8 @@ class Model:
         total.add(change.aligned(labels), sign)
         if sign < 0:
             total.free()
+        else:
+            total.bound()
         self._total = total
         if sign > 0:
             self._schema, self._samples = learning.schema, learning.samples

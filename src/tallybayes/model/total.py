@@ -120,6 +120,12 @@ class Total:
         self.blocks = _in_order(self.blocks | new) if new else self.blocks
         self.class_rows = class_rows.trimmed()
 
+    def bound(self) -> None:
+        """Keep vocabularies within their limits."""
+        for tally in self.blocks.values():
+            if isinstance(tally, Documents):
+                tally.bound()
+
     def free(self) -> None:
         """Let go of keys that were all taken back, once they are many: what was forgotten is not kept for ever."""
         for family, tally in self.blocks.items():

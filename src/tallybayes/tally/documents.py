@@ -89,7 +89,6 @@ class Documents:
             self.words = {name: words[name] for name in merged(tuple(self.words), tuple(new))}
             for step in commits:
                 step()
-            self.bound()
 
         return commit
 
@@ -151,7 +150,7 @@ class Documents:
         require(((klass >= 0) & (klass < n_classes)).all(), "classes out of range")
         for kind, part in sums.items():
             check_amounts(part, kind)
-        require(sums["documents"].nonzero().all() and sums["counts"].nonzero().all(), "cells without a count")
+        require(all(part.nonzero().all() for part in sums.values()), "cells without a count")
         owner = check_ends(arrays.places["key_ends"], len(features), len(keys), "keys")
         slot = check_ends(arrays.places["cell_ends"], len(keys), len(klass), "cells")
         require((np.diff(slot * np.int64(2**24) + klass) > 0).all(), "classes out of order")
@@ -162,9 +161,12 @@ class Documents:
             names = keys[own[0] : own[-1] + 1] if len(own) else []
             result.words[name] = result._restored(names, slot[mine] - (own[0] if len(own) else 0), klass[mine],
                                                   {kind: part[mine] for kind, part in sums.items()})  # fmt: skip
-            over = lengths.totals[name][klass[mine]] - sums["documents"][mine]
-            lost = names[:1] == [LOST]  # several tokens of one document may have been put together
-            require(lost or not over.negative().any(), f"column {name!r}: more documents with a token than documents")
+            named = slot[mine] - (own[0] if len(own) else 0) >= len(lost := names[:1] if names[:1] == [LOST] else [])
+            require(like.limit or not lost, f"column {name!r}: a token without a name")
+            over = lengths.totals[name][klass[mine][named]] - sums["documents"][mine][named]
+            require(not over.negative().any(), f"column {name!r}: more documents with a token than documents")
+            times = sums["counts"][mine][named] - sums["documents"][mine][named]
+            require(not times.negative().any(), f"column {name!r}: more documents with a token than occurrences")
         return result
 
     def _restored(self, keys: list[Any], slot: NDArray[np.int64], klass: NDArray[np.int64], sums: Any) -> Vocabulary:

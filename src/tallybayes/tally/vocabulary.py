@@ -77,8 +77,7 @@ class Vocabulary:
     def fill(self, cells: NDArray[np.int64], sums: Sums, totals: NDArray[np.int64] | None = None) -> None:
         """Take sums at sorted cells `slot << 24 | class`, in the place of those before; totals (kinds, classes)."""
         self._set(cells, sums, totals)
-        for part in self._sums.values():
-            check_counts(part)
+        check_counts(self._sums["counts"])
 
     def _set(self, cells: NDArray[np.int64], sums: Sums, totals: NDArray[np.int64] | None = None) -> None:
         self._cells, self._sums, self._overlay = cells, {kind: sums[kind].trimmed() for kind in KINDS}, {}
@@ -86,8 +85,16 @@ class Vocabulary:
             self.totals = {kind: part.grouped(cells & _CLASSES, self.n_classes) for kind, part in self._sums.items()}
         else:
             self.totals = {kind: Exact.whole(part) for kind, part in zip(KINDS, totals, strict=True)}
-        self._live = np.bincount(cells >> _CLASS_BITS, minlength=len(self.lexicon)).astype(np.int32)
-        self.n_keys = int(np.count_nonzero(self._live))
+        self._recount()
+
+    def _recount(self) -> None:
+        """Derive the keys in use from the cells; of buckets, which may be many, no account is kept."""
+        slot = self._cells >> _CLASS_BITS
+        if self.is_hashed:
+            self.n_keys = int(np.count_nonzero(np.diff(slot, prepend=-1)))
+        else:
+            self._live = np.bincount(slot, minlength=len(self.lexicon)).astype(np.int32)
+            self.n_keys = int(np.count_nonzero(self._live))
         self._floats = {}
 
     # Reading
@@ -108,9 +115,10 @@ class Vocabulary:
         return self._rounded(kind)
 
     def _rounded(self, kind: str) -> NDArray[np.float64]:
-        if kind not in self._floats:
-            self._floats[kind] = self._sums[kind].floats() * _unit(kind)
-        return self._floats[kind]
+        with _LOCK:
+            if kind not in self._floats:
+                self._floats[kind] = self._sums[kind].floats() * _unit(kind)
+            return self._floats[kind]
 
     def total(self, kind: str) -> NDArray[np.float64]:
         """The rounded sums of every class."""
@@ -129,6 +137,10 @@ class Vocabulary:
 
     def tables(self, slots: NDArray[np.int64], kinds: Sequence[str] = KINDS) -> dict[str, NDArray[np.float64]]:
         """The same of several kinds."""
+        with _LOCK:  # another thread that only reads may fold the overlay in
+            return self._tables(slots, kinds)
+
+    def _tables(self, slots: NDArray[np.int64], kinds: Sequence[str]) -> dict[str, NDArray[np.float64]]:
         first = np.searchsorted(self._cells, slots << _CLASS_BITS)
         last = np.searchsorted(self._cells, (slots + 1) << _CLASS_BITS)
         length = np.where(slots >= 0, last - first, 0)
@@ -150,9 +162,28 @@ class Vocabulary:
             result[kind] = table.reshape(len(slots), self.n_classes)
         return result
 
+    def has(self, slots: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Which slots have counts; -1 has none."""
+        if not self.is_hashed:
+            if self.n_dead == 0:
+                return np.asarray(slots >= 0)
+            return np.asarray((slots >= 0) & (self._live[np.maximum(slots, 0)] > 0)) if len(self._live) else slots < -1
+        cells = self.cells()[0]
+        place = np.searchsorted(cells, slots)
+        return (
+            np.asarray((place < len(cells)) & (cells[np.minimum(place, len(cells) - 1)] == slots))
+            if len(cells)
+            else slots < 0
+        )
+
     def live(self) -> NDArray[np.int64]:
         """The slots that have counts."""
-        return np.flatnonzero(self._live)
+        return np.unique(self.cells()[0]) if self.is_hashed else np.flatnonzero(self._live)
+
+    def named(self) -> NDArray[np.int64]:
+        """The slots that have counts and a name: all but that of the tokens that were put together."""
+        live = self.live()
+        return live[live != self.lexicon.number(LOST)] if self.has_lost() else live
 
     def names(self, slots: NDArray[np.int64]) -> list[Key]:
         """The tokens of slots."""
@@ -211,21 +242,19 @@ class Vocabulary:
     def prepare(self, other: Vocabulary, sign: int, column: str) -> Commit:
         """Check that `other` can be added or taken away; the function returned does it."""
         other._fold()
-        slots, new = self._slots_of(other)
+        cells, change, new = self._placed(other)
         if len(new) and sign < 0 and not self.has_lost():
             raise _impossible(other.names(new[:1])[0], column)
-        cells = (slots[other._cells >> _CLASS_BITS] << _CLASS_BITS) | (other._cells & _CLASSES)
-        order = np.argsort(cells, kind="stable")
-        cells, change = cells[order], {kind: part[order] for kind, part in other._sums.items()}
         before = self._at(cells)
-        if sign < 0:
-            cells, change, before = self._from_lost(cells, change, before)
-        after = {kind: (before[kind] + change[kind] if sign > 0 else before[kind] - change[kind]) for kind in KINDS}
-        for part in after.values():
-            check_counts(part)
-            if sign < 0 and part.negative().any():
-                slot = cells[part.negative()][:1] >> _CLASS_BITS
-                raise _impossible(self.names(slot)[0], column)
+        if sign > 0:
+            after = {kind: before[kind] + change[kind] for kind in KINDS}
+            check_counts(after["counts"])
+        elif self.has_lost():
+            cells, before, after = self._without_names(cells, change, before, column)
+        else:
+            after = {kind: before[kind] - change[kind] for kind in KINDS}
+            if (wrong := _not_sums(after)).any():
+                raise _impossible(self.names(cells[wrong][:1] >> _CLASS_BITS)[0], column)
         totals = {
             kind: (self.totals[kind] + part if sign > 0 else self.totals[kind] - part).trimmed()
             for kind, part in other.totals.items()
@@ -239,14 +268,16 @@ class Vocabulary:
 
         return commit
 
-    def _slots_of(self, other: Vocabulary) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where the other's slots are among ours, and those of the other's that are new here."""
+    def _placed(self, other: Vocabulary) -> tuple[NDArray[np.int64], Sums, NDArray[np.int64]]:
+        """The other's cells by our slots, in order, their sums, and those of the other's slots that are new here."""
         if self.is_hashed:
-            return np.arange(len(other.lexicon)), np.zeros(0, np.int64)
+            return other._cells, other._sums, np.zeros(0, np.int64)
         slots = self.lexicon.find(*other.lexicon.packed()).astype(np.int64)
         new = np.flatnonzero((slots < 0) & (other._live > 0))
         slots[new] = len(self.lexicon) + np.arange(len(new))
-        return slots, new
+        cells = (slots[other._cells >> _CLASS_BITS] << _CLASS_BITS) | (other._cells & _CLASSES)
+        order = np.argsort(cells, kind="stable")
+        return cells[order], {kind: part[order] for kind, part in other._sums.items()}, new
 
     def _at(self, cells: NDArray[np.int64]) -> Sums:
         """The sums of some cells, zero where there are none."""
@@ -265,8 +296,20 @@ class Vocabulary:
 
     def _put(self, cells: NDArray[np.int64], was: NDArray[np.bool_], after: Sums) -> None:
         """Write new sums, into the overlay if they are few."""
-        change = after["documents"].nonzero().astype(np.int32) - was.astype(np.int32)
-        slot = cells >> _CLASS_BITS
+        if not self.is_hashed:
+            self._use(cells >> _CLASS_BITS, after["documents"].nonzero().astype(np.int32) - was.astype(np.int32))
+        whole = all(part.is_whole for part in (*after.values(), *self._sums.values()))
+        if whole and len(cells) * 8 < len(self._cells) + len(self._overlay):
+            columns = (after[kind].digits[:, 0].tolist() for kind in KINDS)
+            self._overlay.update(zip(cells.tolist(), zip(*columns, strict=True), strict=True))
+            if len(self._overlay) > max(_OVERLAY, len(self._cells) // 8) or self.is_hashed:
+                self._fold()
+            return
+        self._fold()
+        self._replace(cells, after)
+
+    def _use(self, slot: NDArray[np.int64], change: NDArray[np.int32]) -> None:
+        """Keep account of how many cells every slot has, and of the slots that have any."""
         if len(self._live) < len(self.lexicon):
             room = np.zeros(len(self.lexicon) - len(self._live), np.int32)
             self._live = np.concatenate([self._live, room])
@@ -274,15 +317,6 @@ class Vocabulary:
         in_use = np.count_nonzero(self._live[touched])
         np.add.at(self._live, slot, change)
         self.n_keys += int(np.count_nonzero(self._live[touched])) - int(in_use)
-        whole = all(part.is_whole for part in (*after.values(), *self._sums.values()))
-        if whole and len(cells) * 8 < len(self._cells) + len(self._overlay):
-            columns = (after[kind].digits[:, 0].tolist() for kind in KINDS)
-            self._overlay.update(zip(cells.tolist(), zip(*columns, strict=True), strict=True))
-            if len(self._overlay) > max(_OVERLAY, len(self._cells) // 8):
-                self._fold()
-            return
-        self._fold()
-        self._replace(cells, after)
 
     def _fold(self) -> None:
         """Move the overlay into the table."""
@@ -304,6 +338,8 @@ class Vocabulary:
             for kind, part in self._sums.items()
         }
         self._cells, self._floats = all_cells[order], {}
+        if self.is_hashed:
+            self._recount()
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled and copied."""
@@ -316,23 +352,42 @@ class Vocabulary:
         """Whether tokens have lost their names."""
         return not self.is_hashed and self.lexicon.number(LOST) >= 0
 
-    def _from_lost(self, cells: NDArray[np.int64], change: Sums, before: Sums) -> tuple[NDArray[np.int64], Sums, Sums]:
-        """Take from the lost tokens what is not there under its name, where tokens have been lost."""
-        if not self.has_lost():
-            return cells, change, before
-        short = np.zeros(len(cells), bool)
+    def _without_names(
+        self, cells: NDArray[np.int64], change: Sums, before: Sums, column: str
+    ) -> tuple[NDArray[np.int64], Sums, Sums]:
+        """What is left where tokens have lost their names: cells, and their sums before and after.
+
+        What a token does not have under its name, because it was counted before it lost it, is taken from the nameless;
+        and what would be left of a token without any document goes to them.
+        """
+        gaps = {kind: (before[kind] - change[kind]).negative() for kind in KINDS}
+        after = {kind: _chosen(gaps[kind], Exact.zeros(len(cells)), before[kind] - change[kind]) for kind in KINDS}
+        lacking = {kind: _chosen(gaps[kind], change[kind] - before[kind], Exact.zeros(len(cells))) for kind in KINDS}
+        odd = np.zeros(len(cells), bool)
         for kind in KINDS:
-            short |= (before[kind] - change[kind]).negative()
-        if not short.any():
-            return cells, change, before
-        klass = cells[short] & _CLASSES
+            odd |= ~after[kind].nonzero()
+        own = np.int64(self.lexicon.number(LOST)) << _CLASS_BITS
+        odd &= (cells >> _CLASS_BITS) != own >> _CLASS_BITS
+        klass = cells & _CLASSES
         used = np.unique(klass)
-        gone = {kind: part[short].grouped(np.searchsorted(used, klass), len(used)) for kind, part in change.items()}
-        own = (np.int64(self.lexicon.number(LOST)) << _CLASS_BITS) | used
-        cells = np.concatenate([cells[~short], own])
-        order = np.argsort(cells, kind="stable")
-        change = {kind: Exact.concatenate([part[~short], gone[kind]])[order] for kind, part in change.items()}
-        return cells[order], change, self._at(cells[order])
+        group, nameless = np.searchsorted(used, klass), own | used
+        lost = self._at(nameless)
+        named = (cells >> _CLASS_BITS) != own >> _CLASS_BITS
+        result: tuple[Sums, Sums] = ({}, {})
+        for kind in KINDS:
+            rest = _chosen(odd, after[kind], Exact.zeros(len(cells)))
+            taken = _chosen(named, lacking[kind], change[kind]).grouped(group, len(used))
+            left = lost[kind] - taken + rest.grouped(group, len(used))
+            if left.negative().any():
+                raise _impossible("a token without a name", column)
+            kept = _chosen(odd, Exact.zeros(len(cells)), after[kind])[named]
+            result[0][kind] = Exact.concatenate([before[kind][named], lost[kind]])
+            result[1][kind] = Exact.concatenate([kept, left])
+        cells = np.concatenate([cells[named], nameless])
+        there = result[0]["documents"].nonzero() | result[1]["documents"].nonzero()
+        order = np.flatnonzero(there)[np.argsort(cells[there], kind="stable")]
+        parts = ({kind: part[order] for kind, part in own_sums.items()} for own_sums in result)
+        return cells[order], *parts  # type: ignore[return-value]
 
     def bound(self, limit: int) -> None:
         """Keep the most frequent tokens if there are more than a limit; the others are put together."""
@@ -343,7 +398,8 @@ class Vocabulary:
         slot, klass = self._cells >> _CLASS_BITS, self._cells & _CLASSES
         often = np.bincount(slot, weights=self._rounded("counts"), minlength=len(self.lexicon))
         often[own] = np.inf
-        kept = np.sort(np.argsort(-often, kind="stable")[: max(int(limit * _KEPT), 1)])
+        n_names = min(max(int(limit * _KEPT), 1), limit - 1)
+        kept = np.sort(np.argsort(-often, kind="stable")[: n_names + 1])
         place = np.full(len(self.lexicon), np.searchsorted(kept, own))
         place[kept] = np.arange(len(kept))
         cells, group = np.unique(place[slot] << _CLASS_BITS | klass, return_inverse=True)
@@ -354,6 +410,21 @@ class Vocabulary:
 
 def _unit(kind: str) -> float:
     return 2.0**-30 if kind == "logs" else 1.0
+
+
+def _chosen(where: NDArray[np.bool_], a: Exact, b: Exact) -> Exact:
+    """Numbers of one array where it is so, of the other elsewhere."""
+    order = np.where(where, np.arange(len(where)), len(where) + np.arange(len(where)))
+    return Exact.concatenate([a, b])[order]
+
+
+def _not_sums(sums: Sums) -> NDArray[np.bool_]:
+    """Where sums are none that documents can have: negative, or some zero and others not."""
+    there = sums["documents"].nonzero()
+    wrong = (sums["counts"].nonzero() != there) | (sums["logs"].nonzero() != there)
+    for part in sums.values():
+        wrong |= part.negative()
+    return np.asarray(wrong)
 
 
 def _impossible(token: Key, column: str) -> ForgetError:

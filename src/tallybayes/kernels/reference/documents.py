@@ -83,11 +83,11 @@ def merge_cells(cells_a: Whole, sums_a: Whole, cells_b: Whole, sums_b: Whole) ->
 def fingerprints(
     indptr: NDArray[np.integer],
     indices: NDArray[np.int32],
+    amounts: NDArray[np.int32],
     data: NDArray[np.uint8],
     offsets: NDArray[np.integer],
-    n_looked_at: int,
 ) -> NDArray[np.uint64]:
-    """A number for each document that depends on what it says: on how many tokens it has, and on the first of them.
+    """A number for each document that depends on nothing but what it says: its tokens, in order, and their amounts.
 
     Of a token the first and the last eight bytes and the length are looked at; `data` and `offsets` hold the tokens.
     """
@@ -101,9 +101,10 @@ def fingerprints(
     tokens = _mixed(heads ^ _mixed(tails + length.astype(np.uint64)))
     size = np.diff(indptr)
     result = _mixed(size.astype(np.uint64))
-    for i in range(n_looked_at):
+    for i in range(int(size.max(initial=0))):
         rows = np.flatnonzero(size > i)
-        result[rows] = _mixed(result[rows] ^ tokens[indices[indptr[rows] + i]])
+        at = indptr[rows] + i
+        result[rows] = _mixed(result[rows] ^ (tokens[indices[at]] + amounts[at].astype(np.uint64)))
     return result
 
 
