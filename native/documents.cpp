@@ -6,6 +6,8 @@
 // which keeps the order of the classes: nothing is ever compared.
 #include "columns.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -13,7 +15,13 @@ namespace tb {
 
 namespace {
 
+constexpr int64_t LOOKED_AT = 32; // tokens of a document that its fingerprint is made of
 constexpr int64_t LISTED = 1024; // logarithms of amounts below it are worked out once
+
+// The nearest whole number, ties to the even one, of what is below 2**51.
+inline int64_t to_whole(double x) {
+    return std::bit_cast<int64_t>(x + 0x1.8p52) - std::bit_cast<int64_t>(0x1.8p52);
+}
 
 struct Documents {
     const int64_t *ends;
@@ -64,7 +72,7 @@ auto log_amounts(Vector<int64_t> indptr, Vector<int32_t> amounts, bool unit) {
         for (int64_t r = 0; r < documents.n_rows; ++r) {
             const double scale = log.scale(documents, r, unit);
             for (int64_t i = documents.ends[r]; i < documents.ends[r + 1]; ++i)
-                result[i] = std::llrint(log(documents.amounts[i]) * scale);
+                result[i] = to_whole(log(documents.amounts[i]) * scale);
         }
     }
     const size_t size = result.size();
@@ -108,7 +116,7 @@ class ByToken {
             if (sum.documents++ == 0) met_.push_back(documents.tokens[i]);
             sum.amount += documents.amounts[i];
             length += documents.amounts[i];
-            sum.log += std::llrint(log(documents.amounts[i]) * scale);
+            sum.log += to_whole(log(documents.amounts[i]) * scale);
         }
         return length;
     }
@@ -238,8 +246,11 @@ auto fingerprints(Vector<int64_t> indptr, Vector<int32_t> indices, Vector<int32_
         for (int64_t t = 0; t < n_tokens; ++t) tokens[t] = token_hash(data.data() + at[t], at[t + 1] - at[t]);
         for (int64_t r = 0; r < documents.n_rows; ++r) {
             uint64_t hash = mixed(uint64_t(documents.ends[r + 1] - documents.ends[r]));
-            for (int64_t i = documents.ends[r]; i < documents.ends[r + 1]; ++i)
+            const int64_t size = documents.ends[r + 1] - documents.ends[r];
+            for (int64_t j = 0; j < std::min(size, LOOKED_AT); ++j) {
+                const int64_t i = documents.ends[r] + j * std::max(size, LOOKED_AT) / LOOKED_AT;
                 hash = mixed(hash ^ (tokens[documents.tokens[i]] + uint64_t(int64_t(documents.amounts[i]))));
+            }
             result[size_t(r)] = hash;
         }
     }

@@ -11,12 +11,12 @@ namespace tb {
 
 namespace {
 
-auto left_out(Matrix<double> table, Vector<double> totals, double n_tokens, Vector<int64_t> indptr,
+auto left_out(Matrix<double> table, Vector<double> whole, Vector<double> totals, double n_tokens, Vector<int64_t> indptr,
               Vector<int32_t> indices, Vector<double> own, Vector<double> amounts, Vector<int32_t> codes,
               Vector<double> weights, double k, bool complement) {
     const int64_t n_rows = int64_t(codes.shape(0)), n_classes = int64_t(totals.shape(0)), size = int64_t(indices.shape(0));
     const int64_t *ends = indptr.data();
-    if (int64_t(indptr.shape(0)) != n_rows + 1 || int64_t(own.shape(0)) != size || int64_t(amounts.shape(0)) != size ||
+    if (int64_t(indptr.shape(0)) != n_rows + 1 || whole.shape(0) != table.shape(0) || int64_t(own.shape(0)) != size || int64_t(amounts.shape(0)) != size ||
         int64_t(weights.shape(0)) != n_rows || int64_t(table.shape(1)) != n_classes)
         throw std::invalid_argument("documents of different lengths");
     for (int64_t r = 0; r < n_rows; ++r)
@@ -31,7 +31,7 @@ auto left_out(Matrix<double> table, Vector<double> totals, double n_tokens, Vect
         std::vector<double> room, total(static_cast<size_t>(n_classes));
         for (int64_t r = 0; r < n_rows; ++r) {
             const int64_t from = ends[r], n = ends[r + 1] - from;
-            score(table.data(), totals.data(), n_tokens, indices.data() + from, own.data() + from,
+            score(table.data(), whole.data(), totals.data(), n_tokens, indices.data() + from, own.data() + from,
                   amounts.data() + from, n, n_classes,
                   codes.data()[r], weights.data()[r], k, complement, room, total, out.data() + r * n_classes);
         }
@@ -53,18 +53,19 @@ void register_left_out(nb::module_ &m) { m.def("left_out", &left_out); }
 namespace tb::TB_ISA {
 namespace {
 
-void score_one(const double *table, const double *totals, double n_tokens, const int32_t *tokens, const double *own,
+void score_one(const double *table, const double *whole, const double *totals, double n_tokens, const int32_t *tokens, const double *own,
                const double *amounts, int64_t n, int64_t n_classes, int64_t code, double weight, double k, bool complement,
                std::vector<double> &room, std::vector<double> &total, double *out) {
     const int64_t cells = n * n_classes, padded = (cells + LANES - 1) / LANES * LANES;
-    room.assign(static_cast<size_t>(padded), 1.0);
+    if (room.size() < size_t(padded)) room.resize(size_t(padded));
+    for (int64_t i = cells; i < padded; ++i) room[i] = 1.0;
     double known = 0, all = 0, lost = 0; // amounts of tokens that something is left of; own of all; tokens without any
     for (int64_t i = 0; i < n; ++i) {
         const double *row = table + tokens[i] * n_classes;
-        double *to = room.data() + i * n_classes, left = 0;
+        double *to = room.data() + i * n_classes;
+        const double left = whole[tokens[i]] - weight * own[i];
         for (int64_t c = 0; c < n_classes; ++c) to[c] = row[c];
         to[code] -= weight * own[i];
-        for (int64_t c = 0; c < n_classes; ++c) left += to[c];
         all += own[i];
         if (!(left > 1e-9 * own[i])) {
             for (int64_t c = 0; c < n_classes; ++c) to[c] = 1.0; // its logarithm is 0
@@ -74,17 +75,17 @@ void score_one(const double *table, const double *totals, double n_tokens, const
         known += amounts[i];
         for (int64_t c = 0; c < n_classes; ++c) {
             const double count = complement ? left - to[c] : to[c];
-            to[c] = (count > 0 ? count : 0.0) + k;
+            to[c] = std::max(count, 0.0) + k;
         }
     }
     for (int64_t i = 0; i < padded; i += LANES) store(room.data() + i, lanes_log(load<Lanes>(room.data() + i)));
-    double whole = 0;
-    for (int64_t c = 0; c < n_classes; ++c) total[c] = totals[c] - (c == code ? weight * all : 0.0), whole += total[c];
+    double every = 0;
+    for (int64_t c = 0; c < n_classes; ++c) total[c] = totals[c] - (c == code ? weight * all : 0.0), every += total[c];
     for (int64_t c = 0; c < n_classes; ++c) out[c] = 0;
     for (int64_t i = 0; i < n; ++i)
         for (int64_t c = 0; c < n_classes; ++c) out[c] += amounts[i] * room[i * n_classes + c];
     for (int64_t c = 0; c < n_classes; ++c) {
-        const double rest = (complement ? whole - total[c] : total[c]) + k * (n_tokens - lost);
+        const double rest = (complement ? every - total[c] : total[c]) + k * (n_tokens - lost);
         out[c] -= known * std::log(rest);
         if (complement) out[c] = -out[c];
     }

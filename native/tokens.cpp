@@ -78,14 +78,20 @@ nb::tuple tokenise(Numbers numbers, const Array &offsets, const Vector<uint8_t> 
 }
 
 // Calls number(token) for each of some packed tokens.
-template <class F> auto numbers_of(const Vector<uint8_t> &data, const Array &offsets, F &&number) {
+template <class F>
+auto numbers_of(const Lexicon &lexicon, const Vector<uint8_t> &data, const Array &offsets, F &&number) {
     Growing<int32_t> numbers;
     int64_t n = std::max<int64_t>(int64_t(offsets.shape(0)) - 1, 0);
     dispatch<int64_t, int32_t>(offsets.dtype(), [&](auto offset) {
         nb::gil_scoped_release release;
         Texts<decltype(offset)> texts(offsets, data, 0, n);
         numbers.reserve(size_t(n));
-        for (int64_t i = 0; i < n; ++i) numbers.push(number(texts.token(i)));
+        Token some[32]; // their slots are fetched before any is looked at
+        for (int64_t i = 0; i < n;) {
+            const int64_t m = std::min<int64_t>(int64_t(std::size(some)), n - i);
+            for (int64_t j = 0; j < m; ++j) lexicon.fetch_slot(some[j] = texts.token(i + j));
+            for (int64_t j = 0; j < m; ++j, ++i) numbers.push(number(some[j]));
+        }
         return true;
     });
     return to_numpy(std::move(numbers));
@@ -118,6 +124,47 @@ int32_t number(const Lexicon &lexicon, nb::str text) {
     return lexicon.find(Lexicon::token(reinterpret_cast<const uint8_t *>(bytes), length, length));
 }
 
+// Texts of a list as bytes and offsets, and which are there if some are None; None if it holds anything else.
+nb::object texts(nb::list values) {
+    const size_t n = nb::len(values);
+    std::vector<const char *> from(n);
+    Growing<int64_t> offsets;
+    offsets.reserve(n + 1);
+    offsets.push(0);
+    std::vector<bool> there(n, true);
+    bool all = true;
+    for (size_t i = 0; i < n; ++i) {
+        PyObject *value = PyList_GET_ITEM(values.ptr(), Py_ssize_t(i));
+        Py_ssize_t length = 0;
+        if (PyUnicode_Check(value)) {
+            if (!(from[i] = PyUnicode_AsUTF8AndSize(value, &length))) { // half of a surrogate pair
+                PyErr_Clear();
+                return nb::none();
+            }
+        } else if (PyBytes_Check(value)) {
+            from[i] = PyBytes_AS_STRING(value);
+            length = PyBytes_GET_SIZE(value);
+        } else if (value == Py_None) {
+            all = there[i] = false;
+        } else {
+            return nb::none();
+        }
+        offsets.push(offsets[i] + length);
+    }
+    Growing<uint8_t> data;
+    data.reserve(size_t(offsets[n]));
+    for (size_t i = 0; i < n; ++i)
+        if (offsets[i + 1] > offsets[i]) std::memcpy(data.data() + offsets[i], from[i], size_t(offsets[i + 1] - offsets[i]));
+    data.set_size(size_t(offsets[n]));
+    nb::object valid = nb::none();
+    if (!all) {
+        Growing<bool> flags;
+        for (size_t i = 0; i < n; ++i) flags.push(there[i]);
+        valid = nb::cast(to_numpy(std::move(flags)));
+    }
+    return nb::make_tuple(to_numpy(std::move(offsets)), to_numpy(std::move(data)), valid);
+}
+
 void make_buckets(Buckets *at, nb::bytes key, int64_t size) {
     if (size < 1 || size > int64_t(1) << 31) throw std::invalid_argument("from 1 to 2^31 buckets are wanted");
     uint64_t halves[2] = {0, 0};
@@ -128,6 +175,7 @@ void make_buckets(Buckets *at, nb::bytes key, int64_t size) {
 } // namespace
 
 void register_tokens(nb::module_ &m) {
+    m.def("texts", &texts, nb::arg("values"));
     nb::class_<Lexicon>(m, "Lexicon", "Tokens numbered in the order in which they come.")
         .def(nb::init<>())
         .def("__len__", &Lexicon::size)
@@ -135,13 +183,13 @@ void register_tokens(nb::module_ &m) {
         .def(
             "add",
             [](Lexicon &self, Vector<uint8_t> data, Array offsets) {
-                return numbers_of(data, offsets, [&](const Token &token) { return self.add(token); });
+                return numbers_of(self, data, offsets, [&](const Token &token) { return self.add(token); });
             },
             nb::arg("data"), nb::arg("offsets"))
         .def(
             "find",
             [](const Lexicon &self, Vector<uint8_t> data, Array offsets) {
-                return numbers_of(data, offsets, [&](const Token &token) { return self.find(token); });
+                return numbers_of(self, data, offsets, [&](const Token &token) { return self.find(token); });
             },
             nb::arg("data"), nb::arg("offsets"))
         .def("packed", &packed)

@@ -107,7 +107,7 @@ WORDS = [["ant", "bee", "cat", "dog", "elk"], ["cat", "dog", "elk", "fox", "gnu"
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.lists(st.lists(st.integers(0, 9), max_size=8), min_size=1, max_size=10),
+    st.lists(st.lists(st.integers(0, 9), max_size=8) | st.permutations(range(80)), min_size=1, max_size=10),
     st.integers(1, 4),
     st.booleans(),
     st.booleans(),
@@ -126,7 +126,7 @@ def test_native_kernels_of_documents_equal_the_reference(documents, n_classes, u
     assert np.array_equal(native.log_amounts(indptr, amounts, unit), plain.log_amounts(indptr, amounts, unit))
     ranges = ((0, n_classes), (0, 1), (1, n_classes))
     parts = [
-        [m.document_sums(indptr, indices, amounts, codes, n_classes, 10, unit, *own) for own in ranges]
+        [m.document_sums(indptr, indices, amounts, codes, n_classes, 80, unit, *own) for own in ranges]
         for m in (native, plain)
     ]
     assert all(np.array_equal(a, b) for x, y in zip(*parts, strict=True) for a, b in zip(x, y, strict=True))
@@ -135,12 +135,13 @@ def test_native_kernels_of_documents_equal_the_reference(documents, n_classes, u
         assert all(map(np.array_equal, m.merge_cells(*first[:2], *second[:2]), (cells, sums)))
         assert all(map(np.array_equal, m.merge_cells(*first[:2], *first[:2]), (first[0], 2 * first[1])))
     assert np.array_equal(first[2] + second[2], totals)
-    data, offsets = packed(["", "a", "bb", "ccc", "eight888", "nine99999", "ñ", "seventeen17171717", "\0", "zz"])
+    data, offsets = packed(["", "a", "bb", "ccc", "eight888", "nine99999", "ñ", "seventeen17171717", "\0", "zz",
+                            *(f"more{i}" for i in range(70))])  # fmt: skip
     assert np.array_equal(*(m.fingerprints(indptr, indices, amounts, data, offsets) for m in (native, plain)))
     codes, weights = np.maximum(codes, 0), np.arange(1.0, len(bags) + 1)
     row = np.repeat(np.arange(len(bags)), np.diff(indptr))
-    table = np.full((10, n_classes), 0.25)
+    table = np.full((80, n_classes), 0.25)
     np.add.at(table, (indices, codes[row]), amounts * weights[row])
-    arguments = (table, table.sum(axis=0) + 3, 12.0, indptr, indices, amounts.astype(float), amounts + 0.5,
-                 codes, weights, k, complement)  # fmt: skip
+    arguments = (table, table.sum(axis=1), table.sum(axis=0) + 3, 90.0, indptr, indices, amounts.astype(float),
+                 amounts + 0.5, codes, weights, k, complement)  # fmt: skip
     np.testing.assert_allclose(native.left_out(*arguments), plain.left_out(*arguments), rtol=1e-9, atol=1e-9)

@@ -6,6 +6,7 @@ trusted. One function per kind of column, each for NumPy arrays, Arrow arrays an
 
 from __future__ import annotations
 
+import contextlib
 import decimal
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -30,6 +31,7 @@ Kind = TypeVar("Kind", bound=Column)
 
 NUMBERS = (int, float, np.integer, np.floating, np.bool_, decimal.Decimal)
 
+_SHORT = 256  # texts in a list that it is not worth making an Arrow array of
 _SPAN = 65536  # integers within a span of this many are counted as they are; others get a dictionary
 _WIDE = (np.int64, np.int32, np.int16, np.int8, np.uint8)
 
@@ -151,6 +153,9 @@ def to_codes(name: str, raw: Raw) -> Codes:
         if pa.types.is_nested(raw.type):
             raise _wrong(name, raw, "a category")
         return _without_missing(*coded(_combined(raw)))
+    if len(raw) > _SHORT and all(type(value) is str for value in raw):
+        with contextlib.suppress(pa.ArrowException, UnicodeError):  # half of a surrogate pair
+            return _without_missing(*coded(pa.array(raw, pa.string())))
     return _list_codes(name, raw)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads, n_threads
 from tallybayes.arrays.column import Bag
 from tallybayes.arrays.tokens import packed
@@ -76,6 +77,10 @@ def _ranges(offsets: NDArray[np.integer]) -> list[tuple[int, int]]:
 
 def _bytes(name: str, raw: Raw) -> Bytes:
     """Where each text begins and ends, the bytes of all of them, and which are there (None: all)."""
+    if isinstance(raw, np.ndarray):
+        raw = raw.tolist()
+    if not isinstance(raw, (pa.Array, pa.ChunkedArray)):
+        return _from_list(name, list(raw))
     array = _arrow(name, raw)
     wide = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
     dtype: Any = np.int64 if wide else np.int32
@@ -86,12 +91,8 @@ def _bytes(name: str, raw: Raw) -> Bytes:
     return bounds, content, valid_rows(array) if array.null_count else None
 
 
-def _arrow(name: str, raw: Raw) -> Any:
+def _arrow(name: str, raw: Any) -> Any:
     """Texts as one Arrow array of strings or bytes."""
-    if isinstance(raw, np.ndarray):
-        raw = raw.tolist()
-    if not isinstance(raw, (pa.Array, pa.ChunkedArray)):
-        return _from_list(name, list(raw))
     if pa.types.is_dictionary(raw.type):
         parts = raw.chunks if isinstance(raw, pa.ChunkedArray) else [raw]
         raw = pa.chunked_array([part.dictionary_decode() for part in parts], raw.type.value_type)
@@ -111,15 +112,13 @@ def _arrow(name: str, raw: Raw) -> Any:
     return raw
 
 
-def _from_list(name: str, values: list[Any]) -> Any:
-    try:
-        return pa.array(values, pa.large_string(), from_pandas=True)
-    except (TypeError, ValueError, pa.ArrowException):  # bytes, numbers, half of a surrogate pair
-        parts = [_encoded(name, value, row) for row, value in enumerate(values)]
+def _from_list(name: str, values: list[Any]) -> Bytes:
+    found: Bytes | None = kernels.active.texts(values)
+    if found is not None:
+        return found
+    parts = [_encoded(name, value, row) for row, value in enumerate(values)]  # NaN, half of a surrogate pair
     data, offsets = packed(part or b"" for part in parts)
-    there = np.packbits([part is not None for part in parts], bitorder="little")
-    buffers = [pa.py_buffer(there), pa.py_buffer(offsets), pa.py_buffer(data)]
-    return pa.Array.from_buffers(pa.large_binary(), len(parts), buffers)
+    return offsets, data, np.array([part is not None for part in parts], bool)
 
 
 def _encoded(name: str, value: Any, row: int) -> bytes | None:

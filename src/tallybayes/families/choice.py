@@ -99,8 +99,9 @@ class _Trial:
     def _tokens(self, family: Text, k: float) -> Floats:
         kind = KIND_OF[family.tf]
         own, amounts = self._amounts(family)
+        table = self.tables[kind]
         scores: Floats = kernels.active.left_out(
-            self.tables[kind], self.words.total(kind), float(self.words.n_keys), self.bag.indptr,
+            table, table.sum(axis=1), self.words.total(kind), float(self.words.n_keys), self.bag.indptr,
             self.bag.indices, own, amounts, self.codes, self.weights, k, family.variant == "complement",
         )  # fmt: skip
         return scores

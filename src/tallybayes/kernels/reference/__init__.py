@@ -26,7 +26,7 @@ from tallybayes.kernels.reference.score import (
     softmax,
 )
 from tallybayes.kernels.reference.sums import grouped, mean_variance, rounded, sums
-from tallybayes.kernels.reference.tokens import Buckets, Lexicon, spans
+from tallybayes.kernels.reference.tokens import Buckets, Lexicon, spans, texts
 from tallybayes.kernels.reference.words import words
 
 __all__ = [
@@ -71,5 +71,6 @@ __all__ = [
     "spans",
     "student",
     "sums",
+    "texts",
     "words",
 ]

@@ -10,6 +10,7 @@ __all__ = ["document_sums", "fingerprints", "left_out", "log_amounts", "merge_ce
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
+_LOOKED_AT = 32  # tokens of a document that its fingerprint is made of
 UNIT = 30  # logarithms are whole numbers of 2**-30, so that their sums are exact
 
 
@@ -87,9 +88,10 @@ def fingerprints(
     data: NDArray[np.uint8],
     offsets: NDArray[np.integer],
 ) -> NDArray[np.uint64]:
-    """A number for each document that depends on nothing but what it says: its tokens, in order, and their amounts.
+    """A number for each document that depends on nothing but what it says.
 
-    Of a token the first and the last eight bytes and the length are looked at; `data` and `offsets` hold the tokens.
+    That is how many different tokens it has, and up to 32 of them, evenly spread, with their amounts. Of a token the
+    first and the last eight bytes and the length are looked at; `data` and `offsets` hold the tokens.
     """
     length = np.diff(offsets)
     padded = np.concatenate([data, np.zeros(8, np.uint8)])
@@ -101,9 +103,9 @@ def fingerprints(
     tokens = _mixed(heads ^ _mixed(tails + length.astype(np.uint64)))
     size = np.diff(indptr)
     result = _mixed(size.astype(np.uint64))
-    for i in range(int(size.max(initial=0))):
+    for i in range(_LOOKED_AT):
         rows = np.flatnonzero(size > i)
-        at = indptr[rows] + i
+        at = indptr[rows] + i * np.maximum(size[rows], _LOOKED_AT) // _LOOKED_AT
         result[rows] = _mixed(result[rows] ^ (tokens[indices[at]] + amounts[at].astype(np.uint64)))
     return result
 
@@ -117,6 +119,7 @@ def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 def left_out(
     table: Floats,
+    whole: Floats,
     totals: Floats,
     n_tokens: float,
     indptr: NDArray[np.integer],
@@ -130,16 +133,17 @@ def left_out(
 ) -> Floats:
     """Log scores (documents, classes) of documents, each by the sums without itself.
 
-    table: of the documents' tokens, (tokens, classes); totals: of all tokens, (classes); n_tokens: how many there are
-    in all. What a document has added is `own` times its weight, in its own class; what its tokens count when it is
-    scored is `amounts`. A token that nothing is left of is silent, and one token fewer.
+    table: of the documents' tokens, (tokens, classes), and their sums over the classes, `whole`; totals: of all tokens,
+    (classes); n_tokens: how many there are in all. What a document has added is `own` times its weight, in its own
+    class; what its tokens count when it is scored is `amounts`. A token that nothing is left of is silent, and one
+    token fewer.
     """
     out = np.zeros((len(codes), len(totals)))
     for row, (code, weight) in enumerate(zip(codes.tolist(), weights.tolist(), strict=True)):
         entries = slice(int(indptr[row]), int(indptr[row + 1]))
         amount, n = amounts[entries], table[indices[entries]]
         n[:, code] -= weight * own[entries]
-        left, total = n.sum(axis=1), totals.copy()
+        left, total = whole[indices[entries]] - weight * own[entries], totals.copy()
         total[code] -= weight * own[entries].sum()
         known = left > 1e-9 * own[entries]
         v = n_tokens - np.count_nonzero(~known)

@@ -20,13 +20,14 @@ import sys
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.tokens import Packed, Rules, packed
 
-__all__ = ["Buckets", "Lexicon", "spans"]
+__all__ = ["Buckets", "Lexicon", "spans", "texts"]
 
 Span = tuple[str, int, int]  # a token, and the characters of the text it was made of
 Bags = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]
@@ -208,6 +209,25 @@ class Buckets(_Numbers):
     def number(self, token: str) -> int:
         """The bucket of a token."""
         return _siphash(self._key, token.encode()) % self._size
+
+
+def texts(
+    values: list[Any],
+) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.bool_] | None] | None:
+    """Texts of a list as offsets and bytes, and which are there if some are None; None if it holds anything else.
+
+    >>> offsets, data, valid = texts(["to", None, b"be"])
+    >>> offsets.tolist(), data.tobytes(), valid.tolist(), texts(["\ud800"]), texts([1])
+    ([0, 2, 2, 4], b'tobe', [True, False, True], None, None)
+    """
+    if not all(value is None or isinstance(value, (str, bytes)) for value in values):
+        return None
+    try:
+        data, offsets = packed(value.encode() if isinstance(value, str) else value or b"" for value in values)
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return None
+    there = np.array([value is not None for value in values], bool)
+    return offsets, data, None if there.all() else there
 
 
 def _texts(data: NDArray[np.uint8], offsets: NDArray[np.integer]) -> Iterator[str]:
