@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 NATIVE := $(wildcard native/*)
-MEANING := $(addprefix tests/test_,awkward.py peers.py families.py lectures.py)
+MEANING := $(addprefix tests/test_,awkward.py peers.py families.py lectures.py text.py choice.py)
 
 .PHONY: demo test check bench fuzz format clean
 

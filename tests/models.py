@@ -24,9 +24,9 @@ def small(**options):
     """A model of every family whose file has about 7,000 bytes."""
     table = [
         {"flag": True, "kind": "red", "real": 0.5, "level": 2.0, "events": 3, "genre": "x|y", "words": ["a", "b", "a"],
-         "topics": ["a"], LABEL: "p"},
+         "topics": ["a"], "note": "cash cash", "hashed": "cash", LABEL: "p"},
         {"flag": False, "kind": "blue", "real": -0.1, "level": 4.0, "events": 0, "genre": "y", "words": ["b"],
-         "topics": [], LABEL: "q"},
+         "topics": [], "note": "lunch cash", "hashed": "lunch", LABEL: "q"},
         {"flag": False, "kind": "blue", "real": 1e3, "level": -1.0, "events": 1, LABEL: "q"},
     ]  # fmt: skip
     return tb.fit(table, label=LABEL, families=FAMILIES, **options)

@@ -13,6 +13,8 @@ FAMILIES = {
     "genre": "tags",
     "words": "multinomial",
     "topics": "multinomial:presence",
+    "note": "text:complement,tf=log,k=0.5",
+    "hashed": "text:presence,k=0.5,buckets=8,key=000102030405060708090a0b0c0d0e0f",
 }
 
 doubles = st.one_of(
@@ -21,6 +23,7 @@ doubles = st.one_of(
     st.integers(-1000, 1000).map(float),
 )
 words = st.sampled_from(["a", "b", "c", "d"])
+notes = st.sampled_from(["cash", "Lunch", "naïve", "\u200bΟΔΟΣ", "x"])
 
 cells = {
     "flag": st.booleans(),
@@ -31,6 +34,8 @@ cells = {
     "genre": st.lists(words, max_size=3, unique=True),
     "words": st.dictionaries(words, st.integers(1, 5), max_size=3),
     "topics": st.lists(words, max_size=4),
+    "note": st.lists(notes, max_size=4).map(" ".join),
+    "hashed": st.lists(notes, max_size=4).map(" ".join),
 }
 
 row = st.fixed_dictionaries(
@@ -64,6 +69,8 @@ def mixed_frame(n, seed=0):
         "genre": [[w for w in "abcd" if rng.random() < 0.2 + 0.2 * c] for c in y],
         "words": [{w: int(rng.integers(1, 4)) for w in "abcd" if rng.random() < 0.4} for _ in y],
         "topics": [[w for w in "abcd" if rng.random() < 0.5] for _ in y],
+        "note": [" ".join(rng.choice(["cash", "lunch", "prize", "noon"], size=3)) for _ in y],
+        "hashed": [" ".join(rng.choice(["cash", "lunch", "prize", "noon"], size=3)) for _ in y],
     }
     result = {name: [None if rng.random() < 0.1 else v for v in list(values)] for name, values in table.items()}
     return result | {LABEL: [f"class {c}" for c in y]}

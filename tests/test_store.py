@@ -322,8 +322,8 @@ def test_a_family_of_ones_own_must_be_registered():
     tb.register(Coarse)
     try:
         assert parse("coarse:steps=3,even=True") == Coarse(3, True)
-        with pytest.raises(tb.errors.ParameterError, match="True or False for option even"):
-            parse("coarse:even=yes")
+        with pytest.raises(tb.errors.ParameterError, match="yes or no for option even"):
+            parse("coarse:even=perhaps")
         with pytest.raises(tb.errors.ParameterError, match="a whole number for option steps"):
             parse("coarse:2.5")
         model = tb.fit({"x": [0.5, 1.5], "y": ["a", "b"]}, label="y", families=Coarse(3))

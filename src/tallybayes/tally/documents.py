@@ -148,9 +148,9 @@ class Documents:
         sums = {kind: arrays.sums[kind] for kind in KINDS}
         require(klass.ndim == 1 and all(part.shape == klass.shape for part in sums.values()), "sums for each cell")
         require(((klass >= 0) & (klass < n_classes)).all(), "classes out of range")
-        for kind, part in sums.items():
-            check_amounts(part, kind)
-        require(all(part.nonzero().all() for part in sums.values()), "cells without a count")
+        check_amounts(sums["counts"], "counts")
+        check_amounts(sums["documents"], "documents")
+        require(all((part.floats() > 0).all() for part in sums.values()), "cells without a count")
         owner = check_ends(arrays.places["key_ends"], len(features), len(keys), "keys")
         slot = check_ends(arrays.places["cell_ends"], len(keys), len(klass), "cells")
         require((np.diff(slot * np.int64(2**24) + klass) > 0).all(), "classes out of order")
