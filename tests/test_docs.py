@@ -49,8 +49,8 @@ def test_public_names():
     assert set(tallybayes.__all__) == {
         "Bernoulli", "Categorical", "Change", "Evaluation", "Family", "Gaussian", "Histogram", "Model", "Multinomial",
         "NaiveBayesClassifier", "dropin",
-        "Poisson", "RuledOutWarning", "Schema", "Tags", "Text", "cross_validate", "editing", "errors", "evaluate", "fit",
-        "from_probabilities", "kernels", "load", "read", "register", "testing",
+        "Poisson", "RuledOutWarning", "Schema", "Tags", "Text", "cross_validate", "editing", "errors", "evaluate",
+        "fit", "from_probabilities", "kernels", "load", "read", "register", "testing",
     }  # fmt: skip
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         tallybayes.nonsense

@@ -4,7 +4,8 @@ Every document of a sample is scored by the sums without itself, in closed form,
 conditional log loss, -log P(class | document), averaged over them. The sample is taken by what the documents say, so
 the choice does not depend on the order of the rows. Candidates are many and documents long, so it goes in rounds:
 every variant with strengths far apart on a few documents, the better ones and their neighbours on more, the last few on
-the whole sample.
+the whole sample. Of those that are as good as the best, the simplest, with most smoothing, goes first; at the end
+those are as good whose difference is below its standard error.
 
 Presence has to be asked for: what a document does not say speaks as well, so that short ones are judged by their
 length, which left-out documents of the usual length do not show.
@@ -33,11 +34,11 @@ __all__ = ["DOCUMENTS", "LEAST", "PAIRS", "Choice", "choose"]
 
 LEAST = 10  # documents from which on a choice is made
 _STRENGTHS = (4.0, 0.25, 2.0**-6, 2.0**-10)  # tried first; then those a factor of 4 away from the better ones
-PAIRS = 32_000  # (document, token) pairs that are looked at, unless documents are few
-DOCUMENTS = 160  # that are looked at, however long they are
+PAIRS = 48_000  # (document, token) pairs that are looked at, unless documents are few
+DOCUMENTS = 300  # that are looked at, however long they are
+_NOTHING = 0.5  # nats over all documents, which are no reason to leave the simpler candidate for another
 _ROUNDS = ((8, 4), (4, 3), (1, 1))  # the share of these that is looked at (1 / 8), candidates left after it
 _CELLS = 2**22  # (token, class) pairs of the sample, so that many classes do not fill the memory
-_TIE = 1e-9  # log losses as close as that are the same: the candidate tried first is the simpler one
 
 Candidate = tuple[Text, float]  # a family with variant and tf, and k
 
@@ -80,21 +81,28 @@ class _Trial:
 
     def best(self, candidates: list[Candidate], n: int) -> tuple[list[Candidate], float, int]:
         """The n best candidates, the log loss of the best one, and the documents it was found on."""
-        losses = np.array(in_threads(lambda i, _: self.log_loss(*candidates[i]), len(candidates), size=1, small=0))
-        order = np.argsort(np.round(losses / _TIE), kind="stable")[:n]
-        return [candidates[i] for i in order], float(losses[order[0]]), len(self.codes)
+        by_document = np.array(in_threads(lambda i, _: self.losses(*candidates[i]), len(candidates), size=1, small=0))
+        share = self.weights / self.weights.sum()
+        mean = np.where(np.isnan(by_document).any(axis=1), np.inf, (by_document * share).sum(axis=1))
+        least = int(np.argmin(mean))
+        as_good = mean <= mean[least] + _NOTHING / len(share)
+        if n == 1:
+            with np.errstate(invalid="ignore"):
+                worse = by_document - by_document[least]
+                spread = np.sqrt((share * (worse - (worse * share).sum(axis=1, keepdims=True)) ** 2).sum(axis=1))
+            as_good |= mean <= mean[least] + spread / np.sqrt(len(share))
+        order = np.argsort(np.where(as_good, -1.0, mean), kind="stable")[:n]
+        return [candidates[i] for i in order], float(mean[order[0]]), len(self.codes)
 
-    def log_loss(self, family: Text, k: float) -> float:
-        """-log P(class | document), averaged."""
+    def losses(self, family: Text, k: float) -> Floats:
+        """-log P(class | document) of every document."""
         own = np.zeros((len(self.codes), len(self.n_documents)))
         own[np.arange(len(own)), self.codes] = self.weights
         prior = np.log(np.maximum(self.n_documents - own, 0.0) + 1.0)
         with np.errstate(all="ignore"):  # what is no number is no candidate
             scores = prior + (self._presence(k) if family.variant == "presence" else self._tokens(family, k))
             scores -= scores.max(axis=1, keepdims=True)
-            losses = np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(len(scores)), self.codes]
-            loss = float((losses * self.weights).sum() / self.weights.sum())
-        return np.inf if np.isnan(loss) else loss
+            return np.asarray(np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(len(scores)), self.codes])
 
     def _tokens(self, family: Text, k: float) -> Floats:
         kind = KIND_OF[family.tf]
@@ -178,12 +186,14 @@ def choose(
         n //= 2
     own, used = found
     trial = _Trial(words, n_documents, own, codes[:n], weights[:n], words.tables(used))
-    left = [(one, k) for one in _candidates(family) for k in _strengths(one, smoothing)]
+    families = list(_candidates(family))
+    left = [(one, k) for one in families for k in _strengths(one, smoothing)]
     fixed, tried = family.k != "auto" or smoothing != "auto", set(left)
     for i, (share, n_left) in enumerate(_ROUNDS):
         if i == 1 and not fixed:
             left = list(dict.fromkeys((one, k * factor) for one, k in left for factor in (1.0, 4.0, 0.25)))
             tried |= set(left)
+        left.sort(key=lambda pair: (families.index(pair[0]), -pair[1]))  # the simplest first
         left, log_loss, n = trial.some(share).best(left, n_left)
     decided, k = left[0]
     return Choice(decided if fixed else dataclasses.replace(decided, k=k), log_loss, n, len(tried))
