@@ -4,7 +4,7 @@ Every document of a sample is scored by the sums without itself, in closed form,
 conditional log loss, -log P(class | document), averaged over them. The sample is taken by what the documents say, so
 the choice does not depend on the order of the rows. Candidates are many and documents long, so it goes in rounds:
 every variant with strengths far apart on a few documents, the better ones and their neighbours on more, the last few on
-the whole sample. Of those that are as good as the best, the simplest, with most smoothing, goes first; at the end
+the whole sample. Of those that are as good as the best, the simplest, with the most usual k, goes first; at the end
 those are as good whose difference is below its standard error.
 
 Presence has to be asked for: what a document does not say speaks as well, so that short ones are judged by their
@@ -36,6 +36,7 @@ LEAST = 10  # documents from which on a choice is made
 _STRENGTHS = (4.0, 0.25, 2.0**-6, 2.0**-10)  # tried first; then those a factor of 4 away from the better ones
 PAIRS = 48_000  # (document, token) pairs that are looked at, unless documents are few
 DOCUMENTS = 300  # that are looked at, however long they are
+_USUAL = 0.25  # k: with more, a rare word speaks for the class with fewer words; with less, a word may decide alone
 _NOTHING = 0.5  # nats over all documents, which are no reason to leave the simpler candidate for another
 _ROUNDS = ((8, 4), (4, 3), (1, 1))  # the share of these that is looked at (1 / 8), candidates left after it
 _CELLS = 2**22  # (token, class) pairs of the sample, so that many classes do not fill the memory
@@ -193,7 +194,7 @@ def choose(
         if i == 1 and not fixed:
             left = list(dict.fromkeys((one, k * factor) for one, k in left for factor in (1.0, 4.0, 0.25)))
             tried |= set(left)
-        left.sort(key=lambda pair: (families.index(pair[0]), -pair[1]))  # the simplest first
+        left.sort(key=lambda pair: (families.index(pair[0]), abs(np.log(pair[1] / _USUAL))))  # the simplest first
         left, log_loss, n = trial.some(share).best(left, n_left)
     decided, k = left[0]
     return Choice(decided if fixed else dataclasses.replace(decided, k=k), log_loss, n, len(tried))
