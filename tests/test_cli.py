@@ -410,3 +410,11 @@ def test_numbers_without_a_json_form(here):
     pyarrow.parquet.write_table(table, here / "odd.parquet")
     rows = [json.loads(line) for line in fine("predict", "pets.tally", "odd.parquet", "--json", cwd=here).splitlines()]
     assert [row["note"] for row in rows] == [None, None]
+
+
+def test_a_carriage_return_in_a_cell_is_quoted_when_written(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b'id,x,y\n"1\r",1.5,a\n"2",2.5,b\n')
+    fine("fit", "a.csv", "--label", "y", "--as", "x=gaussian", "--ignore", "id", "-o", "m.tally", cwd=tmp_path)
+    fine("predict", "m.tally", "a.csv", "-o", "o.csv", cwd=tmp_path)
+    with (tmp_path / "o.csv").open(newline="") as file:
+        assert [row["id"] for row in csv.DictReader(file)] == ["1\r", "2"]

@@ -581,6 +581,12 @@ def test_queries_with_comments_and_parquet_with_odd_names(tmp_path):
     assert tb.fit(f"SELECT y, 1 AS z FROM '{path}' -- all of it", label="y").class_counts == {"a": 1, "b": 1}
 
 
+def test_lines_that_end_in_different_ways(tmp_path):
+    (tmp_path / "mixed.csv").write_bytes(b'kind,message\nham,hello there\nspam,win money\r\nham,"a\rb"\nspam,x\r\n')
+    model = tb.fit(tmp_path / "mixed.csv", label="kind", families={"message": "text"})
+    assert model.class_counts == {"ham": 2, "spam": 2}
+
+
 def test_cells_over_several_lines_in_a_large_file(tmp_path):
     """DuckDB reads parts of a large file side by side and then takes lines within quotes for rows."""
     text = "a mail, of some lines\nthat says nothing, really, but is long\n" * 20

@@ -1,7 +1,9 @@
 """Columns of text: counted exactly, scored as scikit-learn scores them where the same is asked for, hard to harm."""
 
+import dataclasses
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -356,6 +358,21 @@ def test_hard_documents_are_bounded():
     assert np.isfinite(model.log_joint(data)).all()
     kept = fit({"text": [long_word, "short"], "label": ["a", "b"]}, "text:counts,max_length=0")
     assert kept.predict({"text": [long_word]}).tolist() == ["a"]
+
+
+def test_every_option_is_documented():
+    text = (Path(__file__).parents[1] / "docs" / "text.md").read_text()
+    for field in dataclasses.fields(tb.Text):
+        assert f"`{field.name}`" in text, field.name
+
+
+def test_scripts_without_blanks_are_cut_into_characters():
+    fruit, money = ["我喜欢吃苹果和香蕉", "苹果很好吃", "香蕉也很好"], ["股票市场今天上涨", "银行的利率", "股票和银行"]
+    data = {"text": fruit * 5 + money * 5, "label": ["fruit"] * 15 + ["money"] * 15}
+    data["text"] = [f"{text}{chr(0x4E00 + i)}" for i, text in enumerate(data["text"])]
+    model = tb.fit(data, label="label")
+    assert model.schema.families["text"].tokens == "characters"
+    assert model.predict({"text": ["香蕉", "股票"]}).tolist() == ["fruit", "money"]
 
 
 # What a review found

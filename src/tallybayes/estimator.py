@@ -21,8 +21,10 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from tallybayes.arrays.axis import merged, positions, sort_keys
 from tallybayes.data.encode import as_reals, is_missing
+from tallybayes.data.infer import propose
 from tallybayes.data.label import Labels
 from tallybayes.data.table import Table, to_table
+from tallybayes.families import Histogram, Text
 from tallybayes.families.base import Floats
 from tallybayes.model import Model, fit
 from tallybayes.model.scorer import log_normalised, most_probable
@@ -200,7 +202,8 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
     def _fitted(self, X: Any, labels: Labels, sample_weight: Any) -> Model:
         options = {name: getattr(self, name) for name in _OPTIONS}
         if self._names == _TEXT and options["families"] is None and options["schema"] is None:
-            options["families"] = {_TEXT: "text"}
+            found = propose(_TEXT, X.columns[_TEXT], Histogram()).family
+            options["families"] = {_TEXT: found if isinstance(found, Text) else Text()}
         return fit(X, labels, weight=self._weights(labels, sample_weight), **options)
 
     def _labels(self, X: Any, y: Any) -> tuple[NDArray[Any], Labels]:

@@ -61,6 +61,12 @@ def merge(
         other = load(path)
         if other.settings != total.settings:
             note(f"{path} was fitted with other options; those of {models[0]} are kept")
+        mine, theirs = total.schema.families, other.schema.families
+        if any(
+            mine[name] != theirs[name] and mine[name].counted == theirs[name].counted
+            for name in mine.keys() & theirs.keys()
+        ):
+            note(f"{path} made other choices for its texts; those of {models[0]} are kept")
         total = total.merge(other)
     total.save(output)
     _tell(json, {"model": output, "merged": len(models)}, total, f"merged {len(models)} models into {output}")

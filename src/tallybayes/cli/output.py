@@ -112,10 +112,21 @@ class Writer:
     def _write_csv(self, table: Any) -> None:
         if self._writer is None:
             delimiter = "\t" if self._form == "tsv" else ","
-            self._writer = csv.writer(self._file, delimiter=delimiter, lineterminator="\n")
+            self._writer = csv.writer(_Lines(self._file), delimiter=delimiter, lineterminator="\r\n")
             self._writer.writerow(table.column_names)
         columns = [_cells(table.field(i), column) for i, column in enumerate(table.columns)]
         self._writer.writerows(zip(*columns, strict=True))
+
+
+class _Lines:
+    """A file whose lines end in a line feed. The csv module quotes a carriage return only if lines end in one."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def write(self, line: str) -> None:
+        """Write a line that ends in both."""
+        self._file.write(line[:-2] + "\n")
 
 
 def _json_cells(field: Any, column: Any) -> list[Any]:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["integers", "to_numpy", "valid_rows"]
+__all__ = ["integers", "strings", "to_numpy", "valid_rows"]
 
 
 def to_numpy(array: Any, null: float = np.nan) -> NDArray[Any]:
@@ -48,6 +48,20 @@ def integers(values: NDArray[np.integer]) -> Any:
     [3, 4]
     """
     return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(np.ascontiguousarray(values, np.int64))])
+
+
+def strings(values: list[str | None]) -> Any:
+    """Texts as an Arrow array; half of a surrogate pair becomes a question mark.
+
+    >>> strings(["a", None, "bc"]).to_pylist()
+    ['a', None, 'bc']
+    """
+    parts = [b"" if value is None else value.encode("utf-8", "replace") for value in values]
+    offsets = np.zeros(len(parts) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)), out=offsets[1:])
+    there = np.packbits(np.array([value is not None for value in values], bool), bitorder="little")
+    buffers = [pa.py_buffer(there), pa.py_buffer(offsets), pa.py_buffer(b"".join(parts))]
+    return pa.Array.from_buffers(pa.large_string(), len(parts), buffers)
 
 
 def _bits(data: Any, start: int, n: int) -> NDArray[np.bool_]:

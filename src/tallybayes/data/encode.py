@@ -6,7 +6,6 @@ trusted. One function per kind of column, each for NumPy arrays, Arrow arrays an
 
 from __future__ import annotations
 
-import contextlib
 import decimal
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -154,8 +153,10 @@ def to_codes(name: str, raw: Raw) -> Codes:
             raise _wrong(name, raw, "a category")
         return _without_missing(*coded(_combined(raw)))
     if len(raw) > _SHORT and all(type(value) is str for value in raw):
-        with contextlib.suppress(pa.ArrowException, UnicodeError):  # half of a surrogate pair
-            return _without_missing(*coded(pa.array(raw, pa.string())))
+        found = kernels.active.texts(raw)
+        if found is not None and len(found[1]) < 2**31:  # or half of a surrogate pair
+            codes, first = kernels.active.words(found[0].astype(np.int32), found[1], None)
+            return Codes(codes, [raw[i] for i in first.tolist()])
     return _list_codes(name, raw)
 
 

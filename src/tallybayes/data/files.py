@@ -131,7 +131,8 @@ class Files(Source):
                 continue
             matched = sorted(glob.glob(path, recursive=True))
             if not matched:
-                raise FileError("a file, a glob, a query or '-'", came=path, hint=_near(path))
+                hint = _near(path) if len(given) == 1 else "a list of texts is a column: {'text': [...]}"
+                raise FileError("a file, a glob, a query or '-'", came=path, hint=hint)
             paths += matched
         return cls(paths)
 

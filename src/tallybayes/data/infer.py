@@ -38,6 +38,9 @@ _SEPARATORS = {"|": "bar", ";": "semicolon", ",": "comma"}
 _MANY = 100  # from so many different whole numbers on, their number says nothing
 _DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ]\d{1,2}:.*)?\s*$"
                    r"|\s*\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*$")  # fmt: skip
+_NO_BLANKS = re.compile(
+    "[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]"
+)  # Thai, Khmer, Chinese ...
 _SOME = 1000  # texts whose words are counted
 _LONG = 200  # mean number of characters from which text that hardly repeats can be nothing but prose
 _WORDS = 4  # mean number of words from which text that hardly repeats is prose
@@ -184,6 +187,8 @@ def _from_text(name: str, values: Mapping[str, int]) -> Field:
     """From the different texts and how often each occurs."""
     n_values, n_rows = len(values), sum(values.values())
     some = list(itertools.islice(values, _SOME))
+    if n_values > n_rows / 2 and sum(len(_NO_BLANKS.findall(value)) for value in some) > sum(map(len, some)) / 3 > 2:
+        return Field(name, Text(tokens="characters", ngrams=2), "prose without blanks between words")
     if n_values > n_rows / 2 and np.mean([len(value) for value in some]) > _LONG:
         return _prose(name, some)
     if all(map(_DATE.match, itertools.islice(values, SAMPLE))):

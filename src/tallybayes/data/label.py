@@ -49,7 +49,10 @@ def find_labels(table: Table, label: Any) -> Labels:
             )  # no rows, no columns: the start of a stream
         column, value = label_column(name, table.columns)
         if column not in table.columns:
-            hint = did_you_mean(column, table.columns) or "label= takes the name of a column or an array of labels"
+            hint = (
+                did_you_mean(column, table.columns)
+                or "label= takes the name of a column or an array of labels; tally learn and forget take --class"
+            )
             raise DataError("the label column in the data", came=list(table.columns), column=column, hint=hint)
         labels = encode_labels(column, table.columns[column])
         return labels if value is None else _is_value(labels, value)

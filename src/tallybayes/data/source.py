@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from tallybayes.data.arrow import strings
 from tallybayes.data.table import Origin, Table, is_row, to_table
 from tallybayes.errors import DataError, TallyError
 
@@ -123,7 +124,10 @@ class Given(Source):
         return (self._filled(table) for table in self._source.batches(wanted, keep=keep))
 
     def _filled(self, table: Table) -> Table:
-        given = {name: pa.array([value] * table.n_rows) for name, value in self._values.items()}
+        given = {
+            name: strings([value] * table.n_rows) if isinstance(value, str) else [value] * table.n_rows
+            for name, value in self._values.items()
+        }
         return replace(table, columns={**table.columns, **given})
 
 

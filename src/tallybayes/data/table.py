@@ -86,6 +86,10 @@ class Table:
         row += self.origin.first
         return error.at(row=row, file=file, line=self.origin.line_of(row))
 
+    def holds_prose(self, name: str) -> bool:
+        """Whether a column is prose, however little of it there is: texts and subjects of files and mails."""
+        return name in ("text", "subject") and self.origin is not None and self.origin.files is not None
+
     def tells_origin(self, name: str) -> bool:
         """Whether a column says where rows come from, and nothing else."""
         return name == "file" and self.origin is not None and self.origin.files is not None

@@ -213,11 +213,10 @@ def _used(bag: Bag, slots: NDArray[np.int64], n: int, n_classes: int) -> tuple[B
 
 def _candidates(family: Text) -> Iterator[Text]:
     """What the variants and tf may be: the simpler ones first."""
-    given = family.variant != "auto"
-    variants = (family.variant,) if given else ("counts", "complement")
-    tfs = (family.tf,) if family.tf != "auto" else ("count",) if given else ("count", "once", "log")
+    variants = ("counts", "complement") if family.variant == "auto" else (family.variant,)
+    tfs = ("count", "once", "log") if family.tf == "auto" and family.variant != "presence" else (family.tf,)
     for variant, tf in itertools.product(variants, tfs):
-        yield dataclasses.replace(family, variant=variant, tf=tf)
+        yield dataclasses.replace(family, variant=variant, tf="count" if tf == "auto" else tf)
 
 
 def _strengths(family: Text, smoothing: Smoothing) -> tuple[float, ...]:

@@ -11,7 +11,7 @@ import difflib
 import re
 from collections.abc import Callable
 
-from tallybayes.errors import ParameterError
+from tallybayes.errors import ParameterError, did_you_mean
 from tallybayes.families.base import Family
 from tallybayes.families.bernoulli import Bernoulli
 from tallybayes.families.categorical import Categorical
@@ -65,7 +65,8 @@ def parse(text: str | Family | type[Family]) -> Family:
         first, *others = re.split(several, options)
         if (word := first.partition("=")[0]) not in fields:
             if "=" in first and len(word) > 1:
-                raise ParameterError(f"an option of {name} ({', '.join(fields)})", came=word)
+                wanted, hint = f"an option of {name} ({', '.join(fields)})", did_you_mean(word, fields)
+                raise ParameterError(wanted, came=word, hint=hint)
             first = f"{next(iter(fields))}={first}"
         for option in (first, *others):
             key, _, value = option.partition("=")

@@ -307,6 +307,9 @@ def _stop_words(given: Any) -> str:
     """Stop words with blanks between them, from text or from a list."""
     words = given.replace(",", " ").split() if isinstance(given, str) else given
     words = list(words) if isinstance(words, Iterable) else [words]
+    if words == ["english"]:
+        hint = "no list of stop words is built in: give the words themselves; rare or common, words weigh what they say"
+        raise ParameterError("stop words of text", came=given, hint=hint)
     if not all(isinstance(word, str) and "=" not in word for word in words):
         raise ParameterError("stop words of text: words with blanks between them, or a list of words", came=given)
     return " ".join(words)

@@ -12,7 +12,7 @@ from tallybayes.data.schema import Field, Schema
 from tallybayes.data.source import Source, to_source
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
-from tallybayes.families import Categorical, Family, Smoothing, parse
+from tallybayes.families import Categorical, Family, Smoothing, Text, parse
 from tallybayes.families.base import Unseen
 from tallybayes.model.model import Model
 from tallybayes.model.settings import Settings
@@ -101,7 +101,10 @@ def plan(
     """The family of every column of a table, and why: as asked, as the schema says, or inferred."""
     column = label_column(label, head.columns)[0] if isinstance(label, str) else None
     if column is not None and column not in head.columns and head.columns:
-        hint = did_you_mean(column, head.columns) or "label= takes the name of a column or an array of labels"
+        hint = (
+            did_you_mean(column, head.columns)
+            or "label= takes the name of a column or an array of labels; tally learn and forget take --class"
+        )
         raise DataError("the label column in the data", came=list(head.columns), column=column, hint=hint)
     apart = {name for name in (column, weight) if isinstance(name, str)}
     names = [name for name in head.columns if name not in apart]
@@ -126,6 +129,9 @@ def plan(
             fields[name] = Field(name, None, "not in the schema")
         elif head.tells_origin(name):
             fields[name] = Field(name, None, "where the row comes from")
+        elif head.holds_prose(name):
+            proposed = settings.propose(name, head.columns[name])
+            fields[name] = proposed if isinstance(proposed.family, Text) else Field(name, Text(), "texts of files")
         else:
             fields[name] = settings.propose(name, head.columns[name])
         if not (name in chosen and chosen[name] != Categorical()):

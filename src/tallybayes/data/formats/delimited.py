@@ -30,7 +30,7 @@ from tallybayes.errors import DataError, FileError, ParameterError, TallyError, 
 __all__ = ["Delimited"]
 
 _DELIMITERS = ",;\t|"
-_ONE_PART = 2**22  # bytes that DuckDB reads in one part
+_ONE_PART = 2**22  # bytes that DuckDB reads in one part anyway
 _LARGEST = 2**31 - 1  # the csv module's own limit is 128 kB a cell
 
 
@@ -102,25 +102,34 @@ class Delimited(Query):
             f"nullstr=[{', '.join(map(text, words))}]",
         ]
         options += ["store_rejects=true"] if faults == "report" else []
-        options += ["parallel=false"] if self._has_long_cells else []
+        options += self._care
         return f"read_csv({', '.join(options)})"
 
     @cached_property
-    def _has_long_cells(self) -> bool:
-        """Whether a cell goes on over the end of a line: then DuckDB cannot read parts of the file side by side.
+    def _care(self) -> list[str]:
+        """What DuckDB must be told so that it reads the file at all.
 
-        It begins anew at some line, and cannot know that it is within quotes (seen with DuckDB 2.0, files above 8 MB).
+        Where a cell goes on over the end of a line, it must not read parts of the file side by side: it begins anew at
+        some line, and cannot know that it is within quotes. Where lines end in different ways, or a carriage return
+        stands alone, it must not be strict. (Seen with DuckDB 2.0.)
         """
-        if self.disk.size <= _ONE_PART and self.disk.compression == "none":
-            return False
-        within = 0
+        within, long_cells, ends = 0, False, {"crlf": 0, "lf": 0, "cr": 0}
         with self.disk.opened() as file:
-            while len(chunk := np.frombuffer(file.read(2**20), np.uint8)):
-                quotes, ends = np.flatnonzero(chunk == ord('"')), np.flatnonzero(chunk == ord("\n"))
-                if ((np.searchsorted(quotes, ends) + within) % 2).any():
-                    return True
-                within = (within + len(quotes)) % 2
-        return False
+            while chunk := file.read(2**20):
+                chunk += file.read(1) if chunk.endswith(b"\r") else b""  # what belongs together is looked at together
+                if within or b'"' in chunk:
+                    values = np.frombuffer(chunk, np.uint8)
+                    quotes, lines = np.flatnonzero(values == ord('"')), np.flatnonzero(values == ord("\n"))
+                    long_cells = long_cells or bool(((np.searchsorted(quotes, lines) + within) % 2).any())
+                    within = (within + len(quotes)) % 2
+                if b"\r" in chunk:
+                    ends["crlf"] += chunk.count(b"\r\n")
+                    ends["cr"] += chunk.count(b"\r")
+                ends["lf"] += chunk.count(b"\n")
+        odd = ends["cr"] > ends["crlf"] or 0 < ends["crlf"] < ends["lf"]
+        large = self.disk.size > _ONE_PART or self.disk.compression != "none"
+        apart = large and long_cells and not within  # a quote that is never closed is told only by parts side by side
+        return [*(["parallel=false"] if apart else []), *(["strict_mode=false"] if odd else [])]
 
     def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
         """Stream the wanted columns; cells that are kept are kept as they are, words for missing values included."""

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from tallybayes.data.arrow import strings
 from tallybayes.data.formats.base import Format, Reading
 from tallybayes.data.formats.disk import Disk, without_packing
 from tallybayes.data.formats.encoding import check_encoding, cleaned, decoded
@@ -148,7 +149,7 @@ class Documents(Format):
         if kind is None and not gaps:
             return column
         values = [None if gaps and value in gaps else value for value in column.to_pylist()]
-        return pa.array(values, column.type) if kind is None else values
+        return strings(values) if kind is None and not pa.types.is_temporal(column.type) else values
 
 
 def together(formats: Iterable[Format]) -> list[Format]:
@@ -222,7 +223,7 @@ def _told(error: TallyError | OSError, name: str) -> TallyError:
 
 
 def _column(name: str, values: list[Any]) -> Any:
-    return pa.array(values, pa.timestamp("s") if name == "date" else pa.string())
+    return pa.array(values, pa.timestamp("s")) if name == "date" and any(values) else strings(values)
 
 
 def _if_any(column: Any) -> Any:
