@@ -24,6 +24,7 @@ from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Bag, Column, Key
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError, UnsupportedError
+from tallybayes.families.absence import Absence, score_bags
 from tallybayes.families.base import Codes32, Family, Floats, Predictive, Score, Smoothing
 from tallybayes.families.shrinkage import by_group, dirichlet_evidence_of, laplace
 from tallybayes.tally import Bags, Counts, Exact
@@ -197,27 +198,14 @@ class BagPredictive(Predictive):
         if presence and amounts is not None:
             amounts = (amounts != 0).astype(np.float64)
         table = self._whole_table(number, keys) if isinstance(keys, range) else self.log_table(number, keys)
-        absent, certain = self._absent(number) if presence else (np.zeros(self.n_classes), np.zeros(self.n_classes))
-        always = None
-        if certain.any():
+        if not presence:
+            return score_bags(bag, indices, amounts, table)
+        log_none, n_certain = self._absent(number)
+        certain = None
+        if n_certain.any():
             counts = self.tally.tokens.table(self.features[number], keys)
-            always = np.isinf(self._log_presence(number, counts)[1]).astype(np.float64)
-
-        def score(out: Floats, start: int, stop: int) -> None:
-            if presence:
-                rows = slice(None) if bag.present is None else bag.present[start:stop]
-                out[start:stop][rows] += absent
-            kernels.active.add_bags(bag.indptr, indices, amounts, table, out, start, stop)
-            if always is not None:
-                hits = np.zeros((stop - start, self.n_classes))
-                pointers = bag.indptr[start : stop + 1]
-                kernels.active.add_bags(pointers, indices, amounts, always, hits, 0, stop - start)
-                lacking = hits < certain
-                if bag.present is not None:
-                    lacking &= bag.present[start:stop, None]
-                out[start:stop][lacking] = -np.inf
-
-        return score
+            certain = np.isinf(self._log_presence(number, counts)[1]).astype(np.float64)
+        return score_bags(bag, indices, amounts, table, Absence(log_none, n_certain, certain))
 
     def part(self, number: int) -> BagPredictive:
         """One column."""

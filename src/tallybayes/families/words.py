@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.arrays.column import Bag, Column, Key
 from tallybayes.errors import UnsupportedError
+from tallybayes.families.absence import Absence, score_bags
 from tallybayes.families.base import Floats, Predictive, Score
 from tallybayes.families.shrinkage import by_group, laplace
 from tallybayes.kernels.reference.tokens import spans
@@ -170,34 +171,19 @@ class TextPredictive(Predictive):
 
     def _bind_one(self, name: str, bag: Bag) -> Score:
         bag = self._known(name, bag)
-        part, presence = self.tally.words[name], self.family.variant == "presence"
-        indices, slots = bag.indices, None
+        part, indices, slots = self.tally.words[name], bag.indices, None
         if len(indices) * _FEW < len(part.lexicon):
             used, indices = np.unique(indices, return_inverse=True)
             slots, indices = used.astype(np.int64), indices.astype(np.int32)
         table, amounts = self._table_and_amounts(name, bag, indices, slots)
-        absent = certain = np.zeros(self.n_classes)
-        always = None
-        if presence:
-            absent, certain = self._absent(name)
-            if certain.any():
-                n = part.rows("documents", np.arange(len(part.lexicon)) if slots is None else slots)
-                always = np.isinf(self._log_presence(name, n)[1]).astype(np.float64)
-
-        def score(out: Floats, start: int, stop: int) -> None:
-            if presence:
-                rows = slice(None) if bag.present is None else bag.present[start:stop]
-                out[start:stop][rows] += absent
-            kernels.active.add_bags(bag.indptr, indices, amounts, table, out, start, stop)
-            if always is not None:
-                hits = np.zeros((stop - start, self.n_classes))
-                kernels.active.add_bags(bag.indptr[start : stop + 1], indices, None, always, hits, 0, stop - start)
-                lacking = hits < certain
-                if bag.present is not None:
-                    lacking &= bag.present[start:stop, None]
-                out[start:stop][lacking] = -np.inf
-
-        return score
+        if self.family.variant != "presence":
+            return score_bags(bag, indices, amounts, table)
+        log_none, n_certain = self._absent(name)
+        certain = None
+        if n_certain.any():
+            n = part.rows("documents", np.arange(len(part.lexicon)) if slots is None else slots)
+            certain = np.isinf(self._log_presence(name, n)[1]).astype(np.float64)
+        return score_bags(bag, indices, amounts, table, Absence(log_none, n_certain, certain))
 
     def _known(self, name: str, bag: Bag) -> Bag:
         """The documents with the tokens that have been counted, by their slots."""
