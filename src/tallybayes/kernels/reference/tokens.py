@@ -18,6 +18,7 @@ import itertools
 import re
 import sys
 import unicodedata
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
@@ -107,15 +108,15 @@ def spans(text: bytes, rules: Rules, stop: Lexicon | None = None) -> list[Span]:
     ]
 
 
-class _Numbers:
+class _Numbers(ABC):
     """Tokens of many texts as numbers; what a token's number is, the classes below say."""
 
-    def __len__(self) -> int:
-        raise NotImplementedError
+    @abstractmethod
+    def __len__(self) -> int: ...
 
+    @abstractmethod
     def _number(self, token: str, *, grow: bool) -> int:
         """The number of a token, -1 if it has none and is not to be given one."""
-        raise NotImplementedError
 
     def tokenise(
         self,
