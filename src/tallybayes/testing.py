@@ -140,6 +140,19 @@ def names_can_be_read_back(trial: Trial) -> None:
         assert parse(str(trial.family)) == trial.family
 
 
+def leaving_out_is_refitting(trial: Trial) -> None:
+    """A row left out is scored as by the sums that never had it, with all that is chosen by evidence held."""
+    rows, some = trial.observe(range(_N)), trial.rng.choice([0.5, 1.0, 2.0], _N)
+    for smoothing in ("auto", 1.0, 0.0):
+        for weights, tally in ((None, rows), (some, trial.observe(range(_N), some))):
+            prior = None if smoothing == 0 else trial.family.prior(tally, smoothing)
+            given = (tally, prior, [trial.column], trial.codes, weights)
+            quick, defined = np.zeros((_N, _CLASSES)), np.zeros((_N, _CLASSES))
+            trial.family.left_out(*given)[0](quick, 0, _N)
+            Family.left_out(trial.family, *given)[0](defined, 0, _N)
+            np.testing.assert_allclose(quick, defined, rtol=1e-9, atol=1e-9)
+
+
 CHECKS: tuple[Callable[[Trial], None], ...] = (
     batches_add_up,
     forgetting_is_exact,
@@ -155,6 +168,7 @@ CHECKS: tuple[Callable[[Trial], None], ...] = (
     samples_have_the_size_asked_for,
     tables_name_column_and_class,
     names_can_be_read_back,
+    leaving_out_is_refitting,
 )
 
 

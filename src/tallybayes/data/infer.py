@@ -68,8 +68,8 @@ def propose_by_type(name: str, raw: Raw, numeric: Family) -> Field:
     """The family of a column by the type of its values alone, however many have come: for streams.
 
     >>> from tallybayes.families import Gaussian
-    >>> propose_by_type("zero", [0.0], Gaussian()).family, propose_by_type("word", ["a|b"], Gaussian()).family
-    (Gaussian(kappa=3.0, nu=5.0), Categorical(unseen='prior'))
+    >>> str(propose_by_type("zero", [0.0], Gaussian()).family), str(propose_by_type("w", ["a|b"], Gaussian()).family)
+    ('gaussian', 'categorical')
     """
     if hasattr(raw, "tocsr"):
         return propose(name, raw, numeric)

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.column import Bag, Codes, Column, Flags, Reals
+from tallybayes.families.left_out import added, one_by_one
 from tallybayes.tally.base import Tally
 
 __all__ = ["Add", "Codes32", "Family", "Floats", "Predictive", "Score", "Smoothing", "Unseen"]
@@ -137,6 +138,42 @@ class Family(ABC):
         A row is put into `values` (columns,) first, in the numbers of `Predictive.bind_matrix`.
         """
         return None
+
+    def repooled(self, prior: Any, tally: Any) -> Any:
+        """A prior for other sums: its strengths are held, and what is pooled over the classes is worked out anew."""
+        return prior
+
+    def held(self, tally: Any, prior: Any) -> Any:
+        """A prior for one column that rows are to be left out of: with all that is chosen by evidence."""
+        return prior
+
+    def left_out(
+        self, tally: Any, prior: Any, columns: Sequence[Any], codes: Codes32, weights: Floats | None
+    ) -> list[Score]:
+        """Log likelihoods of rows that are in the tally, each by the sums without itself: one score for each column.
+
+        prior: from `prior`, None for maximum likelihood; codes: the class of every row; weights: None, or of every row.
+        Families that know a quicker way than the definition override this, and `tallybayes.testing` compares the two.
+        """
+        scores = []
+        for number, (name, column) in enumerate(zip(tally.features, columns, strict=True)):
+            part = tally.only((name,))
+            own = None if prior is None else self.held(part, self.part_of(prior, number))
+            scores.append(added(one_by_one(self, part, own, column, codes, weights)))
+        return scores
+
+    def part_of(self, prior: Any, number: int) -> Any:
+        """The prior of one column of a block: arrays along the columns are cut."""
+        if not dataclasses.is_dataclass(prior) or isinstance(prior, type):
+            return prior
+        return dataclasses.replace(
+            prior,
+            **{
+                field.name: value[..., number : number + 1]
+                for field in dataclasses.fields(prior)
+                if isinstance(value := getattr(prior, field.name), np.ndarray)
+            },
+        )
 
     def derive(self, tally: Any, smoothing: Smoothing) -> Predictive:
         """The plug-in for k = 0, the predictive otherwise."""

@@ -19,6 +19,7 @@ from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Column, Flags
 from tallybayes.families.base import Add, Codes32, Family, Floats, Predictive, Score, Smoothing
+from tallybayes.families.left_out import Shrunk, Values, discrete
 from tallybayes.families.place import flag_arrays, refuse
 from tallybayes.families.shrinkage import Shares, dirichlet_evidence, strengths_by_evidence
 from tallybayes.tally import Exact, Sums
@@ -104,6 +105,25 @@ class Bernoulli(Family):
     def plug_in(self, tally: Sums) -> BernoulliPredictive:
         """Frequencies."""
         return self.predictive(tally, BernoulliPrior(0.0))
+
+    def left_out(
+        self, tally: Sums, prior: BernoulliPrior | None, columns: Sequence[Flags], codes: Codes32, weights: Any
+    ) -> list[Score]:
+        """Few rows are different: a table of them for each column."""
+        counts, arrays = _counts(tally), flag_arrays(columns)
+        strengths = None if prior is None else prior.strengths
+        shares = None if strengths is None else _shares(tally)
+        scores = []
+        for j, (name, values) in enumerate(zip(tally.features, arrays, strict=True)):
+            value = np.where(values == 1, 1, np.where(values == 0, 0, -1)).astype(np.int8)
+            odd = (value < 0) & ~np.isnan(values) if values.dtype.kind == "f" else (value < 0) & (values != -1)
+            refuse(int(np.argmax(odd)) if odd.any() else -1, (name,), [values], _WANTED)
+            how: float | Shrunk = 0.0 if prior is None or prior.k is None else prior.k
+            if shares is not None and strengths is not None:
+                how = Shrunk.of(shares, strengths, j)
+            own = Values(value, 2, codes, tally.n_classes, weights)
+            scores.append(discrete(own, counts[:, j], counts[:, j].sum(axis=0), how, 2.0, column=name, fixed=True))
+        return scores
 
     def evidence(self, tally: Sums, prior: BernoulliPrior) -> Floats:
         """Of the column given the classes for a k; of the classes given the column for shrunk shares."""

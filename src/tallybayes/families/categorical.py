@@ -21,6 +21,7 @@ from tallybayes.arrays.column import Codes, Column, Key
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError
 from tallybayes.families.base import Add, Codes32, Family, Floats, Predictive, Score, Smoothing, Unseen
+from tallybayes.families.left_out import Shrunk, Values, discrete
 from tallybayes.families.place import integer_arrays
 from tallybayes.families.shrinkage import Shares, strengths_by_evidence
 from tallybayes.tally import Counts, Exact
@@ -106,6 +107,23 @@ class Categorical(Family):
     def plug_in(self, tally: Counts) -> CategoricalPredictive:
         """Frequencies."""
         return self.predictive(tally, CategoricalPrior(0.0))
+
+    def left_out(
+        self, tally: Counts, prior: CategoricalPrior | None, columns: Sequence[Codes], codes: Codes32, weights: Any
+    ) -> list[Score]:
+        """Rows of the same value and class have the same score: a table for each column."""
+        totals, scores = _totals(tally), []
+        strengths = None if prior is None else prior.strengths
+        shares = None if strengths is None else _shares(tally)
+        for j, (name, column) in enumerate(zip(tally.features, columns, strict=True)):
+            how: float | Shrunk = 0.0 if prior is None or prior.k is None else prior.k
+            if shares is not None and strengths is not None:
+                how = Shrunk.of(shares, strengths, j)
+            own = Values(column.codes, len(column.keys), codes, tally.n_classes, weights, column.origin)
+            counts = tally.rows(tally.slots(name, column.keys))
+            n_values, silent = float(tally.n_keys(name)), self.unseen == "missing"
+            scores.append(discrete(own, counts, totals[j], how, n_values, column=name, fixed=False, silent=silent))
+        return scores
 
     def evidence(self, tally: Counts, prior: CategoricalPrior) -> Floats:
         """Of the column given the classes for a k; of the classes given the column for shrunk shares."""

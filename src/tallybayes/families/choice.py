@@ -16,18 +16,16 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag
+from tallybayes.families.bags_left_out import LeftOutDocuments
 from tallybayes.families.base import Floats, Smoothing
-from tallybayes.families.shrinkage import by_group
 from tallybayes.families.text import Text
-from tallybayes.families.words import KIND_OF, whole_amounts
 from tallybayes.tally import Vocabulary
 
 __all__ = ["DOCUMENTS", "LEAST", "PAIRS", "Choice", "choose"]
@@ -58,16 +56,8 @@ class Choice:
 
 
 @dataclass(frozen=True, eq=False)
-class _Trial:
-    """Documents to be left out: the bags and classes of a sample, the sums of their tokens, and of all."""
-
-    words: Vocabulary
-    n_documents: Floats
-    bag: Bag
-    codes: NDArray[np.int32]
-    weights: Floats
-    tables: dict[str, Floats]  # the sums of the documents' tokens, (tokens, classes), by kind
-    amounts: dict[str, tuple[Floats, Floats]] = field(default_factory=dict)  # by tf, worked out once
+class _Trial(LeftOutDocuments):
+    """Candidates tried on the documents of a sample."""
 
     def some(self, share: int) -> _Trial:
         """The first documents, of all that may be looked at so many times fewer."""
@@ -101,71 +91,9 @@ class _Trial:
         own[np.arange(len(own)), self.codes] = self.weights
         prior = np.log(np.maximum(self.n_documents - own, 0.0) + 1.0)
         with np.errstate(all="ignore"):  # what is no number is no candidate
-            scores = prior + (self._presence(k) if family.variant == "presence" else self._tokens(family, k))
+            scores = prior + self.scores(family, k)
             scores -= scores.max(axis=1, keepdims=True)
             return np.asarray(np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(len(scores)), self.codes])
-
-    def _tokens(self, family: Text, k: float) -> Floats:
-        kind = KIND_OF[family.tf]
-        own, amounts = self._amounts(family)
-        table = self.tables[kind]
-        scores: Floats = kernels.active.left_out(
-            table, table.sum(axis=1), self.words.total(kind), float(self.words.n_keys), self.bag.indptr,
-            self.bag.indices, own, amounts, self.codes, self.weights, k, family.variant == "complement",
-        )  # fmt: skip
-        return scores
-
-    def _amounts(self, family: Text) -> tuple[Floats, Floats]:
-        """What every token of a document has added, and what it counts when it is scored."""
-        if family.tf not in self.amounts:
-            counts = whole_amounts(self.bag).astype(np.float64)
-            if family.tf == "log":
-                self.amounts["log"] = self._logs(family.unit)
-            else:
-                self.amounts[family.tf] = (counts if family.tf == "count" else np.ones_like(counts),) * 2
-        return self.amounts[family.tf]
-
-    def _logs(self, unit: bool) -> tuple[Floats, Floats]:
-        """Logarithms: what is scored are those of the tokens that are still known."""
-        bag, counts = self.bag, whole_amounts(self.bag)
-        own = kernels.active.log_amounts(bag.indptr, counts, unit) * 2.0**-30
-        documents = self.tables["documents"].sum(axis=1)[bag.indices]
-        known = documents - np.repeat(self.weights, np.diff(bag.indptr)) > 1e-9
-        amounts = np.zeros_like(own)
-        ends = np.concatenate([[0], np.cumsum(known)])[bag.indptr]
-        amounts[known] = kernels.active.log_amounts(ends, counts[known], unit) * 2.0**-30
-        return own, amounts
-
-    def _presence(self, k: float) -> Floats:
-        """One Bernoulli per token. Without a document its class has one fewer, which changes all its tokens."""
-        slot, klass = self.words.cells()
-        named, n_classes = np.isin(slot, self.words.named()), len(self.n_documents)
-        klass, n, n_keys = klass[named], self.words.floats("documents")[named], len(self.words.named())
-
-        def absent(documents: Floats) -> Floats:
-            log_no = np.log((np.maximum(documents[klass] - n, 0.0) + k) / (documents[klass] + 2 * k))
-            n_never = n_keys - np.bincount(klass, minlength=n_classes)
-            return by_group(klass, log_no, n_classes) + n_never * np.log((documents + k) / (documents + 2 * k))
-
-        every = absent(self.n_documents)
-        without = {weight: absent(np.maximum(self.n_documents - weight, 0.0)) for weight in set(self.weights.tolist())}
-        table = self.tables["documents"]
-        result = np.repeat(every[None], len(self.codes), axis=0)
-        for row, (code, weight) in enumerate(zip(self.codes.tolist(), self.weights.tolist(), strict=True)):
-            seen = table[self.bag.indices[self.bag.indptr[row] : self.bag.indptr[row + 1]]]
-            documents = self.n_documents.copy()
-            documents[code] -= weight
-            before = np.log((np.maximum(documents[code] - seen[:, code], 0.0) + k) / (documents[code] + 2 * k))
-            seen = seen.copy()
-            seen[:, code] -= weight
-            known = seen.sum(axis=1) > 1e-9
-            never = np.log((self.n_documents + k) / (self.n_documents + 2 * k))
-            result[row] -= np.count_nonzero(~known) * never  # tokens that only this document had
-            yes, no = seen[known] + k, np.maximum(documents - seen[known], 0.0) + k
-            result[row, code] = without[weight][code] - before.sum()
-            result[row, code] += np.log(no[:, code] / (documents[code] + 2 * k)).sum()
-            result[row] += (np.log(yes) - np.log(no)).sum(axis=0)
-        return result
 
 
 def choose(

@@ -10,6 +10,10 @@ weight of kappa rows for the mean and nu for the variance. What is left after av
 (Murphy 2007, "Conjugate Bayesian analysis of the Gaussian distribution"). kappa = 3 and nu = 5 did best of those
 tried on real tables. The plug-in is the normal density with the mean and variance of the class.
 
+With `shared=True` the classes have one variance: nu' = nu + the rows of all classes, and the sums of squares are added
+up over them. Between two classes the log odds of the plug-in are then linear in x, as those of linear discriminant
+analysis are. With `log=True` the logarithm of x, which must be above 0, is bell-shaped.
+
 Numbers: every column is measured in a unit of its own, a power of two near its root mean square, so that 1e200 and
 1e-310 neither overflow nor underflow; a mean is kept as two doubles, since at an offset of 1e15 one is off by 0.06. A
 column that is constant says nothing. Under the plug-in a class whose values are all equal has a point mass of the
@@ -18,8 +22,8 @@ width of one double.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -31,6 +35,7 @@ from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError
 from tallybayes.families.base import Add, Codes32, Family, Floats, Predictive, Score, Smoothing
+from tallybayes.families.left_out import added, one_by_one
 from tallybayes.families.place import real_arrays, refuse
 from tallybayes.kernels.reference.derive import pooled_ratio_moments, posterior, student_tables
 from tallybayes.kernels.reference.sums import ratio_moments
@@ -41,6 +46,7 @@ __all__ = ["Gaussian", "GaussianPredictive", "GaussianPrior", "moments_of", "poo
 Moments = Floats | tuple[Floats, Floats, Floats]  # mean, its low part and variance, (3, columns, classes)
 
 _LOG_2 = float(np.log(2.0))
+_FAR = 709.0  # the logarithm of the largest double
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +75,13 @@ class Gaussian(Family):
 
     kappa: float = 3.0
     nu: float = 5.0
+    shared: bool = False
+    log: bool = False
 
     def __post_init__(self) -> None:
+        for option in ("shared", "log"):
+            if not isinstance(given := getattr(self, option), (bool, np.bool_)):
+                raise ParameterError(f"{option} of gaussian: True or False", came=given)
         if not (0 < self.kappa < np.inf and 0 < self.nu < np.inf):
             raise ParameterError("finite kappa and nu above 0", came=(self.kappa, self.nu))
 
@@ -87,6 +98,9 @@ class Gaussian(Family):
     ) -> Sums:
         """Exact sums of 1, x and x*x."""
         arrays = real_arrays(columns)
+        if self.log:
+            counted = codes >= 0 if weights is None else (codes >= 0) & (weights != 0)
+            arrays = [log_of(array, features, j, counted) for j, array in enumerate(arrays)]
         parts = in_threads(
             lambda start, stop: kernels.active.sums(arrays, codes, n_classes, weights, 2, start, stop),
             len(codes),
@@ -97,7 +111,7 @@ class Gaussian(Family):
 
     def adder(self, tally: Sums, values: Floats) -> Add | None:
         """Into the digits of the sums, while they fit."""
-        if (own := tally.opened(x=2, xx=4)) is None:
+        if self.log or (own := tally.opened(x=2, xx=4)) is None:
             return None
         n, x, xx = (own[name] for name in ("n", "x", "xx"))
         return partial(kernels.active.add_row, n.digits[..., 0], x.digits, x.low, xx.digits, xx.low, values)
@@ -109,15 +123,16 @@ class Gaussian(Family):
     def predictive(self, tally: Sums, prior: GaussianPrior) -> GaussianPredictive:
         """Student's t."""
         strengths = (prior.units, prior.moments, prior.kappa, prior.nu)
-        if tally["n"].is_whole:
+        if tally["n"].is_whole and not self.shared:
             tables = kernels.active.student(*_digits(tally), *strengths, prior.share)
         else:
             n, moments = tally["n"].floats(), moments_of(tally, prior.units)
-            tables = np.concatenate([[n], moments, student_tables(n * prior.share, moments, *strengths)])
+            own = student_tables(n * prior.share, moments, *strengths, shared=self.shared)
+            tables = np.concatenate([[n], moments, own])
         half = tables[7]
         return GaussianPredictive(
             tally.features, tally.n_classes, prior.units, tables[4], tables[5], tables[6], half, tables[8], half == 0,
-            tables[0], tables[1:4],
+            tables[0], tables[1:4], self.log,
         )  # fmt: skip
 
     def plug_in(self, tally: Sums) -> GaussianPredictive:
@@ -125,19 +140,73 @@ class Gaussian(Family):
         units = pooled_units(tally)
         mean, low, variance = moments = moments_of(tally, units)
         n = tally["n"].floats()
+        if self.shared:
+            within = (n * variance).sum(axis=1, keepdims=True) / np.maximum(n.sum(axis=1, keepdims=True), 1.0)
+            variance = np.broadcast_to(within, n.shape)
         flat = (n == 0) | (variance == 0)
         with np.errstate(divide="ignore"):
             log_constant = -0.5 * np.log(2 * np.pi * variance) - units[:, None] * _LOG_2
         return GaussianPredictive(
             tally.features, tally.n_classes, units, mean, low,
             np.where(flat, 0.0, 1 / np.sqrt(np.where(flat, 1.0, variance))), None, np.where(flat, 0.0, log_constant),
-            flat, n, moments,
+            flat, n, moments, self.log,
         )  # fmt: skip
+
+    def repooled(self, prior: GaussianPrior, tally: Sums) -> GaussianPrior:
+        """Centred on the pooled data of other sums."""
+        return replace(self.prior(tally, "auto"), share=prior.share)
+
+    def left_out(
+        self, tally: Sums, prior: GaussianPrior | None, columns: Sequence[Reals], codes: Codes32, weights: Any
+    ) -> list[Score]:
+        """Sums without the row in closed form; rows that hold nearly all of a sum of squares by exact sums."""
+        everything = np.ones(len(codes), bool)
+        arrays = [array.astype(np.float64, copy=False) for array in real_arrays(columns)]
+        for j, array in enumerate(arrays):
+            refuse(_infinite(array), tally.features[j : j + 1], [array], "a finite number")
+        logs = [log_of(x, tally.features, j, everything) for j, x in enumerate(arrays)] if self.log else arrays
+        if prior is None or prior.share == 0:
+            return super().left_out(tally, prior, columns, codes, weights)
+        n, moments = tally["n"].floats(), moments_of(tally, prior.units)
+        scores = []
+        for j, (name, x) in enumerate(zip(tally.features, logs, strict=True)):
+            if prior.moments[2, j] == 0:
+                scores.append(added(np.zeros((len(x), tally.n_classes))))  # constant: silent, with or without a row
+                continue
+            facts = (int(prior.units[j]), np.ascontiguousarray(prior.moments[:, j]), np.ascontiguousarray(n[j]),
+                     np.ascontiguousarray(moments[:, j]), self.kappa, self.nu, self.shared)  # fmt: skip
+            closed = partial(kernels.reference.student_left_out, x, codes, weights, *facts)
+            exact = partial(self._exact, tally.only((name,)), self.part_of(prior, j), columns[j], codes, weights)
+            scores.append(partial(_without, x if self.log else None, closed, exact))
+        return scores
+
+    def _exact(
+        self, tally: Sums, prior: GaussianPrior, column: Reals, codes: Codes32, weights: Any, rows: np.ndarray
+    ) -> Floats:
+        """Some rows by exact sums."""
+        own = None if weights is None else weights[rows]
+        return one_by_one(self, tally, prior, column.take(rows), codes[rows], own)
+
+    def example(self, rng: np.random.Generator, n: int) -> Column:
+        """Random numbers with gaps, above 0 for logarithms."""
+        column = super().example(rng, n)
+        return Reals(np.abs(column.values)) if self.log and isinstance(column, Reals) else column
 
     def evidence(self, tally: Sums, prior: GaussianPrior) -> Floats:
         """Closed form of the integral over mean and variance, summed over the classes."""
         n, variance = tally["n"].floats() * prior.share, prior.moments[2]
         _, spread, kappa, nu = posterior(n, moments_of(tally, prior.units), prior.moments, prior.kappa, prior.nu)
+        if self.shared:
+            own = prior.nu * variance[:, None]
+            spread = own + (spread - own).sum(axis=1, keepdims=True)
+            every = n.sum(axis=1, keepdims=True)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                log_evidence = (
+                    gammaln((prior.nu + every) / 2) - gammaln(prior.nu / 2) + prior.nu / 2 * np.log(own)
+                    - (prior.nu + every) / 2 * np.log(spread) + 0.5 * np.log(prior.kappa / kappa).sum(axis=1)[:, None]
+                    - every / 2 * np.log(np.pi) - every * prior.units[:, None] * _LOG_2
+                )  # fmt: skip
+            return np.asarray(np.where((every > 0) & (variance > 0)[:, None], log_evidence, 0.0)[:, 0])
         with np.errstate(divide="ignore", invalid="ignore"):
             log_evidence = (
                 gammaln(nu / 2) - gammaln(prior.nu / 2)
@@ -162,14 +231,27 @@ class GaussianPredictive(Predictive):
     flat: np.ndarray  # cells without a scale: silent under Student's t, a point mass (or no rows) under the normal
     n: Floats
     moments: Moments  # of the data
+    log: bool = False  # everything is about logarithms
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Get ready to score real columns."""
-        return self.bind_arrays(real_arrays([column for column in columns if isinstance(column, Reals)]))
+        arrays = real_arrays([column for column in columns if isinstance(column, Reals)])
+        if not self.log:
+            return self.bind_arrays(arrays)
+        everything = np.ones(len(arrays[0]) if arrays else 0, bool)
+        logs = [log_of(array, self.features, j, everything) for j, array in enumerate(arrays)]
+        score = self.bind_arrays(logs)
 
-    def bind_matrix(self, values: Floats) -> Score:
+        def with_density(out: Floats, start: int, stop: int) -> None:
+            score(out, start, stop)
+            for x in logs:  # the density of x is that of log x, over x
+                out[start:stop] -= np.where(np.isnan(x[start:stop]), 0.0, x[start:stop])[:, None]
+
+        return with_density
+
+    def bind_matrix(self, values: Floats) -> Score | None:
         """Get ready to score a matrix of numbers."""
-        return self.bind_arrays(values)
+        return None if self.log else self.bind_arrays(values)
 
     def bind_arrays(self, arrays: list[Any] | Floats) -> Score:
         """Get ready to score a list of arrays, or a matrix (rows, columns)."""
@@ -203,7 +285,7 @@ class GaussianPredictive(Predictive):
         return GaussianPredictive(
             self.features[rows], self.n_classes, self.units[rows], self.mean[rows], self.mean_low[rows],
             self.inverse[rows], None if self.half is None else self.half[rows], self.log_constant[rows],
-            self.flat[rows], self.n[rows], np.stack([m[rows] for m in self.moments]),
+            self.flat[rows], self.n[rows], np.stack([m[rows] for m in self.moments]), self.log,
         )  # fmt: skip
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
@@ -217,8 +299,13 @@ class GaussianPredictive(Predictive):
             else:
                 nu = 2 * self.half[j, code] - 1
                 z = rng.standard_t(nu, n) / (self.inverse[j, code] * np.sqrt(nu))
-            result.append(np.ldexp(self.mean[j, code] + (self.mean_low[j, code] + z), int(self.units[j])))
+            value = np.ldexp(self.mean[j, code] + (self.mean_low[j, code] + z), int(self.units[j]))
+            result.append(np.exp(np.clip(value, -_FAR, _FAR)) if self.log else value)
         return result
+
+    def note(self, number: int) -> str:
+        """That it is about logarithms."""
+        return "of the logarithm" if self.log else ""
 
     def table(self) -> list[dict[str, Any]]:
         """Mean and standard deviation of the data, and the rows behind them."""
@@ -236,6 +323,33 @@ class GaussianPredictive(Predictive):
             for j, name in enumerate(self.features)
             for c in range(self.n_classes)
         ]
+
+
+def _without(
+    log_x: Floats | None, closed: Callable[..., Any], exact: Callable[..., Floats], out: Floats, start: int, stop: int
+) -> None:
+    """Add the scores of a column's rows without themselves: in closed form, or by exact sums where that is no good."""
+    rows = closed(out, start, stop)
+    if log_x is not None:
+        own = np.where(np.isnan(log_x[start:stop]), 0.0, log_x[start:stop])
+        own[rows - start] = 0.0
+        out[start:stop] -= own[:, None]
+    if len(rows):
+        out[rows] += exact(rows)
+
+
+def log_of(x: Any, features: tuple[str, ...], number: int, counted: np.ndarray) -> Floats:
+    """Logarithms of a column, NaN where it is missing or not counted; raises where it is not above 0."""
+    values = np.where(counted, x, np.nan).astype(np.float64)
+    odd = (values <= 0) | np.isinf(values)
+    refuse(int(np.argmax(odd)) if odd.any() else -1, features[number : number + 1], [values], "a number above 0")
+    return np.asarray(np.log(values))
+
+
+def _infinite(x: Floats) -> int:
+    """The first row that is infinite, or -1."""
+    infinite = np.isinf(x)
+    return int(np.argmax(infinite)) if infinite.any() else -1
 
 
 def _pooled(tally: Sums) -> tuple[np.ndarray, Floats]:

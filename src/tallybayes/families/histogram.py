@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -24,6 +24,7 @@ from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Column, Reals
 from tallybayes.families.base import Codes32, Family, Floats, Predictive, Score, Smoothing
+from tallybayes.families.buckets import Held, averaged, buckets_of, cells_of, held_shares, left_out_scores
 from tallybayes.families.place import real_arrays, refuse
 from tallybayes.kernels.reference.observe import ordered
 from tallybayes.tally import Exact, Grid
@@ -33,9 +34,6 @@ __all__ = ["Histogram", "HistogramPredictive", "HistogramPrior"]
 
 Result = TypeVar("Result")
 
-BUCKETS = 128  # at most; the work grows with its square
-_WORK = 2**20  # runs x classes per column; with more than 64 classes there are fewer buckets
-_ROWS = 2.0**40  # more rows count as so many: beyond, log gammas have no digits left to compare partitions with
 _COLUMNS = 256  # columns counted or derived at a time, where there are many
 _DENSE_CLASSES = 256  # above, a dense table of cells x classes would be mostly empty
 
@@ -47,6 +45,7 @@ class HistogramPrior:
     strengths: tuple[float, ...] = (1.0, 3.0, 10.0, 30.0)
     rates: tuple[float, ...] = (0.003, 0.01, 0.03, 0.1, 0.3)
     share: float = 1.0
+    held: Held | None = None  # of one column, when rows are left out of it
 
 
 @dataclass(frozen=True)
@@ -99,6 +98,8 @@ class Histogram(Family):
 
     def predictive(self, tally: Grid, prior: HistogramPrior) -> HistogramPredictive:
         """The average over all binnings."""
+        if prior.held is not None:
+            return _without(tally, prior.held, prior.share)
         parts = _by_columns(tally, lambda part: _average(part, prior))
         sizes = np.concatenate([np.diff(part.offsets) for part in parts])
         first = np.cumsum([0, *(len(part.edges) for part in parts)])
@@ -108,13 +109,34 @@ class Histogram(Family):
             np.concatenate([part.step_of_cell + start for part, start in zip(parts, first, strict=False)]),
         )  # fmt: skip
 
+    def left_out(
+        self, tally: Grid, prior: HistogramPrior | None, columns: Sequence[Reals], codes: Codes32, weights: Any
+    ) -> list[Score]:
+        """A table of buckets and classes for each column, its buckets, class shares and strengths held."""
+        if prior is None or prior.share == 0:
+            return super().left_out(tally, prior, columns, codes, weights)
+        arrays = real_arrays(columns)
+        for j, array in enumerate(arrays):
+            infinite = np.flatnonzero(np.isinf(array))
+            refuse(int(infinite[0]) if len(infinite) else -1, tally.features[j : j + 1], [array], "a finite number")
+
+        def one(j: int, _: int) -> Score:
+            held = Held.of(tally.between(j, j + 1), prior.strengths, prior.rates)
+            return left_out_scores(held, arrays[j], codes, weights)
+
+        return in_threads(one, len(arrays), size=1, small=0)
+
+    def held(self, tally: Grid, prior: HistogramPrior) -> HistogramPrior:
+        """With the buckets of a column and what is chosen by evidence for it."""
+        return replace(prior, held=Held.of(tally, prior.strengths, prior.rates))
+
     def plug_in(self, tally: Grid) -> HistogramPredictive:
         """The frequency of each cell; nothing between cells."""
         return _frequencies(tally)
 
     def evidence(self, tally: Grid, prior: HistogramPrior) -> Floats:
         """Of the classes given the buckets, summed over all partitions, at the best strength and rate."""
-        parts = _by_columns(tally, lambda part: _averaged(_buckets(part), prior)[3])
+        parts = _by_columns(tally, lambda part: averaged(buckets_of(part), prior.strengths, prior.rates)[3])
         return np.asarray(np.concatenate(parts) * prior.share)
 
 
@@ -159,7 +181,7 @@ class HistogramPredictive(Predictive):
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """A cell in use, then a value within it (at level 0 a cell is a single value)."""
-        owner, cell, _ = _cells(self.tally)
+        owner, cell, _ = cells_of(self.tally)
         result: list[Any] = []
         for j in range(len(self.features)):
             mine = np.flatnonzero(owner == j)
@@ -177,7 +199,7 @@ class HistogramPredictive(Predictive):
     def table(self) -> list[dict[str, Any]]:
         """Runs of values and the probability of each, in at most eight steps per column and class."""
         rows = []
-        owner, cell, _ = _cells(self.tally)
+        owner, cell, _ = cells_of(self.tally)
         values = lowest_value(cell, self.tally.levels[owner])
         first = np.searchsorted(owner, np.arange(len(self.features) + 1))
         for j, name in enumerate(self.features):
@@ -192,58 +214,6 @@ class HistogramPredictive(Predictive):
         return rows
 
 
-@dataclass(frozen=True, eq=False)
-class _Buckets:
-    """The cells in use gathered into buckets, all columns one below the other."""
-
-    owner: np.ndarray
-    offsets: np.ndarray
-    edges: Floats
-    counts: Floats  # (buckets, classes)
-    n_cells: Floats
-    bucket_of_cell: np.ndarray
-
-
-def _cells(tally: Grid) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Column and cell of every cell in use, and the cell that each entry belongs to."""
-    first = np.ones(len(tally.cell), bool)
-    first[1:] = (tally.owner[1:] != tally.owner[:-1]) | (tally.cell[1:] != tally.cell[:-1])
-    return tally.owner[first], tally.cell[first], np.cumsum(first) - 1
-
-
-def _buckets(tally: Grid) -> _Buckets:
-    owner, cell, cell_of_entry = _cells(tally)
-    amount = tally.amounts.floats()
-    per_cell = np.bincount(cell_of_entry, weights=amount, minlength=len(owner))
-    limit = BUCKETS
-    while limit > 8 and limit * limit * tally.n_classes > _WORK:
-        limit //= 2
-    n_cells = np.bincount(owner, minlength=len(tally.features))
-    first_cell = np.concatenate([[0], np.cumsum(n_cells)])[:-1]
-    total = np.bincount(owner, weights=per_cell, minlength=len(tally.features))
-    before = np.concatenate([[0.0], np.cumsum(per_cell)])[:-1]
-    before = before - before[np.minimum(first_cell, max(len(before) - 1, 0))][owner] if len(owner) else before
-    rank = (before + per_cell / 2) / total[owner] * limit
-    few = n_cells[owner] <= limit
-    raw = np.where(few, np.arange(len(owner)), np.minimum(np.floor(rank), limit - 1))
-    new = np.ones(len(owner), bool)
-    new[1:] = (owner[1:] != owner[:-1]) | (raw[1:] != raw[:-1])
-    bucket_of_cell = np.cumsum(new) - 1
-    counts = np.zeros((int(new.sum()), tally.n_classes))
-    np.add.at(counts, (bucket_of_cell[cell_of_entry], tally.klass), amount)
-    low, high = lowest_value(cell, tally.levels[owner]), lowest_value(cell + 1, tally.levels[owner])
-    high = np.where(tally.levels[owner] == 0, low, high)
-    gap = np.clip(high[:-1] / 2 + low[1:] / 2, high[:-1], low[1:]) if len(low) > 1 else low[:0]
-    edge = np.concatenate([low[:1], np.where(new[1:] & (owner[1:] == owner[:-1]), gap, low[1:])])
-    edge[1:] = np.where((owner[1:] == owner[:-1]) & (edge[1:] <= low[:-1]), low[1:], edge[1:])
-    bucket_owner = owner[new]
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(bucket_owner, minlength=len(tally.features)))])
-    return _Buckets(
-        bucket_owner, offsets.astype(np.int64), edge[new], counts,
-        np.bincount(bucket_of_cell, minlength=len(counts)).astype(np.float64), bucket_of_cell,
-    )  # fmt: skip
-
-
 def _by_columns(tally: Grid, work: Callable[[Grid], Result]) -> list[Result]:
     """Work on a few columns at a time, in threads: what is made on the way stays small."""
     n = len(tally.features)
@@ -251,22 +221,19 @@ def _by_columns(tally: Grid, work: Callable[[Grid], Result]) -> list[Result]:
     return in_threads(lambda start, stop: work(tally.between(start, stop)), n, size=size, small=1)
 
 
-def _averaged(steps: _Buckets, prior: HistogramPrior) -> tuple[Floats, Floats, Floats, Floats]:
-    """P(class | bucket), and strength, rate and log evidence per column."""
-    strengths, rates = np.array(prior.strengths), np.array(prior.rates)
-    total = np.add.reduceat(np.append(steps.counts.sum(axis=1), 0.0), steps.offsets[:-1]) if len(steps.owner) else 0.0
-    scale = np.minimum(1.0, _ROWS / np.maximum(total, 1.0))
-    counts = steps.counts * scale[steps.owner, None] if np.any(scale < 1) else steps.counts
-    result: tuple[Floats, Floats, Floats, Floats] = kernels.active.average_binnings(
-        counts, steps.offsets, strengths, rates
-    )
-    return result
+def _without(tally: Grid, held: Held, share: float) -> HistogramPredictive:
+    """The predictive of one column that some rows were taken from, on the buckets it had before."""
+    steps = held.steps
+    return HistogramPredictive(
+        tally.features, tally.n_classes, steps.offsets, steps.edges,
+        held.log_mass[:, None] + share * held_shares(held, tally), held.tally, steps.bucket_of_cell,
+    )  # fmt: skip
 
 
 def _average(tally: Grid, prior: HistogramPrior) -> HistogramPredictive:
     """The predictive of a few columns."""
-    steps = _buckets(tally)
-    share = _averaged(steps, prior)[0]
+    steps = buckets_of(tally)
+    share = averaged(steps, prior.strengths, prior.rates)[0]
     per_bucket = steps.counts.sum(axis=1)
     total = np.bincount(steps.owner, weights=per_bucket, minlength=len(tally.features))
     p = per_bucket / total[steps.owner]
@@ -284,7 +251,7 @@ def _average(tally: Grid, prior: HistogramPrior) -> HistogramPredictive:
 
 def _frequencies(tally: Grid) -> HistogramPredictive:
     """Steps for every cell in use and every gap between them."""
-    owner, cell, cell_of_entry = _cells(tally)
+    owner, cell, cell_of_entry = cells_of(tally)
     counts = np.zeros((len(owner), tally.n_classes))
     counts[cell_of_entry, tally.klass] = tally.amounts.floats()
     totals = tally.rows_seen().floats()

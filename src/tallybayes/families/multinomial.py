@@ -25,6 +25,7 @@ from tallybayes.arrays.column import Bag, Column, Key
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError, UnsupportedError
 from tallybayes.families.absence import Absence, score_bags
+from tallybayes.families.bags_left_out import Presence, check_learned, in_rows, tokens_left_out
 from tallybayes.families.base import Codes32, Family, Floats, Predictive, Score, Smoothing
 from tallybayes.families.shrinkage import by_group, dirichlet_evidence_of, laplace
 from tallybayes.tally import Bags, Counts, Exact
@@ -103,6 +104,45 @@ class Multinomial(Family):
     def plug_in(self, tally: Bags) -> BagPredictive:
         """Frequencies."""
         return self.predictive(tally, MultinomialPrior(np.zeros(len(tally.features))))
+
+    def left_out(
+        self, tally: Bags, prior: MultinomialPrior | None, columns: Sequence[Bag], codes: Codes32, weights: Any
+    ) -> list[Score]:
+        """In closed form."""
+        if prior is None or not ((prior.k > 0) & (prior.k < np.inf)).all():
+            return super().left_out(tally, prior, columns, codes, weights)
+        own = np.ones(len(codes)) if weights is None else weights
+        pairs = zip(tally.features, columns, prior.k.tolist(), strict=True)
+        return [self._one_left_out(tally, name, bag, codes, own, k) for name, bag, k in pairs]
+
+    def _one_left_out(self, tally: Bags, name: str, bag: Bag, codes: Codes32, weights: Floats, k: float) -> Score:
+        bag = bag.expanded()
+        kept = np.ones(len(bag.indices), bool) if bag.amounts is None else bag.amounts != 0
+        used, indices = np.unique(bag.indices[kept], return_inverse=True)
+        ends = np.concatenate([[0], np.cumsum(kept)])[bag.indptr].astype(np.int64)
+        amounts = np.ones(len(indices))
+        if bag.amounts is not None and self.variant != "presence":
+            amounts = bag.amounts[kept].astype(np.float64)
+        table = tally.tokens.table(name, [bag.keys[i] for i in used.tolist()])
+        whole, totals, n_keys = table.sum(axis=1), tally.tokens.totals[name].floats(), tally.tokens.n_keys(name)
+        plain = Bag(ends, indices.astype(np.int32), amounts, range(len(used)))
+        check_learned(name, plain, amounts, table, codes, weights)
+        slot, klass, amount = tally.tokens.entries()
+        mine = tally.tokens.owners()[slot] == tally.features.index(name) if len(slot) else np.zeros(0, bool)
+        presence = Presence(klass[mine], amount[mine], n_keys, tally.n_bags(name).floats())
+
+        def score(out: Floats, start: int, stop: int) -> None:
+            part, rows = in_rows(plain, slice(start, stop)), slice(start, stop)
+            if self.variant == "presence":
+                scores = presence.scores(table, part, codes[rows], weights[rows], k)
+            else:
+                scores = tokens_left_out(
+                    table, whole, totals, float(n_keys), part.indptr, part.indices, part.amounts, part.amounts,
+                    codes[rows], weights[rows], k, self.variant == "complement",
+                )  # fmt: skip
+            out[rows] += scores if bag.present is None else np.where(bag.present[rows, None], scores, 0.0)
+
+        return score
 
     def evidence(self, tally: Bags, prior: MultinomialPrior) -> Floats:
         """Of the tokens given the classes (without the multinomial coefficients)."""

@@ -11,7 +11,7 @@ The plug-in is the Poisson distribution with the mean of the class. A column of 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +21,9 @@ from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.special import gammaln
 from tallybayes.families.base import Add, Codes32, Family, Floats, Predictive, Score, Smoothing
+from tallybayes.families.left_out import Values, left
 from tallybayes.families.place import real_arrays, refuse
+from tallybayes.kernels.reference.score import log_events
 from tallybayes.tally import Exact, Sums
 
 __all__ = ["Poisson", "PoissonPredictive", "PoissonPrior"]
@@ -111,6 +113,39 @@ class Poisson(Family):
         """Counts with gaps."""
         return Reals(np.where(rng.random(n) < 0.2, np.nan, rng.poisson(3.0, n)))
 
+    def repooled(self, prior: PoissonPrior, tally: Sums) -> PoissonPrior:
+        """The pooled mean of other sums."""
+        return replace(self.prior(tally, "auto"), share=prior.share)
+
+    def left_out(
+        self, tally: Sums, prior: PoissonPrior | None, columns: Sequence[Reals], codes: Codes32, weights: Any
+    ) -> list[Score]:
+        """Rows of the same count and class have the same score: a table for each column."""
+        scores = []
+        n, x = (tally[name].floats() for name in ("n", "x"))
+        for j, (name, values) in enumerate(zip(tally.features, real_arrays(columns), strict=True)):
+            refuse(_strange(values, 0, 1, np.ones(len(values), bool)), (name,), [values], _WANTED)
+            distinct, number = np.unique(values[~np.isnan(values)].astype(np.float64), return_inverse=True)
+            value = np.full(len(values), -1)
+            value[~np.isnan(values)] = number
+            own = Values(value, len(distinct), codes, tally.n_classes, weights)
+            lines = own.lines()
+            events = distinct[lines.value]
+            n_left, known = left(np.broadcast_to(n[j], (len(events), tally.n_classes)), lines)
+            x_left = np.repeat(x[j : j + 1], len(events), axis=0)
+            x_left[np.arange(len(events)), lines.code] -= lines.weight * events
+            known &= x_left[np.arange(len(events)), lines.code] >= -1e-9 * lines.weight * events
+            x_left = np.maximum(x_left, 0.0)
+            if prior is None:
+                shape, rate, silent = None, x_left / np.maximum(n_left, 1e-300), n_left == 0
+            else:
+                mean = x_left.sum(axis=1) / np.maximum(n_left.sum(axis=1), 1e-300)
+                _, shape, rate = kernels.reference.negative_binomial(n_left, x_left, mean, prior.share)
+                silent = shape == 0
+            table = log_events(events[:, None], shape, rate, silent)
+            scores.append(own.scored(lines, table, known, name))
+        return scores
+
     def evidence(self, tally: Sums, prior: PoissonPrior) -> Floats:
         """Closed form of the integral over the rate, summed over the classes."""
         n, x, log_factorial = (tally[name].floats() for name in ("n", "x", "log_factorial"))
@@ -183,7 +218,7 @@ class PoissonPredictive(Predictive):
         ]
 
 
-def _strange(x: Floats, column: int, n_columns: int, counted: np.ndarray) -> int:
+def _strange(x: Any, column: int, n_columns: int, counted: np.ndarray) -> int:
     """The place of the first value that is no count, or -1. From 2**53 on, x and x + 1 are one double."""
     strange = counted & ~(np.isnan(x) | ((x >= 0) & (x <= 2.0**53) & (x == np.floor(x))))
     return int(np.argmax(strange)) * n_columns + column if strange.any() else -1

@@ -107,14 +107,17 @@ class Shares:
 
     def normaliser(self, a: Floats, n_values: Floats) -> Floats:
         """Sum over the values of P(v) P(c | v), (columns, classes)."""
+        base, cells = self.normaliser_parts(a)
+        return np.asarray((base[:, None] * self.p + cells) / (self.per_class.sum(axis=1) + n_values)[:, None])
+
+    def normaliser_parts(self, a: Floats) -> tuple[Floats, Floats]:
+        """The sums over the values of (n_v + 1) a / (n_v + a), (columns,), and of (n_v + 1) n_vc / (n_v + a)."""
         per_value, column = self.per_value, self.owner[self.value]
-        total = self.per_class.sum(axis=1)
-        p_value = (per_value + 1) / (total + n_values)[self.owner]
-        base = by_group(self.owner, p_value * a[self.owner] / (per_value + a[self.owner]), self.n_features)
-        seen = p_value[self.value] * self.amount / (per_value + a[self.owner])[self.value]
+        share = (per_value + 1) / (per_value + a[self.owner])
+        base = by_group(self.owner, share * a[self.owner], self.n_features)
         n_classes = self.per_class.shape[1]
-        cells = by_group(column * n_classes + self.klass, seen, self.n_features * n_classes)
-        return np.asarray(base[:, None] * self.p + cells.reshape(self.n_features, n_classes))
+        cells = by_group(column * n_classes + self.klass, share[self.value] * self.amount, self.n_features * n_classes)
+        return base, cells.reshape(self.n_features, n_classes)
 
 
 def strengths_by_evidence(shares: Shares) -> Floats:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from tallybayes.arrays.column import Bag, Column
 from tallybayes.errors import ParameterError
-from tallybayes.families.base import Codes32, Family, Floats, Smoothing
+from tallybayes.families.base import Codes32, Family, Floats, Score, Smoothing
 from tallybayes.families.multinomial import BagPredictive, Multinomial, MultinomialPrior
 from tallybayes.tally import Bags
 
@@ -63,6 +63,12 @@ class Tags(Family):
     def plug_in(self, tally: Bags) -> BagPredictive:
         """Frequencies."""
         return _PRESENCE.plug_in(tally)
+
+    def left_out(
+        self, tally: Bags, prior: MultinomialPrior | None, columns: Sequence[Bag], codes: Codes32, weights: Any
+    ) -> list[Score]:
+        """In closed form."""
+        return _PRESENCE.left_out(tally, prior, columns, codes, weights)
 
     def evidence(self, tally: Bags, prior: Any) -> Floats:
         """Of the tags given the classes."""

@@ -37,7 +37,8 @@ from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Bag, Column
 from tallybayes.arrays.tokens import Rules, packed
 from tallybayes.errors import ParameterError
-from tallybayes.families.base import Codes32, Family, Floats, Smoothing
+from tallybayes.families.bags_left_out import LeftOutDocuments, check_learned
+from tallybayes.families.base import Codes32, Family, Floats, Score, Smoothing
 from tallybayes.families.multinomial import add_columns, beta_evidence, lengths_by_class
 from tallybayes.families.shrinkage import dirichlet_evidence_of
 from tallybayes.families.words import TextPredictive, whole_amounts
@@ -287,6 +288,38 @@ class Text(Family):
     def plug_in(self, tally: Documents) -> TextPredictive:
         """Frequencies."""
         return self.predictive(tally, TextPrior(0.0))
+
+    def left_out(
+        self, tally: Documents, prior: TextPrior | None, columns: Sequence[Bag], codes: Codes32, weights: Any
+    ) -> list[Score]:
+        """In closed form, unless one weight depends on all tokens, or on the tokens of the document."""
+        plain = not (self.idf or self.balanced or self.min_count > 1 or self.cap or self.top or self.length)
+        if prior is None or not 0 < prior.k < math.inf or not plain or tally.has_lost():
+            return super().left_out(tally, prior, columns, codes, weights)
+        predictive = self.predictive(tally, prior)
+        own = np.ones(len(codes)) if weights is None else weights
+        return [
+            self._one_left_out(predictive, name, bag, codes, own)
+            for name, bag in zip(tally.features, columns, strict=True)
+        ]
+
+    def _one_left_out(self, predictive: TextPredictive, name: str, bag: Bag, codes: Codes32, weights: Floats) -> Score:
+        words, bag = predictive.tally.words[name], predictive.known(name, bag)
+        used, indices = np.unique(bag.indices, return_inverse=True)
+        amounts = whole_amounts(bag)
+        ends = np.ascontiguousarray(bag.indptr, np.int64)
+        bag = Bag(ends, indices.astype(np.int32), amounts, range(len(used)), bag.present)
+        tables = words.tables(used.astype(np.int64))
+        check_learned(name, bag, amounts.astype(np.float64), tables["counts"], codes, weights)
+        documents = predictive.tally.n_documents(name).floats()
+        left = LeftOutDocuments(words, documents, bag, codes, weights, tables)
+        left.scores(predictive.family, predictive.k, 0, 0)  # what all threads need
+
+        def score(out: Floats, start: int, stop: int) -> None:
+            part = left.scores(predictive.family, predictive.k, start, stop)
+            out[start:stop] += part if bag.present is None else np.where(bag.present[start:stop, None], part, 0.0)
+
+        return score
 
     def evidence(self, tally: Documents, prior: TextPrior) -> Floats:
         """Of the occurrences (presence: of the documents that hold a token) given the classes."""

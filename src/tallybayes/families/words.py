@@ -170,7 +170,7 @@ class TextPredictive(Predictive):
         return score
 
     def _bind_one(self, name: str, bag: Bag) -> Score:
-        bag = self._known(name, bag)
+        bag = self.known(name, bag)
         part, indices, slots = self.tally.words[name], bag.indices, None
         if len(indices) * _FEW < len(part.lexicon):
             used, indices = np.unique(indices, return_inverse=True)
@@ -185,7 +185,7 @@ class TextPredictive(Predictive):
             certain = np.isinf(self._log_presence(name, n)[1]).astype(np.float64)
         return score_bags(bag, indices, amounts, table, Absence(log_none, n_certain, certain))
 
-    def _known(self, name: str, bag: Bag) -> Bag:
+    def known(self, name: str, bag: Bag) -> Bag:
         """The documents with the tokens that have been counted, by their slots."""
         bag, part = bag.expanded(), self.tally.words[name]
         indices = np.ascontiguousarray(bag.indices, np.int32)
@@ -231,7 +231,7 @@ class TextPredictive(Predictive):
         tokens.pop(-1, None)
         times = [sum(len(places[token]) for token in own) for own in tokens.values()]
         ends, numbers = np.array([0, len(tokens)]), np.fromiter(tokens, np.int32, len(tokens))
-        bag = self._known(name, Bag(ends, numbers, np.array(times, np.int32), lexicon))
+        bag = self.known(name, Bag(ends, numbers, np.array(times, np.int32), lexicon))
         slots = bag.indices.astype(np.int64)
         table, amounts = self._table_and_amounts(name, bag, np.arange(len(slots)), slots)
         added = table if amounts is None else np.where(amounts[:, None] == 0, 0.0, amounts[:, None] * table)

@@ -18,21 +18,22 @@ from numpy.typing import NDArray
 from tallybayes.arrays.axis import merged, rough_kind, to_array
 from tallybayes.arrays.column import Column, Flags
 from tallybayes.data.infer import NO_VALUES, ONLY_BITS
-from tallybayes.data.label import find_labels
+from tallybayes.data.label import find_labels, find_weights
 from tallybayes.data.schema import Schema
-from tallybayes.data.source import Kind, Whole, to_source
+from tallybayes.data.source import Kind, Source, Whole, to_source
 from tallybayes.data.table import Table, to_table
 from tallybayes.errors import DataError, ForgetError, ParameterError, UnsupportedError, shorten
-from tallybayes.families.base import Floats
+from tallybayes.families.base import Codes32, Floats
 from tallybayes.model.batch import check_kinds, encode_columns
 from tallybayes.model.choosing import Samples, decided, is_open
 from tallybayes.model.describe import Description
 from tallybayes.model.explain import Explanation, explain
 from tallybayes.model.few import ROWS, FewRows
 from tallybayes.model.learning import NEW_COLUMN, Learning, own_kind
+from tallybayes.model.leave_one_out import LeftOut, in_classes
 from tallybayes.model.objective import Objective, objective
 from tallybayes.model.sample import sample
-from tallybayes.model.scorer import Scorer, log_marginal, most_probable
+from tallybayes.model.scorer import Scorer, log_marginal, log_normalised, most_probable
 from tallybayes.model.settings import Settings
 from tallybayes.model.single import SingleRows
 from tallybayes.model.total import Total
@@ -163,6 +164,22 @@ class Model:
         """Log p(row): low for rows unlike anything learned."""
         self._only_likelihoods("log_marginal")
         return log_marginal(self.log_joint(data))
+
+    def leave_one_out(self, data: Any, *, label: Any = None, weight: Any = None) -> Floats:
+        """Log P(class | row) of rows that were learned, each by the model that never saw it, (rows, classes).
+
+        In closed form, at about the cost of scoring; rows without a label or of weight 0, which were never learned,
+        are just scored.
+
+        >>> import tallybayes as tb
+        >>> rows = {"fever": [1, 1, 0, 0, 0], "ill": ["yes", "yes", "no", "no", "yes"]}
+        >>> model = tb.fit(rows, label="ill", smoothing=1)
+        >>> [round(float(p), 3) for p in np.exp(model.leave_one_out(rows)[:, 1])]
+        [0.711, 0.711, 0.563, 0.563, 0.265]
+        """
+        self._only_learned("leave_one_out")
+        parts = [part for _, part in self.left_out(data, label=label, weight=weight)]
+        return parts[0] if len(parts) == 1 else np.concatenate([*parts, np.zeros((0, len(self.classes)))])
 
     def explain(self, data: Any) -> list[Explanation]:
         """For every row the prior, what each column added and the posterior; the parts add up to log P(class, row)."""
@@ -354,9 +371,9 @@ class Model:
         """One category learned so far in a column, or None."""
         return self._total.any_key(self._schema.families.get(name), name)
 
-    def wanted(self, label: Any = None) -> dict[str, Kind | None]:
-        """The columns that scoring needs (and the label, if asked for), and as what they are to be read."""
-        return Learning(self._schema, self._settings, self._total, label or "", None, False).wanted()
+    def wanted(self, label: Any = None, weight: Any = None) -> dict[str, Kind | None]:
+        """The columns that scoring needs (label and weight, if asked for), and as what they are to be read."""
+        return Learning(self._schema, self._settings, self._total, label or "", weight, False).wanted()
 
     def scored(self, data: Any, *, label: Any = None, keep: bool = False) -> Iterator[tuple[Table, Floats]]:
         """Data batch by batch, each with log P(class, row).
@@ -364,6 +381,40 @@ class Model:
         label: a column (or "column=value") that is to be read as well; keep: whether cells are kept as they were.
         """
         return self._worked(data, self._derived().log_joint, label=label, keep=keep)
+
+    def left_out(self, data: Any, *, label: Any = None, weight: Any = None) -> Iterator[tuple[Table, Floats]]:
+        """Data that was learned, batch by batch, each with `leave_one_out`."""
+        label, weight = self.label_for(label), self._schema.weight if weight is None else weight
+        left, plain = self.without_rows(), self._derived()
+
+        def work(table: Table) -> Floats:
+            columns, codes, weights = self.labelled(table, label, weight)
+            learned = codes >= 0 if weights is None else (codes >= 0) & (weights > 0)
+            if learned.all():
+                return left.log_proba(columns, codes, weights)
+            result = np.empty((table.n_rows, len(self.classes)))
+            new, old = np.flatnonzero(~learned), np.flatnonzero(learned)
+            own = {name: column.take(old) for name, column in columns.items()}
+            result[old] = left.log_proba(own, codes[old], None if weights is None else weights[old])
+            others = {name: column.take(new) for name, column in columns.items()}
+            result[new] = log_normalised(plain.log_joint(others, len(new)), plain.log_prior)
+            return result
+
+        for source, table in self._batches(data, label, weight):
+            yield from source.good(table, work)
+
+    def labelled(self, table: Table, label: Any, weight: Any) -> tuple[dict[str, Column], Codes32, Floats | None]:
+        """A table that was learned as columns, codes of `classes` (-1: no label) and weights."""
+        labels, weights = find_labels(table, label), find_weights(table, weight)
+        keys = self.own_labels(labels.keys, from_file=table.is_from_file)
+        codes = in_classes(labels.codes, keys, {label: code for code, label in enumerate(self.classes)})
+        return self._encoded(table), codes, None if weights is None or (weights == 1).all() else weights
+
+    def without_rows(self) -> LeftOut:
+        """The sums, ready to score rows that are in them."""
+        self._only_learned("leave_one_out")
+        total = self._total.aligned(self._total.in_use())
+        return LeftOut(self._derived(), self._settings, total.class_rows.floats())
 
     def log_prior(self) -> Floats:
         """Log P(class), the classes as in `classes`."""
@@ -398,12 +449,19 @@ class Model:
         self, data: Any, work: Callable[..., Any], *, label: Any = None, keep: bool = False
     ) -> Iterator[tuple[Table, Any]]:
         """Data batch by batch, each with what `work(columns, rows)` makes of it; errors say where."""
+        for source, table in self._batches(data, label, keep=keep):
+            yield from source.good(table, lambda part: self._tolerant(part, work))
+
+    def _batches(
+        self, data: Any, label: Any = None, weight: Any = None, *, keep: bool = False
+    ) -> Iterator[tuple[Source, Table]]:
+        """The batches of some data, with no more columns than are needed."""
         source = to_source(data)
         source.missing = self._schema.missing if source.missing is None else source.missing
         self._check_names(source.head().columns)
-        batches = source.batches() if isinstance(source, Whole) else source.batches(self.wanted(label), keep=keep)
-        for table in batches:
-            yield from source.good(table, lambda part: self._tolerant(part, work))
+        wanted = None if isinstance(source, Whole) else self.wanted(label, weight)
+        for table in source.batches() if wanted is None else source.batches(wanted, keep=keep):
+            yield source, table
 
     def _tolerant(self, table: Table, work: Callable[..., Any]) -> Any:
         """What `work(columns, rows)` makes of a table. Numbers were only guessed to be yes and no: others are gaps."""

@@ -22,13 +22,14 @@ from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Column
 from tallybayes.arrays.special import logsumexp
 from tallybayes.errors import ParameterError
-from tallybayes.families.base import Family, Floats, Predictive, Score
+from tallybayes.families.base import Family, Floats, Predictive, Score, Smoothing
 from tallybayes.families.words import TextPredictive
 from tallybayes.model.settings import Settings
 from tallybayes.model.total import Total
 from tallybayes.tally import Sums, Tally
 
 __all__ = [
+    "Block",
     "Columns",
     "RuledOutWarning",
     "Scorer",
@@ -50,12 +51,26 @@ class RuledOutWarning(UserWarning):
 
 
 @dataclass(frozen=True, eq=False)
+class Block:
+    """Columns that are derived together: their family, sums and strength of smoothing."""
+
+    family: Family
+    tally: Tally
+    smoothing: Smoothing
+
+    def prior(self) -> Any:
+        """The prior, None for maximum likelihood."""
+        return None if self.smoothing == 0 else self.family.prior(self.tally, self.smoothing)
+
+
+@dataclass(frozen=True, eq=False)
 class Scorer:
     """Everything scoring needs: the class prior and the predictive of every block of columns."""
 
     classes: Sequence[Any]
     log_prior: Floats
     predictives: tuple[Predictive, ...]
+    blocks: tuple[Block, ...] = ()  # what the predictives are derived from
 
     @classmethod
     def of(cls, total: Total, settings: Settings, families: Mapping[str, Family]) -> Scorer:
@@ -64,14 +79,15 @@ class Scorer:
             return cls((), np.zeros(0), ())
         log_prior = log_class_prior(total.labels, total.class_rows.floats(), settings)
         filled = ((family, _filled(tally)) for family, tally in total.blocks.items())
-        predictives = [
-            predictive
+        blocks = tuple(
+            block
             for counted, tally in filled
             if tally.features
             for family, part in _by_family(counted, tally, families)
-            for predictive in derive(family, part, settings)
-        ]
-        return cls(tuple(total.labels), log_prior, tuple(predictives))
+            for block in _by_smoothing(family, part, settings)
+        )
+        predictives = tuple(block.family.derive(block.tally, block.smoothing) for block in blocks)
+        return cls(tuple(total.labels), log_prior, predictives, blocks)
 
     @property
     def lexicons(self) -> dict[str, Any]:
@@ -104,17 +120,20 @@ class Scorer:
 
 
 def add_up(log_prior: Floats, scores: Sequence[Score], n_rows: int, *, normalise: bool = False) -> Floats:
-    """The class prior and the scores of rows, (rows, classes), added up; or P(c | x) if `normalise`."""
-    out = np.empty((n_rows, len(log_prior)))
+    """The class prior and the scores of rows, (rows, classes), added up; or P(c | x) if `normalise`.
+
+    log_prior: (classes,), or one for every row, (rows, classes).
+    """
+    out = np.empty((n_rows, log_prior.shape[-1]))
 
     def chunk(start: int, stop: int) -> int:
-        out[start:stop] = log_prior
+        out[start:stop] = log_prior if log_prior.ndim == 1 else log_prior[start:stop]
         for score in scores:
             score(out, start, stop)
         return kernels.active.softmax(out, start, stop) if normalise else 0
 
     size = min(_CHUNK, max(SMALL, -(-n_rows // 16)))  # enough chunks to keep all threads busy to the end
-    n_impossible = sum(in_threads(chunk, n_rows, size=size)) if len(log_prior) else 0
+    n_impossible = sum(in_threads(chunk, n_rows, size=size)) if log_prior.shape[-1] else 0
     if n_impossible:
         _give_prior(out, log_prior, n_impossible)
     return out
@@ -131,17 +150,15 @@ def _give_prior(out: Floats, log_prior: Floats, n_impossible: int) -> None:
     )
 
 
-def derive(family: Family, tally: Tally, settings: Settings) -> list[Predictive]:
-    """The predictives of a block: one for all columns with the same smoothing."""
+def _by_smoothing(family: Family, tally: Tally, settings: Settings) -> list[Block]:
+    """The columns of a block that have the same strength of smoothing."""
     if not isinstance(settings.smoothing, Mapping):
-        return [family.derive(tally, settings.smoothing_of(""))]
+        return [Block(family, tally, settings.smoothing_of(""))]
     strengths = {name: settings.smoothing_of(name) for name in tally.features}
     groups = sorted(set(strengths.values()), key=str)
     if len(groups) == 1:
-        return [family.derive(tally, groups[0])]
-    return [
-        family.derive(tally.only(tuple(name for name in tally.features if strengths[name] == k)), k) for k in groups
-    ]
+        return [Block(family, tally, groups[0])]
+    return [Block(family, tally.only(tuple(n for n in tally.features if strengths[n] == k)), k) for k in groups]
 
 
 def _by_family(counted: Family, tally: Tally, families: Mapping[str, Family]) -> list[tuple[Family, Tally]]:
@@ -213,9 +230,9 @@ def log_marginal(log_joint: Floats) -> Floats:
 
 
 def log_normalised(log_joint: Floats, log_prior: Floats) -> Floats:
-    """Log P(c | x) of every row; rows that every class rules out get the class prior."""
+    """Log P(c | x) of every row; rows that every class rules out get the class prior (one for all, or of each row)."""
     whole = log_marginal(log_joint)
     ruled_out = np.isneginf(whole)
     result = log_joint - np.where(ruled_out, 0.0, whole)[:, None]
-    result[ruled_out] = log_prior
+    result[ruled_out] = log_prior if log_prior.ndim == 1 else log_prior[ruled_out]
     return result

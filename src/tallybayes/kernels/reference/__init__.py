@@ -11,6 +11,7 @@ from tallybayes.kernels.reference.derive import (
     student,
 )
 from tallybayes.kernels.reference.documents import document_sums, fingerprints, left_out, log_amounts, merge_cells
+from tallybayes.kernels.reference.without import add_pairs, add_step_pairs, binnings_left_out, student_left_out
 from tallybayes.kernels.reference.observe import bag_sums, bag_table, bags, cells, counts, flags
 from tallybayes.kernels.reference.row import add_event_row, add_flag_row, add_row, count_row, read_row
 from tallybayes.kernels.reference.score import (
@@ -41,7 +42,9 @@ __all__ = [
     "add_laplace",
     "add_lines",
     "add_normal",
+    "add_pairs",
     "add_row",
+    "add_step_pairs",
     "add_steps",
     "add_student",
     "average_binnings",
@@ -49,6 +52,7 @@ __all__ = [
     "bag_table",
     "bags",
     "beta",
+    "binnings_left_out",
     "cells",
     "count_row",
     "counts",
@@ -70,6 +74,7 @@ __all__ = [
     "softmax",
     "spans",
     "student",
+    "student_left_out",
     "sums",
     "texts",
     "words",

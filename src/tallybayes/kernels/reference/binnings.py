@@ -42,38 +42,72 @@ def average_binnings(
 
 
 def _column(counts: Floats, strengths: Floats, rates: Floats) -> tuple[Floats, float, float, float]:
-    n_buckets = len(counts)
     total = counts.sum()
     if total == 0:
         return np.zeros_like(counts), float(strengths.max()), float(rates.min()), 0.0
     here = counts.sum(axis=0) > 0
     p = counts.sum(axis=0)[here] / total
-    cumulative = np.concatenate([np.zeros((1, len(p))), counts[:, here].cumsum(axis=0)])
-    runs = cumulative[None] - cumulative[:, None]  # (from, to, classes)
-    upper = np.triu(np.ones((n_buckets + 1, n_buckets + 1), bool), 1)
     best: tuple[float, float, float] | None = None
     for a in sorted(strengths.tolist(), reverse=True):
-        log_m = np.full(upper.shape, -np.inf)
-        log_m[upper] = (gammaln(a * p + runs[upper]) - gammaln(a * p)).sum(axis=1)
-        log_m[upper] += gammaln(a) - gammaln(a + runs[upper].sum(axis=1))
+        log_m = _log_evidence(counts[:, here], p, a)
         for rho in sorted(rates.tolist()):
             log_evidence = float(_forward(log_m, rho)[-1])
             if best is None or log_evidence > best[0]:
-                best, best_log_m = (log_evidence, a, rho), log_m
+                best = (log_evidence, a, rho)
     assert best is not None
     log_evidence, a, rho = best
-    forward = _forward(best_log_m, rho)
-    backward = _forward(best_log_m[::-1, ::-1].T, rho)[::-1]
-    log_cut_after = np.where(np.arange(n_buckets + 1) < n_buckets, np.log(rho), 0.0)
-    log_run = forward[:, None] + best_log_m + (backward + log_cut_after)[None]
-    log_run += _log_cuts(n_buckets, rho) - log_evidence
-    weight = np.where(upper, np.exp(log_run), 0.0)
+    share = np.zeros_like(counts)
+    share[:, here] = shares_at(counts[:, here], p, a, rho)
+    return share, a, rho, log_evidence
+
+
+def shares_at(counts: Floats, p: Floats, a: float, rho: float) -> Floats:
+    """P(class | bucket) of one column, (buckets, classes), for given class shares, strength and rate."""
+    runs, weight = _runs(counts), forward_backward(counts, p, a, rho)[0]
     posterior = (runs + a * p) / (np.abs(runs.sum(axis=2, keepdims=True)) + a)
     share = np.zeros_like(counts)
-    for b in range(n_buckets):
+    for b in range(len(counts)):
         inside = weight[: b + 1, b + 1 :]
-        share[b, here] = (inside[..., None] * posterior[: b + 1, b + 1 :]).sum(axis=(0, 1))
-    return share, a, rho, log_evidence
+        share[b] = (inside[..., None] * posterior[: b + 1, b + 1 :]).sum(axis=(0, 1))
+    return share
+
+
+def forward_backward(counts: Floats, p: Floats, a: float, rho: float) -> tuple[Floats, Floats, Floats]:
+    """Probabilities of runs, (from, to) each: of a run, of the run before a cut at `to`, and after a cut at `from`."""
+    n_buckets, log_m = len(counts), _log_evidence(counts, p, a)
+    forward = _forward(log_m, rho)
+    backward = _forward(log_m[::-1, ::-1].T, rho)[::-1]
+    log_cuts = _log_cuts(n_buckets, rho)
+    log_cut_after = np.where(np.arange(n_buckets + 1) < n_buckets, np.log(rho), 0.0)
+    log_run = forward[:, None] + log_m + (backward + log_cut_after)[None] + log_cuts - forward[-1]
+    log_into = forward[:, None] + log_m + log_cuts - forward[None]
+    log_length = log_cuts - np.where(np.arange(n_buckets + 1) > 0, np.log(rho), 0.0)[:, None]
+    log_out_of = log_m + log_length + (backward + log_cut_after)[None] - backward[:, None]
+    upper = _upper(n_buckets)
+    with np.errstate(over="ignore", invalid="ignore"):
+        run, into, out_of = (np.where(upper, np.exp(part), 0.0) for part in (log_run, log_into, log_out_of))
+    return run, into, out_of
+
+
+def _upper(n_buckets: int) -> NDArray[np.bool_]:
+    """Which (from, to) are runs."""
+    return np.triu(np.ones((n_buckets + 1, n_buckets + 1), bool), 1)
+
+
+def _runs(counts: Floats) -> Floats:
+    """Class counts of every run, (from, to, classes)."""
+    cumulative = np.concatenate([np.zeros((1, counts.shape[1])), counts.cumsum(axis=0)])
+    return np.asarray(cumulative[None] - cumulative[:, None])
+
+
+def _log_evidence(counts: Floats, p: Floats, a: float) -> Floats:
+    """Log evidence of every run, (from, to); minus infinity where there is none."""
+    upper = _upper(len(counts))
+    runs = _runs(counts)[upper]
+    log_m = np.full(upper.shape, -np.inf)
+    log_m[upper] = (gammaln(a * p + runs) - gammaln(a * p)).sum(axis=1)
+    log_m[upper] += gammaln(a) - gammaln(a + runs.sum(axis=1))
+    return log_m
 
 
 def _log_cuts(n_buckets: int, rho: float) -> Floats:

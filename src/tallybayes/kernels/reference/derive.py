@@ -81,12 +81,19 @@ def student(
     return np.concatenate([[rows], moments, student_tables(rows * share, moments, units, prior, kappa, nu)])
 
 
-def student_tables(n: Floats, moments: Floats, units: Whole, prior: Floats, kappa: float, nu: float) -> Floats:
+def student_tables(
+    n: Floats, moments: Floats, units: Whole, prior: Floats, kappa: float, nu: float, *, shared: bool = False
+) -> Floats:
     """The five tables of `add_student` from mean to log_constant, (5, columns, classes).
 
     The arguments are those of `posterior`. A column whose prior variance is 0 is silent: its last three tables are 0.
+    `shared`: the classes have one variance.
     """
     shift, spread, kappa_n, nu_n = posterior(n, moments, prior, kappa, nu)
+    if shared:
+        own = nu * prior[2][:, None]
+        spread = np.broadcast_to(own + (spread - own).sum(axis=1, keepdims=True), n.shape)
+        nu_n = np.broadcast_to(nu + n.sum(axis=1, keepdims=True), n.shape)
     mean, low = _two_sum(prior[0][:, None], shift)
     mean, low = _two_sum(mean, low + prior[1][:, None])
     with np.errstate(divide="ignore", invalid="ignore"):

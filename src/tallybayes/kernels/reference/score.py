@@ -218,14 +218,19 @@ def add_events(
         if len(strange):
             place = (int(strange[0]) + start) * len(columns) + j
             bad = place if bad < 0 else min(bad, place)
-        own = x[count, None]
-        if shape is None:
-            log_prob = xlogy(own, rate[j]) - rate[j] - gammaln(own + 1)
-        else:
-            r, b = np.where(silent[j], 1.0, shape[j]), rate[j]
-            log_prob = gammaln(own + r) - gammaln(r) - gammaln(own + 1) - r * np.log1p(1 / b) - own * np.log1p(b)
-        out[start:stop][count] += np.where(silent[j], 0.0, log_prob)
+        shapes = None if shape is None else shape[j]
+        out[start:stop][count] += log_events(x[count, None], shapes, rate[j], silent[j])
     return bad
+
+
+def log_events(x: Floats, shape: Floats | None, rate: Floats, silent: NDArray[np.bool_]) -> Floats:
+    """Log P(x) of counts under the negative binomial, or the Poisson distribution without a shape; 0 if silent."""
+    if shape is None:
+        log_prob = xlogy(x, rate) - rate - gammaln(x + 1)
+    else:
+        r = np.where(silent, 1.0, shape)
+        log_prob = gammaln(x + r) - gammaln(r) - gammaln(x + 1) - r * np.log1p(1 / rate) - x * np.log1p(rate)
+    return np.where(silent, 0.0, log_prob)
 
 
 def add_bags(
