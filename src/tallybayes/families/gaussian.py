@@ -12,7 +12,8 @@ tried on real tables. The plug-in is the normal density with the mean and varian
 
 With `shared=True` the classes have one variance: nu' = nu + the rows of all classes, and the sums of squares are added
 up over them. Between two classes the log odds of the plug-in are then linear in x, as those of linear discriminant
-analysis are. With `log=True` the logarithm of x, which must be above 0, is bell-shaped.
+analysis are. With `log=True` the logarithm of x is bell-shaped: values that are learned must be above 0, and one that
+is not has the density 0 in every class, so that it says nothing when it is scored.
 
 Numbers: every column is measured in a unit of its own, a power of two near its root mean square, so that 1e200 and
 1e-310 neither overflow nor underflow; a mean is kept as two doubles, since at an offset of 1e15 one is off by 0.06. A
@@ -22,7 +23,7 @@ width of one double.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -35,7 +36,7 @@ from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError
 from tallybayes.families.base import Add, Codes32, Family, Floats, Predictive, Score, Smoothing
-from tallybayes.families.left_out import added, one_by_one
+from tallybayes.families.left_out import Together, one_by_one
 from tallybayes.families.place import real_arrays, refuse
 from tallybayes.kernels.reference.derive import pooled_ratio_moments, posterior, student_tables
 from tallybayes.kernels.reference.sums import ratio_moments
@@ -160,32 +161,16 @@ class Gaussian(Family):
         self, tally: Sums, prior: GaussianPrior | None, columns: Sequence[Reals], codes: Codes32, weights: Any
     ) -> list[Score]:
         """Sums without the row in closed form; rows that hold nearly all of a sum of squares by exact sums."""
-        everything = np.ones(len(codes), bool)
-        arrays = [array.astype(np.float64, copy=False) for array in real_arrays(columns)]
-        for j, array in enumerate(arrays):
-            refuse(_infinite(array), tally.features[j : j + 1], [array], "a finite number")
-        logs = [log_of(x, tally.features, j, everything) for j, x in enumerate(arrays)] if self.log else arrays
+        arrays = real_arrays(columns)
+        if self.log:
+            everything = np.ones(len(codes), bool)
+            arrays = [log_of(x, tally.features, j, everything) for j, x in enumerate(arrays)]
         if prior is None or prior.share == 0:
+            for j, x in enumerate(arrays):
+                refuse(_infinite(x), tally.features[j : j + 1], [x], "a finite number")
             return super().left_out(tally, prior, columns, codes, weights)
-        n, moments = tally["n"].floats(), moments_of(tally, prior.units)
-        scores = []
-        for j, (name, x) in enumerate(zip(tally.features, logs, strict=True)):
-            if prior.moments[2, j] == 0:
-                scores.append(added(np.zeros((len(x), tally.n_classes))))  # constant: silent, with or without a row
-                continue
-            facts = (int(prior.units[j]), np.ascontiguousarray(prior.moments[:, j]), np.ascontiguousarray(n[j]),
-                     np.ascontiguousarray(moments[:, j]), self.kappa, self.nu, self.shared)  # fmt: skip
-            closed = partial(kernels.reference.student_left_out, x, codes, weights, *facts)
-            exact = partial(self._exact, tally.only((name,)), self.part_of(prior, j), columns[j], codes, weights)
-            scores.append(partial(_without, x if self.log else None, closed, exact))
-        return scores
-
-    def _exact(
-        self, tally: Sums, prior: GaussianPrior, column: Reals, codes: Codes32, weights: Any, rows: np.ndarray
-    ) -> Floats:
-        """Some rows by exact sums."""
-        own = None if weights is None else weights[rows]
-        return one_by_one(self, tally, prior, column.take(rows), codes[rows], own)
+        facts = GaussianLeftOut(self, tally, prior, columns, arrays, codes, weights, moments_of(tally, prior.units), ())
+        return [replace(facts, numbers=(j,)) for j in range(len(columns))]
 
     def example(self, rng: np.random.Generator, n: int) -> Column:
         """Random numbers with gaps, above 0 for logarithms."""
@@ -238,8 +223,9 @@ class GaussianPredictive(Predictive):
         arrays = real_arrays([column for column in columns if isinstance(column, Reals)])
         if not self.log:
             return self.bind_arrays(arrays)
-        everything = np.ones(len(arrays[0]) if arrays else 0, bool)
-        logs = [log_of(array, self.features, j, everything) for j, array in enumerate(arrays)]
+        above = [np.where((array > 0) | np.isinf(array), array, np.nan) for array in arrays]
+        with np.errstate(invalid="ignore"):
+            logs = [np.log(np.abs(array, dtype=np.float64)) for array in above]
         score = self.bind_arrays(logs)
 
         def with_density(out: Floats, start: int, stop: int) -> None:
@@ -325,17 +311,59 @@ class GaussianPredictive(Predictive):
         ]
 
 
-def _without(
-    log_x: Floats | None, closed: Callable[..., Any], exact: Callable[..., Floats], out: Floats, start: int, stop: int
-) -> None:
-    """Add the scores of a column's rows without themselves: in closed form, or by exact sums where that is no good."""
-    rows = closed(out, start, stop)
-    if log_x is not None:
-        own = np.where(np.isnan(log_x[start:stop]), 0.0, log_x[start:stop])
-        own[rows - start] = 0.0
-        out[start:stop] -= own[:, None]
-    if len(rows):
-        out[rows] += exact(rows)
+@dataclass(frozen=True, eq=False)
+class GaussianLeftOut(Together):
+    """Some columns, each row scored without itself: in closed form, or by exact sums where that is no good."""
+
+    family: Gaussian
+    tally: Sums
+    prior: GaussianPrior
+    columns: Sequence[Reals]
+    arrays: Sequence[Any]  # what is bell-shaped: the values, or their logarithms
+    codes: Codes32
+    weights: Floats | None
+    moments: Floats
+    numbers: tuple[int, ...]  # of the columns, in the block
+
+    @property
+    def block(self) -> Sums:
+        """The sums of all columns."""
+        return self.tally
+
+    def together(self, scores: Sequence[GaussianLeftOut]) -> GaussianLeftOut:
+        """Several columns at once: they share their logarithms."""
+        return replace(self, numbers=tuple(number for one in scores for number in one.numbers))
+
+    def __call__(self, out: Floats, start: int, stop: int) -> None:
+        """Add the scores of rows start to stop."""
+        numbers = [j for j in self.numbers if self.prior.moments[2, j] != 0]  # a constant is silent without a row too
+        if not numbers:
+            return
+        arrays, family = [self.arrays[j] for j in numbers], self.family
+        n, moments = self.tally["n"].floats()[numbers], np.ascontiguousarray(self.moments[:, numbers])
+        pooled = np.ascontiguousarray(self.prior.moments[:, numbers])
+        places = kernels.active.student_left_out(
+            arrays, self.codes, self.weights, self.prior.units[numbers], pooled, n, moments, family.kappa, family.nu,
+            family.shared, out, start, stop,
+        )  # fmt: skip
+        row, column = np.divmod(places, len(numbers))
+        for j, (number, x) in enumerate(zip(numbers, arrays, strict=True)):
+            care = row[column == j] if len(row) else row
+            if family.log:  # the density of x is that of log x, over x
+                log_x = np.where(np.isnan(x[start:stop]), 0.0, x[start:stop])
+                log_x[care - start] = 0.0
+                out[start:stop] -= log_x[:, None]
+            if len(care):
+                out[care] += self._exact(number, care)
+
+    def _exact(self, number: int, rows: np.ndarray) -> Floats:
+        """Some rows of a column by exact sums."""
+        name, x = self.tally.features[number], self.arrays[number]
+        infinite = rows[np.isinf(x[rows])]
+        refuse(int(infinite[0]) if len(infinite) else -1, (name,), [x], "a finite number")
+        tally, prior = self.tally.only((name,)), self.family.part_of(self.prior, number)
+        weights = None if self.weights is None else self.weights[rows]
+        return one_by_one(self.family, tally, prior, self.columns[number].take(rows), self.codes[rows], weights)
 
 
 def log_of(x: Any, features: tuple[str, ...], number: int, counted: np.ndarray) -> Floats:

@@ -25,6 +25,7 @@ from tallybayes.data.schema import Schema
 from tallybayes.errors import FileError, shorten
 from tallybayes.families import FAMILIES, Categorical, Family, parse
 from tallybayes.model.container import Tensors, object_of, unique
+from tallybayes.model.found import FOUND, found_from_json, found_to_json
 from tallybayes.model.keys import key_text, pack_keys, text_key, unpack_keys
 from tallybayes.model.model import Model
 from tallybayes.model.scorer import Scorer
@@ -243,22 +244,27 @@ def _schema_from_json(given: Any) -> Schema:
 
 def _settings_to_json(settings: Settings) -> dict[str, Any]:
     smoothing, prior = settings.smoothing, settings.prior
-    return {
-        "smoothing": {name: _strength_to_json(k) for name, k in sorted(smoothing.items())}
-        if isinstance(smoothing, Mapping)
-        else _strength_to_json(smoothing),
-        "numeric": _family_text(settings.numeric),
-        "prior": sorted([key_text(c), float(p)] for c, p in prior.items()) if isinstance(prior, Mapping) else prior,
-        "prior_smoothing": _strength_to_json(settings.prior_smoothing),
-        "estimate": settings.estimate,
-        "unseen": settings.unseen,
-    } | ({} if settings.infer == "data" else {"infer": settings.infer})
+    return (
+        {
+            "smoothing": {name: _strength_to_json(k) for name, k in sorted(smoothing.items())}
+            if isinstance(smoothing, Mapping)
+            else _strength_to_json(smoothing),
+            "numeric": _family_text(settings.numeric),
+            "prior": sorted([key_text(c), float(p)] for c, p in prior.items()) if isinstance(prior, Mapping) else prior,
+            "prior_smoothing": _strength_to_json(settings.prior_smoothing),
+            "estimate": settings.estimate,
+            "unseen": settings.unseen,
+        }
+        | ({} if settings.infer == "data" else {"infer": settings.infer})
+        | found_to_json(settings)
+    )
 
 
 def _settings_from_json(given: Any) -> Settings:
     names = ("smoothing", "numeric", "prior", "prior_smoothing", "estimate", "unseen")
+    more = [name for name in FOUND if isinstance(given, dict) and name in given]
     by_type = isinstance(given, dict) and given.get("infer") == "type"  # left out where it is the data
-    facts = object_of(given, *names, "infer") if by_type else object_of(given, *names)
+    facts = object_of(given, *names, *more, *(["infer"] if by_type else []))
     smoothing, prior = facts["smoothing"], facts["prior"]
     by_column = isinstance(smoothing, dict)
     require(isinstance(prior, (str, list)), f"a prior: {shorten(prior)}")
@@ -274,6 +280,7 @@ def _settings_from_json(given: Any) -> Settings:
         facts["estimate"],
         facts["unseen"],
         "type" if by_type else "data",
+        **found_from_json({name: facts[name] for name in more}),
     )
 
 

@@ -6,17 +6,19 @@ In log space a naive Bayes score is a sum, so the explanation is not an approxim
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from tallybayes.data.table import Table
 from tallybayes.errors import shorten
-from tallybayes.families.base import Floats
+from tallybayes.families.base import Floats, Predictive
 from tallybayes.families.words import TextPredictive, Word
-from tallybayes.model.scorer import Scorer, log_marginal
+from tallybayes.model.calibration import Calibration
+from tallybayes.model.scorer import Scorer, log_normalised
 from tallybayes.model.text import probability, shown, text_table
+from tallybayes.model.trust import Trusted, plain
 
 __all__ = ["Explanation", "explain"]
 
@@ -33,6 +35,7 @@ class Explanation:
     log_prior: Floats
     log_evidence: dict[str, Floats]
     words: dict[str, list[Word]] = field(default_factory=dict)
+    calibration: Calibration | None = None
 
     @property
     def log_joint(self) -> Floats:
@@ -44,10 +47,11 @@ class Explanation:
 
     @property
     def probabilities(self) -> Floats:
-        """P(class | row); the prior if every class is ruled out."""
-        total = self.log_joint
-        whole = log_marginal(total[None])[0]
-        return np.exp(self.log_prior if np.isneginf(whole) else total - whole)
+        """P(class | row), calibrated if the model is; the prior if every class is ruled out."""
+        log_proba = log_normalised(self.log_joint[None], self.log_prior)
+        if self.calibration is not None:
+            log_proba = self.calibration.applied(log_proba, self.classes)
+        return np.asarray(np.exp(log_proba[0]))
 
     @property
     def ruled_out(self) -> bool:
@@ -184,9 +188,11 @@ def shorten_word(token: str) -> str:
     return plain if len(plain) <= 40 else plain[:37] + "..."
 
 
-def explain(scorer: Scorer, parts: dict[str, Floats], table: Table) -> list[Explanation]:
+def explain(
+    scorer: Scorer, parts: dict[str, Floats], table: Table, calibration: Calibration | None = None
+) -> list[Explanation]:
     """The explanation of every row of a table, given what its columns add to log P(class, row)."""
-    texts = {name: p for p in scorer.predictives if isinstance(p, TextPredictive) for name in p.features}
+    texts = {name: p for p in scorer.predictives if isinstance(plain(p), TextPredictive) for name in p.features}
     return [
         Explanation(
             scorer.classes,
@@ -194,13 +200,25 @@ def explain(scorer: Scorer, parts: dict[str, Floats], table: Table) -> list[Expl
             scorer.log_prior,
             {name: part[row] for name, part in parts.items()},
             {
-                name: predictive.words_of(name, text)
+                name: _words(predictive, name, text)
                 for name, predictive in texts.items()
                 if name in table.columns and (text := _text(table.columns[name], row)) is not None
             },
+            calibration,
         )
         for row in range(table.n_rows)
     ]
+
+
+def _words(predictive: Predictive, name: str, text: bytes) -> list[Word]:
+    """What the words of a text add, each with the weight of its column."""
+    inner = plain(predictive)
+    assert isinstance(inner, TextPredictive)
+    words = inner.words_of(name, text)
+    if not isinstance(predictive, Trusted):
+        return words
+    weights = predictive.weights[predictive.features.index(name)]
+    return [replace(word, log_evidence=np.where(weights == 0, 0.0, word.log_evidence * weights)) for word in words]
 
 
 def _text(raw: Any, row: int) -> bytes | None:

@@ -8,16 +8,18 @@ weights of columns and a calibration. What is left of a class without any other 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.base import Codes32, Floats, Score
-from tallybayes.families.left_out import never_learned
-from tallybayes.model.scorer import Columns, Scorer, add_up, log_class_prior, log_normalised
+from tallybayes.families.left_out import joined, never_learned
+from tallybayes.model.scorer import Columns, Scorer, add_up, log_class_prior
 from tallybayes.model.settings import Settings
+from tallybayes.model.trust import weighted
 
 __all__ = ["LeftOut"]
 
@@ -32,23 +34,24 @@ class LeftOut:
 
     def log_joint(self, columns: Columns, codes: Codes32, weights: Floats | None) -> Floats:
         """Log P(class, row) of every row without itself, (rows, classes)."""
-        scores = list(self.scores(columns, codes, weights).values())
+        scores = joined(self.scores(columns, codes, weights).values())
         return add_up(self.log_prior(codes, weights), scores, len(codes))
 
     def log_proba(self, columns: Columns, codes: Codes32, weights: Floats | None) -> Floats:
         """Log P(class | row) of every row without itself, (rows, classes)."""
-        return log_normalised(self.log_joint(columns, codes, weights), self.log_prior(codes, weights))
+        log_prior, scores = self.log_prior(codes, weights), joined(self.scores(columns, codes, weights).values())
+        return add_up(log_prior, [*scores, partial(_normalise, log_prior)], len(codes))
 
     def log_prior(self, codes: Codes32, weights: Floats | None) -> Floats:
         """Log P(class) without each row, (rows, classes)."""
-        own = np.ones(len(codes)) if weights is None else weights
-        pairs, line = np.unique(np.stack([codes.astype(np.float64), own], axis=1), axis=0, return_inverse=True)
-        line = line.reshape(-1)
-        table = np.zeros((len(pairs), len(self.class_rows)))
-        for i, (code, weight) in enumerate(pairs.tolist()):
-            rows = self.class_rows.copy()
-            rows[int(code)] -= weight
-            if rows[int(code)] < -1e-9 * weight:
+        n_classes = len(self.class_rows)
+        amounts, number = (np.ones(1), 0) if weights is None else np.unique(weights, return_inverse=True)
+        line = np.asarray(number * n_classes + codes, np.int64)
+        table = np.zeros((len(amounts) * n_classes, n_classes))
+        for i in np.flatnonzero(np.bincount(line, minlength=len(table))).tolist():
+            rows, (weight, code) = self.class_rows.copy(), (float(amounts[i // n_classes]), i % n_classes)
+            rows[code] -= weight
+            if rows[code] < -1e-9 * weight:
                 raise never_learned("", int(np.argmax(line == i)))
             rows = np.maximum(rows, 0.0)
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -63,7 +66,12 @@ class LeftOut:
             own = [columns[name] for name in block.tally.features]
             scores = block.family.left_out(block.tally, block.prior(), own, codes, weights)
             result |= dict(zip(block.tally.features, scores, strict=True))
-        return result
+        if self.settings.trust is None:
+            return result
+        trust = self.settings.trust.table(list(result), self.scorer.classes)
+        log_prior = replace(self, settings=replace(self.settings, trust=None)).log_prior(codes, weights)
+        pairs = zip(result, trust, strict=True)
+        return {name: weighted(result[name], own, log_prior) for name, own in pairs if own.any()}
 
     def evidence(self, columns: Columns, codes: Codes32, weights: Floats | None) -> dict[str, Floats]:
         """The same worked out: (rows, classes) by column."""
@@ -72,6 +80,20 @@ class LeftOut:
             score(out := np.zeros((len(codes), len(self.class_rows))), 0, len(codes))
             result[name] = out
         return result
+
+
+def _normalise(log_prior: Floats, out: Floats, start: int, stop: int) -> None:
+    """Log P(class, row) to log P(class | row), in place; rows that every class rules out get their prior."""
+    part = np.ascontiguousarray(out[start:stop].T)
+    highest = part.max(axis=0, initial=-np.inf)
+    ruled_out = np.isneginf(highest)
+    highest[ruled_out] = 0.0
+    part -= highest
+    with np.errstate(divide="ignore"):
+        whole = np.log(np.exp(part).sum(axis=0))
+    np.subtract(part, whole, out=out[start:stop].T)
+    if ruled_out.any():
+        out[start:stop][ruled_out] = log_prior[start:stop][ruled_out]
 
 
 def in_classes(codes: NDArray[np.integer], keys: list[Any], classes: Mapping[Any, int]) -> Codes32:

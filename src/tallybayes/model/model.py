@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays.axis import merged, rough_kind, to_array
+from tallybayes.arrays.axis import merged, positions, rough_kind, to_array
 from tallybayes.arrays.column import Column, Flags
 from tallybayes.data.infer import NO_VALUES, ONLY_BITS
 from tallybayes.data.label import find_labels, find_weights
@@ -25,7 +25,9 @@ from tallybayes.data.table import Table, to_table
 from tallybayes.errors import DataError, ForgetError, ParameterError, UnsupportedError, shorten
 from tallybayes.families.base import Codes32, Floats
 from tallybayes.model.batch import check_kinds, encode_columns
+from tallybayes.model.calibration import Calibration
 from tallybayes.model.choosing import Samples, decided, is_open
+from tallybayes.model.decision import Decision
 from tallybayes.model.describe import Description
 from tallybayes.model.explain import Explanation, explain
 from tallybayes.model.few import ROWS, FewRows
@@ -37,6 +39,7 @@ from tallybayes.model.scorer import Scorer, log_marginal, log_normalised, most_p
 from tallybayes.model.settings import Settings
 from tallybayes.model.single import SingleRows
 from tallybayes.model.total import Total
+from tallybayes.model.trust import Trust
 from tallybayes.tally import Documents, Grid
 
 __all__ = ["Change", "Model"]
@@ -96,6 +99,52 @@ class Model:
         return self._settings
 
     @property
+    def decision(self) -> Decision:
+        """How `predict` makes an answer of probabilities; it can be set, and is kept in the model file."""
+        return self._settings.decision or Decision()
+
+    @decision.setter
+    def decision(self, decision: Decision | None) -> None:
+        if decision is not None:
+            if not isinstance(decision, Decision):
+                raise ParameterError("a Decision, or None for the most probable label", came=decision)
+            decision.check(self.classes)
+        self._settings = replace(self._settings, decision=None if decision == Decision() else decision)
+
+    @property
+    def trust(self) -> Trust:
+        """The weights of columns and offsets of classes; it can be set, and is kept in the model file."""
+        return self._settings.trust or Trust()
+
+    @trust.setter
+    def trust(self, trust: Trust | None) -> None:
+        self._only_learned("trust")
+        if trust is not None and not isinstance(trust, Trust):
+            raise ParameterError("a Trust, or None for weights of 1", came=trust)
+        self._settings = replace(self._settings, trust=trust)
+        self._scorer = self._few = None
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """How probabilities are put right, if they are; None takes it off."""
+        return self._settings.calibration
+
+    @calibration.setter
+    def calibration(self, calibration: Calibration | None) -> None:
+        if calibration is not None and not isinstance(calibration, Calibration):
+            raise ParameterError("a Calibration or None", came=calibration)
+        self._settings = replace(self._settings, calibration=calibration)
+
+    @property
+    def stale(self) -> list[str]:
+        """What was found on other rows than the model has now: "trust", "calibration"."""
+        if self._written is not None:
+            return []
+        rows = float(self._total.class_rows.floats().sum())
+        found = {"trust": self._settings.trust, "calibration": self._settings.calibration}
+        return [name for name, own in found.items() if own is not None and own.rows not in (0, rows)]
+
+    @property
     def class_counts(self) -> dict[Any, float]:
         """Rows (or their weight) learned per label."""
         self._only_learned("class_counts")
@@ -125,17 +174,23 @@ class Model:
     # Scoring
 
     def predict(self, data: Any) -> NDArray[Any]:
-        """The most probable label of every row; ties go to the label first in sorted order."""
+        """The label of every row: the most probable one, or what `decision` says; None where it abstains.
+
+        Ties go to the label first in sorted order.
+        """
         if not self.classes:
             raise DataError("the model has not learned any row yet")
-        best = most_probable(self.predict_proba(data))
-        return np.asarray(to_array(self.classes)[best])
+        p = self.predict_proba(data)
+        if self._settings.decision is None:
+            return np.asarray(to_array(self.classes)[most_probable(p)])
+        with np.errstate(divide="ignore"):
+            return self.labels_of(self._settings.decision.chosen(np.log(p), self.classes))
 
-    def predict_proba(self, data: Any) -> Floats:
-        """P(class | row), (rows, classes), the classes as in `classes`."""
-        if (found := self._scored_few(data, normalise=True)) is not None:
-            return found
-        return self._scored(data, partial(self._derived().log_joint, normalise=True))
+    def predict_proba(self, data: Any, *, calibrated: bool = True) -> Floats:
+        """P(class | row), (rows, classes), the classes as in `classes`; calibrated, if the model is."""
+        if (found := self._scored_few(data, normalise=True)) is None:
+            found = self._scored(data, partial(self._derived().log_joint, normalise=True))
+        return self._put_right(found) if calibrated else found
 
     def predict_proba_one(self, row: Mapping[Any, Any]) -> dict[Any, float]:
         """P(class | row) of a single row, by label; what the model does not know says nothing.
@@ -152,7 +207,9 @@ class Model:
                 [{name: value for name, value in _checked_row(row).items() if str(name) in self._schema.families}]
             )
             scores = self._tolerant(known, partial(scorer.log_joint, normalise=True))
-        return {} if scores is None else dict(zip(scorer.classes, scores[0].tolist(), strict=True))
+        if scores is None:
+            return {}
+        return dict(zip(scorer.classes, self._put_right(scores)[0].tolist(), strict=True))
 
     def log_joint(self, data: Any) -> Floats:
         """Log P(class, row), (rows, classes)."""
@@ -165,7 +222,7 @@ class Model:
         self._only_likelihoods("log_marginal")
         return log_marginal(self.log_joint(data))
 
-    def leave_one_out(self, data: Any, *, label: Any = None, weight: Any = None) -> Floats:
+    def leave_one_out(self, data: Any, *, label: Any = None, weight: Any = None, calibrated: bool = True) -> Floats:
         """Log P(class | row) of rows that were learned, each by the model that never saw it, (rows, classes).
 
         In closed form, at about the cost of scoring; rows without a label or of weight 0, which were never learned,
@@ -175,16 +232,20 @@ class Model:
         >>> rows = {"fever": [1, 1, 0, 0, 0], "ill": ["yes", "yes", "no", "no", "yes"]}
         >>> model = tb.fit(rows, label="ill", smoothing=1)
         >>> [round(float(p), 3) for p in np.exp(model.leave_one_out(rows)[:, 1])]
-        [0.711, 0.711, 0.563, 0.563, 0.265]
+        [0.667, 0.667, 0.545, 0.545, 0.25]
         """
         self._only_learned("leave_one_out")
-        parts = [part for _, part in self.left_out(data, label=label, weight=weight)]
+        parts = [part for _, part in self.left_out(data, label=label, weight=weight, calibrated=calibrated)]
         return parts[0] if len(parts) == 1 else np.concatenate([*parts, np.zeros((0, len(self.classes)))])
 
     def explain(self, data: Any) -> list[Explanation]:
         """For every row the prior, what each column added and the posterior; the parts add up to log P(class, row)."""
         evidence = self._derived().evidence
-        return [one for table, parts in self._worked(data, evidence) for one in explain(self._derived(), parts, table)]
+        return [
+            one
+            for table, parts in self._worked(data, evidence)
+            for one in explain(self._derived(), parts, table, self._settings.calibration)
+        ]
 
     def objective(self, data: Any, *, label: Any = None) -> Objective:
         """The negative log likelihood of labelled data, split into a part for the prior and one per column."""
@@ -253,6 +314,44 @@ class Model:
     def forget(self, data: Any, *, label: Any = None, weight: Any = None) -> Change:
         """Take rows back, in place and all or nothing: what is left is the model that never saw them."""
         return self._change(data, label, weight, -1)
+
+    def calibrate(
+        self,
+        data: Any,
+        method: Literal["temperature", "isotonic"] = "temperature",
+        *,
+        label: Any = None,
+        weight: Any = None,
+        leave_one_out: bool = True,
+    ) -> Calibration:
+        """Learn to put probabilities right, from rows the model has learned (each left out), or else from new ones.
+
+        It is kept in the model and its file. `calibration = None` takes it off.
+
+        >>> import tallybayes as tb
+        >>> rows = {"x": ["a", "a", "b", "b", "a"] * 8, "y": ["p", "p", "q", "q", "q"] * 8}
+        >>> model = tb.fit({**rows, "again": rows["x"], "too": rows["x"]}, label="y")
+        >>> str(model.calibrate({**rows, "again": rows["x"], "too": rows["x"]}))
+        'temperature, T = 3.31, learned from 40 rows'
+        """  # fmt: skip
+        self._only_learned("calibrate")
+        parts = []
+        label, weight = self.label_for(label), self._schema.weight if weight is None else weight
+        if leave_one_out:
+            scored: Iterator[tuple[Table, Floats]] = self.left_out(data, label=label, weight=weight, calibrated=False)
+        else:
+            pairs = self.scored(data, label=label)
+            scored = ((table, self.log_proba(joint, calibrated=False)) for table, joint in pairs)
+        for table, log_proba in scored:
+            labels = find_labels(table, label)
+            keys = self.own_labels(labels.keys, from_file=table.is_from_file)
+            place = np.append(positions(keys, self.classes), -1)
+            parts.append((log_proba, place[labels.codes].astype(np.int32), find_weights(table, weight)))
+        log_p, codes = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+        weights = None if parts[0][2] is None else np.concatenate([part[2] for part in parts if part[2] is not None])
+        found = Calibration.learned(method, log_p, codes, self.classes, weights)
+        self.calibration = replace(found, rows=float(self._total.class_rows.floats().sum()))
+        return found
 
     def merge(self, other: Model) -> Model:
         """A new model with the sums of both."""
@@ -382,7 +481,9 @@ class Model:
         """
         return self._worked(data, self._derived().log_joint, label=label, keep=keep)
 
-    def left_out(self, data: Any, *, label: Any = None, weight: Any = None) -> Iterator[tuple[Table, Floats]]:
+    def left_out(
+        self, data: Any, *, label: Any = None, weight: Any = None, calibrated: bool = True
+    ) -> Iterator[tuple[Table, Floats]]:
         """Data that was learned, batch by batch, each with `leave_one_out`."""
         label, weight = self.label_for(label), self._schema.weight if weight is None else weight
         left, plain = self.without_rows(), self._derived()
@@ -401,7 +502,8 @@ class Model:
             return result
 
         for source, table in self._batches(data, label, weight):
-            yield from source.good(table, work)
+            for part, log_proba in source.good(table, work):
+                yield part, self._calibrated(log_proba) if calibrated else log_proba
 
     def labelled(self, table: Table, label: Any, weight: Any) -> tuple[dict[str, Column], Codes32, Floats | None]:
         """A table that was learned as columns, codes of `classes` (-1: no label) and weights."""
@@ -415,6 +517,32 @@ class Model:
         self._only_learned("leave_one_out")
         total = self._total.aligned(self._total.in_use())
         return LeftOut(self._derived(), self._settings, total.class_rows.floats())
+
+    def log_proba(self, log_joint: Floats, *, calibrated: bool = True) -> Floats:
+        """Log P(class | row) of log P(class, row), calibrated if the model is; what is ruled out gets the prior."""
+        log_proba = log_normalised(log_joint, self._derived().log_prior)
+        return self._calibrated(log_proba) if calibrated else log_proba
+
+    def answered(self, log_proba: Floats) -> NDArray[np.int64]:
+        """The code of the label that `predict` gives, by log P(class | row); -1 where it abstains."""
+        return (self._settings.decision or Decision()).chosen(log_proba, self.classes)
+
+    def labels_of(self, codes: NDArray[np.int64]) -> NDArray[Any]:
+        """Labels by their codes, None for -1."""
+        labels = np.asarray(to_array(self.classes))
+        if (codes >= 0).all():
+            return np.asarray(labels[codes])
+        return np.array([None if code < 0 else labels[code] for code in codes.tolist()], object)
+
+    def _calibrated(self, log_proba: Floats) -> Floats:
+        calibration = self._settings.calibration
+        return log_proba if calibration is None else calibration.applied(log_proba, self.classes)
+
+    def _put_right(self, p: Floats) -> Floats:
+        if self._settings.calibration is None:
+            return p
+        with np.errstate(divide="ignore"):
+            return np.exp(self._calibrated(np.log(p)))
 
     def log_prior(self) -> Floats:
         """Log P(class), the classes as in `classes`."""
@@ -518,6 +646,10 @@ class Model:
             raise UnsupportedError(f"{verb} needs a model that was learned; this one was written down")
 
     def _only_likelihoods(self, verb: str) -> None:
+        if self._settings.trust is not None and verb != "sample":
+            raise UnsupportedError(
+                f"{verb} needs likelihoods; this model weighs its columns", hint="model.trust = None"
+            )
         for name, family in self._schema.families.items():
             if not family.is_likelihood:
                 raise UnsupportedError(

@@ -26,6 +26,7 @@ from tallybayes.families.base import Family, Floats, Predictive, Score, Smoothin
 from tallybayes.families.words import TextPredictive
 from tallybayes.model.settings import Settings
 from tallybayes.model.total import Total
+from tallybayes.model.trust import plain, trusted
 from tallybayes.tally import Sums, Tally
 
 __all__ = [
@@ -86,7 +87,9 @@ class Scorer:
             for family, part in _by_family(counted, tally, families)
             for block in _by_smoothing(family, part, settings)
         )
-        predictives = tuple(block.family.derive(block.tally, block.smoothing) for block in blocks)
+        derived = (block.family.derive(block.tally, block.smoothing) for block in blocks)
+        shares = _log_class_prior(total.labels, total.class_rows.floats(), settings)
+        predictives = tuple(trusted(predictive, settings.trust, total.labels, shares) for predictive in derived)
         return cls(tuple(total.labels), log_prior, predictives, blocks)
 
     @property
@@ -94,7 +97,7 @@ class Scorer:
         """The lexicons of the columns of text."""
         return {
             name: predictive.tally.words[name].lexicon
-            for predictive in self.predictives
+            for predictive in map(plain, self.predictives)
             if isinstance(predictive, TextPredictive)
             for name in predictive.features
         }
@@ -187,7 +190,15 @@ def _score_one(predictive: Predictive, column: Column, n_rows: int) -> Floats:
 
 
 def log_class_prior(classes: Sequence[Any], counts: Floats, settings: Settings) -> Floats:
-    """Log P(c): given, uniform, or (N_c + k) / (N + k C)."""
+    """Log P(c): given, uniform, or (N_c + k) / (N + k C); moved by offsets, if there are any."""
+    log_prior = _log_class_prior(classes, counts, settings)
+    if settings.trust is None or not settings.trust.offsets:
+        return log_prior
+    moved = log_prior + settings.trust.log_offsets(classes)
+    return np.asarray(moved - logsumexp(moved))
+
+
+def _log_class_prior(classes: Sequence[Any], counts: Floats, settings: Settings) -> Floats:
     if isinstance(settings.prior, Mapping) and len(classes):
         lacking = [label for label in classes if label not in settings.prior]
         if lacking:

@@ -14,6 +14,9 @@ from tallybayes.data.table import Raw
 from tallybayes.errors import ParameterError
 from tallybayes.families import Categorical, Family, Histogram, Smoothing, parse
 from tallybayes.families.base import Unseen
+from tallybayes.model.calibration import Calibration
+from tallybayes.model.decision import Decision
+from tallybayes.model.trust import Trust
 
 __all__ = ["Settings"]
 
@@ -28,6 +31,9 @@ class Settings:
     by column ("auto" for the rest). `prior` is "empirical" (with its own strength `prior_smoothing`), "uniform" or a
     dict of probabilities by label. `infer` is what the family of a column that nobody chose one for goes by: its data,
     or the type of its values alone.
+
+    What is found out later: `trust`, how far each column is trusted; `calibration`, how probabilities are put right;
+    `decision`, how an answer is made of them.
     """
 
     smoothing: Smoothing | Mapping[str, Smoothing] = "auto"
@@ -37,6 +43,9 @@ class Settings:
     estimate: Literal["bayes", "mle"] = "bayes"
     unseen: Unseen = "prior"
     infer: Literal["data", "type"] = "data"
+    trust: Trust | None = None
+    calibration: Calibration | None = None
+    decision: Decision | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "numeric", parse(self.numeric))

@@ -1,0 +1,78 @@
+"""Pictures of data that comes in files: the films, and k for a spam filter. Each takes the folder with the file."""
+
+import math
+from pathlib import Path
+
+import altair as alt
+import numpy as np
+import pyarrow.parquet as pq
+
+import tallybayes as tb
+from drawing import BLUE, GREY, by_strength, curve, lines
+
+
+def films(folder: Path) -> tuple[dict[str, np.ndarray], np.ndarray, dict[str, str]]:
+    """Year, body count and genres of the films, whether they are rated R, and a family for each column."""
+    table = pq.read_table(folder / "movie_body_count.parquet").to_pydict()
+    sets = [text.split("|") for text in table["Genre"]]
+    genres = sorted({genre for one in sets for genre in one})
+    X = {name: np.array(table[name], float) for name in ("Year", "Body_Count")}
+    X |= {genre: np.array([genre in one for one in sets]) for genre in genres}
+    families = dict.fromkeys(X, "bernoulli") | {"Year": "gaussian", "Body_Count": "gaussian"}
+    return X, np.array(table["MPAA_Rating"]) == "R", families
+
+
+def films_features(folder: Path) -> alt.Chart:
+    """The Bayes factor of each feature, in decibans."""
+    X, y, families = films(folder)
+    train = np.random.default_rng(0).permutation(len(y))[:200]
+    data = {name: column[train] for name, column in X.items()}
+    apart, together = (
+        tb.fit(data, label=label, families=families, smoothing=1).log_evidence()
+        for label in (y[train], ["film"] * len(train))
+    )
+    rows = [{"part": name, "y": round(10 / math.log(10) * (apart[name] - together[name]), 2)} for name in X]
+    rows.sort(key=lambda row: -row["y"])
+    sign = alt.condition("datum.y > 0", alt.value(BLUE), alt.value(GREY))
+    return (
+        alt.Chart(alt.Data(values=rows))
+        .mark_bar()
+        .encode(
+            alt.Y("part:N", sort=[str(row["part"]) for row in rows], title=None),
+            alt.X("y:Q", title="decibans for (and against) depending on the rating"),
+            color=sign,
+        )
+        .properties(width=380, height=360)
+    )
+
+
+def films_threshold(folder: Path) -> alt.Chart:
+    """Films shown as safe, by threshold: those rated R, which should not be, and the others."""
+    X, y, families = films(folder)
+    order = np.random.default_rng(0).permutation(len(y))
+    train, test = ({name: column[part] for name, column in X.items()} for part in (order[:200], order[200:]))
+    model = tb.fit(train, label=y[order[:200]], families=families, smoothing=1, prior_smoothing=0)
+    p, rated = model.predict_proba(test)[:, 1], y[order[200:]]
+    x = np.round(np.arange(0, 0.7001, 0.005), 3)
+    rows = curve(x, np.array([(p[~rated] < t).sum() for t in x]), what="others, shown")
+    rows += curve(x, np.array([(p[rated] < t).sum() for t in x]), what="rated R, shown by mistake")
+    chart = lines(rows, "shown if P(R) is below", "films")
+    return chart.encode(alt.X("x:Q", title="shown if P(R) is below").axis(tickCount=8), alt.Y("y:Q", title="films"))
+
+
+def spam_k(folder: Path) -> alt.HConcatChart:
+    """Log loss on a validation set, and the evidence of the training set, by k."""
+    texts = pq.read_table(folder / "sms_spam.parquet")
+    order = np.random.default_rng(0).permutation(texts.num_rows)
+    train, validation, _ = (texts.take(part) for part in np.split(order, [3000, 4200]))
+    ks, loss, evidence = 2.0 ** np.arange(-9, 2.01, 0.5), [], []
+    for k in ks:
+        model = tb.fit(train, label="label", families={"text": tb.Text(variant="presence")}, smoothing=float(k))
+        loss.append(tb.evaluate(model, validation).log_loss)
+        evidence.append(model.log_evidence()["text"] / train.num_rows)
+    panels = [
+        lines(curve(ks, np.array(loss), what="loss"), "k", "log loss, validation set", width=270, height=200),
+        lines(curve(ks, np.array(evidence), what="log"), "k", "log evidence per text", width=270, height=200),
+    ]
+    panels[0] = panels[0].encode(alt.Y("y:Q", title="log loss, validation set").scale(type="log"))
+    return alt.hconcat(*(panel.encode(by_strength()) for panel in panels))

@@ -1,0 +1,151 @@
+"""What each column says about some rows, each row left out of the sums: what tuning goes by.
+
+The sums are those of all rows; the rows that are looked at are a sample of them, the same for any order of batches. A
+column under another family or with another k is another array; the log loss of any combination is then a matter of
+adding arrays up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tallybayes.arrays.column import Column, Reals
+from tallybayes.data.source import Source, Whole
+from tallybayes.data.table import Table
+from tallybayes.families.base import Codes32, Family, Floats, Smoothing
+from tallybayes.model import Model
+from tallybayes.model.scorer import Block
+from tallybayes.tally import Tally
+
+__all__ = ["FAR", "Evidence", "Judged", "losses_of", "sampled"]
+
+FAR = 100.0  # nats between classes that one column may claim: what rules a class out counts as this much
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Rows with their classes and weights, and log P(class) without each of them, (rows, classes)."""
+
+    codes: Codes32
+    weights: Floats
+    log_prior: Floats
+
+    def log_loss(self, log_joint: Floats) -> float:
+        """The mean of -log P(class | row)."""
+        return float((self.losses(log_joint) * self.weights).sum() / self.weights.sum())
+
+    def losses(self, log_joint: Floats) -> Floats:
+        """-log P(class | row) of every row."""
+        return losses_of(log_joint, self.codes)
+
+
+def losses_of(log_joint: Floats, codes: Codes32) -> Floats:
+    """-log P(class | row) of every row."""
+    top = log_joint.max(axis=1, keepdims=True)
+    log_whole = top[:, 0] + np.log(np.exp(log_joint - top).sum(axis=1))
+    return np.asarray(log_whole - log_joint[np.arange(len(codes)), codes])
+
+
+class Evidence:
+    """The sampled rows of some data under a model, whose columns may have any family and strength."""
+
+    def __init__(self, model: Model, tables: list[Table], label: Any, weight: Any) -> None:
+        self.model, self._tables, self._label, self._weight = model, tables, label, weight
+        parts = [self._labelled(model, table) for table in tables]
+        self._rows = [np.flatnonzero(self._counted(codes, weights)) for _, codes, weights in parts]
+        self.codes: Codes32 = np.concatenate(
+            [codes[rows] for (_, codes, _), rows in zip(parts, self._rows, strict=True)]
+        )
+        own = [np.ones(len(codes)) if weights is None else weights for _, codes, weights in parts]
+        self._weights = np.concatenate([w[rows] for w, rows in zip(own, self._rows, strict=True)])
+        self.is_weighted = any(weights is not None for _, _, weights in parts)
+        self._encoded: dict[Any, dict[str, list[Column]]] = {id(model): self._columns(parts)}
+        self._known: dict[Any, Floats] = {}
+        self._models = [model]  # kept alive: they are known by their identity
+
+    def judged(self, model: Model) -> Judged:
+        """The rows, with the class prior as a model's settings have it."""
+        weights = self._weights if self.is_weighted else None
+        return Judged(self.codes, self._weights, model.without_rows().log_prior(self.codes, weights))
+
+    def of(self, model: Model, name: str, smoothing: Smoothing | None = None, family: Family | None = None) -> Floats:
+        """What a column says about every row, (rows, classes), no class more than FAR ahead.
+
+        smoothing, family: others than those of the model; the family must count alike.
+        """
+        key = (id(model), name, smoothing, family)
+        if key not in self._known:
+            self._known[key] = self._worked_out(model, name, smoothing, family)
+        return self._known[key]
+
+    def numbers(self) -> dict[str, Floats]:
+        """The values of the columns of numbers."""
+        columns = self._encoded[id(self.model)]
+        return {
+            name: np.concatenate([part.values.astype(np.float64) for part in parts if isinstance(part, Reals)])
+            for name, parts in columns.items()
+            if parts and isinstance(parts[0], Reals)
+        }
+
+    def block_of(self, model: Model, name: str) -> Block:
+        """The sums of one column of a model, with its family and strength."""
+        for block in model.without_rows().scorer.blocks:
+            if name in block.tally.features:
+                tally: Tally = block.tally.only((name,))
+                return Block(block.family, tally, block.smoothing)
+        raise KeyError(name)
+
+    def _worked_out(self, model: Model, name: str, smoothing: Smoothing | None, family: Family | None) -> Floats:
+        if id(model) not in self._encoded:
+            self._encoded[id(model)] = self._columns([self._labelled(model, table) for table in self._tables])
+            self._models.append(model)
+        block = self.block_of(model, name)
+        own = Block(family or block.family, block.tally, block.smoothing if smoothing is None else smoothing)
+        prior, first, parts = own.prior(), 0, []
+        for column, rows in zip(self._encoded[id(model)][name], self._rows, strict=True):
+            codes = self.codes[first : first + len(rows)]
+            weights = self._weights[first : first + len(rows)] if self.is_weighted else None
+            (score,) = own.family.left_out(own.tally, prior, [column], codes, weights)
+            score(out := np.zeros((len(rows), own.tally.n_classes)), 0, len(rows))
+            parts.append(out)
+            first += len(rows)
+        out = np.concatenate(parts)
+        top = out.max(axis=1, keepdims=True)
+        return np.asarray(np.maximum(out - np.where(np.isinf(top), 0.0, top), -FAR))
+
+    def _labelled(self, model: Model, table: Table) -> tuple[Mapping[str, Column], Codes32, Floats | None]:
+        return model.labelled(table, self._label, self._weight)
+
+    def _counted(self, codes: Codes32, weights: Floats | None) -> Any:
+        return codes >= 0 if weights is None else (codes >= 0) & (weights > 0)
+
+    def _columns(self, parts: list[tuple[Mapping[str, Column], Codes32, Floats | None]]) -> dict[str, list[Column]]:
+        names = parts[0][0] if parts else {}
+        return {
+            name: [part[name].take(rows) for (part, _, _), rows in zip(parts, self._rows, strict=True)]
+            for name in names
+        }
+
+
+def sampled(
+    source: Source, model: Model, label: Any, weight: Any, *, n_rows: int, limit: int, seed: int
+) -> list[Table]:
+    """At most `limit` of the `n_rows` rows of a source, drawn by `seed`: the same however the rows come in batches."""
+    chosen = np.arange(n_rows)
+    if n_rows > limit:
+        chosen = np.sort(np.random.default_rng(seed).choice(n_rows, size=limit, replace=False))
+    result, first = [], 0
+    for table in _tables(source, model, label, weight):
+        rows = chosen[(chosen >= first) & (chosen < first + table.n_rows)] - first
+        if len(rows):
+            result.append(table if len(rows) == table.n_rows else table.take(rows))
+        first += table.n_rows
+    return result
+
+
+def _tables(source: Source, model: Model, label: Any, weight: Any) -> Iterator[Table]:
+    return source.batches() if isinstance(source, Whole) else source.batches(model.wanted(label, weight))

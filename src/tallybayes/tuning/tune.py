@@ -1,0 +1,213 @@
+"""Data in, tuned model out.
+
+What can be tuned: the smoothing (one k for all columns, or one for each), the family of columns of numbers, the variant
+of texts, the strength of the class prior, which columns to keep, and how far to trust each. By default all of it, each
+by exact leave-one-out: every row of a sample is scored by the sums of all rows but itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any, Literal
+
+from tallybayes.data.schema import Field
+from tallybayes.data.source import Source, Stream, Whole, to_source
+from tallybayes.data.table import raw_column
+from tallybayes.errors import DataError, ParameterError, did_you_mean
+from tallybayes.model import Model
+from tallybayes.model.fitting import check_value, planned
+from tallybayes.model.trust import Trust
+from tallybayes.tuning.candidate import only, other_families
+from tallybayes.tuning.closed import by_evidence
+from tallybayes.tuning.evidence import Evidence, sampled
+from tallybayes.tuning.result import Tuning
+from tallybayes.tuning.search import Search, Tell
+from tallybayes.tuning.validation import by_validation
+
+__all__ = ["WHAT", "tune"]
+
+WHAT = ("smoothing", "families", "text", "prior", "columns", "weights")
+_PRIORS = (0.0, 0.1, 10.0, 100.0)  # strengths of the class prior besides its own
+
+
+def tune(
+    data: Any,
+    label: Any = None,
+    *,
+    what: Collection[str] | str = WHAT,
+    by: Literal["leave-one-out", "evidence", "validation"] = "leave-one-out",
+    rows: int = 5000,
+    strengths: int = 50,
+    seed: int = 0,
+    progress: Tell | None = None,
+    **options: Any,
+) -> Tuning:
+    """The model of some data, with all that can be chosen chosen well.
+
+    what: some of "smoothing", "families", "text", "prior", "columns", "weights".
+    by: "leave-one-out"; "evidence", which chooses the smoothing of each column from the sums alone; or "validation":
+    three parts of the rows, k over a grid learned on the first and judged on the second, and the last touched once.
+    rows: how many are left out one by one (drawn by `seed`); the sums are those of all. strengths: how many k are tried.
+    progress: is told what is being tried and the share of it that is done.
+    The other options are those of `tallybayes.fit`; families that are asked for stay.
+
+    >>> import tallybayes as tb
+    >>> x = ["a", "a", "b", "b", "a", "b"] * 20
+    >>> rows = {"x": x, "again": x, "and again": x, "y": ["p", "p", "q", "q", "q", "p"] * 20}
+    >>> tuned = tb.tune(rows, label="y", what="weights")
+    >>> tuned.log_loss[0] > tuned.log_loss[1], {n: round(w, 2) for n, w in tuned.model.trust.weights.items()}
+    (True, {'again': 0.34, 'and again': 0.34, 'x': 0.34})
+    """  # fmt: skip
+    chosen = _checked(what, by, rows, strengths)
+    source = to_source(data)
+    if isinstance(source, Stream):
+        hint = "give a table or a path"
+        raise ParameterError("data that can be read more than once, to tune on", came=type(data).__name__, hint=hint)
+    source, label, options["weight"] = _as_columns(source, label, options.get("weight"))
+    model, label = planned(source, label, **options)
+    weight = model.schema.weight
+    change = model.learn(source, label=label, weight=weight)
+    check_value(model, label, source)
+    if len(model.classes) < 2:
+        raise DataError("rows of at least two classes to tune on", came=model.classes)
+    if by == "evidence":
+        return by_evidence(model)
+    tell: Tell = progress or (lambda what, share: None)
+    if by == "validation":
+        return by_validation(source, model, label, strengths=strengths, seed=seed, tell=tell)
+    n_rows = change.rows + change.skipped
+    tables = sampled(source, model, label, weight, n_rows=n_rows, limit=rows, seed=seed)
+    evidence = Evidence(model, tables, label, weight)
+    search = Search.of(evidence, model, tell)
+    before = after = search.log_loss()
+    _run(search, chosen, source, label, strengths, seed)
+    if search.steps:
+        after = search.steps[-1].after if search.weights is not None else search.log_loss()
+    return Tuning(_built(search, source, label), search.steps, search.curve, (before, after), len(evidence.codes))
+
+
+def _checked(what: Any, by: Any, rows: Any, strengths: Any) -> tuple[str, ...]:
+    """What is to be tuned, in order."""
+    names = [what] if isinstance(what, str) else list(what)
+    for name in names:
+        if name not in WHAT:
+            hint = did_you_mean(str(name), WHAT) or f"one of {', '.join(WHAT)}"
+            raise ParameterError("what: something that can be tuned", came=name, hint=hint)
+    if by not in ("leave-one-out", "evidence", "validation"):
+        raise ParameterError("by: 'leave-one-out', 'evidence' or 'validation'", came=by)
+    for name, value, least in (("rows", rows, 10), ("strengths", strengths, 2)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise ParameterError(f"{name}: a whole number from {least} on", came=value)
+    return tuple(name for name in WHAT if name in names)
+
+
+def _as_columns(source: Source, label: Any, weight: Any) -> tuple[Source, Any, Any]:
+    """Data whose label and weight are columns: arrays are put beside the others, so that rows can be drawn."""
+    names: dict[str, Any] = {}
+    for word, given in (("label", label), ("weight", weight)):
+        if given is None or isinstance(given, (str, int, float)):
+            names[word] = given
+            continue
+        if not isinstance(source, Whole):
+            raise ParameterError(
+                f"the {word} as the name of a column, for data that comes in batches", came=type(given)
+            )
+        table = source.head()
+        name = next(word + "_" * i for i in range(len(table.columns) + 1) if word + "_" * i not in table.columns)
+        bad = source.bad
+        source = Whole(replace(table, columns={**table.columns, name: raw_column(given)}))
+        source.bad, names[word] = bad, name
+    return source, names["label"], names["weight"]
+
+
+def _run(search: Search, what: Collection[str], source: Source, label: Any, strengths: int, seed: int) -> None:
+    """The steps, in their order; where weights follow, columns are compared at the best temperature."""
+
+    def warm() -> None:
+        if "weights" in what:
+            search.warm()
+
+    warm()
+    if "smoothing" in what:
+        search.one_strength(strengths)
+        warm()
+    if "families" in what:
+        search.families(_other_models(search, source, label))
+        warm()
+    if "smoothing" in what:
+        search.strengths()
+        warm()
+    if "text" in what:
+        search.texts()
+        warm()
+    if "prior" in what and search.model.settings.prior == "empirical":
+        search.prior([(f"k = {k:g}", _with_prior(search.model, k)) for k in _PRIORS])
+        warm()
+    if "columns" in what:
+        search.columns()
+        warm()
+    if "weights" in what:
+        search.trust(seed)
+
+
+def _with_prior(model: Model, k: float) -> Model:
+    """The same sums with another strength of the class prior."""
+    result = model.copy()
+    result._settings = replace(model.settings, prior_smoothing=k)
+    return result
+
+
+def _other_models(search: Search, source: Source, label: Any) -> dict[str, list[Model]]:
+    """Models that have counted columns of numbers by other families, by column."""
+    base = search.evidence.model
+    result: dict[str, list[Model]] = {}
+    others = other_families(base.schema, search.evidence.numbers())
+    for i, (family, names) in enumerate(others.items()):
+        search.tell("families of columns", i / len(others))
+        model = Model(only(base.schema, family, names), base.settings)
+        try:
+            model.learn(source, label=label)
+        except DataError:  # a row outside the sample has a value that the family cannot count
+            continue
+        for name in names:
+            result.setdefault(name, []).append(model)
+    return result
+
+
+def _built(search: Search, source: Source, label: Any) -> Model:
+    """The model of what was chosen: the same sums where they will do, counted anew where families have changed."""
+    base, schema, settings = search.evidence.model, search.evidence.model.schema.copy(), search.model.settings
+    strengths = {name: own.smoothing for name, own in search.now.items() if own.smoothing is not None}
+    if strengths:
+        told = {name: settings.smoothing_of(name) for name in search.now}
+        settings = replace(settings, smoothing={**told, **strengths})
+    same = True
+    for name, own in search.now.items():
+        if own.family != schema.fields[name].family:
+            same = same and own.family.counted == base.schema.families[name].counted
+            schema.fields[name] = Field(name, own.family, f"{schema.fields[name].reason}; chosen by tuning")
+    for name in search.left_out:
+        schema.fields[name] = Field(name, None, "left out by tuning: it is not missed")
+    if same and not search.left_out:
+        result = base.copy()
+        result._schema, result._settings = schema, settings
+    else:
+        search.tell("fitting", 0.0)
+        result = Model(schema, settings)
+        result.learn(source, label=label)
+    if search.weights is not None and search.weights.kind != "none":
+        result.trust = _trust(search, result)
+    return result
+
+
+def _trust(search: Search, model: Model) -> Trust:
+    """The weights that were found, by the names of columns and classes."""
+    found = search.weights
+    assert found is not None
+    weights = {
+        name: dict(zip(model.classes, own.tolist(), strict=True)) if found.kind == "per class" else float(own[0])
+        for name, own in zip(search.now, found.weights, strict=True)
+    }
+    offsets = dict(zip(model.classes, found.offsets.tolist(), strict=True))
+    return Trust(weights, offsets, sum(model.class_counts.values()))
