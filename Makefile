@@ -34,7 +34,7 @@ format: .venv/ready
 
 .venv/ready: pyproject.toml CMakeLists.txt $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --editable ".[test,check,bench,demo]"
+	$(BIN)/python -m pip install --quiet --editable ".[test,check,bench,demo,report]"
 	touch $@
 
 clean:

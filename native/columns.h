@@ -50,6 +50,14 @@ inline size_t n_columns_of(nb::object block) {
     return nb::cast<nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>>(block).shape(1);
 }
 
+inline bool has_rows(nb::object block, size_t rows) {
+    if (!nb::isinstance<nb::list>(block))
+        return nb::cast<nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>>(block).shape(0) == rows;
+    for (nb::handle item : nb::borrow<nb::list>(block))
+        if (nb::cast<Array>(item).shape(0) != rows) return false;
+    return true;
+}
+
 // Calls f with a value of the element type of the first column, one of Ts.
 template <class... Ts, class F> auto dispatch(nb::dlpack::dtype dtype, F &&f) {
     using First = std::tuple_element_t<0, std::tuple<Ts...>>;
@@ -84,5 +92,8 @@ void register_words(nb::module_ &m);
 void register_tokens(nb::module_ &m);
 void register_documents(nb::module_ &m);
 void register_left_out(nb::module_ &m);
+void register_pairs(nb::module_ &m);
+void register_student_left_out(nb::module_ &m);
+void register_binnings_left_out(nb::module_ &m);
 
 } // namespace tb

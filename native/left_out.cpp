@@ -27,7 +27,7 @@ auto left_out(Matrix<double> table, Vector<double> whole, Vector<double> totals,
     std::vector<double> out(static_cast<size_t>(n_rows * n_classes));
     {
         nb::gil_scoped_release release;
-        auto score = TB_BEST(score_one);
+        auto score = n_classes == 2 ? TB_BEST(score_one<2>) : TB_BEST(score_one<0>);
         std::vector<double> room, total(static_cast<size_t>(n_classes));
         for (int64_t r = 0; r < n_rows; ++r) {
             const int64_t from = ends[r], n = ends[r + 1] - from;
@@ -53,10 +53,12 @@ void register_left_out(nb::module_ &m) { m.def("left_out", &left_out); }
 namespace tb::TB_ISA {
 namespace {
 
+// `few`: the number of classes where it is known beforehand, else 0.
+template <int few>
 void score_one(const double *table, const double *whole, const double *totals, double n_tokens, const int32_t *tokens, const double *own,
-               const double *amounts, int64_t n, int64_t n_classes, int64_t code, double weight, double k, bool complement,
+               const double *amounts, int64_t n, int64_t all_classes, int64_t code, double weight, double k, bool complement,
                std::vector<double> &room, std::vector<double> &total, double *out) {
-    const int64_t cells = n * n_classes, padded = (cells + LANES - 1) / LANES * LANES;
+    const int64_t n_classes = few ? few : all_classes, cells = n * n_classes, padded = (cells + LANES - 1) / LANES * LANES;
     if (room.size() < size_t(padded)) room.resize(size_t(padded));
     for (int64_t i = cells; i < padded; ++i) room[i] = 1.0;
     double known = 0, all = 0, lost = 0; // amounts of tokens that something is left of; own of all; tokens without any

@@ -14,4 +14,7 @@ NB_MODULE(_native, m) {
     tb::register_tokens(m);
     tb::register_documents(m);
     tb::register_left_out(m);
+    tb::register_pairs(m);
+    tb::register_student_left_out(m);
+    tb::register_binnings_left_out(m);
 }

@@ -1,4 +1,4 @@
-// softmax, and the one place where the scoring kernels are registered.
+// softmax and log_softmax, and the one place where the scoring kernels are registered.
 //
 // Rows are the lanes of a vector, class after class, so every row is summed in the order of its classes.
 #ifndef TB_ISA
@@ -14,13 +14,13 @@ struct alignas(64) Line { // of the cache: a vector that lies across two of them
     double values[8];
 };
 
-int64_t softmax(Out<double> out, int64_t start, int64_t stop) {
+template <bool logs> int64_t softmax(Out<double> out, int64_t start, int64_t stop) {
     const int64_t n = static_cast<int64_t>(out.shape(1)), rows = std::max<int64_t>(stop - start, 0);
     if (n == 0) return rows;
     double *p = out.data() + start * n;
     nb::gil_scoped_release release;
     std::vector<Line> scratch(2 * n); // twice eight rows
-    return TB_BEST(softmax_all)(p, rows, n, reinterpret_cast<double *>(scratch.data()));
+    return TB_BEST(softmax_all<logs>)(p, rows, n, reinterpret_cast<double *>(scratch.data()));
 }
 
 } // namespace
@@ -31,7 +31,8 @@ void register_score(nb::module_ &m) {
     register_tables(m);
     register_bag_scores(m);
     register_events(m);
-    m.def("softmax", &softmax);
+    m.def("softmax", &softmax<false>);
+    m.def("log_softmax", &softmax<true>);
 }
 
 } // namespace tb
@@ -107,21 +108,21 @@ TB_INLINE void write_rows(double *p, int64_t n, const double *x) {
         }
 }
 
-// Shares of n classes in LANES rows; x is scratch for LANES * n doubles.
-TB_INLINE int64_t softmax_rows(double *p, int64_t n, double *x) {
+// Shares of n classes in LANES rows, or their logarithms; x is scratch for LANES * n doubles.
+template <bool logs> TB_INLINE int64_t softmax_rows(double *p, int64_t n, double *x) {
     read_rows(p, n, x);
     Lanes top = broadcast<Lanes>(NEVER), sum{};
     for (int64_t c = 0; c < n; ++c) top = greater(top, load<Lanes>(x + LANES * c));
     Mask<Lanes> never = top == NEVER;
     Lanes shift = only(top, ~never); // -inf - 0 instead of -inf - -inf
     for (int64_t c = 0; c < n; ++c) {
-        Lanes e = lanes_exp(load<Lanes>(x + LANES * c) - shift);
+        Lanes log_e = load<Lanes>(x + LANES * c) - shift, e = lanes_exp(log_e);
         sum += e;
-        store(x + LANES * c, e);
+        store(x + LANES * c, logs ? log_e : e);
     }
-    const Lanes scale = 1.0 / sum; // a division per class would cost as much as the exponentials
+    const Lanes scale = logs ? lanes_log(sum) : 1.0 / sum; // a division per class would cost as much as an exponential
     for (int64_t c = 0; c < n; ++c) {
-        Lanes share = load<Lanes>(x + LANES * c) * scale;
+        Lanes part = load<Lanes>(x + LANES * c), share = logs ? part - scale : part * scale;
         store(x + LANES * c, never ? broadcast<Lanes>(NEVER) : share);
     }
     write_rows(p, n, x);
@@ -131,20 +132,20 @@ TB_INLINE int64_t softmax_rows(double *p, int64_t n, double *x) {
 }
 
 // The same for any number of classes above 0; two go without scratch, four rows at a time.
-TB_INLINE int64_t softmax_some(double *p, int64_t n, double *scratch) {
-    if (n != 2) return softmax_rows(p, n, scratch);
+template <bool logs> TB_INLINE int64_t softmax_some(double *p, int64_t n, double *scratch) {
+    if (logs || n != 2) return softmax_rows<logs>(p, n, scratch);
     int64_t never = 0;
     for (int r = 0; r < LANES; r += 4) never += softmax_pairs(p + r * n);
     return never;
 }
 
-inline int64_t softmax_all(double *p, int64_t rows, int64_t n, double *scratch) {
+template <bool logs> int64_t softmax_all(double *p, int64_t rows, int64_t n, double *scratch) {
     int64_t never = 0, row = 0;
-    for (; row + LANES <= rows; row += LANES) never += softmax_some(p + row * n, n, scratch);
+    for (; row + LANES <= rows; row += LANES) never += softmax_some<logs>(p + row * n, n, scratch);
     if (row < rows) { // the last ones go the same way, with rows of zeros behind them
         double *padded = scratch + LANES * n;
         std::fill_n(std::copy(p + row * n, p + rows * n, padded), (row + LANES - rows) * n, 0.0);
-        never += softmax_some(padded, n, scratch);
+        never += softmax_some<logs>(padded, n, scratch);
         std::copy_n(padded, (rows - row) * n, p + row * n);
     }
     return never;

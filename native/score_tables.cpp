@@ -2,17 +2,15 @@
 //
 // Both have two stages. The first turns a few rows of values into pointers to rows of the table (a row of zeros where
 // nothing is to be added); the second adds up the rows pointed at, with the totals in registers, in the order given.
-// The step that holds a real is found by a grid of equal cells between the first and the last edge: the cell says how
-// many edges lie below it, and a search of fixed depth settles those inside (a "cutpoint table", Chen & Asau 1974).
+// The step that holds a real is found by a grid (grid.h).
 #ifndef TB_ISA
+#include "grid.h"
 #include "head.h"
-#include "score.h"
 
 namespace tb {
 namespace {
 
 constexpr int ROWS = 32; // rows whose pointers are kept at a time
-constexpr int FEW = 32;  // rows for which it does not pay to build grids
 
 struct Codes {
     const int64_t *origins, *offsets;
@@ -33,23 +31,8 @@ struct Codes {
     }
 };
 
-// Cells of a column's grid; monotone in x for any edges, which is all that the search needs to be exact.
-struct Grid {
-    double low, scale, top;
-    int depth;             // steps of the search inside a cell
-    size_t cells, edges;   // where they begin
-};
-
-TB_INLINE int32_t cell_of(const Grid &grid, double x) {
-    double place = (x - grid.low) * grid.scale;
-    place = place > 0 ? place : 0; // NaN, which 0 * inf gives, goes to the first cell
-    return static_cast<int32_t>(place < grid.top ? place : grid.top);
-}
-
 struct Steps {
-    std::vector<Grid> grids;
-    std::vector<uint32_t> cells;  // edges below each cell
-    std::vector<double> edges;    // of each column, then NaN, which nothing reaches
+    Grids grids;
     Pointer all_edges; // for few rows there is no grid: a search among these
     const int64_t *offsets;
     Pointer table, zeros;
@@ -58,30 +41,8 @@ struct Steps {
     void build(Pointer all_edges, int64_t n_columns) {
         for (int64_t j = 0; j < n_columns; ++j) {
             const int64_t n = std::max<int64_t>(offsets[j + 1] - offsets[j] - 1, 0);
-            add_column(all_edges + offsets[j] + 1, n);
+            grids.add_column(all_edges + offsets[j] + 1, n);
         }
-    }
-
-    void add_column(Pointer e, int64_t n) {
-        int64_t size = 64;
-        while (size < 3 * n && size < 4096) size *= 2;
-        const double range = n > 0 ? e[n - 1] - e[0] : 0.0;
-        Grid grid{0.0, 0.0, static_cast<double>(size - 1), 0, cells.size(), edges.size()};
-        if (range > 0 && std::isfinite(range)) grid.low = e[0], grid.scale = static_cast<double>(size) / range;
-        cells.resize(grid.cells + size);
-        uint32_t *below = &cells[grid.cells];
-        int64_t most = 0, next = 0; // edges before `next` lie in an earlier cell
-        for (int64_t k = 0; k < n;) {
-            const int64_t here = cell_of(grid, e[k]), first = k;
-            while (k < n && cell_of(grid, e[k]) == here) ++k;
-            for (; next <= here; ++next) below[next] = static_cast<uint32_t>(first);
-            most = std::max(most, k - first);
-        }
-        for (; next < size; ++next) below[next] = static_cast<uint32_t>(n);
-        while ((int64_t{1} << grid.depth) <= most) ++grid.depth;
-        edges.insert(edges.end(), e, e + n);
-        edges.resize(edges.size() + (size_t{1} << grid.depth), std::numeric_limits<double>::quiet_NaN());
-        grids.push_back(grid);
     }
 };
 
@@ -116,7 +77,7 @@ int64_t add_steps(nb::object list, Vector<int64_t> offsets, Vector<double> edges
         using T = decltype(zero);
         const auto columns = columns_of<T>(list);
         const std::vector<double> zeros(out.shape(1));
-        Steps steps{{}, {}, {}, nullptr, offsets.data(), table.data(), zeros.data(), static_cast<int64_t>(out.shape(1))};
+        Steps steps{{}, nullptr, offsets.data(), table.data(), zeros.data(), static_cast<int64_t>(out.shape(1))};
         Pointer all_edges = edges.data();
         double *to = out.data();
         nb::gil_scoped_release release;
@@ -183,22 +144,6 @@ void register_tables(nb::module_ &m) {
 namespace tb::TB_ISA {
 namespace {
 
-// Rows that are added as they stand.
-struct Found {
-    static constexpr bool weighted = false;
-    const Pointer *where;
-
-    TB_INLINE Pointer row(int64_t i) const { return where[i]; }
-    template <int bytes> TB_INLINE void prefetch(int64_t, int64_t) const {}
-};
-
-// Adds up what was found for several rows, n pointers each.
-TB_INLINE void add_tile(const Pointer *where, int n, int rows, double *out, int64_t n_classes) {
-    for_classes(n_classes, [&]<int vectors, int tail>(int64_t at) {
-        for (int r = 0; r < rows; ++r) sum_rows<vectors, tail>(Found{where + r * n}, n, at, out + r * n_classes);
-    });
-}
-
 template <class T>
 TB_INLINE void find_codes(const Codes &codes, int64_t j, Column<T> column, int64_t row, int rows, Pointer *where,
                           int n) {
@@ -251,9 +196,9 @@ TB_INLINE void find_steps(const Steps &steps, int64_t j, const double *x, int ro
             for (int r = 0; r < rows; ++r) where[r * n] = steps.zeros;
         return;
     }
-    const Grid grid = steps.grids[j];
-    const uint32_t *below = &steps.cells[grid.cells];
-    Pointer edge = &steps.edges[grid.edges], first = steps.table + steps.offsets[j] * steps.n_classes;
+    const Grid grid = steps.grids.columns[j];
+    const uint32_t *below = &steps.grids.cells[grid.cells];
+    Pointer edge = &steps.grids.edges[grid.edges], first = steps.table + steps.offsets[j] * steps.n_classes;
     switch (grid.depth) {
     case 1: search<1>(grid, below, edge, x, rows, first, steps.n_classes, where, n); break;
     case 2: search<2>(grid, below, edge, x, rows, first, steps.n_classes, where, n); break;

@@ -61,5 +61,21 @@ template <class F> TB_INLINE void for_classes(int64_t n_classes, F f) {
     }
 }
 
+// Rows that are added as they stand.
+struct Found {
+    static constexpr bool weighted = false;
+    const Pointer *where;
+
+    TB_INLINE Pointer row(int64_t i) const { return where[i]; }
+    template <int bytes> TB_INLINE void prefetch(int64_t, int64_t) const {}
+};
+
+// Adds up what was found for several rows, n pointers each.
+TB_INLINE void add_tile(const Pointer *where, int n, int rows, double *out, int64_t n_classes) {
+    for_classes(n_classes, [&]<int vectors, int tail>(int64_t at) {
+        for (int r = 0; r < rows; ++r) sum_rows<vectors, tail>(Found{where + r * n}, n, at, out + r * n_classes);
+    });
+}
+
 } // namespace
 } // namespace tb::TB_ISA

@@ -151,14 +151,14 @@ def test_evaluate_agrees_with_scikit_learn(here):
 def test_cross_validation_is_fitting_on_the_other_folds(here):
     from tallybayes.data.label import find_labels
     from tallybayes.data.table import to_table
-    from tallybayes.evaluation.judge import _Deal
+    from tallybayes.evaluation.folds import Deal
 
     rows = table(here / "pets.csv")
     for row in rows:
         row["kilos"] = float(row["kilos"]) if row["kilos"] else None
         row["likes"] = row["likes"] or None
         row["indoors"] = row["indoors"] == "true"
-    fold = _Deal(5, 3)(find_labels(to_table(rows), "pet"))
+    fold = Deal(5, 3)(find_labels(to_table(rows), "pet"))
     assert np.bincount(fold).max() - np.bincount(fold).min() <= 3
     right, schema = 0, tb.fit(rows, label="pet").schema
     for number in range(5):

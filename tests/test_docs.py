@@ -48,7 +48,8 @@ def test_public_names():
     assert {name: getattr(tallybayes, name) for name in tallybayes.__all__}
     assert set(tallybayes.__all__) == {
         "Bernoulli", "Categorical", "Change", "Evaluation", "Family", "Gaussian", "Histogram", "Model", "Multinomial",
-        "NaiveBayesClassifier", "dropin",
+        "Calibration", "Decision", "NaiveBayesClassifier", "Trust", "Tuning", "tune", "dropin",
+        "Comparison", "Prequential", "compare", "plot", "prequential",
         "Poisson", "RuledOutWarning", "Schema", "Tags", "Text", "cross_validate", "editing", "errors", "evaluate",
         "fit", "from_probabilities", "kernels", "load", "read", "register", "testing",
     }  # fmt: skip
@@ -91,7 +92,8 @@ def test_every_verb_and_option_is_documented():
     sections = {part.split("\n")[0].strip(): part for part in reference.split("## ")}
     group = typer.main.get_command(app)
     assert set(group.commands) == {
-        "fit", "predict", "evaluate", "explain", "learn", "forget", "merge", "inspect", "sample", "demo",
+        "fit", "predict", "evaluate", "compare", "report", "explain", "learn", "forget", "merge", "inspect", "sample",
+        "demo",
     }  # fmt: skip
     guide = (ROOT / "docs" / "command-line.md").read_text()
     for name, command in group.commands.items():

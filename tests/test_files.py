@@ -556,10 +556,10 @@ def test_bad_rows_among_many_are_found_quickly():
 
 def test_dealing_rows_to_folds_does_not_depend_on_batches():
     from tallybayes.data.label import Labels
-    from tallybayes.evaluation.judge import _Deal
+    from tallybayes.evaluation.folds import Deal
 
     codes = rng.integers(0, 2, 1000).astype(np.int32)
-    whole, parts = _Deal(7, 1), _Deal(7, 1)
+    whole, parts = Deal(7, 1), Deal(7, 1)
 
     def labels(part):
         return Labels(["p", "q"], part, np.bincount(part, minlength=2))

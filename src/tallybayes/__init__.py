@@ -16,7 +16,15 @@ if TYPE_CHECKING:
     from tallybayes.data.files import read
     from tallybayes.data.schema import Schema
     from tallybayes.estimator import NaiveBayesClassifier
-    from tallybayes.evaluation import Evaluation, cross_validate, evaluate
+    from tallybayes.evaluation import (
+        Comparison,
+        Evaluation,
+        Prequential,
+        compare,
+        cross_validate,
+        evaluate,
+        prequential,
+    )
     from tallybayes.families import (
         Bernoulli,
         Categorical,
@@ -30,8 +38,12 @@ if TYPE_CHECKING:
         register,
     )
     from tallybayes.model import Change, Model, fit, from_probabilities
+    from tallybayes.model.calibration import Calibration
+    from tallybayes.model.decision import Decision
     from tallybayes.model.scorer import RuledOutWarning
     from tallybayes.model.store import editing, load
+    from tallybayes.model.trust import Trust
+    from tallybayes.tuning import Ranking, Tuning, rank, tune
 
 _HOME = {
     "fit": "model",
@@ -41,12 +53,23 @@ _HOME = {
     "RuledOutWarning": "model.scorer",
     "editing": "model.store",
     "load": "model.store",
+    "Calibration": "model.calibration",
+    "Decision": "model.decision",
+    "Trust": "model.trust",
+    "tune": "tuning",
+    "Tuning": "tuning",
+    "rank": "tuning",
+    "Ranking": "tuning",
     "read": "data.files",
     "Schema": "data.schema",
     "NaiveBayesClassifier": "estimator",
     "evaluate": "evaluation",
     "Evaluation": "evaluation",
     "cross_validate": "evaluation",
+    "prequential": "evaluation",
+    "Prequential": "evaluation",
+    "compare": "evaluation",
+    "Comparison": "evaluation",
     "Family": "families",
     "Bernoulli": "families",
     "Categorical": "families",
@@ -58,12 +81,15 @@ _HOME = {
     "Text": "families",
     "register": "families",
 }
-_MODULES = ("dropin", "errors", "kernels", "testing")
+_MODULES = ("dropin", "errors", "kernels", "plot", "testing")
 
 __all__ = [
     "Bernoulli",
+    "Calibration",
     "Categorical",
     "Change",
+    "Comparison",
+    "Decision",
     "Evaluation",
     "Family",
     "Gaussian",
@@ -72,10 +98,15 @@ __all__ = [
     "Multinomial",
     "NaiveBayesClassifier",
     "Poisson",
+    "Prequential",
+    "Ranking",
     "RuledOutWarning",
     "Schema",
     "Tags",
     "Text",
+    "Trust",
+    "Tuning",
+    "compare",
     "cross_validate",
     "dropin",
     "editing",
@@ -85,9 +116,13 @@ __all__ = [
     "from_probabilities",
     "kernels",
     "load",
+    "plot",
+    "prequential",
+    "rank",
     "read",
     "register",
     "testing",
+    "tune",
 ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-__all__ = ["gammaln", "logsumexp", "xlogy"]
+__all__ = ["betaincinv", "gammaincinv", "gammaln", "logsumexp", "ndtri", "stdtrit", "xlogy"]
 
 
 @cache
@@ -28,3 +28,23 @@ def logsumexp(a: Any, axis: int | None = None) -> Any:
 def xlogy(x: Any, y: Any) -> Any:
     """The product of x and log y, 0 where x is 0."""
     return _special().xlogy(x, y)
+
+
+def betaincinv(a: Any, b: Any, q: Any) -> Any:
+    """Quantile q of the beta distribution."""
+    return _special().betaincinv(a, b, q)
+
+
+def gammaincinv(shape: Any, q: Any) -> Any:
+    """Quantile q of the gamma distribution of rate 1."""
+    return _special().gammaincinv(shape, q)
+
+
+def stdtrit(nu: Any, q: Any) -> Any:
+    """Quantile q of Student's t."""
+    return _special().stdtrit(nu, q)
+
+
+def ndtri(q: Any) -> Any:
+    """Quantile q of the normal distribution."""
+    return _special().ndtri(q)

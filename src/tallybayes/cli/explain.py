@@ -41,7 +41,8 @@ def explain(
     The prior, the evidence of each column for a class against another, and the sum.
 
     Ten decibans are a factor of ten in the odds. The parts add up to the sum; nothing is left out. Of a text, the words
-    that said most follow; on a terminal they are marked where they stand.
+    that said most follow; on a terminal they are marked where they stand. The last line names the fewest columns (of a
+    text, words) without which the answer would be another.
     """
     from tallybayes.errors import ParameterError
     from tallybayes.model.store import load
@@ -62,8 +63,27 @@ def explain(
         return
     for i, (number, one) in enumerate(found.items()):
         answer(f"{chr(10) if i else ''}row {number}: {one.shown(*names, units=units)}")
+        if len(loaded.classes) > 1:
+            answer(_flipped(one, names[1]))
         if sys.stdout.isatty() and len(loaded.classes) > 1:
             _show_texts(one, names, units)
+
+
+def _flipped(one: Any, against: Any) -> str:
+    """The fewest columns without which it would be another label; the fewest words, if that is one text."""
+    from tallybayes.model.text import shown
+
+    predicted = one.classes[int(one.log_joint.argmax())]
+    against = None if against == predicted else against
+    flip = one.flip(against)
+    if flip is None:
+        ahead = f"{shown(against)} would not be ahead" if against is not None else f"it would be {shown(predicted)}"
+        return f"whatever were missing, {ahead}"
+    column = flip.columns[0]
+    if len(flip.columns) == 1 and column in one.words and column not in one.inseparable:
+        words = one.flip(against, words=column)
+        return str(flip if words is None else words)
+    return str(flip)
 
 
 def _show_texts(one: Any, names: list[Any], units: str) -> None:

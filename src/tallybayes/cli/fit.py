@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tallybayes.data.source import Source
     from tallybayes.model import Model
 
-__all__ = ["FITTING", "VERBS", "fit", "fit_options", "fits"]
+__all__ = ["FITTING", "VERBS", "fit", "fit_options", "fits", "model_path"]
 
 _CLASSES = 30  # more are not listed one by one
 
@@ -84,11 +84,9 @@ def fit(
     reader: Reader,
 ) -> None:
     """Learn a model from data, into one file."""
-    from tallybayes.cli.output import refuse_overwriting
-    from tallybayes.errors import DataError, FileError, ParameterError, shorten
+    from tallybayes.errors import DataError, ParameterError, shorten
     from tallybayes.model.fitting import fit as fit_model
     from tallybayes.model.fitting import planned
-    from tallybayes.model.store import is_model
 
     with progress("fitting") as step:
         source = reader(data, step)
@@ -100,12 +98,7 @@ def fit(
             model = planned(source, label, **options)[0]
             path = None
         else:
-            path = output or _named_after(data)
-            refuse_overwriting(path, data)
-            if not os.path.isdir(os.path.dirname(path) or "."):
-                raise FileError("a folder to write the model to", came=os.path.dirname(path))
-            if os.path.exists(path) and not is_model(path):
-                raise FileError("a new file or an old model to write to", came="another file", file=path)
+            path = model_path(output, data)
             model = fit_model(source, label, **options)
             if model.skipped and not model.classes:
                 came = f"none in {model.skipped} rows"
@@ -122,6 +115,21 @@ def fit(
 
 
 VERBS = [(fit, EXAMPLE)]
+
+
+def model_path(output: str | None, data: list[str]) -> str:
+    """Where the model is to be written: as told, or beside the data; raises before any work is done in vain."""
+    from tallybayes.cli.output import refuse_overwriting
+    from tallybayes.errors import FileError
+    from tallybayes.model.store import is_model
+
+    path = output or _named_after(data)
+    refuse_overwriting(path, data)
+    if not os.path.isdir(os.path.dirname(path) or "."):
+        raise FileError("a folder to write the model to", came=os.path.dirname(path))
+    if os.path.exists(path) and not is_model(path):
+        raise FileError("a new file or an old model to write to", came="another file", file=path)
+    return path
 
 
 def _labels_of(data: list[str]) -> str | None:

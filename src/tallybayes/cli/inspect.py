@@ -13,6 +13,7 @@ __all__ = ["VERBS", "inspect"]
 
 EXAMPLE = """
 tally inspect films.tally --column genre
+tally inspect films.tally --level 0.95
 tally inspect films.tally --schema > schema.json     # to edit, for: tally fit --schema schema.json
 """
 
@@ -24,6 +25,9 @@ def inspect(
         list[str] | None, typer.Option("--column", metavar="COL", help="Only this column (repeatable).")
     ] = None,
     schema: Annotated[bool, typer.Option("--schema", help="Only the schema, as JSON to edit and give back.")] = False,
+    level: Annotated[
+        float | None, typer.Option(metavar="LEVEL", help="Parameters with intervals that hold so much (0.95, say).")
+    ] = None,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -42,7 +46,8 @@ def inspect(
     for name in column or ():
         if name not in known:
             raise ParameterError("a column that the model uses", came=name, hint=did_you_mean(name, known))
-    description = loaded.describe().only(column) if column else loaded.describe()
+    described = loaded.describe() if level is None else loaded.intervals(level)
+    description = described.only(column) if column else described
     answer(description.to_dict() if json else str(description))
 
 

@@ -14,7 +14,21 @@ from typing import Annotated
 
 import typer
 
-from tallybayes.cli import change, demo, evaluate, explain, fit, inspect, predict, sample
+from tallybayes.cli import (
+    change,
+    compare,
+    decide,
+    demo,
+    evaluate,
+    explain,
+    fit,
+    inspect,
+    predict,
+    rank,
+    report,
+    sample,
+    tune,
+)
 from tallybayes.cli.options import Command, Debug, Group, debugging
 from tallybayes.cli.talk import complain
 
@@ -36,7 +50,7 @@ app = typer.Typer(
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for module in (fit, predict, evaluate, explain, change, inspect, sample, demo):
+for module in (fit, tune, predict, evaluate, compare, decide, report, explain, rank, change, inspect, sample, demo):
     for verb, example in module.VERBS:
         app.command(cls=Command, epilog=example, help=verb.__doc__)(verb)
 

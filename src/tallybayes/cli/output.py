@@ -139,7 +139,7 @@ def _json_cells(field: Any, column: Any) -> list[Any]:
     if pa.types.is_map(field.type):
         return [None if value is None else dict(value) for value in values]
     if (field.metadata or {}).get(b"kind") == b"probability":
-        return [float(f"{value:.{_DIGITS}g}") for value in values]
+        return [None if value is None else float(f"{value:.{_DIGITS}g}") for value in values]
     if pa.types.is_floating(field.type):
         return [None if value is None or not math.isfinite(value) else value for value in values]
     return values  # type: ignore[no-any-return]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +15,7 @@ __all__ = ["VERBS", "predict"]
 EXAMPLE = """
 tally predict films.tally new.csv -o labelled.csv
 tally predict films.tally new.csv --id title --proba
+tally predict films.tally new.csv --interval 0.95      # and how far the data leaves it open
 """
 
 
@@ -26,6 +28,10 @@ def predict(
     id: Annotated[
         list[str] | None, typer.Option("--id", metavar="COL", help="Keep just this column of the input (repeatable).")
     ] = None,
+    interval: Annotated[
+        float | None, typer.Option(metavar="LEVEL", help="Add an interval of the probability (0.95, say).")
+    ] = None,
+    raw: Annotated[bool, typer.Option("--raw", help="Probabilities as they were before calibration.")] = False,
     output: Output = None,
     json: Json = False,
     reader: Reader,
@@ -54,13 +60,15 @@ def predict(
             if name not in names:
                 raise ParameterError("--id, a column of the data", came=name, hint=did_you_mean(name, names))
         with Writer(output, form_of(output, source, json=json)) as writer:
-            for table, log_joint in loaded.scored(source, keep=True):
+            for table, log_joint, ends in _scored(loaded, source, interval, raw):
                 kept: Any = table.kept
                 kept = kept if id is None else kept.select(id)
-                writer.write(_predicted(kept, loaded, log_joint, proba))
+                writer.write(_predicted(kept, loaded, log_joint, proba, raw, ends))
                 n_rows += table.n_rows
             if not n_rows:
-                writer.write(_predicted(_no_rows(id or names), loaded, loaded.log_prior()[None][:0], proba))
+                nothing = loaded.log_prior()[None][:0]
+                ends = None if interval is None else nothing[..., None].repeat(2, axis=2)
+                writer.write(_predicted(_no_rows(id or names), loaded, nothing, proba, raw, ends))
     lacking = [name for name in loaded.schema.families if name not in names]
     if lacking:
         note(f"columns of the model that are not in the data (missing): {', '.join(lacking)}")
@@ -75,27 +83,40 @@ def _no_rows(names: list[str]) -> Any:
     return pa.table({name: pa.array([], pa.string()) for name in names})
 
 
-def _predicted(kept: Any, model: Any, log_joint: Any, proba: bool) -> Any:
-    """The kept columns with the prediction, its probability and those of all classes if they are wanted."""
+def _scored(model: Any, source: Any, level: float | None, raw: bool) -> Iterator[tuple[Any, Any, Any]]:
+    """Batches with log P(class, row), and intervals if there is a level."""
+    if level is None:
+        for table, log_joint in model.scored(source, keep=True):
+            yield table, log_joint, None
+    else:
+        for table, (log_joint, ends) in model.with_intervals(source, level, calibrated=not raw, keep=True):
+            yield table, log_joint, ends
+
+
+def _predicted(kept: Any, model: Any, log_joint: Any, proba: bool, raw: bool, ends: Any) -> Any:
+    """The kept columns with the prediction, its probability with an interval, and those of all classes, if wanted."""
     import numpy as np
     import pyarrow as pa
 
-    from tallybayes.model.scorer import log_normalised
     from tallybayes.model.text import shown
 
-    p = np.exp(log_normalised(log_joint, model.log_prior()))
-    best = p.argmax(axis=1)
+    log_proba = model.log_proba(log_joint, calibrated=not raw)
+    p, best = np.exp(log_proba), model.answered(log_proba)
+    said = best >= 0  # where the model abstains, both cells are empty
     added = {
-        "predicted": pa.array(model.classes).take(pa.array(best)),
-        "probability": p[np.arange(len(p)), best],
+        "predicted": pa.array(model.classes).take(pa.array(best, mask=~said)),
+        "probability": pa.array(p[np.arange(len(p)), best], mask=~said),
     }
+    if ends is not None:
+        own = ends[np.arange(len(p)), best]
+        added |= {name: pa.array(own[:, i], mask=~said) for i, name in enumerate(("low", "high"))}
     if proba:
         added |= {f"P({shown(label)})": p[:, i] for i, label in enumerate(model.classes)}
     fields, columns = list(kept.schema), list(kept.columns)
     for name, values in added.items():
         while name in kept.column_names:
             name += "_"
-        kind = {"kind": "label" if isinstance(values, pa.Array) else "probability"}
+        kind = {"kind": "label" if name.rstrip("_") == "predicted" else "probability"}
         column = pa.array(values)
         fields.append(pa.field(name, column.type, metadata=kind))
         columns.append(column)

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tallybayes.data.files import Progress
     from tallybayes.data.source import Source
 
 __all__ = ["answer", "complain", "note", "progress", "tell_bad"]
@@ -50,10 +49,11 @@ def tell_bad(source: Source) -> None:
 
 
 @contextlib.contextmanager
-def progress(what: str, *, unless_shown: bool = False) -> Iterator[Progress | None]:
+def progress(what: str, *, unless_shown: bool = False, unit: str = "rows") -> Iterator[Any]:
     """A bar with rows, speed and the time left, while a file is read for longer than a moment.
 
-    There is none off a terminal, and (`unless_shown`) none where the data itself is shown on the terminal.
+    There is none off a terminal, and (`unless_shown`) none where the data itself is shown on the terminal. Without a
+    unit only the share that is done is shown, of what the step is told it is about.
     """
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb" or (unless_shown and sys.stdout.isatty()):
         yield None
@@ -62,31 +62,28 @@ def progress(what: str, *, unless_shown: bool = False) -> Iterator[Progress | No
     bar: Any = None
     with contextlib.ExitStack() as stack:
 
-        def step(rows: int, share: float | None, size: int) -> None:
+        def step(rows: int, share: float | None, size: int, about: str = what) -> None:
             nonlocal bar
             seconds = max(time.monotonic() - began, 1e-9)
             if bar is None and seconds > _MOMENT:
-                bar = stack.enter_context(_bar())
+                bar = stack.enter_context(_bar(unit))
                 bar.add_task(what, total=None, rows=0, speed="")
             if bar is not None:
                 speed = (
                     f"{size * share / seconds / 1e6:.0f} MB/s" if share and size else f"{rows / seconds:,.0f} rows/s"
                 )
                 total = None if share is None else 1.0
-                bar.update(bar.task_ids[0], rows=rows, total=total, completed=share or 0.0, speed=speed)
+                bar.update(
+                    bar.task_ids[0], rows=rows, total=total, completed=share or 0.0, speed=speed, description=about
+                )
 
         yield step
 
 
-def _bar() -> Any:
+def _bar(unit: str) -> Any:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[rows]:,} rows"),
-        TextColumn("{task.fields[speed]}"),
-        TimeRemainingColumn(),
-    )
+    figures = (TextColumn("{task.fields[rows]:,} rows"), TextColumn("{task.fields[speed]}"), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), *(figures if unit else ()))
     return Progress(*columns, console=Console(stderr=True), transient=True)

@@ -24,7 +24,7 @@ from tallybayes.tally import Vocabulary
 if TYPE_CHECKING:
     from tallybayes.families.text import Text
 
-__all__ = ["LeftOutDocuments", "Presence", "check_learned", "in_rows", "tokens_left_out"]
+__all__ = ["LeftOutDocuments", "Presence", "check_learned", "distinct", "in_rows", "tokens_left_out"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,12 +109,12 @@ class LeftOutDocuments:
         """Logarithms: what is scored are those of the tokens that are still known."""
         bag, counts = self.bag, whole_amounts(self.bag)
         own = kernels.active.log_amounts(bag.indptr, counts, unit) * 2.0**-30
-        documents = self.tables["documents"].sum(axis=1)[bag.indices]
-        known = documents - np.repeat(self.weights, np.diff(bag.indptr)) > 1e-9
-        amounts = np.zeros_like(own)
-        ends = np.concatenate([[0], np.cumsum(known)])[bag.indptr]
-        amounts[known] = kernels.active.log_amounts(ends, counts[known], unit) * 2.0**-30
-        return own, amounts
+        documents = self.tables["documents"].sum(axis=1)
+        if (self.weights == 1).all():
+            known = (documents > 1 + 1e-9)[bag.indices]
+        else:
+            known = documents[bag.indices] - np.repeat(self.weights, np.diff(bag.indptr)) > 1e-9
+        return own, kernels.active.log_amounts(bag.indptr, counts * known, unit) * 2.0**-30
 
     def _presence(self) -> Presence:
         slot, klass = self.words.cells()
@@ -125,7 +125,8 @@ class LeftOutDocuments:
 
 def tokens_left_out(*given: Any) -> Floats:
     """What the kernel `left_out` returns; where no token is left at all, nothing is said."""
-    scores: Floats = kernels.active.left_out(*given)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scores: Floats = kernels.active.left_out(*given)
     return np.where(np.isnan(scores), 0.0, scores)
 
 
@@ -137,9 +138,29 @@ def in_rows(bag: Bag, rows: slice) -> Bag:
     return Bag(ends, bag.indices[first:last], amounts, bag.keys)
 
 
-def check_learned(name: str, bag: Bag, own: Floats, table: Floats, codes: NDArray[np.int32], weights: Floats) -> None:
+def check_learned(
+    name: str, bag: Bag, own: NDArray[Any], table: Floats, codes: NDArray[np.int32], weights: Floats
+) -> None:
     """Raise if some bag holds more of a token than its class has."""
-    row = np.repeat(np.arange(len(codes)), np.diff(bag.indptr))
-    lacking = np.flatnonzero(table[bag.indices, codes[row]] < own * weights[row] * (1 - 1e-9))
-    if len(lacking):
-        raise never_learned(name, int(row[lacking[0]]))
+    lengths = np.diff(bag.indptr)
+    place = bag.indices * np.int64(table.shape[1]) + np.repeat(codes, lengths)
+    own = own if (weights == 1).all() else own * np.repeat(weights, lengths)
+    lacking = (table * (1 + 1e-9)).take(place) < own
+    if lacking.any():
+        raise never_learned(name, int(np.searchsorted(bag.indptr, np.argmax(lacking), side="right")) - 1)
+
+
+def distinct(numbers: NDArray[np.integer], size: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The different ones of some numbers below a size, in order, and which of them each number is.
+
+    >>> [part.tolist() for part in distinct(np.array([7, 2, 7]), 9)]
+    [[2, 7], [1, 0, 1]]
+    """
+    if size > 8 * len(numbers):  # sorting few numbers is quicker than marking them among many
+        few, place = np.unique(numbers, return_inverse=True)
+        return few.astype(np.int64), place.astype(np.int32)
+    there = np.zeros(size, bool)
+    there[numbers] = True
+    if there.all():
+        return np.arange(size), numbers.astype(np.int32, copy=False)
+    return np.flatnonzero(there), (np.cumsum(there, dtype=np.int32) - 1)[numbers]

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.column import Bag, Codes, Column, Flags, Reals
+from tallybayes.errors import UnsupportedError
 from tallybayes.families.left_out import added, one_by_one
 from tallybayes.tally.base import Tally
 
@@ -72,6 +73,14 @@ class Predictive(ABC):
         """What is to be said of a column besides its parameters, in a few words."""
         return ""
 
+    def intervals(self, level: float) -> list[dict[str, Any]]:
+        """Rows like those of `table`, with the ends of credible intervals as 'low' and 'high'; none if none are known."""
+        return []
+
+    def log_variance(self, columns: Sequence[Column]) -> Floats:
+        """How unsure log P(x | c) is, given how well the parameters are known: variances, (rows, classes)."""
+        raise UnsupportedError("a family whose posterior is known", column=self.features[0] if self.features else None)
+
     def log_prob(self, columns: Sequence[Column]) -> Floats:
         """Log likelihood of each row under each class, (rows, classes)."""
         out = np.zeros((len(columns[0]) if columns else 0, self.n_classes))
@@ -117,6 +126,13 @@ class Family(ABC):
     @abstractmethod
     def evidence(self, tally: Any, prior: Any) -> Floats:
         """Log marginal likelihood of each column's tally under the prior, in closed form, (columns,)."""
+
+    def independence(self, tally: Any, prior: Any) -> Floats:
+        """Log evidence of each column's tally if it did not depend on the class, (columns,).
+
+        Of the same thing and under the same prior as `evidence`, so that the difference is a Bayes factor.
+        """
+        return self.evidence(_pooled(tally), prior)
 
     @property
     def counted(self) -> Family:
@@ -201,3 +217,12 @@ class Family(ABC):
             if getattr(self, field.name) != field.default
         ]
         return self.name + (":" + ",".join(options) if options else "")
+
+
+def _pooled(tally: Any) -> Any:
+    """The same sums with all classes put together."""
+    parts = [tally.with_classes(np.where(np.arange(tally.n_classes) == c, 0, -1), 1) for c in range(tally.n_classes)]
+    result = parts[0].copy()
+    for part in parts[1:]:
+        result.prepare(part, 1)()
+    return result

@@ -21,7 +21,8 @@ from tallybayes.arrays.column import Column, Flags
 from tallybayes.families.base import Add, Codes32, Family, Floats, Predictive, Score, Smoothing
 from tallybayes.families.left_out import Shrunk, Values, discrete
 from tallybayes.families.place import flag_arrays, refuse
-from tallybayes.families.shrinkage import Shares, dirichlet_evidence, strengths_by_evidence
+from tallybayes.families.posterior import beta_interval, beta_variance, check_posterior, share_variance
+from tallybayes.families.shrinkage import Shares, averaged_shares, dirichlet_evidence, strengths_by_evidence
 from tallybayes.tally import Exact, Sums
 
 __all__ = ["Bernoulli", "BernoulliPredictive", "BernoulliPrior"]
@@ -100,7 +101,7 @@ class Bernoulli(Family):
                 log_norm = np.log(shares.normaliser(prior.strengths, np.full(len(a), 2.0)))
                 log_p = log_value[..., None] + log_share - log_norm
             log_no, log_yes = np.where(shares.per_class > 0, log_p, log_value[..., None])
-        return BernoulliPredictive(tally.features, tally.n_classes, log_no, log_yes, counts)
+        return BernoulliPredictive(tally.features, tally.n_classes, log_no, log_yes, counts, prior)
 
     def plug_in(self, tally: Sums) -> BernoulliPredictive:
         """Frequencies."""
@@ -112,15 +113,14 @@ class Bernoulli(Family):
         """Few rows are different: a table of them for each column."""
         counts, arrays = _counts(tally), flag_arrays(columns)
         strengths = None if prior is None else prior.strengths
-        shares = None if strengths is None else _shares(tally)
+        shrunk = None if strengths is None else Shrunk.each(_shares(tally), strengths)
         scores = []
         for j, (name, values) in enumerate(zip(tally.features, arrays, strict=True)):
             value = np.where(values == 1, 1, np.where(values == 0, 0, -1)).astype(np.int8)
             odd = (value < 0) & ~np.isnan(values) if values.dtype.kind == "f" else (value < 0) & (values != -1)
             refuse(int(np.argmax(odd)) if odd.any() else -1, (name,), [values], _WANTED)
-            how: float | Shrunk = 0.0 if prior is None or prior.k is None else prior.k
-            if shares is not None and strengths is not None:
-                how = Shrunk.of(shares, strengths, j)
+            k = 0.0 if prior is None or prior.k is None else prior.k
+            how = k if shrunk is None else shrunk[j]
             own = Values(value, 2, codes, tally.n_classes, weights)
             scores.append(discrete(own, counts[:, j], counts[:, j].sum(axis=0), how, 2.0, column=name, fixed=True))
         return scores
@@ -132,6 +132,10 @@ class Bernoulli(Family):
         assert prior.k is not None
         return np.asarray(dirichlet_evidence(np.moveaxis(_counts(tally), 0, -1), prior.k).sum(axis=1))
 
+    def independence(self, tally: Sums, prior: BernoulliPrior) -> Floats:
+        """One distribution for all classes for a k; the class shares whatever the value for shrunk shares."""
+        return super().independence(tally, prior) if prior.strengths is None else _shares(tally).independence()
+
 
 @dataclass(frozen=True, eq=False)
 class BernoulliPredictive(Predictive):
@@ -141,7 +145,8 @@ class BernoulliPredictive(Predictive):
     n_classes: int
     log_no: Floats
     log_yes: Floats
-    counts: Floats
+    counts: Floats  # of no and yes, (2, columns, classes)
+    prior: BernoulliPrior
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Get ready to score yes/no columns."""
@@ -161,8 +166,9 @@ class BernoulliPredictive(Predictive):
     def part(self, number: int) -> BernoulliPredictive:
         """One column."""
         rows = slice(number, number + 1)
+        prior = BernoulliPrior(self.prior.k, None if self.prior.strengths is None else self.prior.strengths[rows])
         return BernoulliPredictive(
-            self.features[rows], self.n_classes, self.log_no[rows], self.log_yes[rows], self.counts[:, rows]
+            self.features[rows], self.n_classes, self.log_no[rows], self.log_yes[rows], self.counts[:, rows], prior
         )
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
@@ -178,6 +184,44 @@ class BernoulliPredictive(Predictive):
             for c in range(self.n_classes)
         ]  # fmt: skip
 
+    def _posterior(self) -> tuple[Floats, Floats]:
+        """Alpha of no and yes, (2, columns, classes), and what they add up to: over the values, or over the classes."""
+        check_posterior(self.prior.k != 0, self.features[0])
+        if self.prior.strengths is None:
+            alpha = self.counts + self.prior.k
+            return alpha, np.broadcast_to(self.counts.sum(axis=0) + 2 * (self.prior.k or 0.0), alpha.shape)
+        parts = (self.counts[:, j : j + 1] for j in range(len(self.features)))
+        own = [averaged_shares(_shares_of(part), part[:, 0]) for part in parts]
+        return np.stack([alpha for alpha, _ in own], axis=1), np.stack([total for _, total in own], axis=1)
+
+    def intervals(self, level: float) -> list[dict[str, Any]]:
+        """Of P(yes); of P(class | value), which is what is known, for shrunk shares."""
+        alpha, total = self._posterior()
+        low, high = beta_interval(alpha, total, level)
+        if self.prior.strengths is None:
+            ends = [{"low": float(low[1, j, c]), "high": float(high[1, j, c])}
+                    for j in range(len(self.features)) for c in range(self.n_classes)]  # fmt: skip
+            return [row | end for row, end in zip(self.table(), ends, strict=True)]
+        return [
+            {"column": name, "class": c, "value": bool(value), "P(class | value)": float(alpha[i] / total[i]),
+             "low": float(low[i]), "high": float(high[i])}
+            for j, name in enumerate(self.features)
+            for value in (0, 1)
+            for c in range(self.n_classes)
+            if alpha[i := (value, j, c)] > 0
+        ]  # fmt: skip
+
+    def log_variance(self, columns: Sequence[Column]) -> Floats:
+        """Of a Beta, or of class shares."""
+        alpha, total = self._posterior()
+        table = beta_variance(alpha, total) if self.prior.strengths is None else share_variance(alpha)
+        arrays = flag_arrays([column for column in columns if isinstance(column, Flags)])
+        result = np.zeros((len(columns[0]), self.n_classes))
+        for j, values in enumerate(arrays):
+            for value in (0, 1):
+                result[values == value] += table[value, j]
+        return result
+
 
 def _counts(tally: Sums) -> Floats:
     """Rounded counts (2, columns, classes)."""
@@ -185,8 +229,12 @@ def _counts(tally: Sums) -> Floats:
 
 
 def _shares(tally: Sums) -> Shares:
-    counts, n = _counts(tally), len(tally.features)
-    flat = counts.reshape(2 * n, tally.n_classes)
+    return _shares_of(_counts(tally))
+
+
+def _shares_of(counts: Floats) -> Shares:
+    n = counts.shape[1]
+    flat = counts.reshape(2 * n, counts.shape[2])
     value, klass = np.nonzero(flat)
     return Shares(n, np.tile(np.arange(n), 2), value, klass, flat[value, klass], counts.sum(axis=0))
 

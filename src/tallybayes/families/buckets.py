@@ -147,7 +147,7 @@ def left_out_scores(held: Held, values: Any, codes: Codes32, weights: Floats | N
     table, edges = with_marks(table, known), np.ascontiguousarray(steps.edges)
 
     def score(out: Floats, start: int, stop: int) -> None:
-        row = kernels.reference.add_step_pairs(values, edges, codes, table, out, start, stop)
+        row = kernels.active.add_step_pairs(values, edges, codes, table, out, start, stop)
         if row >= 0:
             raise never_learned(name, row)
 
@@ -164,7 +164,7 @@ def _log_ratios(held: Held, lines: Lines) -> Floats:
     )
     if len(pairs):
         own = np.searchsorted(here, pairs[:, 0].astype(np.int64))
-        tables = kernels.reference.binnings_left_out(
+        tables = kernels.active.binnings_left_out(
             np.ascontiguousarray(counts[:, here]), held.p[here], held.strength, held.rate, own,
             np.ascontiguousarray(pairs[:, 1]),
         )  # fmt: skip

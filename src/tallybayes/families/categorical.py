@@ -23,7 +23,8 @@ from tallybayes.errors import ParameterError
 from tallybayes.families.base import Add, Codes32, Family, Floats, Predictive, Score, Smoothing, Unseen
 from tallybayes.families.left_out import Shrunk, Values, discrete
 from tallybayes.families.place import integer_arrays
-from tallybayes.families.shrinkage import Shares, strengths_by_evidence
+from tallybayes.families.posterior import beta_interval, beta_variance, check_posterior, share_variance
+from tallybayes.families.shrinkage import Shares, averaged_shares, strengths_by_evidence
 from tallybayes.tally import Counts, Exact
 
 __all__ = ["Categorical", "CategoricalPredictive", "CategoricalPrior"]
@@ -114,11 +115,10 @@ class Categorical(Family):
         """Rows of the same value and class have the same score: a table for each column."""
         totals, scores = _totals(tally), []
         strengths = None if prior is None else prior.strengths
-        shares = None if strengths is None else _shares(tally)
+        shrunk = None if strengths is None else Shrunk.each(_shares(tally), strengths)
         for j, (name, column) in enumerate(zip(tally.features, columns, strict=True)):
-            how: float | Shrunk = 0.0 if prior is None or prior.k is None else prior.k
-            if shares is not None and strengths is not None:
-                how = Shrunk.of(shares, strengths, j)
+            k = 0.0 if prior is None or prior.k is None else prior.k
+            how = k if shrunk is None else shrunk[j]
             own = Values(column.codes, len(column.keys), codes, tally.n_classes, weights, column.origin)
             counts = tally.rows(tally.slots(name, column.keys))
             n_values, silent = float(tally.n_keys(name)), self.unseen == "missing"
@@ -140,6 +140,10 @@ class Categorical(Family):
         )
         whole = k * np.maximum(n_values, 1)[:, None]
         return np.asarray(cells + (gammaln(whole) - gammaln(totals + whole)).sum(axis=1))
+
+    def independence(self, tally: Counts, prior: CategoricalPrior) -> Floats:
+        """One distribution for all classes for a k; the class shares whatever the value for shrunk shares."""
+        return super().independence(tally, prior) if prior.strengths is None else _shares(tally).independence()
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,6 +252,48 @@ class CategoricalPredictive(Predictive):
                 for i, key in enumerate(keys)
             ]
         return rows
+
+    def _posterior(self, number: int, keys: Sequence[Key]) -> tuple[Floats, Floats]:
+        """Alpha of keys, (keys, classes), and what they add up to: over the values, or over the classes."""
+        check_posterior(self.prior.k != 0, self.features[number])
+        counts, n = self.tally.rows(self.tally.slots(self.features[number], keys)), self.totals[number]
+        if self.prior.strengths is None:
+            n_values = self.n_values[number] + ~counts.any(axis=1, keepdims=True)
+            k = float(self.prior.k or 0.0)
+            return counts + k, n + k * n_values
+        return averaged_shares(_shares(self.tally.only((self.features[number],))), counts)
+
+    def intervals(self, level: float) -> list[dict[str, Any]]:
+        """Of P(value); of P(class | value), which is what is known, for shrunk shares."""
+        rows = []
+        what = "P(value)" if self.norm is None else "P(class | value)"
+        for j, name in enumerate(self.features):
+            keys = self.tally.keys(name)
+            alpha, total = self._posterior(j, keys)
+            low, high = beta_interval(alpha, total, level)
+            share = np.exp(self.log_table(j, keys)) if self.norm is None else alpha / total
+            rows += [
+                {"column": name, "class": c, "value": key, what: float(share[i, c]), "low": float(low[i, c]),
+                 "high": float(high[i, c])}
+                for i, key in enumerate(keys)
+                for c in range(self.n_classes)
+                if alpha[i, c] > 0
+            ]  # fmt: skip
+        return rows
+
+    def log_variance(self, columns: Sequence[Column]) -> Floats:
+        """Of a Dirichlet, or of class shares; a value never seen has the prior's."""
+        result = np.zeros((len(columns[0]), self.n_classes))
+        for j, column in enumerate(column for column in columns if isinstance(column, Codes)):
+            alpha, total = self._posterior(j, column.keys)
+            table = beta_variance(alpha, total) if self.norm is None else share_variance(alpha)
+            if self.unseen == "missing":
+                seen = self.tally.rows(self.tally.slots(self.features[j], column.keys)).any(axis=1)
+                table = np.where(seen[:, None], table, 0.0)
+            code = column.codes.astype(np.int64) - column.origin
+            there = (code >= 0) & (code < len(column.keys))
+            result[there] += table[code[there]]
+        return result
 
 
 def _totals(tally: Counts) -> Floats:

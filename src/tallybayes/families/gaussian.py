@@ -29,6 +29,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
@@ -36,8 +37,9 @@ from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError
 from tallybayes.families.base import Add, Codes32, Family, Floats, Predictive, Score, Smoothing
-from tallybayes.families.left_out import Together, one_by_one
+from tallybayes.families.gaussian_left_out import GaussianLeftOut
 from tallybayes.families.place import real_arrays, refuse
+from tallybayes.families.posterior import check_posterior, mean_interval, sd_interval, student_variance
 from tallybayes.kernels.reference.derive import pooled_ratio_moments, posterior, student_tables
 from tallybayes.kernels.reference.sums import ratio_moments
 from tallybayes.tally import Exact, Sums
@@ -133,7 +135,7 @@ class Gaussian(Family):
         half = tables[7]
         return GaussianPredictive(
             tally.features, tally.n_classes, prior.units, tables[4], tables[5], tables[6], half, tables[8], half == 0,
-            tables[0], tables[1:4], self.log,
+            tables[0], tables[1:4], self.log, prior.kappa + tables[0] * prior.share, prior.share == 0,
         )  # fmt: skip
 
     def plug_in(self, tally: Sums) -> GaussianPredictive:
@@ -217,6 +219,8 @@ class GaussianPredictive(Predictive):
     n: Floats
     moments: Moments  # of the data
     log: bool = False  # everything is about logarithms
+    kappa: Floats | None = None  # (columns, classes): the weight behind the mean; None without a posterior
+    fixed: bool = False  # whether the data of a class counts for nothing
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Get ready to score real columns."""
@@ -272,6 +276,7 @@ class GaussianPredictive(Predictive):
             self.features[rows], self.n_classes, self.units[rows], self.mean[rows], self.mean_low[rows],
             self.inverse[rows], None if self.half is None else self.half[rows], self.log_constant[rows],
             self.flat[rows], self.n[rows], np.stack([m[rows] for m in self.moments]), self.log,
+            None if self.kappa is None else self.kappa[rows], self.fixed,
         )  # fmt: skip
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
@@ -310,60 +315,46 @@ class GaussianPredictive(Predictive):
             for c in range(self.n_classes)
         ]
 
+    def _posterior(self) -> tuple[Floats, Floats, Floats]:
+        """Kappa', nu' and nu' s'^2 in the units of the columns; of cells without a scale, of 1."""
+        check_posterior(self.half is not None and self.kappa is not None, self.features[0])
+        assert self.half is not None and self.kappa is not None
+        nu = np.where(self.flat, 1.0, 2 * self.half - 1)
+        return self.kappa, nu, np.where(self.flat, 1.0, self.inverse**2 * (1 + 1 / self.kappa)) ** -1
 
-@dataclass(frozen=True, eq=False)
-class GaussianLeftOut(Together):
-    """Some columns, each row scored without itself: in closed form, or by exact sums where that is no good."""
+    def intervals(self, level: float) -> list[dict[str, Any]]:
+        """Of the mean, by Student's t, and of the standard deviation; a constant column has none."""
+        kappa, nu, spread = self._posterior()
+        scale = np.ldexp(1.0, self.units)[:, None]
+        mean, sd = (self.mean + self.mean_low) * scale, np.sqrt(spread / nu) * scale
+        told = {
+            "mean": (mean, *mean_interval(mean, sd / np.sqrt(kappa), nu, level)),
+            "sd": (sd, *(end * scale for end in sd_interval(spread, nu, level))),
+        }
+        return [
+            {"column": name, "class": c, "parameter": what, "estimate": float(own[j, c]), "low": float(low[j, c]),
+             "high": float(high[j, c]), "rows": float(self.n[j, c])}
+            for j, name in enumerate(self.features)
+            for what, (own, low, high) in told.items()
+            for c in range(self.n_classes)
+            if not self.flat[j, c]
+        ]  # fmt: skip
 
-    family: Gaussian
-    tally: Sums
-    prior: GaussianPrior
-    columns: Sequence[Reals]
-    arrays: Sequence[Any]  # what is bell-shaped: the values, or their logarithms
-    codes: Codes32
-    weights: Floats | None
-    moments: Floats
-    numbers: tuple[int, ...]  # of the columns, in the block
-
-    @property
-    def block(self) -> Sums:
-        """The sums of all columns."""
-        return self.tally
-
-    def together(self, scores: Sequence[GaussianLeftOut]) -> GaussianLeftOut:
-        """Several columns at once: they share their logarithms."""
-        return replace(self, numbers=tuple(number for one in scores for number in one.numbers))
-
-    def __call__(self, out: Floats, start: int, stop: int) -> None:
-        """Add the scores of rows start to stop."""
-        numbers = [j for j in self.numbers if self.prior.moments[2, j] != 0]  # a constant is silent without a row too
-        if not numbers:
-            return
-        arrays, family = [self.arrays[j] for j in numbers], self.family
-        n, moments = self.tally["n"].floats()[numbers], np.ascontiguousarray(self.moments[:, numbers])
-        pooled = np.ascontiguousarray(self.prior.moments[:, numbers])
-        places = kernels.active.student_left_out(
-            arrays, self.codes, self.weights, self.prior.units[numbers], pooled, n, moments, family.kappa, family.nu,
-            family.shared, out, start, stop,
-        )  # fmt: skip
-        row, column = np.divmod(places, len(numbers))
-        for j, (number, x) in enumerate(zip(numbers, arrays, strict=True)):
-            care = row[column == j] if len(row) else row
-            if family.log:  # the density of x is that of log x, over x
-                log_x = np.where(np.isnan(x[start:stop]), 0.0, x[start:stop])
-                log_x[care - start] = 0.0
-                out[start:stop] -= log_x[:, None]
-            if len(care):
-                out[care] += self._exact(number, care)
-
-    def _exact(self, number: int, rows: np.ndarray) -> Floats:
-        """Some rows of a column by exact sums."""
-        name, x = self.tally.features[number], self.arrays[number]
-        infinite = rows[np.isinf(x[rows])]
-        refuse(int(infinite[0]) if len(infinite) else -1, (name,), [x], "a finite number")
-        tally, prior = self.tally.only((name,)), self.family.part_of(self.prior, number)
-        weights = None if self.weights is None else self.weights[rows]
-        return one_by_one(self.family, tally, prior, self.columns[number].take(rows), self.codes[rows], weights)
+    def log_variance(self, columns: Sequence[Column]) -> Floats:
+        """Of the normal density, by the posterior of mean and variance."""
+        kappa, nu, spread = self._posterior()
+        result = np.zeros((len(columns[0]), self.n_classes))
+        for j, x in enumerate(real_arrays([column for column in columns if isinstance(column, Reals)])):
+            values = x.astype(np.float64)
+            if self.log:
+                values = np.log(np.where(values > 0, values, np.nan))
+            there = np.flatnonzero(~np.isnan(values))
+            if self.fixed or not len(there):
+                continue
+            far = (np.ldexp(values[there], -int(self.units[j]))[:, None] - self.mean[j]) - self.mean_low[j]
+            variance = student_variance(far * far / spread[j], kappa[j], nu[j])
+            result[there] += np.where(self.flat[j], 0.0, variance)
+        return result
 
 
 def log_of(x: Any, features: tuple[str, ...], number: int, counted: np.ndarray) -> Floats:
@@ -374,7 +365,7 @@ def log_of(x: Any, features: tuple[str, ...], number: int, counted: np.ndarray) 
     return np.asarray(np.log(values))
 
 
-def _infinite(x: Floats) -> int:
+def _infinite(x: NDArray[np.floating]) -> int:
     """The first row that is infinite, or -1."""
     infinite = np.isinf(x)
     return int(np.argmax(infinite)) if infinite.any() else -1

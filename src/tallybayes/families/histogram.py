@@ -23,9 +23,11 @@ import numpy as np
 from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Column, Reals
+from tallybayes.arrays.special import xlogy
 from tallybayes.families.base import Codes32, Family, Floats, Predictive, Score, Smoothing
 from tallybayes.families.buckets import Held, averaged, buckets_of, cells_of, held_shares, left_out_scores
 from tallybayes.families.place import real_arrays, refuse
+from tallybayes.families.posterior import averaged_binnings, beta_interval, check_posterior, share_variance
 from tallybayes.kernels.reference.observe import ordered
 from tallybayes.tally import Exact, Grid
 from tallybayes.tally.grid import LIMIT, lowest_value
@@ -106,7 +108,7 @@ class Histogram(Family):
         return HistogramPredictive(
             tally.features, tally.n_classes, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
             np.concatenate([part.edges for part in parts]), np.concatenate([part.log_p for part in parts]), tally,
-            np.concatenate([part.step_of_cell + start for part, start in zip(parts, first, strict=False)]),
+            np.concatenate([part.step_of_cell + start for part, start in zip(parts, first, strict=False)]), prior,
         )  # fmt: skip
 
     def left_out(
@@ -139,6 +141,11 @@ class Histogram(Family):
         parts = _by_columns(tally, lambda part: averaged(buckets_of(part), prior.strengths, prior.rates)[3])
         return np.asarray(np.concatenate(parts) * prior.share)
 
+    def independence(self, tally: Grid, prior: HistogramPrior) -> Floats:
+        """Of the classes by their shares, whatever the bucket."""
+        n = tally.rows_seen().floats()
+        return np.asarray(xlogy(n, n / np.maximum(n.sum(axis=1, keepdims=True), 1e-300)).sum(axis=1) * prior.share)
+
 
 @dataclass(frozen=True, eq=False)
 class HistogramPredictive(Predictive):
@@ -151,6 +158,7 @@ class HistogramPredictive(Predictive):
     log_p: Floats  # (steps, classes): log probability of one grid cell in the step
     tally: Grid
     step_of_cell: np.ndarray  # for the cells in use, in the order of the tally
+    prior: HistogramPrior | None = None  # None without a posterior
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Get ready to score real columns."""
@@ -176,7 +184,7 @@ class HistogramPredictive(Predictive):
         return HistogramPredictive(
             self.features[number : number + 1], self.n_classes, np.array([0, steps.stop - steps.start]),
             self.edges[steps], self.log_p[steps], self.tally.between(number, number + 1),
-            self.step_of_cell[first:last] - steps.start,
+            self.step_of_cell[first:last] - steps.start, self.prior,
         )  # fmt: skip
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
@@ -212,6 +220,43 @@ class HistogramPredictive(Predictive):
                         share = float(p[group, c].sum())
                         rows.append({"column": name, "class": c, "from": ends[0], "to": ends[1], "P": share})
         return rows
+
+    def _posterior(self, number: int) -> tuple[Floats, Floats, Floats]:
+        """Least values of the buckets of a column, and alpha and total of P(class | bucket), (buckets, classes)."""
+        check_posterior(self.prior is not None, self.features[number])
+        assert self.prior is not None
+        held = Held.of(self.tally.between(number, number + 1), self.prior.strengths, self.prior.rates)
+        return held.steps.edges, *averaged_binnings(held.steps.counts, held.strength, held.rate)
+
+    def intervals(self, level: float) -> list[dict[str, Any]]:
+        """Of P(class | value) at eight values, evenly spread over those in use; at the best strength and rate."""
+        rows = []
+        owner, cell, _ = cells_of(self.tally)
+        for j, name in enumerate(self.features):
+            edges, alpha, total = self._posterior(j)
+            low, high = beta_interval(alpha, total, level)
+            values = lowest_value(cell[owner == j], self.tally.levels[owner[owner == j]])
+            shown = values[np.unique(np.linspace(0, len(values) - 1, 8).round().astype(np.int64))]
+            at = np.searchsorted(edges[1:], shown, side="right").tolist()
+            rows += [
+                {"column": name, "class": c, "value": value, "P(class | value)": float(alpha[b, c] / total[b, c]),
+                 "low": float(low[b, c]), "high": float(high[b, c])}
+                for value, b in zip(shown.tolist(), at, strict=True)
+                for c in range(self.n_classes)
+                if alpha[b, c] > 0
+            ]  # fmt: skip
+        return rows
+
+    def log_variance(self, columns: Sequence[Column]) -> Floats:
+        """Of class shares, over the binnings and what is not known of a run; at the best strength and rate."""
+        check_posterior(self.prior is not None, self.features[0])
+        result = np.zeros((len(columns[0]), self.n_classes))
+        for j, x in enumerate(real_arrays([column for column in columns if isinstance(column, Reals)])):
+            there = np.flatnonzero(~np.isnan(x))
+            if self.prior is not None and self.prior.share > 0 and len(there):
+                edges, alpha, _ = self._posterior(j)
+                result[there] += share_variance(alpha)[np.searchsorted(edges[1:], x[there], side="right")]
+        return result
 
 
 def _by_columns(tally: Grid, work: Callable[[Grid], Result]) -> list[Result]:

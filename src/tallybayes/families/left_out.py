@@ -8,6 +8,8 @@ numbers: for columns with few values there are few different rows (`Lines`), eac
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +24,19 @@ if TYPE_CHECKING:
     from tallybayes.families.base import Codes32, Family, Floats, Score
     from tallybayes.families.shrinkage import Shares
 
-__all__ = ["Lines", "Shrunk", "Values", "added", "discrete", "left", "never_learned", "one_by_one", "with_marks"]
+__all__ = [
+    "Lines",
+    "Shrunk",
+    "Together",
+    "Values",
+    "added",
+    "discrete",
+    "joined",
+    "left",
+    "never_learned",
+    "one_by_one",
+    "with_marks",
+]
 
 _ROUNDING = 1e-9  # what is left of fractional weights below this share of what was taken is rounding
 
@@ -63,6 +77,35 @@ def added(scores: Floats) -> Score:
         out[start:stop] += scores[start:stop]
 
     return score
+
+
+class Together(ABC):
+    """A score that is quicker for several columns of a block at once."""
+
+    @property
+    @abstractmethod
+    def block(self) -> object:
+        """What tells the block from others."""
+
+    @abstractmethod
+    def together(self, scores: Sequence[Any]) -> Score:
+        """One score for all of them, of this block."""
+
+    @abstractmethod
+    def __call__(self, out: Floats, start: int, stop: int) -> None:
+        """Add the scores of rows start to stop."""
+
+
+def joined(scores: Iterable[Score]) -> list[Score]:
+    """The scores of columns, those of a block put together that are quicker so."""
+    result: list[Score] = []
+    blocks: dict[int, list[Together]] = {}
+    for score in scores:
+        if isinstance(score, Together):
+            blocks.setdefault(id(score.block), []).append(score)
+        else:
+            result.append(score)
+    return [*(some[0].together(some) for some in blocks.values()), *result]
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +170,7 @@ class Values:
             table = np.repeat(table, self.n_classes, axis=0)  # a line for a value, whatever the class
 
         def score(out: Floats, start: int, stop: int) -> None:
-            row = kernels.reference.add_pairs(value, origin, codes, table, out, start, stop)
+            row = kernels.active.add_pairs(value, origin, codes, table, out, start, stop)
             if row >= 0:
                 raise never_learned(column, row)
 
@@ -157,10 +200,10 @@ class Shrunk:
     cells: Floats  # sum over the values of (n_v + 1) n_vc / (n_v + a), (classes,)
 
     @classmethod
-    def of(cls, shares: Shares, strengths: Floats, number: int) -> Shrunk:
-        """One column of the shares."""
+    def each(cls, shares: Shares, strengths: Floats) -> list[Shrunk]:
+        """One for every column of the shares."""
         base, cells = shares.normaliser_parts(strengths)
-        return cls(float(strengths[number]), float(base[number]), cells[number])
+        return [cls(*facts) for facts in zip(strengths.tolist(), base.tolist(), cells, strict=True)]
 
     def log_prob(self, was: Floats, rest: Floats, n: Floats, lost: NDArray[np.bool_], n_values: float) -> Floats:
         """Log P(value | class) for counts `rest` of a value that were `was`, (lines, classes).
@@ -172,7 +215,7 @@ class Shrunk:
         kept = np.where(lost, 0.0, (after + 1) / (after + a))
         base = self.base - (before + 1) * a / (before + a) + kept * a
         cells = self.cells - ((before + 1) / (before + a))[:, None] * was + kept[:, None] * rest
-        norm = (p * base[:, None] + cells) / (whole + n_values - lost)[:, None]
+        norm = (p * base[:, None] + cells) / np.maximum(whole + n_values - lost, 1e-300)[:, None]
         log_value = np.log(after + 1) - np.log(whole + n_values)
         with np.errstate(divide="ignore", invalid="ignore"):
             log_share = np.log(rest + a * p) - np.log(after + a)[:, None] - np.log(norm)

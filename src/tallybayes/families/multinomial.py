@@ -27,6 +27,14 @@ from tallybayes.errors import ParameterError, UnsupportedError
 from tallybayes.families.absence import Absence, score_bags
 from tallybayes.families.bags_left_out import Presence, check_learned, in_rows, tokens_left_out
 from tallybayes.families.base import Codes32, Family, Floats, Predictive, Score, Smoothing
+from tallybayes.families.posterior import (
+    absence_variance,
+    bag_variance,
+    beta_interval,
+    check_posterior,
+    presence_variance,
+    with_ends,
+)
 from tallybayes.families.shrinkage import by_group, dirichlet_evidence_of, laplace
 from tallybayes.tally import Bags, Counts, Exact
 
@@ -304,6 +312,48 @@ class BagPredictive(Predictive):
                 for i in chosen
             ]
         return rows
+
+    def _posterior(self, number: int, keys: Sequence[Key]) -> tuple[Floats, Floats]:
+        """Alpha of tokens, (tokens, classes), and what a bag's tokens (presence: yes and no) add up to, (classes,)."""
+        name, k = self.features[number], float(self.prior.k[number])
+        check_posterior(k > 0, name)
+        counts = self.tally.tokens.table(name, keys)
+        if self.variant == "presence":
+            return counts + k, self.tally.n_bags(name).floats() + 2 * k
+        n, n_keys = self.tally.tokens.totals[name].floats(), self.tally.tokens.n_keys(name)
+        if self.variant == "complement":
+            counts, n = counts.sum(axis=1, keepdims=True) - counts, n.sum() - n
+        return counts + k, n + k * n_keys
+
+    def intervals(self, level: float) -> list[dict[str, Any]]:
+        """Of the probabilities of the tokens that `table` shows; none of weights that are no probabilities."""
+        rows: list[dict[str, Any]] = []
+        for j in range(len(self.features) if self.variant != "complement" else 0):
+            own = self.part(j).table()
+            keys = list(dict.fromkeys(row["token"] for row in own))
+            rows += with_ends(own, keys, *beta_interval(*self._posterior(j, keys), level))
+        return rows
+
+    def log_variance(self, columns: Sequence[Column]) -> Floats:
+        """Of a Dirichlet, or of one Beta for each token."""
+        result = np.zeros((len(columns[0]), self.n_classes))
+        for j, bag in enumerate(column.expanded() for column in columns if isinstance(column, Bag)):
+            result += self._variance_of(j, bag)
+        return result
+
+    def _variance_of(self, number: int, bag: Bag) -> Floats:
+        used, indices = np.unique(bag.indices, return_inverse=True)
+        keys = [bag.keys[i] for i in used.tolist()]
+        name, (alpha, total) = self.features[number], self._posterior(number, keys)
+        amounts = np.ones(len(indices)) if bag.amounts is None else bag.amounts.astype(np.float64)
+        amounts = np.where(self.tally.tokens.table(name, keys).any(axis=1)[indices], amounts, 0.0)
+        if self.variant != "presence":
+            return bag_variance(bag, indices, amounts, alpha, total)
+        slot, klass, amount = self.tally.tokens.entries()
+        mine = self.tally.tokens.owners()[slot] == number if len(slot) else np.zeros(0, bool)
+        k, n_tokens = float(self.prior.k[number]), self.tally.tokens.n_keys(name)
+        absent = absence_variance(amount[mine], klass[mine], n_tokens, total - 2 * k, k)
+        return presence_variance(bag, indices, amounts, alpha, total, absent)
 
 
 def _each_once(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> tuple[Bag, Codes32, Floats | None]:

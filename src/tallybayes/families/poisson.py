@@ -23,6 +23,7 @@ from tallybayes.arrays.special import gammaln
 from tallybayes.families.base import Add, Codes32, Family, Floats, Predictive, Score, Smoothing
 from tallybayes.families.left_out import Values, left
 from tallybayes.families.place import real_arrays, refuse
+from tallybayes.families.posterior import check_posterior, events_variance, rate_interval
 from tallybayes.kernels.reference.score import log_events
 from tallybayes.tally import Exact, Sums
 
@@ -102,7 +103,7 @@ class Poisson(Family):
             rows, shape, rate = kernels.active.negative_binomial(n.digits[..., 0], x.digits[..., 0], *strengths)
         else:
             rows, shape, rate = kernels.reference.negative_binomial(n.floats(), x.floats(), *strengths)
-        return PoissonPredictive(tally.features, tally.n_classes, shape, rate, shape == 0, rows)
+        return PoissonPredictive(tally.features, tally.n_classes, shape, rate, shape == 0, rows, prior.share == 0)
 
     def plug_in(self, tally: Sums) -> PoissonPredictive:
         """Poisson with the mean of the class."""
@@ -166,6 +167,7 @@ class PoissonPredictive(Predictive):
     rate: Floats
     silent: np.ndarray
     n: Floats
+    fixed: bool = False  # whether the data of a class counts for nothing
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Get ready to score columns of counts."""
@@ -193,6 +195,7 @@ class PoissonPredictive(Predictive):
             self.rate[rows],
             self.silent[rows],
             self.n[rows],
+            self.fixed,
         )
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
@@ -216,6 +219,31 @@ class PoissonPredictive(Predictive):
             for j, name in enumerate(self.features)
             for c in range(self.n_classes)
         ]
+
+    def intervals(self, level: float) -> list[dict[str, Any]]:
+        """Of the rate, which is a Gamma; a column of zeros has none."""
+        check_posterior(self.shape is not None, self.features[0])
+        low, high = rate_interval(self.shape, self.rate, level)
+        ends = [(low[j, c], high[j, c]) for j in range(len(self.features)) for c in range(self.n_classes)]
+        silent = self.silent.ravel().tolist()
+        return [
+            row | {"low": float(ends[i][0]), "high": float(ends[i][1])}
+            for i, row in enumerate(self.table())
+            if not silent[i]
+        ]
+
+    def log_variance(self, columns: Sequence[Column]) -> Floats:
+        """Of the Poisson, by the posterior of its rate."""
+        check_posterior(self.shape is not None, self.features[0])
+        assert self.shape is not None
+        result = np.zeros((len(columns[0]), self.n_classes))
+        for j, x in enumerate(real_arrays([column for column in columns if isinstance(column, Reals)])):
+            there = np.flatnonzero(~np.isnan(x))
+            if not self.fixed and len(there):
+                cell = np.where(self.silent[j], 1.0, self.shape[j]), np.where(self.silent[j], 1.0, self.rate[j])
+                variance = events_variance(x[there].astype(np.float64)[:, None], *cell)
+                result[there] += np.where(self.silent[j], 0.0, variance)
+        return result
 
 
 def _strange(x: Any, column: int, n_columns: int, counted: np.ndarray) -> int:

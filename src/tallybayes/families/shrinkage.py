@@ -19,17 +19,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tallybayes.arrays.special import gammaln
+from tallybayes.arrays.special import gammaln, xlogy
 from tallybayes.families.base import Floats
 from tallybayes.kernels.reference.derive import laplace
 
 __all__ = [
     "STRENGTHS",
     "Shares",
+    "averaged_shares",
     "by_group",
     "dirichlet_evidence",
     "dirichlet_evidence_of",
     "laplace",
+    "matched_beta",
     "strengths_by_evidence",
 ]
 
@@ -105,6 +107,10 @@ class Shares:
         values = gammaln(a[..., self.owner]) - gammaln(a[..., self.owner] + self.per_value)
         return by_group(column, cells, self.n_features) + by_group(self.owner, values, self.n_features)
 
+    def independence(self) -> Floats:
+        """Log probability of the classes if the values said nothing: each by its share in the column, (columns,)."""
+        return np.asarray(xlogy(self.per_class, self.p).sum(axis=1))
+
     def normaliser(self, a: Floats, n_values: Floats) -> Floats:
         """Sum over the values of P(v) P(c | v), (columns, classes)."""
         base, cells = self.normaliser_parts(a)
@@ -122,7 +128,40 @@ class Shares:
 
 def strengths_by_evidence(shares: Shares) -> Floats:
     """The strength with the greatest evidence for each column; the greatest strength where the data is silent."""
+    return np.asarray(STRENGTHS[::-1][_evidence_of_strengths(shares).argmax(axis=0)])
+
+
+def _evidence_of_strengths(shares: Shares) -> Floats:
+    """Log evidence of every strength, the greatest strength first, (strengths, columns)."""
     at_once = max(1, _TERMS // max(len(shares.value), 1))
     tried = np.repeat(STRENGTHS[::-1, None], shares.n_features, axis=1)
     parts = [shares.evidence(tried[first : first + at_once]) for first in range(0, len(tried), at_once)]
-    return np.asarray(STRENGTHS[::-1][np.concatenate(parts).argmax(axis=0)])
+    return np.concatenate(parts)
+
+
+def averaged_shares(shares: Shares, counts: Floats) -> tuple[Floats, Floats]:
+    """Of one column: the Beta of P(class | value) for counts (values, classes), as alpha and their sum.
+
+    The strength is not known either, so this is the average over all strengths, weighed by their evidence: the Beta
+    with the mean and the variance of that mixture.
+    """
+    log_evidence, p = _evidence_of_strengths(shares)[:, 0], shares.p[0]
+    weights = np.exp(log_evidence - log_evidence.max())
+    first, second = np.zeros(counts.shape), np.zeros(counts.shape)
+    for a, weight in zip(STRENGTHS[::-1].tolist(), (weights / weights.sum()).tolist(), strict=True):
+        total = counts.sum(axis=1, keepdims=True) + a
+        share = (counts + a * p) / total
+        first += weight * share
+        second += weight * share * (share + (1 - share) / (total + 1))
+    return matched_beta(first, second)
+
+
+def matched_beta(first: Floats, second: Floats) -> tuple[Floats, Floats]:
+    """The Beta with a mean and a mean square, as alpha and the sum of both parameters.
+
+    >>> [float(round(part, 6)) for part in matched_beta(np.array(0.75), np.array(0.6))]  # Beta(3, 1)
+    [3.0, 4.0]
+    """
+    spread, variance = first * (1 - first), np.maximum(second - first * first, 1e-300)
+    total = np.where(spread > 0, np.maximum(spread / variance - 1, 1e-12), 1e300)  # a class that is alone is certain
+    return first * total, total

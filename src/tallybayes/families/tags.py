@@ -73,3 +73,7 @@ class Tags(Family):
     def evidence(self, tally: Bags, prior: Any) -> Floats:
         """Of the tags given the classes."""
         return _PRESENCE.evidence(tally, prior)
+
+    def independence(self, tally: Bags, prior: Any) -> Floats:
+        """Of the tags whatever the class."""
+        return _PRESENCE.independence(tally, prior)

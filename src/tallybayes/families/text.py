@@ -36,8 +36,8 @@ from tallybayes import kernels
 from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Bag, Column
 from tallybayes.arrays.tokens import Rules, packed
-from tallybayes.errors import ParameterError
-from tallybayes.families.bags_left_out import LeftOutDocuments, check_learned
+from tallybayes.errors import ParameterError, UnsupportedError
+from tallybayes.families.bags_left_out import LeftOutDocuments, check_learned, distinct
 from tallybayes.families.base import Codes32, Family, Floats, Score, Smoothing
 from tallybayes.families.multinomial import add_columns, beta_evidence, lengths_by_class
 from tallybayes.families.shrinkage import dirichlet_evidence_of
@@ -305,12 +305,12 @@ class Text(Family):
 
     def _one_left_out(self, predictive: TextPredictive, name: str, bag: Bag, codes: Codes32, weights: Floats) -> Score:
         words, bag = predictive.tally.words[name], predictive.known(name, bag)
-        used, indices = np.unique(bag.indices, return_inverse=True)
+        used, indices = distinct(bag.indices, len(words.lexicon))
         amounts = whole_amounts(bag)
         ends = np.ascontiguousarray(bag.indptr, np.int64)
-        bag = Bag(ends, indices.astype(np.int32), amounts, range(len(used)), bag.present)
-        tables = words.tables(used.astype(np.int64))
-        check_learned(name, bag, amounts.astype(np.float64), tables["counts"], codes, weights)
+        bag = Bag(ends, indices, amounts, range(len(used)), bag.present)
+        tables = words.tables(used)
+        check_learned(name, bag, amounts, tables["counts"], codes, weights)
         documents = predictive.tally.n_documents(name).floats()
         left = LeftOutDocuments(words, documents, bag, codes, weights, tables)
         left.scores(predictive.family, predictive.k, 0, 0)  # what all threads need
@@ -334,6 +334,12 @@ class Text(Family):
             else:
                 result[j] = dirichlet_evidence_of(n, part.total(kind), part.n_keys, prior.k)
         return result
+
+    def independence(self, tally: Documents, prior: TextPrior) -> Floats:
+        """Of the same whatever the class, where scores are likelihoods of what is counted."""
+        if not self.is_likelihood or (self.variant != "presence" and self.tf != "count"):
+            raise UnsupportedError(f"{self.told()} is a way of scoring: it has no evidence to be compared")
+        return super().independence(tally, prior)
 
 
 def _stop_words(given: Any) -> str:

@@ -18,6 +18,14 @@ from tallybayes.arrays.column import Bag, Column, Key
 from tallybayes.errors import UnsupportedError
 from tallybayes.families.absence import Absence, score_bags
 from tallybayes.families.base import Floats, Predictive, Score
+from tallybayes.families.posterior import (
+    absence_variance,
+    bag_variance,
+    beta_interval,
+    check_posterior,
+    presence_variance,
+    with_ends,
+)
 from tallybayes.families.shrinkage import by_group, laplace
 from tallybayes.kernels.reference.tokens import spans
 from tallybayes.tally import Documents, Vocabulary
@@ -334,6 +342,49 @@ class TextPredictive(Predictive):
             for c in range(self.n_classes)
             for slot in (shown if few else own[c])
         ]
+
+    def _posterior(self, name: str, slots: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        """Alpha of tokens, (tokens, classes), and what all tokens (presence: yes and no) add up to, (classes,)."""
+        check_posterior(self.k > 0, name)
+        part = self.tally.words[name]
+        n, total, n_keys = part.rows(self._kind, slots), part.total(self._kind), part.n_keys
+        if self.family.variant == "presence":
+            total, n_keys = self.tally.n_documents(name).floats(), 2
+        elif self.family.variant == "complement":
+            n, total = np.maximum(n.sum(axis=1, keepdims=True) - n, 0.0), total.sum() - total
+        return n + self.k, total + self.k * n_keys
+
+    def intervals(self, level: float) -> list[dict[str, Any]]:
+        """Of the probabilities of the tokens that `table` shows; none of weights that are no probabilities."""
+        rows: list[dict[str, Any]] = []
+        for name in () if self._looks_at_all or not self.family.is_likelihood else self.features:
+            own = self._table_of(name)
+            tokens = list(dict.fromkeys(row["token"] for row in own))
+            alpha, total = self._posterior(name, self.tally.words[name].slots(tokens))
+            rows += with_ends(own, tokens, *beta_interval(alpha, total, level))
+        return rows
+
+    def log_variance(self, columns: Sequence[Column]) -> Floats:
+        """Of a Dirichlet, or of one Beta for each token."""
+        if self._looks_at_all:
+            raise UnsupportedError(f"{self.family.told()} is a way of scoring: its weights have no posterior")
+        bags = zip(self.features, (column for column in columns if isinstance(column, Bag)), strict=True)
+        return sum((self._variance_of(name, bag) for name, bag in bags), np.zeros((len(columns[0]), self.n_classes)))
+
+    def _variance_of(self, name: str, bag: Bag) -> Floats:
+        bag, part = self.known(name, bag), self.tally.words[name]
+        used, indices = np.unique(bag.indices, return_inverse=True)
+        slots = used.astype(np.int64)
+        alpha, total = self._posterior(name, slots)
+        amounts = self._table_and_amounts(name, bag, indices, slots)[1]
+        amounts = np.ones(len(indices)) if amounts is None else np.asarray(amounts, np.float64)
+        if self.family.variant == "presence":
+            (slot, klass), n = part.cells(), part.floats("documents")
+            named = np.isin(slot, part.named())
+            absent = absence_variance(n[named], klass[named], len(part.named()), total - 2 * self.k, self.k)
+            return presence_variance(bag, indices, amounts, alpha, total, absent)
+        unit = 2.0**-30 if self.family.tf == "log" else 1.0
+        return bag_variance(bag, indices, amounts * unit, alpha, total)
 
     def _best(self, name: str, slots: NDArray[np.int64], code: int) -> list[int]:
         """The slots of the tokens that speak most for a class, of those it has had."""

@@ -25,6 +25,8 @@ from tallybayes.families.base import Codes32, Floats
 
 __all__ = ["Decision"]
 
+_ROUNDING = 1e-9  # probabilities that are worked out in another way may differ by less: a promise holds for them too
+
 
 @dataclass(frozen=True)
 class Decision:
@@ -109,8 +111,8 @@ class Decision:
         share of the rows of the class (of the others).
 
         >>> log_p = np.log([[0.9, 0.1], [0.7, 0.3], [0.4, 0.6], [0.2, 0.8]])
-        >>> Decision.promising(log_p, np.array([0, 1, 0, 1]), ["PG", "R"], "R", false_negatives=0).threshold
-        0.3
+        >>> print(Decision.promising(log_p, np.array([0, 1, 0, 1]), ["PG", "R"], "R", false_negatives=0))
+        R from probability 0.3 on (at most 0 false negatives on 4 rows)
         """  # fmt: skip
         cls(label=label, threshold=0.0).check(classes)
         if (false_negatives is None) == (false_positives is None):
@@ -129,9 +131,9 @@ class Decision:
             )
         p = np.sort(p[what])
         if words == "negatives":
-            threshold = float(p[n]) if n < len(p) else 1.0
+            threshold = float(p[n]) * (1 - _ROUNDING) if n < len(p) else 1.0
         else:
-            threshold = min(float(np.nextafter(p[len(p) - 1 - n], 2.0)), 1.0) if n < len(p) else 0.0
+            threshold = min(float(p[len(p) - 1 - n]) * (1 + _ROUNDING), 1.0) if n < len(p) else 0.0
         promise = f"at most {n} false {words} on {np.count_nonzero(there):,} rows"
         if words == "positives" and n < len(p) and np.count_nonzero(p >= threshold) > n:
             raise DataError("a threshold that keeps the promise", came=f"{n + 1} rows of other classes with P = 1")

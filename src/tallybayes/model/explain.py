@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from tallybayes.data.table import Table
-from tallybayes.errors import shorten
+from tallybayes.errors import ParameterError, UnsupportedError, shorten
 from tallybayes.families.base import Floats, Predictive
 from tallybayes.families.words import TextPredictive, Word
 from tallybayes.model.calibration import Calibration
+from tallybayes.model.flip import Flip, smallest_flip
 from tallybayes.model.scorer import Scorer, log_normalised
 from tallybayes.model.text import probability, shown, text_table
 from tallybayes.model.trust import Trusted, plain
@@ -36,6 +37,7 @@ class Explanation:
     log_evidence: dict[str, Floats]
     words: dict[str, list[Word]] = field(default_factory=dict)
     calibration: Calibration | None = None
+    inseparable: frozenset[str] = frozenset()  # columns of text in which what a word adds depends on the others
 
     @property
     def log_joint(self) -> Floats:
@@ -67,6 +69,43 @@ class Explanation:
             for name, part in parts.items()
         }
 
+    def flip(self, against: Any = None, *, words: str | None = None) -> Flip | None:
+        """The smallest set of columns which, were they missing, would change the answer; print it.
+
+        against: so that this label is ahead of the answer. words: of this column of text, the fewest words that would
+        have to be absent. None if no set does it: the prior (or what cannot be taken away) decides alone. By the sums,
+        before any calibration; a row that every class rules out has no such set.
+
+        >>> import tallybayes as tb
+        >>> rows = {"fever": [1, 1, 0, 0] * 9, "cough": [1, 1, 1, 0] * 9, "ill": ["yes", "yes", "no", "no"] * 9}
+        >>> print(tb.fit(rows, label="ill").explain({"fever": 1, "cough": 0})[0].flip())
+        without fever it would be no
+        """
+        classes = list(self.classes)
+        if not classes:
+            return None
+        predicted = classes[int(self.log_joint.argmax())]
+        if against is not None and (against not in classes or against == predicted):
+            raise ParameterError(f"a label other than the answer, {predicted!r}", came=against)
+        if words is None:
+            found = smallest_flip(classes, self.log_evidence, self.log_prior, against)
+            return found and Flip(found[0], predicted, *found[1:])
+        own = {word.token: word.log_evidence for word in self._separable(words)}
+        fixed = replace(self, log_evidence={**self.log_evidence, words: np.zeros(len(classes))}).log_joint
+        found = smallest_flip(classes, own, fixed, against)
+        return found and Flip((words,), predicted, *found[1:], words=found[0])
+
+    def _separable(self, column: str) -> list[Word]:
+        """The words of a text, if they can be taken away one by one."""
+        if column not in self.words:
+            raise ParameterError("a column of text that is not missing in this row", came=column)
+        if column in self.inseparable:
+            raise UnsupportedError(
+                "what a word of this text adds depends on the words around it", column=column,
+                hint="variant 'counts' or 'complement' with tf 'count' or 'once', without top and length, adds up",
+            )  # fmt: skip
+        return self.words[column]
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values: natural logs by class; the parts, in their order, add up to `log_joint`."""
         parts = {"prior": self.log_prior, **self.log_evidence}
@@ -92,6 +131,7 @@ class Explanation:
             },
             "log_joint": [_finite(v) for v in self.log_joint.tolist()],
             "probabilities": p.tolist(),
+            "flip": None if (flip := self.flip()) is None else flip.to_dict(),
         }
 
     def __repr__(self) -> str:
@@ -193,6 +233,7 @@ def explain(
 ) -> list[Explanation]:
     """The explanation of every row of a table, given what its columns add to log P(class, row)."""
     texts = {name: p for p in scorer.predictives if isinstance(plain(p), TextPredictive) for name in p.features}
+    inseparable = frozenset(name for name, p in texts.items() if _together(plain(p)))
     return [
         Explanation(
             scorer.classes,
@@ -205,9 +246,19 @@ def explain(
                 if name in table.columns and (text := _text(table.columns[name], row)) is not None
             },
             calibration,
+            inseparable,
         )
         for row in range(table.n_rows)
     ]
+
+
+def _together(predictive: Predictive) -> bool:
+    """Whether what a word adds depends on the other words: on their absence, their number or their length."""
+    assert isinstance(predictive, TextPredictive)
+    family = predictive.family
+    scaled = family.tf == "log" and family.unit
+    shared = family.buckets > 0 and family.tf != "count"  # words in one bucket are one
+    return family.variant == "presence" or scaled or shared or bool(family.top or family.length)
 
 
 def _words(predictive: Predictive, name: str, text: bytes) -> list[Word]:

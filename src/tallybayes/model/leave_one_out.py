@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import kernels
 from tallybayes.families.base import Codes32, Floats, Score
 from tallybayes.families.left_out import joined, never_learned
 from tallybayes.model.scorer import Columns, Scorer, add_up, log_class_prior
@@ -34,19 +35,34 @@ class LeftOut:
 
     def log_joint(self, columns: Columns, codes: Codes32, weights: Floats | None) -> Floats:
         """Log P(class, row) of every row without itself, (rows, classes)."""
-        scores = joined(self.scores(columns, codes, weights).values())
-        return add_up(self.log_prior(codes, weights), scores, len(codes))
+        return self._added(columns, codes, weights)
 
     def log_proba(self, columns: Columns, codes: Codes32, weights: Floats | None) -> Floats:
         """Log P(class | row) of every row without itself, (rows, classes)."""
-        log_prior, scores = self.log_prior(codes, weights), joined(self.scores(columns, codes, weights).values())
-        return add_up(log_prior, [*scores, partial(_normalise, log_prior)], len(codes))
+        return self._added(columns, codes, weights, normalise=True)
+
+    def _added(self, columns: Columns, codes: Codes32, weights: Floats | None, *, normalise: bool = False) -> Floats:
+        """The prior and the scores of all columns, added up."""
+        line, table = self._log_priors(codes, weights)
+        ends = np.array([0, len(table)])
+        prior = partial(kernels.active.add_codes, [line], np.zeros(1, np.int64), ends, table)
+        scores: list[Score] = [prior, *joined(self.scores(columns, codes, weights).values())]
+        if normalise:
+            scores.append(partial(_normalise, line, table))
+        return add_up(np.zeros(table.shape[1]), scores, len(codes))
 
     def log_prior(self, codes: Codes32, weights: Floats | None) -> Floats:
         """Log P(class) without each row, (rows, classes)."""
+        line, table = self._log_priors(codes, weights)
+        return table.take(line, axis=0)
+
+    def _log_priors(self, codes: Codes32, weights: Floats | None) -> tuple[NDArray[np.int64], Floats]:
+        """Which of some priors each row has, and those, (lines, classes): one for each class and weight."""
         n_classes = len(self.class_rows)
-        amounts, number = (np.ones(1), 0) if weights is None else np.unique(weights, return_inverse=True)
-        line = np.asarray(number * n_classes + codes, np.int64)
+        amounts, line = np.ones(1), codes.astype(np.int64)
+        if weights is not None:
+            amounts, number = np.unique(weights, return_inverse=True)
+            line += number * n_classes
         table = np.zeros((len(amounts) * n_classes, n_classes))
         for i in np.flatnonzero(np.bincount(line, minlength=len(table))).tolist():
             rows, (weight, code) = self.class_rows.copy(), (float(amounts[i // n_classes]), i % n_classes)
@@ -57,7 +73,7 @@ class LeftOut:
             with np.errstate(divide="ignore", invalid="ignore"):
                 log_prior = log_class_prior(self.scorer.classes, rows, self.settings)
             table[i] = np.where(np.isnan(log_prior), 0.0, log_prior)
-        return table[line]
+        return line, table
 
     def scores(self, columns: Columns, codes: Codes32, weights: Floats | None) -> dict[str, Score]:
         """What every column adds to log P(class, row), each row by the sums without itself."""
@@ -82,18 +98,11 @@ class LeftOut:
         return result
 
 
-def _normalise(log_prior: Floats, out: Floats, start: int, stop: int) -> None:
-    """Log P(class, row) to log P(class | row), in place; rows that every class rules out get their prior."""
-    part = np.ascontiguousarray(out[start:stop].T)
-    highest = part.max(axis=0, initial=-np.inf)
-    ruled_out = np.isneginf(highest)
-    highest[ruled_out] = 0.0
-    part -= highest
-    with np.errstate(divide="ignore"):
-        whole = np.log(np.exp(part).sum(axis=0))
-    np.subtract(part, whole, out=out[start:stop].T)
-    if ruled_out.any():
-        out[start:stop][ruled_out] = log_prior[start:stop][ruled_out]
+def _normalise(line: NDArray[np.int64], table: Floats, out: Floats, start: int, stop: int) -> None:
+    """Log P(class, row) to log P(class | row), in place; a row that every class rules out gets its prior."""
+    if kernels.active.log_softmax(out, start, stop):
+        ruled_out = np.flatnonzero(np.isneginf(out[start:stop]).all(axis=1)) + start
+        out[ruled_out] = table[line[ruled_out]]
 
 
 def in_classes(codes: NDArray[np.integer], keys: list[Any], classes: Mapping[Any, int]) -> Codes32:

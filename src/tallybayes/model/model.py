@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays.axis import merged, positions, rough_kind, to_array
+from tallybayes.arrays.axis import merged, rough_kind, to_array
 from tallybayes.arrays.column import Column, Flags
 from tallybayes.data.infer import NO_VALUES, ONLY_BITS
 from tallybayes.data.label import find_labels, find_weights
@@ -24,6 +24,7 @@ from tallybayes.data.source import Kind, Source, Whole, to_source
 from tallybayes.data.table import Table, to_table
 from tallybayes.errors import DataError, ForgetError, ParameterError, UnsupportedError, shorten
 from tallybayes.families.base import Codes32, Floats
+from tallybayes.model.answers import calibration_on, decision_on
 from tallybayes.model.batch import check_kinds, encode_columns
 from tallybayes.model.calibration import Calibration
 from tallybayes.model.choosing import Samples, decided, is_open
@@ -31,6 +32,7 @@ from tallybayes.model.decision import Decision
 from tallybayes.model.describe import Description
 from tallybayes.model.explain import Explanation, explain
 from tallybayes.model.few import ROWS, FewRows
+from tallybayes.model.interval import Uncertain, described
 from tallybayes.model.learning import NEW_COLUMN, Learning, own_kind
 from tallybayes.model.leave_one_out import LeftOut, in_classes
 from tallybayes.model.objective import Objective, objective
@@ -266,6 +268,34 @@ class Model:
         """The parameters of every column per class, to be printed or read as rows."""
         return Description.of(self._derived(), self._schema, None if self._written else self.class_counts)
 
+    def intervals(self, level: float = 0.95) -> Description:
+        """The same with credible intervals from the posteriors, leaving out the same share on both sides.
+
+        With smoothing "auto" what is learned of categories and yes/no is P(class | value), at the class shares of the
+        column; so these rows are of that, averaged over strengths. Those of a histogram are too, at eight values.
+
+        >>> import tallybayes as tb
+        >>> model = tb.fit({"fever": [1, 1, 0], "ill": ["yes", "yes", "no"]}, label="ill", smoothing=1)
+        >>> {name: round(model.intervals(0.9).columns["fever"][1][name], 3) for name in ("P(yes)", "low", "high")}
+        {'P(yes)': 0.75, 'low': 0.368, 'high': 0.983}
+        """
+        self._only_learned("intervals")
+        return described(self._derived(), self._schema, self._settings, self.class_counts, level)
+
+    def predict_interval(
+        self, data: Any, level: float = 0.95, *, seed: int = 0, calibrated: bool = True
+    ) -> Floats:
+        """Intervals of P(class | row), (rows, classes, 2): how far the rows that were learned leave it open.
+
+        >>> import tallybayes as tb
+        >>> rows = {"fever": [1, 1, 0, 0, 0], "ill": ["yes", "yes", "no", "no", "yes"]}
+        >>> few, many = (tb.fit({k: v * n for k, v in rows.items()}, label="ill", smoothing=1) for n in (1, 100))
+        >>> [model.predict_interval({"fever": 1})[0, 1].round(2).tolist() for model in (few, many)]
+        [[0.33, 0.97], [0.98, 1.0]]
+        """
+        parts = [ends for _, (_, ends) in self.with_intervals(data, level, seed=seed, calibrated=calibrated)]
+        return parts[0] if len(parts) == 1 else np.concatenate([*parts, np.zeros((0, len(self.classes), 2))])
+
     def log_evidence(self) -> dict[str, float]:
         """Log marginal likelihood of every column's tally under its prior, in closed form.
 
@@ -335,22 +365,34 @@ class Model:
         'temperature, T = 3.31, learned from 40 rows'
         """  # fmt: skip
         self._only_learned("calibrate")
-        parts = []
-        label, weight = self.label_for(label), self._schema.weight if weight is None else weight
-        if leave_one_out:
-            scored: Iterator[tuple[Table, Floats]] = self.left_out(data, label=label, weight=weight, calibrated=False)
-        else:
-            pairs = self.scored(data, label=label)
-            scored = ((table, self.log_proba(joint, calibrated=False)) for table, joint in pairs)
-        for table, log_proba in scored:
-            labels = find_labels(table, label)
-            keys = self.own_labels(labels.keys, from_file=table.is_from_file)
-            place = np.append(positions(keys, self.classes), -1)
-            parts.append((log_proba, place[labels.codes].astype(np.int32), find_weights(table, weight)))
-        log_p, codes = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
-        weights = None if parts[0][2] is None else np.concatenate([part[2] for part in parts if part[2] is not None])
-        found = Calibration.learned(method, log_p, codes, self.classes, weights)
-        self.calibration = replace(found, rows=float(self._total.class_rows.floats().sum()))
+        given = {"label": label, "weight": weight, "leave_one_out": leave_one_out}
+        self.calibration = found = calibration_on(self, data, method, **given)
+        return found
+
+    def decide(
+        self,
+        data: Any,
+        answer: Any,
+        *,
+        false_negatives: float | None = None,
+        false_positives: float | None = None,
+        label: Any = None,
+        leave_one_out: bool = True,
+    ) -> Decision:
+        """Choose the threshold for an answer by what it promises on rows the model has learned (each left out).
+
+        Rows of `answer` that are not answered so are false negatives, others that are false positives: at most so many,
+        or such a share. leave_one_out=False: on new rows. The rule is kept in the model and its file; other rules are
+        set by `model.decision = tb.Decision(...)`.
+
+        >>> import tallybayes as tb
+        >>> rows = {"x": ["a", "a", "a", "b", "b", "b"] * 5, "y": ["G", "G", "R", "R", "R", "G"] * 5}
+        >>> model = tb.fit(rows, label="y")
+        >>> str(model.decide(rows, "R", false_negatives=0))
+        'R from probability 0.306 on (at most 0 false negatives on 30 rows)'
+        """  # fmt: skip
+        promise = {"false_negatives": false_negatives, "false_positives": false_positives}
+        self.decision = found = decision_on(self, data, answer, label=label, leave_one_out=leave_one_out, **promise)
         return found
 
     def merge(self, other: Model) -> Model:
@@ -389,10 +431,10 @@ class Model:
         result._schema.fields = {**mine, **theirs, **chosen}
         result.skipped += other.skipped
         result._samples = self._samples.merged(other._samples)
-        result.decide()
+        result.settle()
         return result
 
-    def decide(self, *, now: bool | None = None) -> None:
+    def settle(self, *, now: bool | None = None) -> None:
         """Decide the columns of text that are open, if there are documents enough; `now` tells whether from now on."""
         self._decides = self._decides if now is None else now
         if self._decides:
@@ -433,7 +475,7 @@ class Model:
         self._total = total
         if sign > 0:
             self._schema, self._samples = learning.schema, learning.samples
-            self.decide()
+            self.settle()
         else:
             self._schema, self._samples = self._without_undone(total), Samples()  # documents may be gone
         self._scorer = self._single = self._few = None
@@ -480,6 +522,14 @@ class Model:
         label: a column (or "column=value") that is to be read as well; keep: whether cells are kept as they were.
         """
         return self._worked(data, self._derived().log_joint, label=label, keep=keep)
+
+    def with_intervals(
+        self, data: Any, level: float = 0.95, *, seed: int = 0, calibrated: bool = True, keep: bool = False
+    ) -> Iterator[tuple[Table, tuple[Floats, Floats]]]:
+        """Data batch by batch, each with log P(class, row) and `predict_interval`."""
+        self._only_learned("predict_interval")
+        rows = np.array(list(self.class_counts.values()), np.float64)
+        return self._worked(data, Uncertain(self._derived(), self._settings, rows, level, seed, calibrated), keep=keep)
 
     def left_out(
         self, data: Any, *, label: Any = None, weight: Any = None, calibrated: bool = True

@@ -127,6 +127,18 @@ class Trusted(Predictive):
         """The parameters of the inner one."""
         return self.inner.table()
 
+    def intervals(self, level: float) -> list[dict[str, Any]]:
+        """Those of the inner one."""
+        return self.inner.intervals(level)
+
+    def log_variance(self, columns: Sequence[Column]) -> Floats:
+        """Variances times the squares of the weights."""
+        result = np.zeros((len(columns[0]), self.n_classes))
+        for j, (column, own) in enumerate(zip(columns, self.weights, strict=True)):
+            if own.any():
+                result += own**2 * self.inner.part(j).log_variance([column])
+        return result
+
     def note(self, number: int) -> str:
         """What the inner one says, and the weight."""
         own = self.weights[number]

@@ -11,6 +11,7 @@ from tallybayes.model.text import text_table
 
 __all__ = ["Step", "Tuning"]
 
+_LAST = "weights of columns"
 _BAR = 30  # the widest bar of a curve, in characters
 _WIDTH = 60  # characters of a choice that are printed
 _LINES = 13  # values of k that are printed
@@ -74,6 +75,8 @@ class Tuning:
         if self.curve:
             parts.append(self.drawn())
         parts.append(f"{self.unit} {before:.4f} -> {after:.4f}{share}, by {self.by} on {self.n_rows:,} rows")
+        if len(rows) > 1 and self.steps[-1].what == _LAST:
+            parts.append("the steps before the last are compared at one weight for all columns, the best for them")
         if self.test is not None:
             figures = f"accuracy {self.test.accuracy:.4f}, log loss {self.test.log_loss:.4f}"
             parts.append(f"on {self.test.n_rows:,} other rows, touched once: {figures}")

@@ -1,6 +1,6 @@
 """Step by step to a better model, each step by rows left out.
 
-Every step tries candidates and takes the best one if it is better by more than its standard error; what is compared is
+Every step tries candidates and takes the best one if it is better by more than chance would have it; what is compared is
 the log loss at the best temperature, because columns that repeat each other make naive Bayes over-confident, and the
 last step, which weighs the columns, takes that back.
 """
@@ -19,7 +19,7 @@ from tallybayes.model import Model
 from tallybayes.tuning.candidate import Candidate, grid, other_strengths, others_of, takes_k
 from tallybayes.tuning.evidence import Evidence, Judged
 from tallybayes.tuning.result import Step
-from tallybayes.tuning.weights import KINDS, Weights, cross_fitted, fitted
+from tallybayes.tuning.weights import KINDS, STRENGTH, Weights, cross_fitted, fitted
 
 __all__ = ["Search", "Tell"]
 
@@ -80,23 +80,29 @@ class Search:
         return self.mean(self.judged.losses(self.judged.log_prior + self.total()))
 
     def warm(self) -> None:
-        """Find the best temperature for the columns as they are."""
+        """Find the best temperature for the columns as they are; none that would make them surer than they are."""
         from scipy.optimize import minimize_scalar
 
         total = self.total()
 
         def loss(t: float) -> float:
-            return self.mean(self.judged.losses(self.judged.log_prior + t * total)) + (t - 1) ** 2 / 2 / len(total)
+            return self.mean(self.judged.losses(self.judged.log_prior + t * total)) + STRENGTH * (t - 1) ** 2 / 2 / len(
+                total
+            )
 
-        self.temperature = float(minimize_scalar(loss, bounds=(0.01, 5.0), method="bounded").x)
+        self.temperature = float(minimize_scalar(loss, bounds=(0.01, 1.0), method="bounded").x)
 
-    def is_better(self, new: Floats, old: Floats) -> bool:
-        """Whether losses are lower by more than the standard error of their difference."""
+    def is_better(self, new: Floats, old: Floats, tried: int = 1) -> bool:
+        """Whether losses are lower by more than chance would have it.
+
+        That is by more than 1.5 standard errors of their difference (a single row can make one), and over all rows by
+        more than a nat and the logarithm of how many were tried: the best of many looks good even where none is.
+        """
         share = self.judged.weights / self.judged.weights.sum()
-        worse = new - old
-        mean = float((worse * share).sum())
-        error = np.sqrt(float((share * (worse - mean) ** 2).sum()) / len(share))
-        return mean < 0 and -mean > error
+        better = old - new
+        mean = float((better * share).sum())
+        error = np.sqrt(float((share * (better - mean) ** 2).sum()) / len(share))
+        return bool(mean > 1.5 * error and mean * len(share) > 1.0 + np.log(tried))
 
     # Steps
 
@@ -117,7 +123,7 @@ class Search:
             if best is None or self.mean(losses) < self.mean(best[0]):
                 best = losses, k, tried
         assert best is not None
-        won = self.is_better(best[0], before)
+        won = self.is_better(best[0], before, len(ks))
         if won:
             self.now |= best[2]
         choice = f"k = {best[1]:.3g} for all" if won else "as it was"
@@ -125,19 +131,18 @@ class Search:
 
     def each(self, what: str, others: Callable[[Candidate], Iterable[Candidate]]) -> None:
         """For every column in turn the best of its candidates, the other columns being as they are."""
-        tried, chosen = 0, []
+        candidates = {name: list(others(own)) for name, own in self.now.items()}
+        tried, chosen = sum(map(len, candidates.values())), []
         start = self.mean(self.losses(total := self.total()))
-        for i, name in enumerate(self.now):
-            self.tell(what, i / len(self.now))
-            own = self.array(self.now[name])
-            before, best = self.losses(total), None
-            for candidate in others(self.now[name]):
-                tried += 1
-                losses = self.losses(total - own + self.array(candidate))
+        for i, (name, own) in enumerate(candidates.items()):
+            self.tell(what, i / len(candidates))
+            rest, before, best = total - self.array(self.now[name]), self.losses(total), None
+            for candidate in own:
+                losses = self.losses(rest + self.array(candidate))
                 if best is None or self.mean(losses) < self.mean(best[0]):
                     best = losses, candidate
-            if best is not None and self.is_better(best[0], before):
-                total = total - own + self.array(best[1])
+            if best is not None and self.is_better(best[0], before, tried):
+                total = rest + self.array(best[1])
                 self.now[name] = best[1]
                 chosen.append(f"{name}: {best[1]}")
         if tried:
@@ -171,14 +176,14 @@ class Search:
             if best is None or self.mean(losses) < self.mean(best[0]):
                 best = losses, name, judged, model
         assert best is not None
-        won = self.is_better(best[0], before)
+        won = self.is_better(best[0], before, len(models))
         if won:
             self.judged, self.model = best[2], best[3]
         self._note("class prior", len(models), best[1] if won else "as it was", self.mean(before),
                    self.mean(best[0]) if won else None)  # fmt: skip
 
     def columns(self) -> None:
-        """Which columns to keep: the one that is missed least goes, as long as it is not missed; then they may return."""
+        """Which columns to keep: the one that does most harm goes, as long as one does; then some may return."""
         if len(self.now) > _COLUMNS or len(self.now) < 2:
             return
         gone: list[Candidate] = []
@@ -186,11 +191,10 @@ class Search:
         start, n = self.mean(self.losses(total)), len(self.now)
         while len(self.now) > 1:
             self.tell("columns to keep", len(gone) / n)
-            before = self.mean(self.losses(total))
             without = {name: self.mean(self.losses(total - self.array(own))) for name, own in self.now.items()}
             tried += len(without)
             name = min(without, key=lambda name: (without[name], name))
-            if without[name] > before:
+            if not self.is_better(self.losses(total - self.array(self.now[name])), self.losses(total), len(without)):
                 break
             total = total - self.array(self.now[name])
             gone.append(self.now.pop(name))
@@ -216,7 +220,7 @@ class Search:
         for i, kind in enumerate(KINDS[1:]):
             self.tell("weights of columns", i / len(KINDS))
             losses = cross_fitted(kind, *given, seed=seed)
-            if self.is_better(losses, best):
+            if self.is_better(losses, best, len(KINDS)):
                 best, chosen = losses, kind
         words = {
             "none": "as it was", "temperature": "one weight for all", "shared": "a weight for each column",

@@ -1,10 +1,10 @@
 """How far to trust each column: weights found on evidence of rows left out.
 
-    loss = sum over rows of -log P(y | x)  +  1/2 strength * sum over columns of (w_j - t)^2  +  1/2 (t - 1)^2
+    loss = sum over rows of -log P(y | x)  +  1/2 strength * ((t - 1)^2 + sum over columns of (w_j - t)^2)
 
 with P(c | x) proportional to P(c) exp(o_c + sum over columns of w_j e_jc), where e_jc is what column j says about the
 row's class c when the row is left out, w_j >= 0, o_c are offsets of the classes, and t is one temperature for all that
-the weights are shrunk to. The loss is convex in all of them; L-BFGS finds the least. With weights per class, e_jc is
+the weights are shrunk to, itself shrunk to 1. The loss is convex in all of them; L-BFGS finds the least. With weights per class, e_jc is
 measured from what the column says on average, log sum over c of P(c) P(x_j | c), since there the level matters.
 """
 
@@ -19,12 +19,11 @@ from tallybayes.arrays.special import logsumexp
 from tallybayes.families.base import Codes32, Floats
 from tallybayes.tuning.evidence import losses_of
 
-__all__ = ["KINDS", "Weights", "cross_fitted", "fitted", "temperature"]
+__all__ = ["KINDS", "STRENGTH", "Weights", "cross_fitted", "fitted", "temperature"]
 
 Kind = Literal["none", "temperature", "shared", "per class"]
 KINDS: tuple[Kind, ...] = ("none", "temperature", "shared", "per class")
-STRENGTH = 10.0  # of the shrinkage to one temperature
-_TEMPERATURE = 1.0  # strength of the shrinkage of the temperature to 1: rows that are easily told apart ask for no end
+STRENGTH = 10.0  # of the shrinkage to one temperature, and of that to 1: rows that are easily told apart ask for no end
 _OFFSETS = 1.0  # strength of the shrinkage of offsets to 0: keeps classes with few rows from running off
 
 
@@ -133,7 +132,7 @@ class _Problem:
         else:
             slope = np.tensordot(self._evidence, error, axes=2)
         gap, far = own - centre, centre - 1.0
-        penalty = STRENGTH * (gap @ gap) + _TEMPERATURE * far * far + _OFFSETS * (offsets @ offsets)
-        of_centre = _TEMPERATURE * far - STRENGTH * gap.sum()
+        penalty = STRENGTH * (gap @ gap) + STRENGTH * far * far + _OFFSETS * (offsets @ offsets)
+        of_centre = STRENGTH * far - STRENGTH * gap.sum()
         gradient = np.concatenate([slope + STRENGTH * gap, [of_centre], error.sum(axis=0) + _OFFSETS * offsets])
         return float((losses * self._row_weights).sum() + penalty / 2), gradient

@@ -11,7 +11,6 @@ from tallybayes.kernels.reference.derive import (
     student,
 )
 from tallybayes.kernels.reference.documents import document_sums, fingerprints, left_out, log_amounts, merge_cells
-from tallybayes.kernels.reference.without import add_pairs, add_step_pairs, binnings_left_out, student_left_out
 from tallybayes.kernels.reference.observe import bag_sums, bag_table, bags, cells, counts, flags
 from tallybayes.kernels.reference.row import add_event_row, add_flag_row, add_row, count_row, read_row
 from tallybayes.kernels.reference.score import (
@@ -24,10 +23,12 @@ from tallybayes.kernels.reference.score import (
     add_normal,
     add_steps,
     add_student,
+    log_softmax,
     softmax,
 )
 from tallybayes.kernels.reference.sums import grouped, mean_variance, rounded, sums
 from tallybayes.kernels.reference.tokens import Buckets, Lexicon, spans, texts
+from tallybayes.kernels.reference.without import add_pairs, add_step_pairs, binnings_left_out, student_left_out
 from tallybayes.kernels.reference.words import words
 
 __all__ = [
@@ -64,6 +65,7 @@ __all__ = [
     "left_out",
     "log_amounts",
     "log_shares",
+    "log_softmax",
     "mean_variance",
     "merge_cells",
     "negative_binomial",

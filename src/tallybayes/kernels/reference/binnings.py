@@ -63,7 +63,7 @@ def _column(counts: Floats, strengths: Floats, rates: Floats) -> tuple[Floats, f
 
 def shares_at(counts: Floats, p: Floats, a: float, rho: float) -> Floats:
     """P(class | bucket) of one column, (buckets, classes), for given class shares, strength and rate."""
-    runs, weight = _runs(counts), forward_backward(counts, p, a, rho)[0]
+    runs, weight = _runs(counts), np.exp(forward_backward(counts, p, a, rho)[0])
     posterior = (runs + a * p) / (np.abs(runs.sum(axis=2, keepdims=True)) + a)
     share = np.zeros_like(counts)
     for b in range(len(counts)):
@@ -73,7 +73,7 @@ def shares_at(counts: Floats, p: Floats, a: float, rho: float) -> Floats:
 
 
 def forward_backward(counts: Floats, p: Floats, a: float, rho: float) -> tuple[Floats, Floats, Floats]:
-    """Probabilities of runs, (from, to) each: of a run, of the run before a cut at `to`, and after a cut at `from`."""
+    """Log probabilities of runs, (from, to): of a run, of the run before a cut at `to`, and after a cut at `from`."""
     n_buckets, log_m = len(counts), _log_evidence(counts, p, a)
     forward = _forward(log_m, rho)
     backward = _forward(log_m[::-1, ::-1].T, rho)[::-1]
@@ -84,9 +84,8 @@ def forward_backward(counts: Floats, p: Floats, a: float, rho: float) -> tuple[F
     log_length = log_cuts - np.where(np.arange(n_buckets + 1) > 0, np.log(rho), 0.0)[:, None]
     log_out_of = log_m + log_length + (backward + log_cut_after)[None] - backward[:, None]
     upper = _upper(n_buckets)
-    with np.errstate(over="ignore", invalid="ignore"):
-        run, into, out_of = (np.where(upper, np.exp(part), 0.0) for part in (log_run, log_into, log_out_of))
-    return run, into, out_of
+    log_run, log_into, log_out_of = (np.where(upper, part, -np.inf) for part in (log_run, log_into, log_out_of))
+    return log_run, log_into, log_out_of
 
 
 def _upper(n_buckets: int) -> NDArray[np.bool_]:

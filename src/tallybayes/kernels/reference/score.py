@@ -261,3 +261,13 @@ def softmax(out: Floats, start: int, stop: int) -> int:
     share = np.exp(part[possible] - top[possible])
     part[possible] = share / share.sum(axis=1, keepdims=True)
     return len(part) - len(possible)
+
+
+def log_softmax(out: Floats, start: int, stop: int) -> int:
+    """Turn log joints (rows, classes) into logs of probabilities, in place; otherwise as `softmax`."""
+    part = out[start:stop]
+    top = part.max(axis=1, keepdims=True, initial=-np.inf)
+    possible = np.flatnonzero(top[:, 0] > -np.inf)
+    log_share = part[possible] - top[possible]
+    part[possible] = log_share - np.log(np.exp(log_share).sum(axis=1, keepdims=True))
+    return len(part) - len(possible)

@@ -11,8 +11,7 @@ Binnings: without a row of class y in bucket b, the runs I that hold b have thei
 
     P'(I) proportional to P(I) gamma(n_I + a) / gamma(n_I + a - w) * gamma(n_Iy + a p_y - w) / gamma(n_Iy + a p_y)
 
-(for w = 1 a quotient of two numbers), the class shares p, the strength a and the rate of cuts being held. Sums over the
-runs that hold a bucket are sums over a rectangle of (from, to), so all buckets are done by adding up twice.
+(for w = 1 a quotient of two numbers), the class shares p, the strength a and the rate of cuts being held.
 """
 
 import numpy as np
@@ -31,6 +30,35 @@ _LITTLE = 1e-6  # of a sum of squares: less than this is not worked out by subtr
 
 
 def student_left_out(
+    columns: list[NDArray[np.floating]],
+    codes: NDArray[np.int32],
+    weights: Floats | None,
+    units: NDArray[np.int64],
+    pooled: Floats,
+    n: Floats,
+    moments: Floats,
+    kappa: float,
+    nu: float,
+    shared: bool,
+    out: Floats,
+    start: int,
+    stop: int,
+) -> NDArray[np.int64]:
+    """Add log densities of Student's t to rows start to stop of `out` (rows, classes), each without its own value.
+
+    units: the exponents of the columns' units; pooled: mean, its low part and variance of all values, (3, columns);
+    n (columns, classes) and moments (3, columns, classes) those of the classes; a missing value adds nothing. Returns
+    the places, `row * n_columns + column`, that need exact sums: nothing is added for them. `shared`: the classes have
+    one variance.
+    """
+    places = [np.zeros(0, np.int64)]
+    for j, x in enumerate(columns):
+        facts = (int(units[j]), pooled[:, j], n[j], moments[:, j], kappa, nu, shared)
+        places.append(_add_column(x, codes, weights, *facts, out, start, stop) * len(columns) + j)
+    return np.sort(np.concatenate(places))
+
+
+def _add_column(
     x: NDArray[np.floating],
     codes: NDArray[np.int32],
     weights: Floats | None,
@@ -45,12 +73,7 @@ def student_left_out(
     start: int,
     stop: int,
 ) -> NDArray[np.int64]:
-    """Add log densities of Student's t to rows start to stop of `out` (rows, classes), each without its own value.
-
-    unit: the exponent of the column's unit; pooled: mean, its low part and variance of all values, (3,); n and moments
-    (3, classes) those of the classes; a missing value adds nothing. Returns the rows that need exact sums: nothing is
-    added to them. `shared`: the classes have one variance.
-    """
+    """One column; returns the rows that need care."""
     rows = np.flatnonzero(~np.isnan(x[start:stop])) + start
     code, w = codes[rows], np.ones(len(rows)) if weights is None else weights[rows]
     total = n.sum()
@@ -69,7 +92,7 @@ def student_left_out(
         variance = np.where(rest > 0, all_left / rest, 0.0)
         centre = np.where(rest > 0, -w * d / rest, 0.0)  # the pooled mean without the row
         care = (all_left < _LITTLE * spread) | (nu * variance + square_c[at] < _LITTLE * (squares[code] + spread))
-        care |= (n_c < 0).any(axis=1) | (rest < 0)
+        care |= (n_c < 0).any(axis=1) | (rest < 0) | ~(all_left > 0)
         log_p = _log_student(d - centre, n_c, mean_c - centre[:, None], square_c, variance, kappa, nu, shared)
     log_p -= unit * _LOG_2
     good = ~care
@@ -150,7 +173,8 @@ def binnings_left_out(
     >>> np.exp(table[0, 0]).round(2).tolist()
     [1.79, 0.29]
     """
-    weight, into, out_of = forward_backward(counts, p, a, rho)  # P(run), P(run | cut at its end), P(run | at its start)
+    log_run, *given_cut = forward_backward(counts, p, a, rho)
+    into, out_of = map(np.exp, given_cut)  # P(run | cut at its end), P(run | cut at its start)
     cumulative = np.concatenate([np.zeros((1, counts.shape[1])), counts.cumsum(axis=0)])
     runs = np.maximum(cumulative[None] - cumulative[:, None], 0.0)  # (from, to, classes)
     size = runs.sum(axis=2)
@@ -165,26 +189,22 @@ def binnings_left_out(
     for line, (y, w) in enumerate(zip(codes.tolist(), weights.tolist(), strict=True)):
         there = np.triu(runs[..., y] > w * (1 - 1e-9), 1)  # runs that have such a row at all
         own, whole = np.where(there, alpha[..., y], 2.0 + w), np.where(there, size + a, 2.0 + w)
+        left = np.maximum(own - w, 1e-100)  # rounding may take all of it
         if w == 1:
-            changed = weight * there * (whole - 1) / (own - 1)
+            log_ratio = np.log((whole - 1) / left)
         else:
-            log_ratio = gammaln(own - w) - gammaln(own) + gammaln(whole) - gammaln(whole - w)
-            changed = weight * there * np.exp(log_ratio)
+            log_ratio = gammaln(left) - gammaln(own) + gammaln(whole) - gammaln(whole - w)
+        log_changed = np.where(there, log_run + log_ratio, -np.inf)
         rest = alpha.copy()
         rest[..., y] -= w
         rest = rest / (whole - w)[..., None]
-        held = _held_by(changed)
-        answer = _held_by(changed[..., None] * rest)
-        average = _held_by(changed[..., None] * (before[:, None] + after[None] + (size - w)[..., None] * rest))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.log(answer) - np.log(average) + np.log(max(total - w, 1e-300))
-        result[line] = np.where(held[:, None] > 0, ratio, 0.0)
+        rows = before[:, None] + after[None] + (size - w)[..., None] * rest
+        for b in range(len(counts)):
+            inside = slice(0, b + 1), slice(b + 1, None)  # the runs that hold the bucket
+            highest = log_changed[inside].max()
+            if highest > -np.inf:  # weights of rows are exponents here: each bucket has a scale of its own
+                changed = np.exp(log_changed[inside] - highest)[..., None]
+                answer, average = ((changed * part[inside]).sum(axis=(0, 1)) for part in (rest, rows))
+                if (average > 0).all():  # else no rows are left at all
+                    result[line, b] = np.log(answer) - np.log(average) + np.log(max(total - w, 1e-300))
     return result
-
-
-def _held_by(runs: Floats) -> Floats:
-    """Sums over the runs (from, to, ...) that hold each bucket."""
-    below = np.cumsum(runs[:-1], axis=0)
-    both = np.cumsum(below[:, ::-1], axis=1)[:, ::-1]  # [b, j]: from <= b, to >= j
-    b = np.arange(len(below))
-    return np.asarray(both[b, b + 1])

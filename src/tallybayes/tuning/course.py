@@ -25,7 +25,7 @@ from tallybayes.tuning.result import Tuning
 from tallybayes.tuning.search import Search, Tell
 from tallybayes.tuning.validation import by_validation
 
-__all__ = ["WHAT", "tune"]
+__all__ = ["WHAT", "as_columns", "tune"]
 
 WHAT = ("smoothing", "families", "text", "prior", "columns", "weights")
 _PRIORS = (0.0, 0.1, 10.0, 100.0)  # strengths of the class prior besides its own
@@ -48,7 +48,7 @@ def tune(
     what: some of "smoothing", "families", "text", "prior", "columns", "weights".
     by: "leave-one-out"; "evidence", which chooses the smoothing of each column from the sums alone; or "validation":
     three parts of the rows, k over a grid learned on the first and judged on the second, and the last touched once.
-    rows: how many are left out one by one (drawn by `seed`); the sums are those of all. strengths: how many k are tried.
+    rows: how many are left out one by one (drawn by `seed`); the sums are those of all. strengths: how many k to try.
     progress: is told what is being tried and the share of it that is done.
     The other options are those of `tallybayes.fit`; families that are asked for stay.
 
@@ -64,7 +64,7 @@ def tune(
     if isinstance(source, Stream):
         hint = "give a table or a path"
         raise ParameterError("data that can be read more than once, to tune on", came=type(data).__name__, hint=hint)
-    source, label, options["weight"] = _as_columns(source, label, options.get("weight"))
+    source, label, options["weight"] = as_columns(source, label, options.get("weight"))
     model, label = planned(source, label, **options)
     weight = model.schema.weight
     change = model.learn(source, label=label, weight=weight)
@@ -102,7 +102,7 @@ def _checked(what: Any, by: Any, rows: Any, strengths: Any) -> tuple[str, ...]:
     return tuple(name for name in WHAT if name in names)
 
 
-def _as_columns(source: Source, label: Any, weight: Any) -> tuple[Source, Any, Any]:
+def as_columns(source: Source, label: Any, weight: Any) -> tuple[Source, Any, Any]:
     """Data whose label and weight are columns: arrays are put beside the others, so that rows can be drawn."""
     names: dict[str, Any] = {}
     for word, given in (("label", label), ("weight", weight)):
@@ -188,7 +188,7 @@ def _built(search: Search, source: Source, label: Any) -> Model:
             same = same and own.family.counted == base.schema.families[name].counted
             schema.fields[name] = Field(name, own.family, f"{schema.fields[name].reason}; chosen by tuning")
     for name in search.left_out:
-        schema.fields[name] = Field(name, None, "left out by tuning: it is not missed")
+        schema.fields[name] = Field(name, None, "left out by tuning: without it rows left out are told apart better")
     if same and not search.left_out:
         result = base.copy()
         result._schema, result._settings = schema, settings

@@ -1,0 +1,97 @@
+"""Bootstrap intervals: how much figures would vary with other rows of the same kind.
+
+Every replicate draws as many rows as there are, with replacement; a figure of it is a figure of the same rows with
+other weights. The interval is that between two quantiles of the replicates (Efron 1979). What the model has learned
+is held fixed: the intervals tell about the rows it was judged on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tallybayes.errors import ParameterError
+from tallybayes.evaluation.ranking import compared, mean_auc, rankings, ratios
+from tallybayes.evaluation.scores import Scores
+from tallybayes.families.base import Floats
+
+__all__ = ["FIGURES", "intervals"]
+
+FIGURES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "auc")
+_CELLS = 2**20  # of weights at a time: 8 MB
+
+
+def intervals(scores: Scores, n: int, *, seed: int, level: float) -> dict[str, tuple[float, float]]:
+    """The interval of every figure; NaN where it is not defined."""
+    for name, value, least in (("n", n, 1), ("seed", seed, 0)):
+        if not isinstance(value, (int, np.integer)) or value < least:
+            raise ParameterError(f"{name}: a whole number from {least} on", came=value)
+    if not 0 < level < 1:
+        raise ParameterError("level: the share of replicates within the interval, between 0 and 1", came=level)
+    if not len(scores):
+        return dict.fromkeys(FIGURES, (np.nan, np.nan))
+    figures = _Figures(scores)
+    parts = [figures(weights) for weights in _weights(len(scores), int(n), np.random.default_rng(seed))]
+    return {name: _between(np.concatenate([part[name] for part in parts]), level) for name in FIGURES}
+
+
+def _weights(n_rows: int, n: int, rng: np.random.Generator) -> Iterator[Floats]:
+    """How often each replicate has drawn each row, (rows, replicates), some replicates at a time."""
+    at_once = max(1, _CELLS // n_rows)
+    for start in range(0, n, at_once):
+        weights = np.empty((min(at_once, n - start), n_rows))
+        for one in weights:
+            one[:] = np.bincount(rng.integers(0, n_rows, n_rows, dtype=np.int32), minlength=n_rows)
+        yield np.ascontiguousarray(weights.T)
+
+
+class _Figures:
+    """The figures of rows under weights."""
+
+    def __init__(self, scores: Scores) -> None:
+        self._rankings = rankings(scores, compared(scores.classes))
+        right, answered, known = scores.right, scores.answered, scores.known
+        with np.errstate(divide="ignore"):
+            log_loss = np.where(known, -np.log(scores.true_proba), 0.0)
+        squares = np.einsum("ij,ij->i", scores.proba, scores.proba) - 2 * scores.true_proba + 1
+        self._ruled_out = np.isinf(log_loss)
+        self._values = np.array([
+            right, answered, np.where(self._ruled_out, 0.0, log_loss), np.where(known, squares, 0.0), known,
+            self._ruled_out,
+        ], np.float64)  # fmt: skip
+        self._answered = np.flatnonzero(answered)[np.argsort(scores.codes[answered], kind="stable")]
+        codes = scores.codes[self._answered]
+        self._starts = np.flatnonzero(np.diff(codes, prepend=-1))  # the first row of each class, of those answered
+        self._right = right[self._answered, None]
+
+    def __call__(self, weights: Floats) -> dict[str, Floats]:
+        """Every figure for each column of weights."""
+        right, answered, log_loss, brier, known, ruled_out = self._values @ weights
+        aucs = {label: ranking.aucs(weights) for label, ranking in self._rankings.items()}
+        return {
+            "accuracy": ratios(right, answered),
+            "balanced_accuracy": self._balanced(weights),
+            "log_loss": ratios(np.where(ruled_out > 0, np.inf, log_loss), known),
+            "brier": ratios(brier, known),
+            "auc": np.broadcast_to(mean_auc(list(aucs.values())), right.shape),
+        }
+
+    def _balanced(self, weights: Floats) -> Floats:
+        """The mean recall of the classes that were drawn."""
+        if not len(self._starts):
+            return np.full(weights.shape[1], np.nan)
+        rows = weights[self._answered]
+        whole = np.add.reduceat(rows, self._starts, axis=0)
+        right = np.add.reduceat(rows * self._right, self._starts, axis=0)
+        recalls = np.divide(right, whole, out=np.zeros_like(whole), where=whole > 0)
+        return ratios(recalls.sum(axis=0), (whole > 0).sum(axis=0))
+
+
+def _between(values: Floats, level: float) -> tuple[float, float]:
+    """The two quantiles; replicates without the figure are left out."""
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return np.nan, np.nan
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], method="inverted_cdf")  # of inf no mean
+    return float(low), float(high)

@@ -1,0 +1,269 @@
+"""Pictures for notebooks: each function returns an Altair chart, which shows itself and has `save("x.png")`.
+
+They are those of the page that `tally report` writes. Altair comes with `pip install 'tallybayes[report]'` and is
+loaded when the first picture is drawn.
+
+>>> import tallybayes as tb
+>>> model = tb.fit({"fever": [1, 1, 0, 0], "ill": ["yes", "yes", "no", "no"]}, label="ill")
+>>> type(densities(model, "fever")).__name__
+'Chart'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.data.label import find_labels
+from tallybayes.data.table import to_table
+from tallybayes.errors import ParameterError, did_you_mean
+from tallybayes.evaluation import Comparison, Evaluation
+from tallybayes.families.base import Floats
+from tallybayes.model import Model
+from tallybayes.model.explain import Explanation
+from tallybayes.model.text import shown
+from tallybayes.report import curves, figures
+from tallybayes.report.palette import Chart, in_colour
+from tallybayes.report.picture import CLASSES, picture
+from tallybayes.report.threshold import precision_recall_rows, reliability_rows, roc_rows
+from tallybayes.tuning import Ranking, Tuning
+
+__all__ = [
+    "BoundaryDisplay",
+    "DensitiesDisplay",
+    "boundary",
+    "confusion",
+    "densities",
+    "evidence",
+    "learning_curves",
+    "precision_recall",
+    "ranking",
+    "reliability",
+    "roc",
+    "tuning",
+]
+
+_DECIBAN = 10 / np.log(10)
+_COLUMNS = 30  # bars of an explanation
+_POINTS = 2_000  # rows drawn over a boundary
+_CELLS = 90  # of a boundary, each way
+_MARGIN = 0.06  # of the range of the data, around it
+
+
+def densities(model: Model, column: str) -> Chart:
+    """What a model expects of a column in each class: densities of reals, bars of values, the words that speak most."""
+    one = picture(_model(model), column)
+    return figures.pictured(one, in_colour([shown(label) for label in _model(model).classes], one.classes))
+
+
+def evidence(explanation: Explanation, label: Any = None, against: Any = None) -> Chart:
+    """What every column said of a row, in decibans, for one class against another; the strongest first.
+
+    >>> import tallybayes as tb
+    >>> model = tb.fit({"fever": [1, 1, 0, 0], "ill": ["yes", "yes", "no", "no"]}, label="ill")
+    >>> chart = evidence(model.explain({"fever": 1})[0])
+    >>> chart.data.values[1]["column"]
+    'fever'
+    """
+    best, other = explanation.sides(label, against)
+    parts = explanation.log_odds(best, other)
+    names = ["", *sorted((name for name in parts if name), key=lambda name: -abs(parts[name]))]
+    rows = [
+        {"column": name or "prior", "value": shown(explanation.values.get(name)), "decibans": parts[name] * _DECIBAN}
+        for name in names[:_COLUMNS]
+    ]
+    return figures.evidence(rows, shown(best), shown(other))
+
+
+def confusion(judged: Evaluation) -> Chart:
+    """The confusion matrix of an evaluation."""
+    return curves.confusion([shown(label) for label in judged.classes], judged.matrix().tolist())
+
+
+def reliability(judged: Evaluation, label: Any = None, *, bins: int = 10) -> Chart:
+    """Whether probabilities come true: of one class, or of every class (of two, the second)."""
+    labels = _labels(judged, label)
+    return curves.reliability(reliability_rows(judged, labels, bins), *_named(judged, labels))
+
+
+def roc(judged: Evaluation, label: Any = None) -> Chart:
+    """The ROC curve of one class, or of every class (of two, the second)."""
+    labels = _labels(judged, label)
+    return curves.roc(roc_rows(judged, labels), *_named(judged, labels))
+
+
+def precision_recall(judged: Evaluation, label: Any = None) -> Chart:
+    """Precision against recall of one class, or of every class (of two, the second)."""
+    labels = _labels(judged, label)
+    return curves.precision_recall(precision_recall_rows(judged, labels), *_named(judged, labels))
+
+
+def ranking(worth: Any, figure: str = "gain") -> Chart:
+    """Bars of what columns are worth: what `tallybayes.rank` found ("gain" or "information"), or a dict of numbers.
+
+    >>> [row["column"] for row in ranking({"age": 0.1, "sex": 0.4}).data.values]
+    ['sex', 'age']
+    """
+    if figure not in ("gain", "information"):
+        raise ParameterError("a figure: 'gain' or 'information'", came=figure)
+    given = {one.column: getattr(one, figure) for one in worth.columns} if isinstance(worth, Ranking) else dict(worth)
+    rows = [{"column": str(name), "worth": float(value)} for name, value in given.items()]
+    return figures.ranking(sorted(rows, key=lambda row: -row["worth"]))
+
+
+def tuning(steps: Tuning | Iterable[Mapping[str, Any]]) -> Chart:
+    """The log loss for every k that was tried: what `tallybayes.tune` found, or rows with `k` and `log_loss`."""
+    rows = [dict(row) for row in (steps.curve if isinstance(steps, Tuning) else steps)]
+    if not rows:
+        raise ParameterError(
+            "a tuning of the smoothing, with a curve", came="none", hint="histograms have no k to tune"
+        )
+    return curves.tuning(rows)
+
+
+def learning_curves(comparison: Comparison | Iterable[Mapping[str, Any]], measure: str = "error") -> Chart:
+    """A measure ("error" or "log_loss") against the rows learned from, a line for each model."""
+    given = comparison.rows if isinstance(comparison, Comparison) else comparison
+    rows = [{"model": row["model"], "rows": row["size"], "value": row[measure]} for row in given]
+    return curves.learning_curves(rows, measure.replace("_", " "))
+
+
+def boundary(model: Any, data: Any, *, x: str, y: str, label: Any = None) -> Chart:
+    """Which class wins where, by two columns alone; the rows as dots, the mean of each class as a cross.
+
+    model: a model, or a fitted `NaiveBayesClassifier`. Its other columns are taken as missing.
+    label: a column or an array, if it is not the one the model was fitted with.
+    """
+    model, table = _model(model), to_table(data)
+    for name in (x, y):
+        if name not in table.columns:
+            raise ParameterError("a column of the data", came=name, hint=did_you_mean(name, table.columns))
+    labels = find_labels(table, model.label_for(label))
+    names = [shown(key) for key in labels.keys]
+    points = np.stack([_numbers(name, table.columns[name]) for name in (x, y)], axis=1)
+    return _drawn(
+        lambda grid: model.predict_proba({x: grid[:, 0], y: grid[:, 1]}), [shown(label) for label in model.classes],
+        points, [names[code] if code >= 0 else None for code in labels.codes.tolist()], (x, y),
+    )  # fmt: skip
+
+
+class BoundaryDisplay:
+    """The decision boundary of two features, in the manner of scikit-learn's displays; `chart_` is the picture."""
+
+    def __init__(self, chart: Chart) -> None:
+        self.chart_ = chart
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, *, features: Sequence[Any] = (0, 1)) -> Self:
+        """Of a fitted classifier with `predict_proba`; features other than the two are given as missing.
+
+        features: two names or places of columns of X.
+        """
+        frame = X if hasattr(X, "columns") else None
+        values = np.asarray(X)
+        names = list(frame.columns) if frame is not None else list(range(values.shape[1]))
+        places = [names.index(name) if name in names else int(name) for name in features]
+        points = values[:, places].astype(np.float64)
+
+        def proba(grid: Floats) -> Floats:
+            full = np.full((len(grid), values.shape[1]), np.nan)
+            full[:, places] = grid
+            given = full if frame is None else type(frame)(full, columns=frame.columns)
+            return np.asarray(estimator.predict_proba(given))
+
+        classes = [shown(label) for label in np.asarray(estimator.classes_).tolist()]
+        titles = tuple(str(names[place]) if frame is not None else f"x{place}" for place in places)
+        own = [shown(label) for label in np.asarray(y).tolist()]
+        return cls(_drawn(proba, classes, points, own, (titles[0], titles[1])))
+
+    def _repr_mimebundle_(self, *args: Any, **kwargs: Any) -> Any:
+        return self.chart_._repr_mimebundle_(*args, **kwargs)
+
+
+class DensitiesDisplay:
+    """A feature in each class, in the manner of scikit-learn's displays; `chart_` is the picture."""
+
+    def __init__(self, chart: Chart) -> None:
+        self.chart_ = chart
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, column: str) -> Self:
+        """Of a fitted `NaiveBayesClassifier`."""
+        return cls(densities(_model(estimator), column))
+
+    def _repr_mimebundle_(self, *args: Any, **kwargs: Any) -> Any:
+        return self.chart_._repr_mimebundle_(*args, **kwargs)
+
+
+def _model(given: Any) -> Model:
+    found = getattr(given, "model_", given)
+    if not isinstance(found, Model):
+        raise ParameterError("a model, or a fitted NaiveBayesClassifier", came=given)
+    return found
+
+
+def _labels(judged: Evaluation, label: Any) -> list[Any]:
+    """The classes that curves are drawn of, the commonest where there are many."""
+    if label is not None:
+        return [label]
+    if len(judged.classes) == 2:
+        return judged.classes[1:]
+    rows = {row["class"]: row["rows"] for row in judged.per_class()}
+    most = sorted(rows, key=lambda one: -rows[one])[:CLASSES]
+    return [one for one in judged.classes if one in most and rows[one]]
+
+
+def _named(judged: Evaluation, labels: Sequence[Any]) -> tuple[list[str], list[str]]:
+    names = [shown(one) for one in labels]
+    return names, in_colour([shown(one) for one in judged.classes], names)
+
+
+def _numbers(name: str, raw: Any) -> Floats:
+    from tallybayes.data.encode import as_reals
+
+    return np.asarray(as_reals(name, raw).values, np.float64)
+
+
+def _drawn(
+    proba: Any, classes: list[str], points: Floats, labels: Sequence[str | None], names: tuple[str, str]
+) -> Chart:  # fmt: skip
+    """The picture of a boundary: P(class) on a grid over the points, the points and the means of their classes."""
+    there = np.isfinite(points).all(axis=1) & np.array([label is not None for label in labels])
+    points, own = points[there], [label for label, kept in zip(labels, there, strict=True) if kept]
+    if not len(points):
+        raise ParameterError("rows with a label and both columns", came="none")
+    low, high = points.min(axis=0), points.max(axis=0)
+    margin = np.where(high > low, (high - low) * _MARGIN, 0.5)
+    edges = np.linspace(low - margin, high + margin, _CELLS + 1)
+    middle = (edges[1:] + edges[:-1]) / 2
+    grid = np.stack(np.meshgrid(middle[:, 0], middle[:, 1], indexing="ij"), axis=-1).reshape(-1, 2)
+    p = proba(grid)
+    cells = _runs(p.argmax(axis=1).reshape(_CELLS, _CELLS), p.max(axis=1).reshape(_CELLS, _CELLS), edges, classes)
+    picked = (
+        np.unique(np.linspace(0, len(points) - 1, _POINTS).astype(np.int64))
+        if len(points) > _POINTS
+        else np.arange(len(points))
+    )
+    dots = [{"x": float(points[i, 0]), "y": float(points[i, 1]), "class": own[i]} for i in picked]
+    means = []
+    for name in dict.fromkeys(own):
+        mean = points[np.array([label == name for label in own])].mean(axis=0)
+        means.append({"x": float(mean[0]), "y": float(mean[1]), "class": name})
+    return figures.boundary(cells, dots, means, x=names[0], y=names[1], classes=classes)
+
+
+def _runs(best: NDArray[np.intp], p: Floats, edges: Floats, classes: Sequence[str]) -> list[dict[str, Any]]:
+    """Cells as rectangles; neighbours that look the same, one above the other, are one rectangle."""
+    shade = np.round(p, 1)
+    rows = []
+    for i in range(best.shape[0]):
+        new = np.flatnonzero((np.diff(best[i]) != 0) | (np.diff(shade[i]) != 0)) + 1
+        for start, stop in zip([0, *new.tolist()], [*new.tolist(), best.shape[1]], strict=True):
+            rows.append(
+                {"x": float(edges[i, 0]), "x2": float(edges[i + 1, 0]), "y": float(edges[start, 1]),
+                 "y2": float(edges[stop, 1]), "class": classes[best[i, start]], "p": float(shade[i, start])}
+            )  # fmt: skip
+    return rows

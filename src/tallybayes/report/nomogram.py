@@ -1,0 +1,213 @@
+"""A nomogram: a ruler for every column that says what each of its values adds to log P(class, row).
+
+A naive Bayes score is a sum, so that a row can be classified by hand: start with the prior, read off what every value
+adds, add up. A ruler is one of
+
+    choice   values, and what each adds
+    steps    a step function of a number, as histograms have: exact everywhere
+    curve    a function of a number at points, straight between them; the numbers of the rows shown are points
+    words    what an empty text adds, and what each of some words adds to it; `rough` if they do not quite add up
+
+and a missing value adds nothing. All numbers are those of the scorer, for every class; the page takes differences. What
+the model does to probabilities afterwards (a calibration) is told apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tallybayes.arrays.column import Bag, Codes, Column, Flags, Reals
+from tallybayes.errors import shorten
+from tallybayes.families.base import Floats
+from tallybayes.families.histogram import HistogramPredictive
+from tallybayes.model import Model
+from tallybayes.model.explain import Explanation, shorten_word
+from tallybayes.model.text import shown
+from tallybayes.report.picture import grid_of, part_of
+from tallybayes.tally.grid import lowest_value
+
+__all__ = ["nomogram"]
+
+_RULERS = 40  # columns; what the others add can only be taken from a row
+_VALUES = 250  # of a column of categories, the commonest
+_WORDS = 16
+_POINTS = 101
+_OTHER = "\x00 another value"  # no category has such a name
+_DIGITS = 10
+_ROUGH = 1e-6
+
+
+def nomogram(
+    model: Model,
+    columns: Sequence[str],
+    examples: Sequence[tuple[int, Any, Explanation]],
+    tables: dict[str, list[dict[str, Any]]],
+) -> dict[str, Any]:
+    """The rulers of some columns, in their order, and rows to load, as plain values.
+
+    tables: the rows of every column in `model.describe()`.
+    """
+    shown_columns = list(columns)[:_RULERS]
+    drafts = {
+        name: _draft(model, name, [one for _, _, one in examples], tables.get(name, [])) for name in shown_columns
+    }
+    added = _added(model, drafts)
+    rulers = [{"name": name, **_ruler(drafts[name], added[name])} for name in shown_columns]
+    rows = [
+        {
+            "name": f"row {number}: {shown(label)}",
+            "at": [_position(ruler, one, model) for ruler in rulers],
+            "rest": _rest(one, shown_columns),
+        }
+        for number, label, one in examples
+    ]
+    return {
+        "classes": [shown(label) for label in model.classes],
+        "prior": _plain(model.log_prior()),
+        "rulers": rulers,
+        "rows": rows,
+        "others": len(columns) - len(shown_columns),
+        "calibration": _calibration(model),
+    }
+
+
+def _calibration(model: Model) -> dict[str, Any] | None:
+    """How probabilities are put right after the sum: a temperature, or corners of a rising function for each class."""
+    if (found := model.calibration) is None:
+        return None
+    if found.method == "temperature":
+        return {"temperature": found.temperature}
+    return {"steps": [found.steps.get(label) for label in model.classes]}
+
+
+class _Draft:
+    """What a ruler is to be read at: a kind, marks for people, and the column of them as the scorer takes it."""
+
+    def __init__(self, kind: str, marks: list[Any], column: Column) -> None:
+        self.kind, self.marks, self.column = kind, marks, column
+
+
+def _draft(model: Model, name: str, examples: Sequence[Explanation], table: list[dict[str, Any]]) -> _Draft:
+    family, part = model.schema.families[name], part_of(model, name)
+    used = [one.values.get(name) for one in examples]
+    if family.column is Flags:
+        return _Draft("choice", ["no", "yes"], Flags(np.array([0.0, 1.0])))
+    if isinstance(part, HistogramPredictive):
+        return _Draft("steps", part.edges.tolist(), Reals(_inside(part)))
+    if family.column is Reals:
+        own = [float(value) for value in used if value is not None]
+        grid = np.unique(np.concatenate([grid_of(part, _POINTS), own]))
+        return _Draft("curve", grid.tolist(), Reals(grid))
+    if family.column is Codes:
+        keys = _keys(table, used)
+        return _Draft(
+            "choice", [*map(shown, keys), "(another value)"], Codes(np.arange(len(keys) + 1), [*keys, _OTHER])
+        )
+    tokens = _tokens(table)
+    n = len(tokens)  # first an empty bag, then each token by itself, then all of them
+    indptr, indices = [0, *range(n + 1), 2 * n], [*range(n), *range(n)]
+    bag = Bag(np.array(indptr, np.int64), np.array(indices, np.int64), np.ones(2 * n, np.int32), tokens)
+    return _Draft("words", [shorten_word(shown(token)) for token in tokens], bag)
+
+
+def _inside(part: HistogramPredictive) -> Floats:
+    """A number in every step: the least that was counted there, else its edge (of the first one, one below its end)."""
+    edges = part.edges
+    inside = np.where(np.isfinite(edges), edges, edges[1] - 1 if len(edges) > 1 else 0.0)
+    cell = np.unique(part.tally.cell)
+    counted = lowest_value(cell, np.broadcast_to(part.tally.levels[0], cell.shape))
+    step, first = np.unique(part.step_of_cell, return_index=True)
+    inside[step] = np.maximum(inside[step], counted[first])
+    return np.asarray(inside)
+
+
+def _keys(table: list[dict[str, Any]], used: Sequence[Any]) -> list[Any]:
+    total: dict[Any, float] = {}
+    for row in table:
+        total[row["value"]] = total.get(row["value"], 0.0) + row["P(value)"]
+    first = sorted(total, key=lambda key: -total[key])[:_VALUES]
+    return list(dict.fromkeys([*first, *(value for value in used if value in total)]))
+
+
+def _tokens(table: list[dict[str, Any]]) -> list[Any]:
+    """Some of the words that speak most, the classes in turn."""
+    by_class: dict[Any, list[Any]] = {}
+    for row in table:
+        by_class.setdefault(row["class"], []).append(row["token"])
+    every = list(dict.fromkeys(token for own in by_class.values() for token in own))
+    step = max(1, len(every) // _WORDS)
+    return every[::step][:_WORDS]
+
+
+def _added(model: Model, drafts: dict[str, _Draft]) -> dict[str, Floats]:
+    """What the marks of every ruler add, (marks, classes), the weights of columns included."""
+    result = {}
+    for predictive in model._derived().predictives:
+        for j, name in enumerate(predictive.features):
+            if name in drafts:
+                column = drafts[name].column
+                result[name] = np.zeros((len(column), predictive.n_classes))
+                predictive.part(j).bind([column])(result[name], 0, len(column))
+    return result
+
+
+def _ruler(draft: _Draft, added: Floats) -> dict[str, Any]:
+    if draft.kind == "words":
+        with np.errstate(invalid="ignore"):
+            words = np.nan_to_num(added[1:-1] - added[:1], nan=0.0)
+            rough = bool(np.abs(added[0] + words.sum(axis=0) - added[-1]).max() > _ROUGH)
+        return {
+            "kind": "words", "marks": draft.marks, "empty": _plain(added[0]), "adds": _plain(words), "rough": rough
+        }  # fmt: skip
+    if draft.kind == "curve" or draft.kind == "steps":
+        added = added - _middle(added)
+    inside = (
+        {"inside": draft.column.values.tolist()} if draft.kind == "steps" and isinstance(draft.column, Reals) else {}
+    )
+    return {"kind": draft.kind, "marks": draft.marks, **inside, "adds": _plain(added)}
+
+
+def _middle(added: Floats) -> Floats:
+    """What all classes have in common: it makes no difference, and small numbers are shorter to write."""
+    with np.errstate(invalid="ignore"):
+        middle = added.max(axis=1, keepdims=True)
+    return np.where(np.isfinite(middle), middle, 0.0)
+
+
+def _position(ruler: dict[str, Any], one: Explanation, model: Model) -> Any:
+    """Where a row stands on a ruler: None if its value is missing."""
+    value = one.values.get(ruler["name"])
+    if value is None:
+        return None
+    if ruler["kind"] == "choice":
+        text = shown(value)
+        if model.schema.families[ruler["name"]].column is Flags:
+            return (
+                int(bool(float(value)))
+                if isinstance(value, (int, float))
+                else int(text.lower() in ("true", "yes", "1"))
+            )
+        return ruler["marks"].index(text) if text in ruler["marks"] else len(ruler["marks"]) - 1
+    if ruler["kind"] == "words":
+        text = value if isinstance(value, str) else shorten(value, 200)
+        return {"text": text[:200], "adds": _plain(one.log_evidence[ruler["name"]])}
+    return float(value)
+
+
+def _rest(one: Explanation, columns: Sequence[str]) -> list[float | None]:
+    """What the columns without a ruler add to a row."""
+    total = np.zeros(len(one.classes))
+    for name, part in one.log_evidence.items():
+        if name not in columns:
+            total = total + part
+    return list(_plain(total))
+
+
+def _plain(values: Floats) -> list[Any]:
+    """Numbers as they are written: a class that is ruled out is None."""
+    if values.ndim == 2:
+        return [_plain(row) for row in values]
+    return [None if not np.isfinite(value) else round(value, _DIGITS) for value in values.tolist()]

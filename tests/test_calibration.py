@@ -1,0 +1,120 @@
+"""Probabilities put right: by scikit-learn's isotonic regression, and by a temperature of the least log loss."""
+
+import numpy as np
+import pytest
+from sklearn.isotonic import IsotonicRegression
+
+import tallybayes as tb
+from models import round_trip
+from tallybayes.errors import DataError, ParameterError
+
+
+def repeated(n=300, times=6, seed=0):
+    """A table whose column is there several times, so that a plain model is far too sure of itself."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice(["p", "q", "r"], n)
+    x = np.where(rng.random(n) < 0.6, y, rng.choice(["p", "q", "r"], n))
+    return {f"x{i}": x for i in range(times)} | {"y": y}
+
+
+def test_the_temperature_has_the_least_log_loss():
+    table = repeated()
+    model = tb.fit(table, label="y")
+    codes = np.searchsorted(model.classes, table["y"])
+
+    def loss(t):
+        log_p = model.leave_one_out(table, calibrated=False) / t
+        log_p -= np.log(np.exp(log_p).sum(axis=1, keepdims=True))
+        return -log_p[np.arange(len(codes)), codes].mean()
+
+    found = model.calibrate(table)
+    assert found.temperature > 3
+    assert loss(found.temperature) <= min(loss(found.temperature * 1.01), loss(found.temperature / 1.01), loss(1.0))
+
+
+def test_isotonic_is_that_of_scikit_learn_scaled_to_add_up():
+    table = repeated()
+    model = tb.fit(table, label="y")
+    raw = np.exp(model.leave_one_out(table))
+    model.calibrate(table, "isotonic")
+    expected = np.stack(
+        [
+            IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
+            .fit(raw[:, c], table["y"] == label)
+            .predict(raw[:, c])
+            for c, label in enumerate(model.classes)
+        ],
+        axis=1,
+    )
+    expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(np.exp(model.leave_one_out(table)), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["temperature", "isotonic"])
+def test_new_rows_are_judged_better(method):
+    model = tb.fit(repeated(seed=0), label="y")
+    before = tb.evaluate(model, repeated(seed=1))
+    model.calibrate(repeated(seed=0), method)
+    after = tb.evaluate(model, repeated(seed=1))
+    assert after.log_loss < 0.7 * before.log_loss
+    assert after.ece < before.ece / 2
+
+
+@pytest.mark.parametrize("method", ["temperature", "isotonic"])
+def test_it_is_kept_in_the_file_marked_stale_and_can_be_undone(method):
+    table = repeated()
+    model = tb.fit(table, label="y")
+    raw = model.predict_proba(table)
+    model.calibrate(table, method)
+    again = round_trip(model)
+    assert again.calibration == model.calibration
+    assert np.array_equal(again.predict_proba(table), model.predict_proba(table))
+    assert not np.allclose(model.predict_proba(table), raw)
+    np.testing.assert_allclose(model.predict_proba(table).sum(axis=1), 1.0)
+    assert np.array_equal(model.predict_proba(table, calibrated=False), raw)
+    one = {name: values[0] for name, values in table.items() if name != "y"}
+    np.testing.assert_allclose(list(model.predict_proba_one(one).values()), model.predict_proba(table)[0])
+    np.testing.assert_allclose(model.explain(one)[0].probabilities, model.predict_proba(table)[0])
+    assert model.stale == []
+    model.learn({name: values[:1] for name, values in table.items()})
+    assert model.stale == ["calibration"]
+    model.calibration = None
+    assert model.stale == []
+
+
+def test_new_rows_may_be_calibrated_on():
+    model = tb.fit(repeated(seed=0), label="y")
+    model.calibrate(repeated(seed=1), leave_one_out=False)
+    assert model.calibration.temperature > 3
+
+
+def test_classes_ruled_out_stay_so():
+    table = {"x": ["a", "b", "c"] * 20, "y": ["p", "q", "p"] * 20}
+    model = tb.fit(table, label="y", estimate="mle")
+    model.calibrate(table)
+    assert model.predict_proba({"x": ["a"]}).tolist() == [[1.0, 0.0]]
+
+
+def test_a_temperature_does_not_change_the_answer():
+    table = repeated()
+    model = tb.fit(table, label="y")
+    before = model.predict(table)
+    model.calibrate(table)
+    assert np.array_equal(model.predict(table), before)
+
+
+def test_what_cannot_be_is_refused():
+    table = repeated()
+    model = tb.fit(table, label="y")
+    with pytest.raises(ParameterError, match="'temperature' or 'isotonic'"):
+        model.calibrate(table, "platt")
+    with pytest.raises(ParameterError, match="a temperature above 0"):
+        tb.Calibration("temperature", 0.0)
+    with pytest.raises(ParameterError, match="steps that rise"):
+        tb.Calibration("isotonic", steps={"p": ((0.5, 0.4), (0.0, 1.0))})
+    with pytest.raises(ParameterError, match="a Calibration or None"):
+        model.calibration = "temperature"
+    one = tb.fit({"x": ["a"], "y": ["p"]}, label="y")
+    with pytest.raises(DataError, match="at least two classes"):
+        one.calibrate({"x": ["a"], "y": ["p"]})
+    assert model.calibration is None

@@ -1,0 +1,95 @@
+"""tally evaluate and tally compare: what they take, what they answer, what they refuse."""
+
+import json
+
+import numpy as np
+import pytest
+import typer
+
+import tallybayes as tb
+from tallybayes.cli.main import app
+from tallybayes.errors import ParameterError
+
+
+@pytest.fixture
+def tally(here, monkeypatch, capsys):
+    """What the command prints, run in the folder of the files; errors as they are raised."""
+    monkeypatch.chdir(here)
+
+    def run(*arguments):
+        typer.main.get_command(app).main([*map(str, arguments)], standalone_mode=False)
+        return capsys.readouterr().out
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory):
+    where = tmp_path_factory.mktemp("judged")
+    rng = np.random.default_rng(0)
+    y = rng.choice(["no", "yes"], 120)
+    x = rng.normal(size=120) + (y == "yes")
+    lines = [f"{a:.6f},{w},{b}" for a, w, b in zip(x, rng.integers(1, 4, 120), y, strict=True)]
+    (where / "t.csv").write_text("x,w,y\n" + "\n".join(lines) + "\n")
+    tb.fit(where / "t.csv", label="y", ignore=["w"], numeric="gaussian").save(where / "t.tally")
+    tb.fit(where / "t.csv", label="y", weight="w", numeric="gaussian").save(where / "heavy.tally")
+    return where
+
+
+def test_leave_one_out_is_that_of_the_library(here, tally):
+    for name in ("t", "heavy"):
+        found = json.loads(tally("evaluate", f"{name}.tally", "t.csv", "--leave-one-out", "--json"))
+        model = tb.load(here / f"{name}.tally")
+        assert found["log_loss"] == pytest.approx(tb.evaluate(model, here / "t.csv", leave_one_out=True).log_loss)
+        assert found["log_loss"] > json.loads(tally("evaluate", f"{name}.tally", "t.csv", "--json"))["log_loss"]
+    told = json.loads(tally("evaluate", "heavy.tally", "t.csv", "--leave-one-out", "--weight", "w", "--json"))
+    assert told["log_loss"] == found["log_loss"]
+
+
+def test_intervals_stand_beside_the_figures(here, tally):
+    found = json.loads(tally("evaluate", "t.csv", "--label", "y", "--bootstrap", 200, "--seed", 3, "--json"))
+    judged = tb.cross_validate(here / "t.csv", label="y", seed=3)
+    assert found["intervals"] == {name: pytest.approx(pair) for name, pair in judged.bootstrap(200, 3).items()}
+    low, high = found["intervals"]["accuracy"]
+    out = tally("evaluate", "t.csv", "--label", "y", "--bootstrap", 200, "--seed", 3)
+    assert f"{low:.4f} to {high:.4f}" in out
+
+
+def test_a_stream_is_tested_then_learned(here, tally):
+    found = json.loads(
+        tally("evaluate", "t.csv", "--label", "y", "--ignore", "w", "--prequential", "--every", 30, "--json")
+    )
+    assert [row["rows"] for row in found["curve"]] == [60, 90, 120]
+    expected = tb.prequential(here / "t.csv", label="y", ignore=["w"], every=30)
+    assert (found["accuracy"], found["log_loss"]) == (expected.accuracy, pytest.approx(expected.log_loss))
+    out = tally("evaluate", "t.csv", "--label", "y", "--prequential")
+    assert out.startswith("rows   accuracy   log loss")
+
+
+def test_compare_answers_in_words_and_in_json(here, tally):
+    arguments = ["compare", "t.csv", "--label", "y", "--ignore", "w", "--sizes", "20,60", "--folds", "3"]
+    found = json.loads(tally(*arguments, "--json"))
+    assert (found["rows"], found["folds"], found["sizes"]) == (120, 3, [20, 60])
+    assert {row["model"] for row in found["curves"]} == {"tallybayes", "logistic", "majority"}
+    out = tally(*arguments)
+    assert out.startswith("error\nrows   tallybayes ")
+    assert "(mean of 3 folds ± its standard error)" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["evaluate", "t.csv", "--label", "y", "--leave-one-out"], "a model and the data it has learned"),
+        (["evaluate", "t.tally", "t.csv", "--prequential"], "without a model"),
+        (["evaluate", "t.csv", "--label", "y", "--every", "5"], "--every only with --prequential"),
+        (["evaluate", "t.csv", "--label", "y", "--weight", "w"], "--weight only with --leave-one-out"),
+        (["evaluate", "t.csv", "--label", "y", "--bootstrap", "0"], "n: a whole number from 1 on"),
+        (["evaluate", "t.csv", "--label", "y", "--prequential", "--every", "0"], "every: a whole number"),
+        (["compare", "t.csv"], "--label COL"),
+        (["compare", "t.csv", "--label", "y", "--sizes", "a,b"], "--sizes: whole numbers"),
+        (["compare", "t.csv", "--label", "y", "--sizes", "5000"], "the training rows of a fold"),
+    ],
+)
+def test_mistakes_are_told(tally, arguments, words):
+    with pytest.raises(ParameterError, match=words):
+        tally(*arguments)
