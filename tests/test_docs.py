@@ -92,8 +92,8 @@ def test_every_verb_and_option_is_documented():
     sections = {part.split("\n")[0].strip(): part for part in reference.split("## ")}
     group = typer.main.get_command(app)
     assert set(group.commands) == {
-        "fit", "predict", "evaluate", "compare", "report", "explain", "learn", "forget", "merge", "inspect", "sample",
-        "demo",
+        "fit", "tune", "predict", "evaluate", "compare", "calibrate", "decide", "rank", "report", "explain", "learn",
+        "forget", "merge", "inspect", "sample", "demo",
     }  # fmt: skip
     guide = (ROOT / "docs" / "command-line.md").read_text()
     for name, command in group.commands.items():

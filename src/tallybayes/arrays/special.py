@@ -5,7 +5,17 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-__all__ = ["betaincinv", "gammaincinv", "gammaln", "logsumexp", "ndtri", "stdtrit", "xlogy"]
+__all__ = [
+    "betaincinv",
+    "digamma",
+    "gammaincinv",
+    "gammaln",
+    "logsumexp",
+    "ndtri",
+    "polygamma",
+    "stdtrit",
+    "xlogy",
+]
 
 
 @cache
@@ -48,3 +58,13 @@ def stdtrit(nu: Any, q: Any) -> Any:
 def ndtri(q: Any) -> Any:
     """Quantile q of the normal distribution."""
     return _special().ndtri(q)
+
+
+def digamma(x: Any) -> Any:
+    """The derivative of the log of the gamma function."""
+    return _special().psi(x)
+
+
+def polygamma(n: int, x: Any) -> Any:
+    """The n-th derivative of the digamma function."""
+    return _special().polygamma(n, x)

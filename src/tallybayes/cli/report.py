@@ -14,6 +14,7 @@ __all__ = ["VERBS", "report"]
 EXAMPLE = """
 tally report films.tally test.csv -o report.html            # on rows that the model has not seen
 tally report films.tally films.csv --leave-one-out          # on those that it has learned
+tally tune films.csv --label rating --json > tuning.json && tally report films.tally films.csv --tuning tuning.json
 """
 
 
@@ -30,6 +31,9 @@ def report(
         int | None, typer.Option(metavar="N", help="Judge at most so many rows, from the first on. [all]")
     ] = None,
     label: Annotated[str | None, typer.Option(metavar="COL", help="The label, if it has another name here.")] = None,
+    tuning: Annotated[
+        str | None, typer.Option(metavar="FILE", help="What tally tune --json has said: its curve is shown too.")
+    ] = None,
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="The title of the page.")] = None,
     reader: Reader,
 ) -> None:
@@ -48,13 +52,27 @@ def report(
 
     altair()
     refuse_overwriting(output, [model, *data])
-    loaded = load(model)
+    loaded, curve = load(model), None if tuning is None else _curve(tuning)
     with progress("judging") as step:
         source = reader(data, step)
-        page = make(loaded, source, label=label, leave_one_out=leave_one_out, rows=rows, title=title)
+        page = make(loaded, source, label=label, leave_one_out=leave_one_out, rows=rows, tuning=curve, title=title)
     tell_bad(source)
     write(output, page)
     note(f"the report is in {output}")
+
+
+def _curve(path: str) -> list[dict[str, float]]:
+    """The curve in a file that `tally tune --json` has written."""
+    import json
+
+    from tallybayes.errors import FileError
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            curve = json.load(file)["curve"]
+        return [{"k": float(one["k"]), "log_loss": float(one["log_loss"])} for one in curve]
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise FileError("what tally tune --json has written", came=str(error), file=path) from error
 
 
 VERBS = [(report, EXAMPLE)]

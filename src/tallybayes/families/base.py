@@ -74,11 +74,14 @@ class Predictive(ABC):
         return ""
 
     def intervals(self, level: float) -> list[dict[str, Any]]:
-        """Rows like those of `table`, with the ends of credible intervals as 'low' and 'high'; none if none are known."""
+        """Rows like those of `table` with the ends of credible intervals, 'low' and 'high'; none if none are known."""
         return []
 
-    def log_variance(self, columns: Sequence[Column]) -> Floats:
-        """How unsure log P(x | c) is, given how well the parameters are known: variances, (rows, classes)."""
+    def log_cumulants(self, columns: Sequence[Column]) -> Floats:
+        """How log P(x | c) is spread, given how well the parameters are known, (3, rows, classes).
+
+        Its mean less the score, its variance and its third cumulant, as in `tallybayes.families.posterior`.
+        """
         raise UnsupportedError("a family whose posterior is known", column=self.features[0] if self.features else None)
 
     def log_prob(self, columns: Sequence[Column]) -> Floats:

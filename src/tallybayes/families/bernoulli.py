@@ -21,7 +21,7 @@ from tallybayes.arrays.column import Column, Flags
 from tallybayes.families.base import Add, Codes32, Family, Floats, Predictive, Score, Smoothing
 from tallybayes.families.left_out import Shrunk, Values, discrete
 from tallybayes.families.place import flag_arrays, refuse
-from tallybayes.families.posterior import beta_interval, beta_variance, check_posterior, share_variance
+from tallybayes.families.posterior import beta_cumulants, beta_interval, check_posterior, gamma_cumulants
 from tallybayes.families.shrinkage import Shares, averaged_shares, dirichlet_evidence, strengths_by_evidence
 from tallybayes.tally import Exact, Sums
 
@@ -188,8 +188,9 @@ class BernoulliPredictive(Predictive):
         """Alpha of no and yes, (2, columns, classes), and what they add up to: over the values, or over the classes."""
         check_posterior(self.prior.k != 0, self.features[0])
         if self.prior.strengths is None:
-            alpha = self.counts + self.prior.k
-            return alpha, np.broadcast_to(self.counts.sum(axis=0) + 2 * (self.prior.k or 0.0), alpha.shape)
+            k = self.prior.k or 0.0
+            alpha = self.counts + k
+            return alpha, np.broadcast_to(self.counts.sum(axis=0) + 2 * k, alpha.shape)
         parts = (self.counts[:, j : j + 1] for j in range(len(self.features)))
         own = [averaged_shares(_shares_of(part), part[:, 0]) for part in parts]
         return np.stack([alpha for alpha, _ in own], axis=1), np.stack([total for _, total in own], axis=1)
@@ -211,15 +212,15 @@ class BernoulliPredictive(Predictive):
             if alpha[i := (value, j, c)] > 0
         ]  # fmt: skip
 
-    def log_variance(self, columns: Sequence[Column]) -> Floats:
+    def log_cumulants(self, columns: Sequence[Column]) -> Floats:
         """Of a Beta, or of class shares."""
         alpha, total = self._posterior()
-        table = beta_variance(alpha, total) if self.prior.strengths is None else share_variance(alpha)
+        table = beta_cumulants(alpha, total) if self.prior.strengths is None else gamma_cumulants(alpha)
         arrays = flag_arrays([column for column in columns if isinstance(column, Flags)])
-        result = np.zeros((len(columns[0]), self.n_classes))
+        result = np.zeros((3, len(columns[0]), self.n_classes))
         for j, values in enumerate(arrays):
             for value in (0, 1):
-                result[values == value] += table[value, j]
+                result[:, values == value] += table[:, value, j][:, None]
         return result
 
 

@@ -13,12 +13,22 @@ import numpy as np
 
 from tallybayes import kernels
 from tallybayes.families.base import Codes32, Floats, Score
-from tallybayes.families.left_out import Lines, Values, never_learned, with_marks
+from tallybayes.families.left_out import Lines, Values, discrete, never_learned, with_marks
 from tallybayes.kernels.reference.binnings import shares_at
+from tallybayes.kernels.reference.observe import ordered
 from tallybayes.tally import Grid
 from tallybayes.tally.grid import lowest_value
 
-__all__ = ["Buckets", "Held", "averaged", "buckets_of", "cells_of", "held_shares", "left_out_scores"]
+__all__ = [
+    "Buckets",
+    "Held",
+    "averaged",
+    "buckets_of",
+    "cells_of",
+    "frequency_scores",
+    "held_shares",
+    "left_out_scores",
+]
 
 BUCKETS = 128  # at most; the work grows with its square
 _WORK = 2**20  # runs x classes per column; with more than 64 classes there are fewer buckets
@@ -170,3 +180,21 @@ def _log_ratios(held: Held, lines: Lines) -> Floats:
         )  # fmt: skip
         result[np.ix_(possible, here)] = tables[number.reshape(-1), lines.value[possible]]
     return result
+
+
+def frequency_scores(tally: Grid, values: Any, codes: Codes32, weights: Floats | None) -> Score:
+    """The score of a column whose rows are left out one by one, by the frequency of its cells."""
+    _, cells, cell_of_entry = cells_of(tally)
+    counts = np.zeros((len(cells), tally.n_classes))
+    counts[cell_of_entry, tally.klass] = tally.amounts.floats()
+    rows, number = np.flatnonzero(~np.isnan(values)), np.full(len(values), -1)
+    own = ordered(values[rows].astype(np.float64)) >> tally.levels[0]
+    at = np.searchsorted(cells, own)
+    number[rows] = at
+    strange = np.flatnonzero((at == len(cells)) | (cells[np.minimum(at, len(cells) - 1)] != own)) if len(cells) else at
+    if len(strange):
+        raise never_learned(tally.features[0], int(rows[strange[0]]))
+    own_values = Values(number, len(cells), codes, tally.n_classes, weights)
+    return discrete(
+        own_values, counts, counts.sum(axis=0), 0.0, float(len(cells)), column=tally.features[0], fixed=False
+    )

@@ -23,7 +23,7 @@ from tallybayes.errors import ParameterError
 from tallybayes.families.base import Add, Codes32, Family, Floats, Predictive, Score, Smoothing, Unseen
 from tallybayes.families.left_out import Shrunk, Values, discrete
 from tallybayes.families.place import integer_arrays
-from tallybayes.families.posterior import beta_interval, beta_variance, check_posterior, share_variance
+from tallybayes.families.posterior import beta_cumulants, beta_interval, check_posterior, gamma_cumulants
 from tallybayes.families.shrinkage import Shares, averaged_shares, strengths_by_evidence
 from tallybayes.tally import Counts, Exact
 
@@ -281,18 +281,18 @@ class CategoricalPredictive(Predictive):
             ]  # fmt: skip
         return rows
 
-    def log_variance(self, columns: Sequence[Column]) -> Floats:
+    def log_cumulants(self, columns: Sequence[Column]) -> Floats:
         """Of a Dirichlet, or of class shares; a value never seen has the prior's."""
-        result = np.zeros((len(columns[0]), self.n_classes))
+        result = np.zeros((3, len(columns[0]), self.n_classes))
         for j, column in enumerate(column for column in columns if isinstance(column, Codes)):
             alpha, total = self._posterior(j, column.keys)
-            table = beta_variance(alpha, total) if self.norm is None else share_variance(alpha)
+            table = beta_cumulants(alpha, total) if self.norm is None else gamma_cumulants(alpha)
             if self.unseen == "missing":
-                seen = self.tally.rows(self.tally.slots(self.features[j], column.keys)).any(axis=1)
-                table = np.where(seen[:, None], table, 0.0)
+                counts = self.tally.rows(self.tally.slots(self.features[j], column.keys))
+                table = np.where(counts.any(axis=1, keepdims=True), table, 0.0)
             code = column.codes.astype(np.int64) - column.origin
             there = (code >= 0) & (code < len(column.keys))
-            result[there] += table[code[there]]
+            result[:, there] += table[:, code[there]]
         return result
 
 

@@ -37,9 +37,10 @@ from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError
 from tallybayes.families.base import Add, Codes32, Family, Floats, Predictive, Score, Smoothing
-from tallybayes.families.gaussian_left_out import GaussianLeftOut
+from tallybayes.families.gaussian_left_out import GaussianLeftOut, normal_left_out
+from tallybayes.families.left_out import added
 from tallybayes.families.place import real_arrays, refuse
-from tallybayes.families.posterior import check_posterior, mean_interval, sd_interval, student_variance
+from tallybayes.families.posterior import check_posterior, mean_interval, sd_interval, student_cumulants
 from tallybayes.kernels.reference.derive import pooled_ratio_moments, posterior, student_tables
 from tallybayes.kernels.reference.sums import ratio_moments
 from tallybayes.tally import Exact, Sums
@@ -170,7 +171,12 @@ class Gaussian(Family):
         if prior is None or prior.share == 0:
             for j, x in enumerate(arrays):
                 refuse(_infinite(x), tally.features[j : j + 1], [x], "a finite number")
-            return super().left_out(tally, prior, columns, codes, weights)
+            if prior is not None:
+                return [added(np.zeros((len(codes), tally.n_classes))) for _ in columns]
+            return [
+                added(normal_left_out(self, tally.only((name,)), column, x, codes, weights))
+                for name, column, x in zip(tally.features, columns, arrays, strict=True)
+            ]
         facts = GaussianLeftOut(self, tally, prior, columns, arrays, codes, weights, moments_of(tally, prior.units), ())
         return [replace(facts, numbers=(j,)) for j in range(len(columns))]
 
@@ -318,7 +324,8 @@ class GaussianPredictive(Predictive):
     def _posterior(self) -> tuple[Floats, Floats, Floats]:
         """Kappa', nu' and nu' s'^2 in the units of the columns; of cells without a scale, of 1."""
         check_posterior(self.half is not None and self.kappa is not None, self.features[0])
-        assert self.half is not None and self.kappa is not None
+        assert self.half is not None
+        assert self.kappa is not None
         nu = np.where(self.flat, 1.0, 2 * self.half - 1)
         return self.kappa, nu, np.where(self.flat, 1.0, self.inverse**2 * (1 + 1 / self.kappa)) ** -1
 
@@ -340,10 +347,10 @@ class GaussianPredictive(Predictive):
             if not self.flat[j, c]
         ]  # fmt: skip
 
-    def log_variance(self, columns: Sequence[Column]) -> Floats:
+    def log_cumulants(self, columns: Sequence[Column]) -> Floats:
         """Of the normal density, by the posterior of mean and variance."""
         kappa, nu, spread = self._posterior()
-        result = np.zeros((len(columns[0]), self.n_classes))
+        result = np.zeros((3, len(columns[0]), self.n_classes))
         for j, x in enumerate(real_arrays([column for column in columns if isinstance(column, Reals)])):
             values = x.astype(np.float64)
             if self.log:
@@ -352,8 +359,7 @@ class GaussianPredictive(Predictive):
             if self.fixed or not len(there):
                 continue
             far = (np.ldexp(values[there], -int(self.units[j]))[:, None] - self.mean[j]) - self.mean_low[j]
-            variance = student_variance(far * far / spread[j], kappa[j], nu[j])
-            result[there] += np.where(self.flat[j], 0.0, variance)
+            result[:, there] += np.where(self.flat[j], 0.0, student_cumulants(far * far / spread[j], kappa[j], nu[j]))
         return result
 
 

@@ -23,7 +23,10 @@ from tallybayes.tally import Sums
 if TYPE_CHECKING:
     from tallybayes.families.gaussian import Gaussian, GaussianPrior
 
-__all__ = ["GaussianLeftOut"]
+__all__ = ["GaussianLeftOut", "normal_left_out"]
+
+_LOG_2 = float(np.log(2.0))
+_LITTLE = 1e-6  # of a sum of squares: less than this is not worked out by subtraction
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,3 +82,43 @@ class GaussianLeftOut(Together):
         tally, prior = self.tally.only((name,)), self.family.part_of(self.prior, number)
         weights = None if self.weights is None else self.weights[rows]
         return one_by_one(self.family, tally, prior, self.columns[number].take(rows), self.codes[rows], weights)
+
+
+def normal_left_out(
+    family: Gaussian, tally: Sums, column: Reals, x: Any, codes: Codes32, weights: Floats | None
+) -> Floats:
+    """Log densities (rows, classes) of one column under maximum likelihood, each row without itself.
+
+    x: what is bell-shaped, the values or their logarithms. Rows that leave nothing to measure a spread by go by the
+    definition.
+    """
+    predictive = family.plug_in(tally)
+    unit, n, (mean, low, variance) = int(predictive.units[0]), predictive.n[0], (m[0] for m in predictive.moments)
+    out = np.zeros((len(codes), tally.n_classes))
+    rows = np.flatnonzero(~np.isnan(x))
+    code, at = codes[rows], (np.arange(len(rows)), codes[rows])
+    w = np.ones(len(rows)) if weights is None else weights[rows]
+    with np.errstate(all="ignore"):  # what is no number goes by the definition
+        z = (x[rows].astype(np.float64)[:, None] * np.ldexp(1.0, -unit) - mean) - low
+        left, own = n[code] - w, z[at]
+        squares = n * variance
+        gone = w * (n[code] / left) * own * own
+        z[at] = own * (n[code] / left)
+        spread = np.repeat(squares[None] / n, len(rows), axis=0)
+        spread[at] = (squares[code] - gone) / left
+        care = (left <= 0) | (squares[code] - gone < _LITTLE * squares[code])
+        if family.shared:
+            within = (squares.sum() - gone) / (n.sum() - w)
+            care = (left <= 0) | (within < _LITTLE * squares.sum() / n.sum())
+            spread[:] = within[:, None]
+        log_p = -0.5 * np.log(2 * np.pi * spread) - 0.5 * z * z / spread - unit * _LOG_2
+        if family.log:
+            log_p -= x[rows][:, None]
+    log_p[:, n == 0] = 0.0  # a class without values says nothing
+    care |= ~np.isfinite(log_p).all(axis=1)
+    out[rows] = log_p
+    if care.any():
+        some = rows[care]
+        weight = None if weights is None else weights[some]
+        out[some] = one_by_one(family, tally, None, column.take(some), codes[some], weight)
+    return out

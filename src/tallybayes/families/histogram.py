@@ -25,9 +25,18 @@ from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.special import xlogy
 from tallybayes.families.base import Codes32, Family, Floats, Predictive, Score, Smoothing
-from tallybayes.families.buckets import Held, averaged, buckets_of, cells_of, held_shares, left_out_scores
+from tallybayes.families.buckets import (
+    Held,
+    averaged,
+    buckets_of,
+    cells_of,
+    frequency_scores,
+    held_shares,
+    left_out_scores,
+)
+from tallybayes.families.left_out import added
 from tallybayes.families.place import real_arrays, refuse
-from tallybayes.families.posterior import averaged_binnings, beta_interval, check_posterior, share_variance
+from tallybayes.families.posterior import averaged_binnings, beta_interval, check_posterior, gamma_cumulants
 from tallybayes.kernels.reference.observe import ordered
 from tallybayes.tally import Exact, Grid
 from tallybayes.tally.grid import LIMIT, lowest_value
@@ -115,14 +124,16 @@ class Histogram(Family):
         self, tally: Grid, prior: HistogramPrior | None, columns: Sequence[Reals], codes: Codes32, weights: Any
     ) -> list[Score]:
         """A table of buckets and classes for each column, its buckets, class shares and strengths held."""
-        if prior is None or prior.share == 0:
-            return super().left_out(tally, prior, columns, codes, weights)
         arrays = real_arrays(columns)
         for j, array in enumerate(arrays):
             infinite = np.flatnonzero(np.isinf(array))
             refuse(int(infinite[0]) if len(infinite) else -1, tally.features[j : j + 1], [array], "a finite number")
 
         def one(j: int, _: int) -> Score:
+            if prior is None:
+                return frequency_scores(tally.between(j, j + 1), arrays[j], codes, weights)
+            if prior.share == 0:
+                return added(np.zeros((len(codes), tally.n_classes)))
             held = Held.of(tally.between(j, j + 1), prior.strengths, prior.rates)
             return left_out_scores(held, arrays[j], codes, weights)
 
@@ -247,15 +258,15 @@ class HistogramPredictive(Predictive):
             ]  # fmt: skip
         return rows
 
-    def log_variance(self, columns: Sequence[Column]) -> Floats:
+    def log_cumulants(self, columns: Sequence[Column]) -> Floats:
         """Of class shares, over the binnings and what is not known of a run; at the best strength and rate."""
         check_posterior(self.prior is not None, self.features[0])
-        result = np.zeros((len(columns[0]), self.n_classes))
+        result = np.zeros((3, len(columns[0]), self.n_classes))
         for j, x in enumerate(real_arrays([column for column in columns if isinstance(column, Reals)])):
             there = np.flatnonzero(~np.isnan(x))
             if self.prior is not None and self.prior.share > 0 and len(there):
                 edges, alpha, _ = self._posterior(j)
-                result[there] += share_variance(alpha)[np.searchsorted(edges[1:], x[there], side="right")]
+                result[:, there] += gamma_cumulants(alpha)[:, np.searchsorted(edges[1:], x[there], side="right")]
         return result
 
 

@@ -28,11 +28,11 @@ from tallybayes.families.absence import Absence, score_bags
 from tallybayes.families.bags_left_out import Presence, check_learned, in_rows, tokens_left_out
 from tallybayes.families.base import Codes32, Family, Floats, Predictive, Score, Smoothing
 from tallybayes.families.posterior import (
-    absence_variance,
-    bag_variance,
+    absence_cumulants,
+    bag_cumulants,
     beta_interval,
     check_posterior,
-    presence_variance,
+    presence_cumulants,
     with_ends,
 )
 from tallybayes.families.shrinkage import by_group, dirichlet_evidence_of, laplace
@@ -334,26 +334,31 @@ class BagPredictive(Predictive):
             rows += with_ends(own, keys, *beta_interval(*self._posterior(j, keys), level))
         return rows
 
-    def log_variance(self, columns: Sequence[Column]) -> Floats:
+    def log_cumulants(self, columns: Sequence[Column]) -> Floats:
         """Of a Dirichlet, or of one Beta for each token."""
-        result = np.zeros((len(columns[0]), self.n_classes))
+        result = np.zeros((3, len(columns[0]), self.n_classes))
         for j, bag in enumerate(column.expanded() for column in columns if isinstance(column, Bag)):
-            result += self._variance_of(j, bag)
+            result += self._cumulants_of(j, bag)
         return result
 
-    def _variance_of(self, number: int, bag: Bag) -> Floats:
+    def _cumulants_of(self, number: int, bag: Bag) -> Floats:
+        if np.isinf(self.prior.k[number]):
+            return np.zeros((3, len(bag), self.n_classes))
         used, indices = np.unique(bag.indices, return_inverse=True)
         keys = [bag.keys[i] for i in used.tolist()]
         name, (alpha, total) = self.features[number], self._posterior(number, keys)
         amounts = np.ones(len(indices)) if bag.amounts is None else bag.amounts.astype(np.float64)
-        amounts = np.where(self.tally.tokens.table(name, keys).any(axis=1)[indices], amounts, 0.0)
+        known = np.asarray(self.tally.tokens.table(name, keys).any(axis=1))
+        amounts = np.where(known[indices], amounts, 0.0)
         if self.variant != "presence":
-            return bag_variance(bag, indices, amounts, alpha, total)
+            own = bag_cumulants(bag, indices, amounts, alpha, total)
+            return own * [[[-1]], [[1]], [[-1]]] if self.variant == "complement" else own
         slot, klass, amount = self.tally.tokens.entries()
         mine = self.tally.tokens.owners()[slot] == number if len(slot) else np.zeros(0, bool)
         k, n_tokens = float(self.prior.k[number]), self.tally.tokens.n_keys(name)
-        absent = absence_variance(amount[mine], klass[mine], n_tokens, total - 2 * k, k)
-        return presence_variance(bag, indices, amounts, alpha, total, absent)
+        bags = self.tally.n_bags(name).floats()
+        absent = absence_cumulants(amount[mine], klass[mine], n_tokens, bags, k)
+        return presence_cumulants(bag, indices, amounts, alpha, total, absent)
 
 
 def _each_once(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> tuple[Bag, Codes32, Floats | None]:

@@ -23,7 +23,7 @@ from tallybayes.arrays.special import gammaln
 from tallybayes.families.base import Add, Codes32, Family, Floats, Predictive, Score, Smoothing
 from tallybayes.families.left_out import Values, left
 from tallybayes.families.place import real_arrays, refuse
-from tallybayes.families.posterior import check_posterior, events_variance, rate_interval
+from tallybayes.families.posterior import check_posterior, events_cumulants, rate_interval
 from tallybayes.kernels.reference.score import log_events
 from tallybayes.tally import Exact, Sums
 
@@ -223,6 +223,7 @@ class PoissonPredictive(Predictive):
     def intervals(self, level: float) -> list[dict[str, Any]]:
         """Of the rate, which is a Gamma; a column of zeros has none."""
         check_posterior(self.shape is not None, self.features[0])
+        assert self.shape is not None
         low, high = rate_interval(self.shape, self.rate, level)
         ends = [(low[j, c], high[j, c]) for j in range(len(self.features)) for c in range(self.n_classes)]
         silent = self.silent.ravel().tolist()
@@ -232,17 +233,17 @@ class PoissonPredictive(Predictive):
             if not silent[i]
         ]
 
-    def log_variance(self, columns: Sequence[Column]) -> Floats:
+    def log_cumulants(self, columns: Sequence[Column]) -> Floats:
         """Of the Poisson, by the posterior of its rate."""
         check_posterior(self.shape is not None, self.features[0])
         assert self.shape is not None
-        result = np.zeros((len(columns[0]), self.n_classes))
+        result = np.zeros((3, len(columns[0]), self.n_classes))
         for j, x in enumerate(real_arrays([column for column in columns if isinstance(column, Reals)])):
             there = np.flatnonzero(~np.isnan(x))
             if not self.fixed and len(there):
                 cell = np.where(self.silent[j], 1.0, self.shape[j]), np.where(self.silent[j], 1.0, self.rate[j])
-                variance = events_variance(x[there].astype(np.float64)[:, None], *cell)
-                result[there] += np.where(self.silent[j], 0.0, variance)
+                own = events_cumulants(x[there].astype(np.float64)[:, None], *cell)
+                result[:, there] += np.where(self.silent[j], 0.0, own)
         return result
 
 

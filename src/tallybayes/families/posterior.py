@@ -4,13 +4,14 @@ A probability whose posterior is Beta(alpha, total - alpha) (one of several valu
 and standard deviation of a Gaussian and the rate of a Poisson have intervals in closed form; they leave out the same
 share on both sides.
 
-For a predicted probability it matters how sure log P(x | c) is. P(x | c) is a function of the parameters, and so has a
-posterior too; it is taken for a lognormal with the same mean and variance:
+For a predicted probability it matters how sure log P(x | c) is, which is a function of the parameters and has a
+posterior too. It is told by its first three cumulants: they add up over columns, as the logs do. The first is told as
+E[log P] less the log of E[P], which is what scores. Of a probability they are
 
-    variance of log P = log E[P^2] - 2 log E[P]
+    psi(alpha) - log alpha,  psi'(alpha),  psi''(alpha),   less the same of total
 
-which for a probability is log(1 + 1/alpha) - log(1 + 1/total). (The variance of the logarithm itself, a trigamma, is
-all in the lower tail where alpha is small: a probability of about 0 would leap to 1.)
+with psi the digamma function; of a density or a count, derivatives of log E[P^t] at t = 0. The third matters where
+there is little data: the log of a probability about which little is known has a long lower tail and no upper one.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.column import Bag
-from tallybayes.arrays.special import betaincinv, gammaincinv, gammaln, stdtrit
+from tallybayes.arrays.special import betaincinv, digamma, gammaincinv, gammaln, polygamma, stdtrit
 from tallybayes.errors import UnsupportedError
 from tallybayes.families.base import Floats
 from tallybayes.families.shrinkage import by_group, matched_beta
@@ -29,19 +30,19 @@ from tallybayes.kernels.reference.binnings import forward_backward
 from tallybayes.kernels.reference.derive import log_gamma_ratio
 
 __all__ = [
-    "absence_variance",
+    "absence_cumulants",
     "averaged_binnings",
-    "bag_variance",
+    "bag_cumulants",
+    "beta_cumulants",
     "beta_interval",
-    "beta_variance",
     "check_posterior",
-    "events_variance",
+    "events_cumulants",
+    "gamma_cumulants",
     "mean_interval",
-    "presence_variance",
+    "presence_cumulants",
     "rate_interval",
     "sd_interval",
-    "share_variance",
-    "student_variance",
+    "student_cumulants",
     "with_ends",
 ]
 
@@ -64,10 +65,11 @@ def beta_interval(alpha: Floats, total: Floats, level: float) -> tuple[Floats, F
     """
     tail = (1 - level) / 2
     alpha, total = np.broadcast_arrays(np.asarray(alpha, np.float64), np.asarray(total, np.float64))
-    other = np.maximum(total - alpha, 0.0)
-    inside = (alpha > 0) & (other > 0) & np.isfinite(total)
+    finite = np.isfinite(total)
+    other = np.maximum(np.where(finite, total, 0.0) - np.where(finite, alpha, 0.0), 0.0)
+    inside = (alpha > 0) & (other > 0) & finite
     low, high = (betaincinv(np.where(inside, alpha, 1), np.where(inside, other, 1), q) for q in (tail, 1 - tail))
-    edge = np.where(other > 0, 0.0, 1.0)  # no doubt is left
+    edge = np.where(finite, np.where(other > 0, 0.0, 1.0), np.nan)  # no doubt is left; nothing was learned
     return np.where(inside, low, edge), np.where(inside, high, edge)
 
 
@@ -98,46 +100,51 @@ def with_ends(rows: list[dict[str, Any]], tokens: list[Any], low: Floats, high: 
     return [row | {"low": float(low[i]), "high": float(high[i])} for row, i in zip(rows, at, strict=True)]
 
 
-# Variances of log likelihoods
+# Cumulants of log likelihoods, (3, ...): E[log P] - log E[P], the variance, the third cumulant
 
 
-def beta_variance(alpha: Floats, total: Floats) -> Floats:
+def gamma_cumulants(alpha: Floats) -> Floats:
+    """Of the log of a Gamma(alpha): of a class share in odds to others. 0 where nothing is unknown (0 and infinity)."""
+    known = (alpha > 0) & np.isfinite(alpha)
+    own = np.where(known, alpha, 1.0)
+    return np.where(known, np.stack([digamma(own) - np.log(own), polygamma(1, own), polygamma(2, own)]), 0.0)
+
+
+def beta_cumulants(alpha: Floats, total: Floats) -> Floats:
     """Of the log of a probability that is Beta(alpha, total - alpha)."""
-    return np.asarray(np.maximum(np.log1p(1 / alpha) - np.log1p(1 / total), 0.0))
+    return gamma_cumulants(alpha) - gamma_cumulants(total)
 
 
-def share_variance(alpha: Floats) -> Floats:
-    """Of the log of a class share in odds to other classes: each is a Gamma(alpha); 0 where alpha is 0."""
-    return np.asarray(np.where(alpha > 0, np.log1p(1 / np.where(alpha > 0, alpha, 1.0)), 0.0))
+def student_cumulants(w: Floats, kappa: Floats, nu: Floats) -> Floats:
+    """Of the log density of a Gaussian at a value whose squared distance from the mean is w * nu s^2.
 
-
-def student_variance(square: Floats, kappa: Floats, nu: Floats) -> Floats:
-    """Of the log density of a Gaussian at a value whose squared distance from the mean is `square` * nu s^2.
-
-    With lambda = 1 / sigma^2 of shape nu / 2 and mu ~ N(m, 1 / (kappa lambda)), E[N] is Student's t and
-    E[N^2] = 1 / (2 pi sqrt(1 + 2 / kappa)) * E[lambda exp(-lambda (x - m)^2 / (1 + 2 / kappa))].
+    With lambda = 1 / sigma^2 of shape a = nu / 2, mu ~ N(m, 1 / (kappa lambda)) and u = t / (1 + t / kappa),
+    log E[N^t] = -log(1 + t / kappa) / 2 + log gamma(a + t/2) / gamma(a) - (a + t/2) log(1 + w u) + a multiple of t.
     """
-    alpha = nu / 2
-    constant = np.log(alpha) - 2 * log_gamma_ratio(alpha) + np.log1p(1 / kappa) - 0.5 * np.log1p(2 / kappa)
-    once, twice = np.log1p(square / (1 + 1 / kappa)), np.log1p(2 * square / (1 + 2 / kappa))
-    return np.asarray(np.maximum(constant + (2 * alpha + 1) * once - (alpha + 1) * twice, 0.0))
+    a, r = nu / 2, 1 / kappa
+    bias = (np.log1p(r) - r + digamma(a)) / 2 - log_gamma_ratio(a) - a * w + (a + 0.5) * np.log1p(w / (1 + r))
+    variance = polygamma(1, a) / 4 + r * r / 2 + 2 * a * w * r + a * w * w - w
+    third = polygamma(2, a) / 8 - r**3 - a * (6 * w * r * r + 6 * w * w * r + 2 * w**3) + 3 * w * r + 1.5 * w * w
+    return np.stack([bias, variance, third])
 
 
-def events_variance(x: Floats, shape: Floats, rate: Floats) -> Floats:
-    """Of the log probability of x events whose rate is Gamma(shape, rate)."""
-    gammas = gammaln(2 * x + shape) + gammaln(shape) - 2 * gammaln(x + shape)
-    logs = 2 * (x + shape) * np.log1p(1 / rate) - (2 * x + shape) * np.log1p(2 / rate)
-    return np.asarray(np.maximum(gammas + logs, 0.0))
+def events_cumulants(x: Floats, shape: Floats, rate: Floats) -> Floats:
+    """Of the log probability of x events whose rate is Gamma(shape, rate): log E[P^t] is a ratio of gammas."""
+    bias = x * digamma(shape) - shape / rate + gammaln(shape) - gammaln(x + shape) + (x + shape) * np.log1p(1 / rate)
+    variance = x * x * polygamma(1, shape) - 2 * x / rate + shape / rate**2
+    third = x**3 * polygamma(2, shape) + 3 * x / rate**2 - 2 * shape / rate**3
+    return np.stack([bias, variance, third])
 
 
-def bag_variance(bag: Bag, indices: NDArray[np.integer], amounts: Floats, alpha: Floats, total: Floats) -> Floats:
-    """Of what bags add to a score, (bags, classes): the sum of amount^2 times the variance of each token.
+def bag_cumulants(bag: Bag, indices: NDArray[np.integer], amounts: Floats, alpha: Floats, total: Floats) -> Floats:
+    """Of what bags add to a score, (3, bags, classes); alpha, total: of a Dirichlet over tokens.
 
-    alpha, total: of a Dirichlet over tokens, (tokens, classes) and (classes,). That its tokens take from each other is
-    left out, which errs on the wide side.
+    alpha is (tokens, classes), total (classes,); tokens of one Dirichlet take from each other.
     """
-    each = beta_variance(alpha, total)[indices] * (amounts * amounts)[:, None]
-    return _by_bag(bag, each)
+    each, whole = gamma_cumulants(alpha)[:, indices], gamma_cumulants(total)
+    length = _by_bag(bag, amounts[:, None])
+    parts = [_by_bag(bag, each[i] * amounts[:, None] ** (i + 1)) - length ** (i + 1) * whole[i] for i in range(3)]
+    return np.stack(parts)
 
 
 def _by_bag(bag: Bag, each: Floats) -> Floats:
@@ -146,27 +153,27 @@ def _by_bag(bag: Bag, each: Floats) -> Floats:
     return np.stack([np.bincount(row, part, len(bag)) for part in each.T], axis=1)
 
 
-def absence_variance(seen: Floats, klass: NDArray[np.integer], n_tokens: int, bags: Floats, k: float) -> Floats:
-    """Of the log probability that no token is there, (classes,): one Beta(k, k) for each token.
+def absence_cumulants(seen: Floats, klass: NDArray[np.integer], n_tokens: int, bags: Floats, k: float) -> Floats:
+    """Of the log probability that no token is there, (3, classes): one Beta(k, k) for each token.
 
     seen, klass: the bags of a class that have had a token, for every pair that there is.
     """
-    never = beta_variance(bags + k, bags + 2 * k)
-    some = beta_variance(np.maximum(bags[klass] - seen, 0.0) + k, bags[klass] + 2 * k)
+    never = beta_cumulants(bags + k, bags + 2 * k)
+    some = beta_cumulants(np.maximum(bags[klass] - seen, 0.0) + k, bags[klass] + 2 * k)
     n_never = n_tokens - np.bincount(klass, minlength=len(bags))
     return by_group(klass, some, len(bags)) + n_never * never
 
 
-def presence_variance(
+def presence_cumulants(
     bag: Bag, indices: NDArray[np.integer], amounts: Floats, alpha: Floats, total: Floats, absent: Floats
 ) -> Floats:
-    """Of the log probability of sets, (sets, classes): tokens that are there instead of `absent`."""
-    other = np.maximum(total - alpha, 1e-12)
-    change = (beta_variance(alpha, total) - beta_variance(other, total))[indices] * (amounts != 0)[:, None]
-    result = absent + _by_bag(bag, change)
+    """Of the log probability of sets, (3, sets, classes): tokens that are there instead of `absent`, (3, classes)."""
+    change = gamma_cumulants(alpha) - gamma_cumulants(np.maximum(total - alpha, 1e-12))
+    own = change[:, indices] * (amounts != 0)[:, None]
+    result = absent[:, None] + np.stack([_by_bag(bag, part) for part in own])
     if bag.present is not None:
-        result[~bag.present] = 0.0
-    return np.asarray(np.maximum(result, 0.0))
+        result[:, ~bag.present] = 0.0
+    return np.asarray(result)
 
 
 def averaged_binnings(counts: Floats, strength: float, rate: float) -> tuple[Floats, Floats]:

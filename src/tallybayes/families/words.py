@@ -19,11 +19,11 @@ from tallybayes.errors import UnsupportedError
 from tallybayes.families.absence import Absence, score_bags
 from tallybayes.families.base import Floats, Predictive, Score
 from tallybayes.families.posterior import (
-    absence_variance,
-    bag_variance,
+    absence_cumulants,
+    bag_cumulants,
     beta_interval,
     check_posterior,
-    presence_variance,
+    presence_cumulants,
     with_ends,
 )
 from tallybayes.families.shrinkage import by_group, laplace
@@ -364,14 +364,17 @@ class TextPredictive(Predictive):
             rows += with_ends(own, tokens, *beta_interval(alpha, total, level))
         return rows
 
-    def log_variance(self, columns: Sequence[Column]) -> Floats:
+    def log_cumulants(self, columns: Sequence[Column]) -> Floats:
         """Of a Dirichlet, or of one Beta for each token."""
         if self._looks_at_all:
             raise UnsupportedError(f"{self.family.told()} is a way of scoring: its weights have no posterior")
         bags = zip(self.features, (column for column in columns if isinstance(column, Bag)), strict=True)
-        return sum((self._variance_of(name, bag) for name, bag in bags), np.zeros((len(columns[0]), self.n_classes)))
+        none = np.zeros((3, len(columns[0]), self.n_classes))
+        return sum((self._cumulants_of(name, bag) for name, bag in bags), none)
 
-    def _variance_of(self, name: str, bag: Bag) -> Floats:
+    def _cumulants_of(self, name: str, bag: Bag) -> Floats:
+        if np.isinf(self.k):
+            return np.zeros((3, len(bag), self.n_classes))
         bag, part = self.known(name, bag), self.tally.words[name]
         used, indices = np.unique(bag.indices, return_inverse=True)
         slots = used.astype(np.int64)
@@ -381,10 +384,12 @@ class TextPredictive(Predictive):
         if self.family.variant == "presence":
             (slot, klass), n = part.cells(), part.floats("documents")
             named = np.isin(slot, part.named())
-            absent = absence_variance(n[named], klass[named], len(part.named()), total - 2 * self.k, self.k)
-            return presence_variance(bag, indices, amounts, alpha, total, absent)
+            documents = self.tally.n_documents(name).floats()
+            absent = absence_cumulants(n[named], klass[named], len(part.named()), documents, self.k)
+            return presence_cumulants(bag, indices, amounts, alpha, total, absent)
         unit = 2.0**-30 if self.family.tf == "log" else 1.0
-        return bag_variance(bag, indices, amounts * unit, alpha, total)
+        own = bag_cumulants(bag, indices, amounts * unit, alpha, total)
+        return own * [[[-1]], [[1]], [[-1]]] if self.family.variant == "complement" else own
 
     def _best(self, name: str, slots: NDArray[np.int64], code: int) -> list[int]:
         """The slots of the tokens that speak most for a class, of those it has had."""

@@ -50,7 +50,8 @@ class Flip:
         without = f"without the word{'s' * (len(names) > 1)} {listed}" if self.words else f"without {listed}"
         if self.label == self.against:
             return f"{without} it would be {shown(self.label)}"
-        return f"{without} {shown(self.against)} would be ahead of {shown(self.predicted)} (and {shown(self.label)} first)"
+        ahead = f"{shown(self.against)} would be ahead of {shown(self.predicted)}"
+        return f"{without} {ahead} (and {shown(self.label)} first)"
 
 
 def smallest_flip(

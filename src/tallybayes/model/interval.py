@@ -1,14 +1,11 @@
 """How far a model can be sure of its numbers: intervals of its parameters, and of a predicted probability.
 
 A predicted probability is made of parameters, and these are known as well as there are rows behind them. Each column
-tells the variance of log P(x | c) (`tallybayes.families.posterior`), the class prior that of log P(c); they add up, as
-the logs do, and the classes are taken as independent. Then
-
-    log P(c, x) + Normal(-variance / 2, variance)
-
-(the lognormal whose mean is the P(c, x) that the model uses) is drawn a few hundred times, and the interval is that of
-the P(c | x) that come out. It is about what is not known of the parameters; whether columns are independent given the
-class is another question, which a calibration answers.
+tells mean, variance and third cumulant of log P(x | c) under its posterior (`tallybayes.families.posterior`), the class
+prior those of log P(c). They add up, as the logs do, so those of log P(c, x) are known. It is drawn a few hundred times
+for each class, as a gamma distribution that has these cumulants (Pearson's type III, by Wilson and Hilferty's cube of a
+normal), and the interval is that of the P(c | x) that come out. It is about what is not known of the parameters;
+whether columns are independent given the class is another question, which a calibration answers.
 """
 
 from __future__ import annotations
@@ -23,7 +20,7 @@ from tallybayes.arrays.special import ndtri
 from tallybayes.data.schema import Schema
 from tallybayes.errors import ParameterError
 from tallybayes.families.base import Floats
-from tallybayes.families.posterior import beta_interval, share_variance
+from tallybayes.families.posterior import beta_interval, gamma_cumulants
 from tallybayes.model.describe import Description
 from tallybayes.model.scorer import Columns, Scorer
 from tallybayes.model.settings import Settings
@@ -32,6 +29,7 @@ __all__ = ["Uncertain", "check_level", "described"]
 
 _DRAWS = 500
 _NUMBERS = 2**18  # that are drawn for at a time
+_STRAIGHT = 1e-6  # a skewness below which a distribution is normal
 
 
 def check_level(level: Any) -> float:
@@ -79,32 +77,32 @@ class Uncertain:
     def __call__(self, columns: Columns, n_rows: int) -> tuple[Floats, Floats]:
         """Log P(class, row), (rows, classes), and the intervals of P(class | row), (rows, classes, 2)."""
         log_joint = self.scorer.log_joint(columns, n_rows)
-        return log_joint, self.drawn(log_joint, self.variance(columns, n_rows) if self.level > 0 else None)
+        return log_joint, self.drawn(log_joint, self.cumulants(columns, n_rows) if self.level > 0 else None)
 
-    def variance(self, columns: Columns, n_rows: int) -> Floats:
-        """How unsure log P(class, row) is, (rows, classes)."""
+    def cumulants(self, columns: Columns, n_rows: int) -> Floats:
+        """How log P(class, row) is spread: its mean less what is told, variance, third cumulant, (3, rows, classes)."""
         alpha = _class_alpha(self.settings, self.class_rows)
-        variance = np.zeros(len(self.class_rows)) if alpha is None else share_variance(alpha)
-        result = np.tile(variance, (n_rows, 1))
+        own = np.zeros((3, len(self.class_rows))) if alpha is None else gamma_cumulants(alpha)
+        result = np.repeat(own[:, None], n_rows, axis=1)
         for predictive in self.scorer.predictives:
-            result += predictive.log_variance([columns[name] for name in predictive.features])
+            result += predictive.log_cumulants([columns[name] for name in predictive.features])
         return result
 
-    def drawn(self, log_joint: Floats, variance: Floats | None) -> Floats:
+    def drawn(self, log_joint: Floats, cumulants: Floats | None) -> Floats:
         """The intervals; P(class | row) itself is always inside.
 
         The same draws for every row, evenly spread (a Latin hypercube), so that rows can be compared.
         """
         point = self._probabilities(log_joint)
         result = np.stack([point, point], axis=2)
-        if variance is None:
+        if cumulants is None:
             return result
         z, tail = _normal(self.seed, log_joint.shape[1]), (1 - self.level) / 2
         size = max(1, _NUMBERS // max(z.size, 1))
 
         def chunk(start: int, stop: int) -> None:
-            part, own = log_joint[start:stop, :, None], variance[start:stop, :, None]
-            moved = np.where(np.isneginf(part), part, part + np.sqrt(own) * z - own / 2)
+            part = log_joint[start:stop, :, None]
+            moved = np.where(np.isneginf(part), part, part + _pearson(cumulants[:, start:stop, :, None], z))
             low, high = np.quantile(self._probabilities(moved), [tail, 1 - tail], axis=2)
             result[start:stop, :, 0] = np.minimum(low, point[start:stop])
             result[start:stop, :, 1] = np.maximum(high, point[start:stop])
@@ -133,6 +131,15 @@ def _normal(seed: int, n: int) -> Floats:
     rng = np.random.default_rng(seed)
     places = np.array([rng.permutation(_DRAWS) for _ in range(n)]).reshape(n, _DRAWS)
     return np.asarray(ndtri((places + 0.5) / _DRAWS))
+
+
+def _pearson(cumulants: Floats, z: Floats) -> Floats:
+    """Normal draws turned into those of a gamma distribution with a mean, a variance and a third cumulant."""
+    mean, variance, third = cumulants
+    sd = np.sqrt(np.maximum(variance, 0.0))
+    skew = np.clip(third / np.maximum(sd, 1e-100) ** 3, -2.0, 2.0)  # the log of a gamma has -2 to 0
+    skew = np.where(np.abs(skew) < _STRAIGHT, _STRAIGHT, skew)
+    return np.asarray(mean + sd * 2 / skew * (np.maximum(1 + skew * z / 6 - skew * skew / 36, 0.0) ** 3 - 1))
 
 
 def _class_alpha(settings: Settings, class_rows: Floats) -> Floats | None:

@@ -282,16 +282,14 @@ class Model:
         self._only_learned("intervals")
         return described(self._derived(), self._schema, self._settings, self.class_counts, level)
 
-    def predict_interval(
-        self, data: Any, level: float = 0.95, *, seed: int = 0, calibrated: bool = True
-    ) -> Floats:
+    def predict_interval(self, data: Any, level: float = 0.95, *, seed: int = 0, calibrated: bool = True) -> Floats:
         """Intervals of P(class | row), (rows, classes, 2): how far the rows that were learned leave it open.
 
         >>> import tallybayes as tb
         >>> rows = {"fever": [1, 1, 0, 0, 0], "ill": ["yes", "yes", "no", "no", "yes"]}
         >>> few, many = (tb.fit({k: v * n for k, v in rows.items()}, label="ill", smoothing=1) for n in (1, 100))
         >>> [model.predict_interval({"fever": 1})[0, 1].round(2).tolist() for model in (few, many)]
-        [[0.33, 0.97], [0.98, 1.0]]
+        [[0.26, 0.99], [0.98, 1.0]]
         """
         parts = [ends for _, (_, ends) in self.with_intervals(data, level, seed=seed, calibrated=calibrated)]
         return parts[0] if len(parts) == 1 else np.concatenate([*parts, np.zeros((0, len(self.classes), 2))])

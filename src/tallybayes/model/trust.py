@@ -131,12 +131,12 @@ class Trusted(Predictive):
         """Those of the inner one."""
         return self.inner.intervals(level)
 
-    def log_variance(self, columns: Sequence[Column]) -> Floats:
-        """Variances times the squares of the weights."""
-        result = np.zeros((len(columns[0]), self.n_classes))
+    def log_cumulants(self, columns: Sequence[Column]) -> Floats:
+        """Those of the inner one times powers of the weights."""
+        result = np.zeros((3, len(columns[0]), self.n_classes))
         for j, (column, own) in enumerate(zip(columns, self.weights, strict=True)):
             if own.any():
-                result += own**2 * self.inner.part(j).log_variance([column])
+                result += np.stack([own, own**2, own**3])[:, None] * self.inner.part(j).log_cumulants([column])
         return result
 
     def note(self, number: int) -> str:

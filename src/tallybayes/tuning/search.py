@@ -1,8 +1,8 @@
 """Step by step to a better model, each step by rows left out.
 
-Every step tries candidates and takes the best one if it is better by more than chance would have it; what is compared is
-the log loss at the best temperature, because columns that repeat each other make naive Bayes over-confident, and the
-last step, which weighs the columns, takes that back.
+Every step tries candidates and takes the best one if it is better by more than chance would have it. What is compared
+is the log loss at the best temperature, because columns that repeat each other make naive Bayes over-confident, and
+the last step, which weighs the columns, takes that back.
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@
 
 with P(c | x) proportional to P(c) exp(o_c + sum over columns of w_j e_jc), where e_jc is what column j says about the
 row's class c when the row is left out, w_j >= 0, o_c are offsets of the classes, and t is one temperature for all that
-the weights are shrunk to, itself shrunk to 1. The loss is convex in all of them; L-BFGS finds the least. With weights per class, e_jc is
-measured from what the column says on average, log sum over c of P(c) P(x_j | c), since there the level matters.
+the weights are shrunk to, itself shrunk to 1. The loss is convex in all of them; L-BFGS finds the least. With weights
+per class, e_jc is measured from what the column says on average, log sum over c of P(c) P(x_j | c), since there the
+level matters.
 """
 
 from __future__ import annotations
