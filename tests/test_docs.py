@@ -48,7 +48,7 @@ def test_public_names():
     assert {name: getattr(tallybayes, name) for name in tallybayes.__all__}
     assert set(tallybayes.__all__) == {
         "Bernoulli", "Categorical", "Change", "Evaluation", "Family", "Gaussian", "Histogram", "Model", "Multinomial",
-        "Calibration", "Decision", "NaiveBayesClassifier", "Trust", "Tuning", "tune", "dropin",
+        "Calibration", "Decision", "NaiveBayesClassifier", "Ranking", "Trust", "Tuning", "rank", "tune", "dropin",
         "Comparison", "Prequential", "compare", "plot", "prequential",
         "Poisson", "RuledOutWarning", "Schema", "Tags", "Text", "cross_validate", "editing", "errors", "evaluate",
         "fit", "from_probabilities", "kernels", "load", "read", "register", "testing",

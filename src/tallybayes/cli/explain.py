@@ -64,7 +64,7 @@ def explain(
     for i, (number, one) in enumerate(found.items()):
         answer(f"{chr(10) if i else ''}row {number}: {one.shown(*names, units=units)}")
         if len(loaded.classes) > 1:
-            answer(_flipped(one, names[1]))
+            answer(chr(10) * any(one.words.values()) + _flipped(one, names[1]))
         if sys.stdout.isatty() and len(loaded.classes) > 1:
             _show_texts(one, names, units)
 
