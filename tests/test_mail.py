@@ -489,7 +489,9 @@ def test_escaped_text_is_visible(text):
     assert visible(f"<p>{html.escape(allowed)}</p><!-- gone -->").split() == allowed.split()
 
 
-words = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), max_size=40)
+words = st.text(  # U+FEFF at the beginning of a text is the mark of its encoding
+    st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"], exclude_characters="\ufeff"), max_size=40
+)
 
 
 @given(letters=st.lists(st.tuples(words, st.lists(words, max_size=4).map("\n".join)), max_size=5))

@@ -323,3 +323,9 @@ def test_written_models_are_compared_by_what_they_say():
     one, same = (tb.from_probabilities({"i": p, "w": 1 - p}, {"t": {"i": 0.9, "w": 0.1}}) for p in (0.5, 0.5))
     assert one == same
     assert one != tb.from_probabilities({"i": 0.4, "w": 0.6}, {"t": {"i": 0.9, "w": 0.1}})
+
+
+def test_a_model_that_is_only_a_prior_scores_an_empty_row():
+    model = tb.from_probabilities({"red": 0.7, "black": 0.3}, {})
+    assert model.predict_proba({}).tolist() == model.predict_proba([{}]).tolist() == [[0.3, 0.7]]
+    assert model.predict_proba_one({}) == {"black": 0.3, "red": 0.7}

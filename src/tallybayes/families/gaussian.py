@@ -37,7 +37,7 @@ from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError
 from tallybayes.families.base import Add, Codes32, Family, Floats, Predictive, Score, Smoothing
-from tallybayes.families.gaussian_left_out import GaussianLeftOut, normal_left_out
+from tallybayes.families.gaussian_left_out import GaussianLeftOut, NormalLeftOut
 from tallybayes.families.left_out import added
 from tallybayes.families.place import real_arrays, refuse
 from tallybayes.families.posterior import check_posterior, mean_interval, sd_interval, student_cumulants
@@ -174,7 +174,7 @@ class Gaussian(Family):
             if prior is not None:
                 return [added(np.zeros((len(codes), tally.n_classes))) for _ in columns]
             return [
-                added(normal_left_out(self, tally.only((name,)), column, x, codes, weights))
+                NormalLeftOut.of(self, tally.only((name,)), column, x, codes, weights)
                 for name, column, x in zip(tally.features, columns, arrays, strict=True)
             ]
         facts = GaussianLeftOut(self, tally, prior, columns, arrays, codes, weights, moments_of(tally, prior.units), ())

@@ -15,15 +15,15 @@ import numpy as np
 
 from tallybayes import kernels
 from tallybayes.arrays.column import Reals
-from tallybayes.families.base import Codes32, Floats
+from tallybayes.families.base import Codes32, Floats, Score
 from tallybayes.families.left_out import Together, one_by_one
 from tallybayes.families.place import refuse
 from tallybayes.tally import Sums
 
 if TYPE_CHECKING:
-    from tallybayes.families.gaussian import Gaussian, GaussianPrior
+    from tallybayes.families.gaussian import Gaussian, GaussianPredictive, GaussianPrior
 
-__all__ = ["GaussianLeftOut", "normal_left_out"]
+__all__ = ["GaussianLeftOut", "NormalLeftOut"]
 
 _LOG_2 = float(np.log(2.0))
 _LITTLE = 1e-6  # of a sum of squares: less than this is not worked out by subtraction
@@ -84,41 +84,79 @@ class GaussianLeftOut(Together):
         return one_by_one(self.family, tally, prior, self.columns[number].take(rows), self.codes[rows], weights)
 
 
-def normal_left_out(
-    family: Gaussian, tally: Sums, column: Reals, x: Any, codes: Codes32, weights: Floats | None
-) -> Floats:
-    """Log densities (rows, classes) of one column under maximum likelihood, each row without itself.
+@dataclass(frozen=True, eq=False)
+class NormalLeftOut:
+    """One column under maximum likelihood, each row scored without itself.
 
-    x: what is bell-shaped, the values or their logarithms. Rows that leave nothing to measure a spread by go by the
-    definition.
+    Only the row's own class has other parameters without it (all of them where they share their variance). Rows that
+    leave nothing to measure a spread by go by the definition.
     """
-    predictive = family.plug_in(tally)
-    unit, n, (mean, low, variance) = int(predictive.units[0]), predictive.n[0], (m[0] for m in predictive.moments)
-    out = np.zeros((len(codes), tally.n_classes))
-    rows = np.flatnonzero(~np.isnan(x))
-    code, at = codes[rows], (np.arange(len(rows)), codes[rows])
-    w = np.ones(len(rows)) if weights is None else weights[rows]
-    with np.errstate(all="ignore"):  # what is no number goes by the definition
-        z = (x[rows].astype(np.float64)[:, None] * np.ldexp(1.0, -unit) - mean) - low
-        left, own = n[code] - w, z[at]
+
+    family: Gaussian
+    tally: Sums
+    column: Reals
+    x: Any  # what is bell-shaped: the values, or their logarithms
+    codes: Codes32
+    weights: Floats | None
+    predictive: GaussianPredictive
+    plain: Score
+
+    @classmethod
+    def of(
+        cls, family: Gaussian, tally: Sums, column: Reals, x: Any, codes: Codes32, weights: Floats | None
+    ) -> NormalLeftOut:
+        """Of a tally with one column."""
+        predictive = family.plug_in(tally)
+        return cls(family, tally, column, x, codes, weights, predictive, predictive.bind([column]))
+
+    def __call__(self, out: Floats, start: int, stop: int) -> None:
+        """Add the scores of rows start to stop."""
+        rows = np.flatnonzero(~np.isnan(self.x[start:stop])) + start
+        with np.errstate(all="ignore"):  # what is no number goes by the definition
+            added = self._shared(rows) if self.family.shared else self._own(rows)
+        care = rows[~np.isfinite(added).reshape(len(rows), -1).all(axis=1)]
+        before = out[care]
+        if self.family.shared:
+            out[rows] += added
+        else:
+            self.plain(out, start, stop)
+            out[rows, self.codes[rows]] += added
+        if len(care):
+            weights = None if self.weights is None else self.weights[care]
+            given = (self.tally, None, self.column.take(care), self.codes[care], weights)
+            out[care] = before + one_by_one(self.family, *given)
+
+    def _facts(self, rows: np.ndarray) -> tuple[Any, ...]:
+        """Weight, rows of the own class and what is left of them, and the values from the mean of the own class."""
+        p, code = self.predictive, self.codes[rows]
+        mean, low, _ = (m[0] for m in p.moments)
+        x = self.x[rows].astype(np.float64) * np.ldexp(1.0, -int(p.units[0]))
+        w = 1.0 if self.weights is None else self.weights[rows]
+        n = p.n[0][code]
+        return w, n, n - w, (x - mean[code]) - low[code]
+
+    def _own(self, rows: np.ndarray) -> Floats:
+        """What is to be added to the score of the own class; NaN where that is no good."""
+        w, n, left, z = self._facts(rows)
+        variance = self.predictive.moments[2][0][self.codes[rows]]
         squares = n * variance
-        gone = w * (n[code] / left) * own * own
-        z[at] = own * (n[code] / left)
-        spread = np.repeat(squares[None] / n, len(rows), axis=0)
-        spread[at] = (squares[code] - gone) / left
-        care = (left <= 0) | (squares[code] - gone < _LITTLE * squares[code])
-        if family.shared:
-            within = (squares.sum() - gone) / (n.sum() - w)
-            care = (left <= 0) | (within < _LITTLE * squares.sum() / n.sum())
-            spread[:] = within[:, None]
-        log_p = -0.5 * np.log(2 * np.pi * spread) - 0.5 * z * z / spread - unit * _LOG_2
-        if family.log:
-            log_p -= x[rows][:, None]
-    log_p[:, n == 0] = 0.0  # a class without values says nothing
-    care |= ~np.isfinite(log_p).all(axis=1)
-    out[rows] = log_p
-    if care.any():
-        some = rows[care]
-        weight = None if weights is None else weights[some]
-        out[some] = one_by_one(family, tally, None, column.take(some), codes[some], weight)
-    return out
+        rest = squares - w * (n / left) * z * z
+        new = rest / left
+        added = 0.5 * (np.log(variance / new) + z * z * (1 / variance - (n / left) ** 2 / new))
+        return np.asarray(np.where((left > 0) & (rest >= _LITTLE * squares), added, np.nan))
+
+    def _shared(self, rows: np.ndarray) -> Floats:
+        """The whole score, (rows, classes), where the variance is one for all; NaN where that is no good."""
+        p, code = self.predictive, self.codes[rows]
+        mean, low, variance = (m[0] for m in p.moments)
+        w, n, left, own = self._facts(rows)
+        squares = float((p.n[0] * variance).sum())
+        rest = squares - w * (n / left) * own * own
+        spread = np.asarray(rest / (p.n[0].sum() - w))[:, None]
+        z = (self.x[rows].astype(np.float64)[:, None] * np.ldexp(1.0, -int(p.units[0])) - mean) - low
+        z[np.arange(len(rows)), code] = own * (n / left)
+        log_p = -0.5 * np.log(2 * np.pi * spread) - 0.5 * z * z / spread - int(p.units[0]) * _LOG_2
+        if self.family.log:
+            log_p -= self.x[rows][:, None]
+        log_p[:, p.n[0] == 0] = 0.0  # a class without values says nothing
+        return np.asarray(np.where(((left > 0) & (rest >= _LITTLE * squares))[:, None], log_p, np.nan))

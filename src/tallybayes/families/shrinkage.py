@@ -159,7 +159,7 @@ def averaged_shares(shares: Shares, counts: Floats) -> tuple[Floats, Floats]:
 def matched_beta(first: Floats, second: Floats) -> tuple[Floats, Floats]:
     """The Beta with a mean and a mean square, as alpha and the sum of both parameters.
 
-    >>> [float(round(part, 6)) for part in matched_beta(np.array(0.75), np.array(0.6))]  # Beta(3, 1)
+    >>> [round(float(part), 6) for part in matched_beta(np.array(0.75), np.array(0.6))]  # Beta(3, 1)
     [3.0, 4.0]
     """
     spread, variance = first * (1 - first), np.maximum(second - first * first, 1e-300)

@@ -114,7 +114,9 @@ class _Layout:
     def __init__(self, schema: Schema, predictives: Sequence[Predictive]) -> None:
         families = schema.families
         self._blocks = [(p.features, getattr(p, "tally", None)) for p in predictives]
-        blocks: list[Block] = [(p.features, families[p.features[0]].column, _tally(p)) for p in predictives]
+        blocks: list[Block] = [
+            (p.features, families[p.features[0]].column if p.features else Codes, _tally(p)) for p in predictives
+        ]
         names = [name for features, _, _ in blocks for name in features]
         silent = families.keys() - set(names)  # no values yet
         self.reader = Reader(schema, blocks)
