@@ -21,6 +21,8 @@ EVERY = [
     tb.Categorical("missing"),
     tb.Tags(";"),
     tb.Gaussian(kappa=0.5, nu=2.0),
+    tb.Gaussian(shared=True),
+    tb.Gaussian(log=True),
 ]
 C3 = np.array([0, 1, 2], np.int32)
 
