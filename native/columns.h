@@ -94,6 +94,7 @@ void register_documents(nb::module_ &m);
 void register_left_out(nb::module_ &m);
 void register_pairs(nb::module_ &m);
 void register_student_left_out(nb::module_ &m);
+void register_normal_left_out(nb::module_ &m);
 void register_binnings_left_out(nb::module_ &m);
 
 } // namespace tb

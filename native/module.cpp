@@ -16,5 +16,6 @@ NB_MODULE(_native, m) {
     tb::register_left_out(m);
     tb::register_pairs(m);
     tb::register_student_left_out(m);
+    tb::register_normal_left_out(m);
     tb::register_binnings_left_out(m);
 }

@@ -168,16 +168,16 @@ class Gaussian(Family):
         if self.log:
             everything = np.ones(len(codes), bool)
             arrays = [log_of(x, tally.features, j, everything) for j, x in enumerate(arrays)]
-        if prior is None or prior.share == 0:
+        if prior is not None and prior.share == 0:
             for j, x in enumerate(arrays):
                 refuse(_infinite(x), tally.features[j : j + 1], [x], "a finite number")
-            if prior is not None:
-                return [added(np.zeros((len(codes), tally.n_classes))) for _ in columns]
-            return [
-                NormalLeftOut.of(self, tally.only((name,)), column, x, codes, weights)
-                for name, column, x in zip(tally.features, columns, arrays, strict=True)
-            ]
-        facts = GaussianLeftOut(self, tally, prior, columns, arrays, codes, weights, moments_of(tally, prior.units), ())
+            return [added(np.zeros((len(codes), tally.n_classes))) for _ in columns]
+        given = (columns, arrays, codes, weights, ())
+        facts: GaussianLeftOut | NormalLeftOut
+        if prior is None:
+            facts = NormalLeftOut(self, tally, None, *given, self.plug_in(tally))
+        else:
+            facts = GaussianLeftOut(self, tally, prior, *given, moments_of(tally, prior.units))
         return [replace(facts, numbers=(j,)) for j in range(len(columns))]
 
     def example(self, rng: np.random.Generator, n: int) -> Column:
@@ -263,11 +263,11 @@ class GaussianPredictive(Predictive):
             if points:
                 columns = list(arrays.T) if isinstance(arrays, np.ndarray) else arrays
                 for j in points:
-                    out[start:stop] += self._point_mass(j, columns[j][start:stop].astype(np.float64))
+                    out[start:stop] += self.point_masses(j, columns[j][start:stop].astype(np.float64))
 
         return score
 
-    def _point_mass(self, j: int, x: Floats) -> Floats:
+    def point_masses(self, j: int, x: Floats) -> Floats:
         """Log density of classes whose values are all equal: one double wide at that value, none elsewhere."""
         result = np.zeros((len(x), self.n_classes))
         for c in np.flatnonzero(self.flat[j] & (self.n[j] > 0)).tolist():

@@ -1,21 +1,23 @@
 """Real columns of the Gaussian family scored by the sums without the row itself.
 
-A kernel has the closed form (`tallybayes.kernels.reference.without`); it is given all columns of a block at once, since
-columns with equally many rows share their logarithms. Rows that hold nearly all of a sum of squares, for which the
-closed form would be rounding, go by the definition, with exact sums.
+Kernels have the closed forms (`tallybayes.kernels.reference.without`); they are given all columns of a block at once,
+since columns share their logarithms. Rows that hold nearly all of a sum of squares, for which the closed form would be
+rounding, go by the definition, with exact sums.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.arrays.column import Reals
-from tallybayes.families.base import Codes32, Floats, Score
+from tallybayes.families.base import Codes32, Floats
 from tallybayes.families.left_out import Together, one_by_one
 from tallybayes.families.place import refuse
 from tallybayes.tally import Sums
@@ -25,22 +27,18 @@ if TYPE_CHECKING:
 
 __all__ = ["GaussianLeftOut", "NormalLeftOut"]
 
-_LOG_2 = float(np.log(2.0))
-_LITTLE = 1e-6  # of a sum of squares: less than this is not worked out by subtraction
-
 
 @dataclass(frozen=True, eq=False)
-class GaussianLeftOut(Together):
+class _LeftOut(Together):
     """Some columns, each row scored without itself: in closed form, or by exact sums where that is no good."""
 
     family: Gaussian
     tally: Sums
-    prior: GaussianPrior
+    prior: GaussianPrior | None
     columns: Sequence[Reals]
     arrays: Sequence[Any]  # what is bell-shaped: the values, or their logarithms
     codes: Codes32
     weights: Floats | None
-    moments: Floats
     numbers: tuple[int, ...]  # of the columns, in the block
 
     @property
@@ -48,115 +46,91 @@ class GaussianLeftOut(Together):
         """The sums of all columns."""
         return self.tally
 
-    def together(self, scores: Sequence[GaussianLeftOut]) -> GaussianLeftOut:
+    def together(self, scores: Sequence[Self]) -> Self:
         """Several columns at once: they share their logarithms."""
         return replace(self, numbers=tuple(number for one in scores for number in one.numbers))
 
+    @abstractmethod
+    def closed(self, numbers: list[int], out: Floats, start: int, stop: int) -> NDArray[np.int64]:
+        """Add the closed form of some columns; returns the places, `row * n_columns + column`, left out."""
+
+    def says_nothing(self, number: int) -> bool:
+        """Whether a column is silent, with or without any row."""
+        return False
+
+    def besides(self, number: int, start: int, stop: int) -> Floats | None:
+        """What a column adds to the closed form, (rows, classes) or (rows, 1)."""
+        x = self.arrays[number][start:stop]  # the density of x is that of log x, over x
+        return -np.where(np.isnan(x), 0.0, x)[:, None] if self.family.log else None
+
     def __call__(self, out: Floats, start: int, stop: int) -> None:
         """Add the scores of rows start to stop."""
-        numbers = [j for j in self.numbers if self.prior.moments[2, j] != 0]  # a constant is silent without a row too
+        numbers = [j for j in self.numbers if not self.says_nothing(j)]
         if not numbers:
             return
-        arrays, family = [self.arrays[j] for j in numbers], self.family
-        n, moments = self.tally["n"].floats()[numbers], np.ascontiguousarray(self.moments[:, numbers])
-        pooled = np.ascontiguousarray(self.prior.moments[:, numbers])
-        places = kernels.active.student_left_out(
-            arrays, self.codes, self.weights, self.prior.units[numbers], pooled, n, moments, family.kappa, family.nu,
-            family.shared, out, start, stop,
-        )  # fmt: skip
-        row, column = np.divmod(places, len(numbers))
-        for j, (number, x) in enumerate(zip(numbers, arrays, strict=True)):
+        row, column = np.divmod(self.closed(numbers, out, start, stop), len(numbers))
+        for j, number in enumerate(numbers):
             care = row[column == j] if len(row) else row
-            if family.log:  # the density of x is that of log x, over x
-                log_x = np.where(np.isnan(x[start:stop]), 0.0, x[start:stop])
-                log_x[care - start] = 0.0
-                out[start:stop] -= log_x[:, None]
+            if (more := self.besides(number, start, stop)) is not None:
+                more[care - start] = 0.0
+                out[start:stop] += more
             if len(care):
                 out[care] += self._exact(number, care)
 
-    def _exact(self, number: int, rows: np.ndarray) -> Floats:
+    def _exact(self, number: int, rows: NDArray[np.int64]) -> Floats:
         """Some rows of a column by exact sums."""
         name, x = self.tally.features[number], self.arrays[number]
         infinite = rows[np.isinf(x[rows])]
         refuse(int(infinite[0]) if len(infinite) else -1, (name,), [x], "a finite number")
-        tally, prior = self.tally.only((name,)), self.family.part_of(self.prior, number)
-        weights = None if self.weights is None else self.weights[rows]
-        return one_by_one(self.family, tally, prior, self.columns[number].take(rows), self.codes[rows], weights)
+        prior = None if self.prior is None else self.family.part_of(self.prior, number)
+        weights, column = None if self.weights is None else self.weights[rows], self.columns[number].take(rows)
+        return one_by_one(self.family, self.tally.only((name,)), prior, column, self.codes[rows], weights)
 
 
 @dataclass(frozen=True, eq=False)
-class NormalLeftOut:
-    """One column under maximum likelihood, each row scored without itself.
+class GaussianLeftOut(_LeftOut):
+    """Student's t."""
 
-    Only the row's own class has other parameters without it (all of them where they share their variance). Rows that
-    leave nothing to measure a spread by go by the definition.
-    """
+    prior: GaussianPrior
+    moments: Floats
 
-    family: Gaussian
-    tally: Sums
-    column: Reals
-    x: Any  # what is bell-shaped: the values, or their logarithms
-    codes: Codes32
-    weights: Floats | None
+    def says_nothing(self, number: int) -> bool:
+        """A constant does, and is one without a row too."""
+        return bool(self.prior.moments[2, number] == 0)
+
+    def closed(self, numbers: list[int], out: Floats, start: int, stop: int) -> NDArray[np.int64]:
+        """The kernel."""
+        family, prior = self.family, self.prior
+        n, moments = self.tally["n"].floats()[numbers], np.ascontiguousarray(self.moments[:, numbers])
+        pooled = np.ascontiguousarray(prior.moments[:, numbers])
+        places: NDArray[np.int64] = kernels.active.student_left_out(
+            [self.arrays[j] for j in numbers], self.codes, self.weights, prior.units[numbers], pooled, n, moments,
+            family.kappa, family.nu, family.shared, out, start, stop,
+        )  # fmt: skip
+        return places
+
+
+@dataclass(frozen=True, eq=False)
+class NormalLeftOut(_LeftOut):
+    """Maximum likelihood: the normal density, and point masses where all values of a class are equal."""
+
+    prior: None
     predictive: GaussianPredictive
-    plain: Score
 
-    @classmethod
-    def of(
-        cls, family: Gaussian, tally: Sums, column: Reals, x: Any, codes: Codes32, weights: Floats | None
-    ) -> NormalLeftOut:
-        """Of a tally with one column."""
-        predictive = family.plug_in(tally)
-        return cls(family, tally, column, x, codes, weights, predictive, predictive.bind([column]))
+    def closed(self, numbers: list[int], out: Floats, start: int, stop: int) -> NDArray[np.int64]:
+        """The kernel."""
+        own = self.predictive
+        moments = np.stack([part[numbers] for part in own.moments])
+        places: NDArray[np.int64] = kernels.active.normal_left_out(
+            [self.arrays[j] for j in numbers], self.codes, self.weights, own.units[numbers], own.n[numbers], moments,
+            self.family.shared, out, start, stop,
+        )  # fmt: skip
+        return places
 
-    def __call__(self, out: Floats, start: int, stop: int) -> None:
-        """Add the scores of rows start to stop."""
-        rows = np.flatnonzero(~np.isnan(self.x[start:stop])) + start
-        with np.errstate(all="ignore"):  # what is no number goes by the definition
-            added = self._shared(rows) if self.family.shared else self._own(rows)
-        care = rows[~np.isfinite(added).reshape(len(rows), -1).all(axis=1)]
-        before = out[care]
-        if self.family.shared:
-            out[rows] += added
-        else:
-            self.plain(out, start, stop)
-            out[rows, self.codes[rows]] += added
-        if len(care):
-            weights = None if self.weights is None else self.weights[care]
-            given = (self.tally, None, self.column.take(care), self.codes[care], weights)
-            out[care] = before + one_by_one(self.family, *given)
-
-    def _facts(self, rows: np.ndarray) -> tuple[Any, ...]:
-        """Weight, rows of the own class and what is left of them, and the values from the mean of the own class."""
-        p, code = self.predictive, self.codes[rows]
-        mean, low, _ = (m[0] for m in p.moments)
-        x = self.x[rows].astype(np.float64) * np.ldexp(1.0, -int(p.units[0]))
-        w = 1.0 if self.weights is None else self.weights[rows]
-        n = p.n[0][code]
-        return w, n, n - w, (x - mean[code]) - low[code]
-
-    def _own(self, rows: np.ndarray) -> Floats:
-        """What is to be added to the score of the own class; NaN where that is no good."""
-        w, n, left, z = self._facts(rows)
-        variance = self.predictive.moments[2][0][self.codes[rows]]
-        squares = n * variance
-        rest = squares - w * (n / left) * z * z
-        new = rest / left
-        added = 0.5 * (np.log(variance / new) + z * z * (1 / variance - (n / left) ** 2 / new))
-        return np.asarray(np.where((left > 0) & (rest >= _LITTLE * squares), added, np.nan))
-
-    def _shared(self, rows: np.ndarray) -> Floats:
-        """The whole score, (rows, classes), where the variance is one for all; NaN where that is no good."""
-        p, code = self.predictive, self.codes[rows]
-        mean, low, variance = (m[0] for m in p.moments)
-        w, n, left, own = self._facts(rows)
-        squares = float((p.n[0] * variance).sum())
-        rest = squares - w * (n / left) * own * own
-        spread = np.asarray(rest / (p.n[0].sum() - w))[:, None]
-        z = (self.x[rows].astype(np.float64)[:, None] * np.ldexp(1.0, -int(p.units[0])) - mean) - low
-        z[np.arange(len(rows)), code] = own * (n / left)
-        log_p = -0.5 * np.log(2 * np.pi * spread) - 0.5 * z * z / spread - int(p.units[0]) * _LOG_2
-        if self.family.log:
-            log_p -= self.x[rows][:, None]
-        log_p[:, p.n[0] == 0] = 0.0  # a class without values says nothing
-        return np.asarray(np.where(((left > 0) & (rest >= _LITTLE * squares))[:, None], log_p, np.nan))
+    def besides(self, number: int, start: int, stop: int) -> Floats | None:
+        """Point masses too, which are the same without a row."""
+        more, own = super().besides(number, start, stop), self.predictive
+        if not (own.flat[number] & (own.n[number] > 0)).any():
+            return more
+        masses = own.point_masses(number, self.arrays[number][start:stop].astype(np.float64))
+        return masses if more is None else masses + more

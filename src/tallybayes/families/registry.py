@@ -1,7 +1,7 @@
 """Families by name, and families from their string form.
 
->>> parse("tags:separator=;"), parse("tags:;"), parse("gaussian:kappa=1,nu=2")
-(Tags(separator=';'), Tags(separator=';'), Gaussian(kappa=1.0, nu=2.0))
+>>> parse("tags:separator=;"), parse("tags:;"), str(parse("gaussian:kappa=1,shared=True"))
+(Tags(separator=';'), Tags(separator=';'), 'gaussian:kappa=1.0,shared=True')
 >>> parse("text:complement,ngrams=2") == Text(variant="complement", ngrams=2)
 True
 """

@@ -137,7 +137,7 @@ class Model(Scoring):
         >>> rows = {"x": ["a", "a", "a", "b", "b", "b"] * 5, "y": ["G", "G", "R", "R", "R", "G"] * 5}
         >>> model = tb.fit(rows, label="y")
         >>> str(model.decide(rows, "R", false_negatives=0))
-        'R from probability 0.306 on (at most 0 false negatives on 30 rows)'
+        'R from probability 0.390497 on (at most 0 false negatives on 30 rows)'
         """  # fmt: skip
         promise = {"false_negatives": false_negatives, "false_positives": false_positives}
         self.decision = found = decision_on(self, data, answer, label=label, leave_one_out=leave_one_out, **promise)

@@ -28,7 +28,13 @@ from tallybayes.kernels.reference.score import (
 )
 from tallybayes.kernels.reference.sums import grouped, mean_variance, rounded, sums
 from tallybayes.kernels.reference.tokens import Buckets, Lexicon, spans, texts
-from tallybayes.kernels.reference.without import add_pairs, add_step_pairs, binnings_left_out, student_left_out
+from tallybayes.kernels.reference.without import (
+    add_pairs,
+    add_step_pairs,
+    binnings_left_out,
+    normal_left_out,
+    student_left_out,
+)
 from tallybayes.kernels.reference.words import words
 
 __all__ = [
@@ -69,6 +75,7 @@ __all__ = [
     "mean_variance",
     "merge_cells",
     "negative_binomial",
+    "normal_left_out",
     "pooled_moments",
     "pooled_rate",
     "read_row",

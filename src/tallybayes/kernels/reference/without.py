@@ -5,7 +5,12 @@ Gaussian: taking a value x of weight w out of n values with mean m and sum of sq
     n - w        m - w (x - m) / (n - w)        S - w n / (n - w) (x - m)^2
 
 for its own class and for the pooled data of the prior. Where nearly all of S goes with the row, what is left is
-rounding, and the place is returned instead, to be looked at with exact sums.
+rounding, and the place is returned instead, to be looked at with exact sums. Under the normal density with the mean and
+variance of the class, a value s = (x - m)^2 n / S has then
+
+    S' / S = 1 - w / (n - w) s        s' = s (n / (n - w))^2 / r        r = n / (n - w) S' / S
+
+where r is how many times as large the variance is without it.
 
 Binnings: without a row of class y in bucket b, the runs I that hold b have their evidence divided by that of the row,
 
@@ -21,12 +26,13 @@ from tallybayes.arrays.special import gammaln
 from tallybayes.kernels.reference.binnings import forward_backward
 from tallybayes.kernels.reference.derive import log_gamma_ratio
 
-__all__ = ["add_pairs", "add_step_pairs", "binnings_left_out", "student_left_out"]
+__all__ = ["add_pairs", "add_step_pairs", "binnings_left_out", "normal_left_out", "student_left_out"]
 
 Floats = NDArray[np.float64]
 
 _LOG_2 = float(np.log(2.0))
 _LITTLE = 1e-6  # of a sum of squares: less than this is not worked out by subtraction
+_FAR = 2.0**900  # a squared distance, in variances, that is left to others
 
 
 def student_left_out(
@@ -113,6 +119,64 @@ def _log_student(
     return np.asarray(
         log_gamma_ratio(degrees / 2) - 0.5 * np.log(np.pi * wide) - (degrees + 1) / 2 * np.log1p(z * z / wide)
     )
+
+
+def normal_left_out(
+    columns: list[NDArray[np.floating]],
+    codes: NDArray[np.int32],
+    weights: Floats | None,
+    units: NDArray[np.int64],
+    n: Floats,
+    moments: Floats,
+    shared: bool,
+    out: Floats,
+    start: int,
+    stop: int,
+) -> NDArray[np.int64]:
+    """Add log densities of the normal to rows start to stop of `out` (rows, classes), each without its own value.
+
+    Arguments and result are as in `student_left_out`. A class without values, and one without a variance (a point
+    mass, which stays one without the row), adds nothing.
+    """
+    places = [np.zeros(0, np.int64)]
+    for j, x in enumerate(columns):
+        rows = np.flatnonzero(~np.isnan(x[start:stop])) + start
+        w = np.ones(len(rows)) if weights is None else weights[rows]
+        with np.errstate(all="ignore"):  # what is no number needs care
+            log_p, care = _log_normal(x[rows], codes[rows], w, int(units[j]), n[j], moments[:, j], shared)
+        out[rows[~care]] += log_p[~care]
+        places.append(rows[care] * len(columns) + j)
+    return np.sort(np.concatenate(places))
+
+
+def _log_normal(
+    x: NDArray[np.floating],
+    code: NDArray[np.int32],
+    w: Floats,
+    unit: int,
+    n: Floats,
+    moments: Floats,
+    shared: bool,
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Log densities (rows, classes) of values of a column, and for which rows they are no good."""
+    mean, low, variance = moments
+    left, at = n[code] - w, (np.arange(len(x)), code)
+    part = n[code] / left
+    step, growth = w / left, part
+    if shared:  # summed up in order, as the native twin does
+        total, squares = np.cumsum(n)[-1], np.cumsum(n * variance)[-1]
+        variance = np.full(len(n), squares / max(total, 1.0))
+        step, growth = w / max(total, 1.0) * part, max(total, 1.0) / np.maximum(total - w, 1.0)
+    flat = (n == 0) | (variance == 0)
+    e = (x.astype(np.float64)[:, None] * np.ldexp(1.0, -unit) - mean) - low
+    s = (e * np.where(flat, 0.0, 1 / np.sqrt(variance))) ** 2
+    rest = np.where(flat[code], 1.0, 1 - step * s[at])
+    care = ~(left > _LITTLE * n[code]) | ~(rest >= _LITTLE) | ~(s < _FAR).all(axis=1) | (flat[code] & (e[at] != 0))
+    s[at] *= part * part
+    changed = np.ones_like(s)
+    changed[slice(None) if shared else at] = (growth * rest)[:, None] if shared else growth * rest
+    log_p = -0.5 * (np.log(2 * np.pi * variance) + np.log(changed) + s / changed) - unit * _LOG_2
+    return np.where(flat, 0.0, log_p), care
 
 
 def add_pairs(
