@@ -43,10 +43,11 @@ struct Own {
 struct Facts {
     int n_columns;
     bool shared;
-    bool even = true, flat = false;   // in no column other rows than in the first, and a variance; some lack a variance
-    std::vector<double> scale, total; // 2**-unit, rows of all classes
-    std::vector<Class> classes;
-    std::vector<Own> own; // [column][class]
+    bool even = true;  // every column has the rows of the first, and a variance in every class
+    bool flat = false; // some class has no variance in some column
+    std::vector<double> scale = {}, total = {}; // 2**-unit, rows of all classes
+    std::vector<Class> classes = {};
+    std::vector<Own> own = {}; // [column][class]
 };
 
 struct Input {
@@ -161,7 +162,7 @@ using Mark = std::function<void(int64_t, int)>;       // a row and a column that
 
 struct alignas(64) Tile {
     double value[JOIN * TILE]; // in the unit of the column; NaN is missing
-    double own[JOIN * TILE];   // squared distance from the mean of the own class; then what all squares are multiplied by
+    double own[JOIN * TILE];   // squared distance from the mean of the own class; if shared, then a factor of all squares
     double growth[JOIN * TILE], step[JOIN * TILE], stretch[JOIN * TILE]; // see Loss; one line if the facts are even
     double weight[TILE], code[TILE];
 };
@@ -310,7 +311,7 @@ template <bool gaps, bool shared> TB_INLINE Mask<Lanes> change(const Facts &f, T
     return strange;
 }
 
-// Adds the logarithms of the variance that all classes share, over what it was, in the columns where a class has values.
+// Adds the logarithms of what the shared variance is divided by, in the columns where a class has values.
 TB_INLINE void add_logs(const Facts &f, const Tile &t, double *totals) {
     alignas(64) double whole[TILE];
     auto logs = [&](int r, const Class *k) {

@@ -83,7 +83,7 @@ def test_calibrating_changes_probabilities_and_can_be_undone(folder):
 
 def test_a_promise_is_kept_and_shown(folder):
     out = tally("decide", "films.tally", "films.csv", "--class", "R", "--false-negatives", "0", where=folder)
-    assert "at most 0 false negatives on 200 rows" in out
+    assert "at most 0 false negatives: misses 0 of" in out
     judged = json.loads(tally("evaluate", "films.tally", "films.csv", "--leave-one-out", "--json", where=folder))
     assert judged["confusion"][1][0] == 0
     assert tally("decide", "films.tally", where=folder) == out
@@ -115,6 +115,10 @@ def test_costs_and_no_answer(folder):
         (["--cost", "R:X=3"], "TRUE:ANSWER=COST"),
         (["--cost", "R:PG: 13=much"], "the cost a number"),
         (["--abstain", "7"], "abstain"),
+        (["--class", "R"], "for --class"),
+        (["--most-probable", "--abstain", "0.5"], "--most-probable alone"),
+        (["films.csv", "--class", "R", "--false-negatives", "100%"], "below 100%"),
+        (["films.csv", "--class", "R", "--false-negatives", "inf"], "a number of rows from 0 on"),
     ],
 )
 def test_wrong_rules_are_told_and_change_nothing(folder, words, says):
@@ -127,7 +131,7 @@ def test_rows_that_were_not_learned_need_to_be_called_new(folder):
     (folder / "new.csv").write_text("deaths,again,genre,rating\n900,900,opera,R\n1,1,war,PG: 13\n")
     words = ("decide", "films.tally", "new.csv", "--class", "R", "--false-negatives", "0")
     assert "a row that was learned" in tally(*words, where=folder, code=1)
-    assert "false negatives on 2 rows" in tally(*words, "--new", where=folder)
+    assert "misses 0 of 1 rows of it" in tally(*words, "--new", where=folder)
     tally("decide", "films.tally", "--most-probable", where=folder)
 
 

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from tallybayes import kernels
 from tallybayes.arrays.column import Reals
 from tallybayes.families import Gaussian
+from tallybayes.families.base import Family
 from tallybayes.families.gaussian import moments_of
+from tallybayes.families.left_out import joined
 from tallybayes.kernels import reference
 from tallybayes.kernels.reference.binnings import shares_at
 
@@ -88,6 +90,76 @@ def test_students_t_without_the_row(seed, kinds, n_rows, n_classes, weighted, sh
         active.student_left_out(*given, alone, row, row + 1)
         assert np.array_equal(alone[row], both[0][row])
         assert np.array_equal(np.delete(alone, row, axis=0), np.delete(before, row, axis=0))
+
+
+@given(seeds, kinds_of_double, st.integers(0, 200), st.integers(1, 10), st.booleans(), st.booleans(), st.data())
+@settings(max_examples=200)
+def test_the_normal_density_without_the_row(seed, kinds, n_rows, n_classes, weighted, shared, data):
+    dtype = data.draw(st.sampled_from([np.float64, np.float32]))
+    if dtype == np.float32:
+        kinds = data.draw(kinds_of_float)
+    columns, codes, weights, units, _, n, moments = table_of(seed, kinds, n_rows, n_classes, weighted, dtype)
+    given = (columns, codes, weights, units, n, moments, shared)
+    start = data.draw(st.integers(0, n_rows))
+    stop = data.draw(st.integers(start, n_rows))
+    before = np.random.default_rng(seed).normal(size=(n_rows, n_classes))
+    both = [before.copy() for _ in SIDES]
+    found, wanted = (module.normal_left_out(*given, out, start, stop) for module, out in zip(SIDES, both, strict=True))
+    assert found.dtype == wanted.dtype == np.int64
+    assert np.array_equal(found, wanted)
+    close(*both)
+    for row in range(start, min(stop, start + 3)):  # a row alone, bit for bit
+        alone = before.copy()
+        active.normal_left_out(*given, alone, row, row + 1)
+        assert np.array_equal(alone[row], both[0][row])
+        assert np.array_equal(np.delete(alone, row, axis=0), np.delete(before, row, axis=0))
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("module", SIDES, ids=["native", "reference"])
+def test_the_normal_density_of_rows_that_are_not_in_the_sums(module, shared):
+    """Too far out, infinite, or beside the only value of a column; places are `row * n_columns + column`."""
+    columns, codes, _, units, _, n, moments = table_of(0, ["normal", "normal", "constant"], 100, 2, False)
+    strange, out = [column.copy() for column in columns], np.zeros((100, 2))
+    strange[0][[3, 70]], strange[1][5], strange[2][8] = [1e300, np.inf], -np.inf, 4.0
+    places = module.normal_left_out(strange, codes, None, units, n, moments, shared, out, 0, 100)
+    assert places.tolist() == [9, 16, 26, 210]
+    assert np.isfinite(out).all()
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("module", SIDES, ids=["native", "reference"])
+def test_the_normal_density_without_the_row_is_that_of_the_other_rows(module, shared):
+    rng = np.random.default_rng(0)
+    x, codes, weights, out = rng.normal(7, 3, 50), np.arange(50, dtype=np.int32) % 3, rng.choice([0.5, 2], 50), []
+    kept = np.zeros((50, 3))
+    tally = Gaussian().observe(("x",), [Reals(x)], codes, 3, weights)
+    units = Gaussian().prior(tally, "auto").units
+    given = ([x], codes, weights, units, tally["n"].floats(), moments_of(tally, units), shared)
+    assert not len(module.normal_left_out(*given, kept, 0, 50))
+    for row in range(50):
+        w = np.where(np.arange(50) == row, 0.0, weights)[:, None] * (codes[:, None] == np.arange(3))
+        mean = (w * x[:, None]).sum(axis=0) / w.sum(axis=0)
+        squares = (w * (x[:, None] - mean) ** 2).sum(axis=0)
+        variance = squares.sum() / w.sum() if shared else squares / w.sum(axis=0)
+        out.append(-0.5 * np.log(2 * np.pi * variance) - 0.5 * (x[row] - mean) ** 2 / variance)
+    assert np.allclose(kept, out, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("family", [Gaussian(), Gaussian(shared=True), Gaussian(log=True)], ids=str)
+def test_columns_with_point_masses_and_gaps_go_together_as_one_by_one(family):
+    rng = np.random.default_rng(0)
+    codes, x = rng.integers(0, 3, 60).astype(np.int32), np.abs(rng.normal(size=(3, 60))) + 1
+    values = [x[0], np.where(codes == 0, 3.0, x[1]), codes + 1.0, np.where(x[2] > 2, np.nan, x[2]), np.full(60, 2.5)]
+    columns, names = [Reals(column) for column in values], tuple("abcde")
+    given = (family.observe(names, columns, codes, 3, None), None, columns, codes, None)
+    (together,) = joined(family.left_out(*given))
+    together(quick := np.zeros((60, 3)), 0, 60)
+    defined = np.zeros((60, 3))
+    for score in Family.left_out(family, *given):
+        score(defined, 0, 60)
+    assert np.isneginf(defined).any()
+    np.testing.assert_allclose(quick, defined, rtol=1e-9, atol=1e-9)
 
 
 def test_students_t_of_rows_that_are_not_in_the_sums():
@@ -209,7 +281,23 @@ def test_logs_of_shares(seed, n_classes, n_rows):
 
 X, CODES, OUT = np.array([0.5, 1.5, 2.5]), np.array([0, 1, 1], np.int32), np.zeros((3, 2))
 FACTS = (np.zeros(1, np.int64), np.ones((3, 1)), np.ones((1, 2)), np.ones((3, 1, 2)))
+SUMS = (FACTS[0], *FACTS[2:])
 WRONG = {
+    "normal_left_out": [
+        ([X], CODES, None, *SUMS, False, OUT, 0, 4),
+        ([X], CODES, None, *SUMS, False, OUT, -1, 3),
+        ([X], CODES, None, *SUMS, False, OUT, 2, 1),
+        ([X[:2]], CODES, None, *SUMS, False, OUT, 0, 3),
+        ([X, X], CODES, None, *SUMS, False, OUT, 0, 3),
+        ([X], CODES[:2], None, *SUMS, False, OUT, 0, 3),
+        ([X], CODES + 1, None, *SUMS, False, OUT, 0, 3),
+        ([X], CODES - 1, None, *SUMS, False, OUT, 0, 3),
+        ([X], CODES, np.ones(2), *SUMS, False, OUT, 0, 3),
+        ([X], CODES, None, *SUMS, False, np.zeros((3, 3)), 0, 3),
+        ([X], CODES, None, *SUMS, False, np.zeros((2, 2)), 0, 3),
+        ([X], CODES, None, np.array([5000]), *SUMS[1:], False, OUT, 0, 3),
+        ([X.astype(np.int64)], CODES, None, *SUMS, False, OUT, 0, 3),
+    ],
     "student_left_out": [
         ([X], CODES, None, *FACTS, 3.0, 5.0, False, OUT, 0, 4),
         ([X], CODES, None, *FACTS, 3.0, 5.0, False, OUT, -1, 3),

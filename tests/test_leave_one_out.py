@@ -94,9 +94,18 @@ def test_a_large_offset_does_not_matter():
 @pytest.mark.parametrize("column", ["flag", "kind", "level", "events", "words", "topics", "note"])
 def test_rows_that_were_never_learned_cannot_be_left_out(column):
     other = {
-        "flag": True, "kind": "green", "level": 9.0, "events": 40, "words": {"d": 3}, "topics": ["d"], "note": "cash cash",
+        "flag": True, "kind": "green", "level": 9.0, "events": 40, "words": {"d": 3}, "topics": ["d"],
+        "note": "cash cash",
     }  # fmt: skip
-    known = {"flag": False, "kind": "red", "level": 1.0, "events": 0, "words": {"a": 1}, "topics": ["a"], "note": "cash lunch"}
+    known = {
+        "flag": False,
+        "kind": "red",
+        "level": 1.0,
+        "events": 0,
+        "words": {"a": 1},
+        "topics": ["a"],
+        "note": "cash lunch",
+    }
     options = {"label": LABEL, "families": {column: FAMILIES[column]}}
     model = tb.fit([{column: known[column], LABEL: "p"}, {column: other[column], LABEL: "q"}], **options)
     with pytest.raises(ForgetError, match="a row that was learned") as error:
@@ -139,3 +148,25 @@ def test_a_useless_column_looks_useless():
     assert (model.predict(table) == table["y"]).mean() == 1.0
     honest = np.array(model.classes)[model.leave_one_out(table).argmax(axis=1)]
     assert (honest == table["y"]).mean() < 0.6
+
+
+def test_a_heavy_row_does_not_round_the_others_away():
+    table, weights = {"x": list("abaab"), "y": list("ppqqq")}, [1e10, 1.0, 1.0, 1.0, 1.0]
+    model = tb.fit(table, label="y", weight=weights, smoothing=1)
+    rest = tb.fit({name: values[1:] for name, values in table.items()}, label="y", weight=weights[1:], smoothing=1)
+    left = np.exp(model.leave_one_out(table, weight=weights)[0])
+    np.testing.assert_allclose(left, rest.predict_proba({"x": ["a"]})[0], rtol=1e-6)
+
+
+def test_a_class_of_rows_without_weight_was_never_learned():
+    table, weights = {"x": list("abab"), "y": list("ppqr")}, [1.0, 1.0, 1.0, 0.0]
+    model = tb.fit(table, label="y", weight=weights)
+    np.testing.assert_allclose(
+        np.exp(model.leave_one_out(table, weight=weights)[3]), model.predict_proba({"x": ["b"]})[0]
+    )
+
+
+def test_a_bounded_vocabulary_can_be_left_out():
+    table = {"note": [f"cash w{i} w{i + 1}" for i in range(40)], "y": ["p", "q"] * 20}
+    model = tb.fit(table, label="y", families={"note": "text:counts,k=1.0,max_tokens=10"})
+    assert np.isfinite(model.leave_one_out(table)).all()

@@ -125,3 +125,12 @@ def test_wrong_kinds_are_refused():
         fitted().trust = {"real": 1.0}
     with pytest.raises(ParameterError, match="offsets that are finite"):
         tb.Trust({}, {"p": float("nan")})
+
+
+def test_weights_of_what_there_is_not_are_refused():
+    for wrong in (tb.Trust({"nosuch": 0.5}), tb.Trust({"real": {"class 9": 1.0}}), tb.Trust({}, {"class 9": 1.0})):
+        with pytest.raises(ParameterError, match="of the model"):
+            fitted().trust = wrong
+    for wrong in ("much", None, True):
+        with pytest.raises(ParameterError, match="weights from 0 on"):
+            tb.Trust({"real": wrong})

@@ -27,7 +27,7 @@ from tallybayes.data.table import Table, to_table
 from tallybayes.families import Histogram, Text
 from tallybayes.families.base import Floats
 from tallybayes.model import Model, fit
-from tallybayes.model.scorer import log_normalised, most_probable
+from tallybayes.model.scorer import most_probable
 from tallybayes.validation import (
     all_or_nothing,
     check_matrix,
@@ -297,9 +297,15 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
     # Scoring
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable label of every row; ties go to the first."""
-        best = most_probable(self.predict_proba(X))
-        return self.classes_[best]
+        """The most probable label of every row (ties go to the first), or what `model_.decision` says."""
+        p = self.predict_proba(X)
+        if (rule := self._known_model().settings.decision) is None:
+            return self.classes_[most_probable(p)]
+        with np.errstate(divide="ignore"):
+            best = rule.chosen(np.log(p), self.classes_.tolist())
+        answered = self.classes_[best].astype(object) if (best < 0).any() else self.classes_[best]
+        answered[best < 0] = None
+        return answered
 
     def predict_proba(self, X: Any) -> Floats:
         """P(class | row) of every row, (rows, classes)."""
@@ -309,7 +315,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         """Log P(class | row) of every row, (rows, classes)."""
         model = self._known_model()
         joint = model.log_joint(self._checked(X))
-        return self._placed(log_normalised(joint, model.log_prior()), -np.inf)
+        return self._placed(model.log_proba(joint), -np.inf)
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Log P(class, row) of every row, (rows, classes)."""

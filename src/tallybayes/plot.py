@@ -80,7 +80,8 @@ def evidence(explanation: Explanation, label: Any = None, against: Any = None) -
 
 def confusion(judged: Evaluation) -> Chart:
     """The confusion matrix of an evaluation."""
-    return curves.confusion([shown(label) for label in judged.classes], judged.matrix().tolist())
+    chart = curves.confusion([shown(label) for label in judged.classes], judged.matrix().tolist())
+    return chart.properties(width=max(200, (110 if len(judged.classes) <= 6 else 40) * len(judged.classes)))
 
 
 def reliability(judged: Evaluation, label: Any = None, *, bins: int = 10) -> Chart:

@@ -139,6 +139,15 @@ class NaiveBayes(base.MiniBatchClassifier):
         scores = self._model.predict_proba(self._rows(X)) if classes else np.zeros((len(X), 0))
         return _frame(scores, classes, X)
 
+    def predict_one(self, x: Any, **kwargs: Any) -> Any:
+        """The most probable label of a row, or what the model's rule says; None before any row."""
+        p = self.predict_proba_one(x, **kwargs)
+        if not p or self._model.settings.decision is None:
+            return super().predict_one(x, **kwargs)
+        with np.errstate(divide="ignore"):
+            (code,) = self._model.answered(np.log([[p[label] for label in self._model.classes]]))
+        return self._model.classes[code] if code >= 0 else None
+
     def predict_many(self, X: Any) -> Any:
         """The most probable label of every row as a series of the kind that came."""
         return _series(self._model.predict(self._rows(X)) if self._model.classes else np.zeros(0), X)

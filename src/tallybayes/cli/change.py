@@ -89,6 +89,8 @@ def _changed(verb: str, path: str, data: list[str], label: str | None, json: boo
     tell_bad(source)
     for text in change.notes:
         note(text)
+    if model.stale:
+        note(f"found before these rows, and kept as it is: {', '.join(model.stale)}")
     skipped = f", {change.skipped} without a label skipped" if change.skipped else ""
     words = f"{'learned' if verb == 'learn' else 'forgot'} {rows_of(change.rows)}{skipped}; {path} is up to date"
     facts = {"model": path, "rows": change.rows, "skipped": change.skipped, "bad": change.bad}

@@ -53,7 +53,8 @@ def calibrate(
     found = loaded.calibration
     words = "not calibrated" if found is None else str(found)
     facts = {"model": model, "calibration": None if found is None else found.method}
-    answer(facts | ({} if found is None else {"temperature": found.temperature}) if json else words)
+    more = {"temperature": found.temperature} if found is not None and found.method == "temperature" else {}
+    answer(facts | more if json else words)
 
 
 @reads
@@ -93,10 +94,14 @@ def decide(
     from tallybayes.model.decision import Decision
     from tallybayes.model.store import editing, load
 
-    asked = (threshold, false_negatives, false_positives, cost, abstain)
+    asked = (threshold, false_negatives, false_positives, cost, abstain, class_)
+    if most_probable and any(one is not None for one in asked):
+        raise ParameterError("--most-probable alone", came="another rule beside it")
     if not most_probable and all(one is None for one in asked):
-        rule = load(model).decision
-        answer(_facts(model, rule) if json else str(rule))
+        loaded = load(model)
+        if "decision" in loaded.stale:
+            note("the rule was chosen before the model was as it is: its promise may not hold")
+        answer(_facts(model, loaded.decision) if json else str(loaded.decision))
         return
     if sum(one is not None for one in (threshold, false_negatives, false_positives, cost)) > 1:
         raise ParameterError("one of --threshold, --false-negatives, --false-positives and --cost", came="several")
@@ -107,7 +112,9 @@ def decide(
         own = None if class_ is None else _label(loaded, class_)
         if own is None and (threshold is not None or promised):
             raise ParameterError("--class, the class that the threshold is for", came=None)
-        rule = Decision()
+        if own is not None and threshold is None and not promised:
+            raise ParameterError("--threshold, --false-negatives or --false-positives for --class", came=None)
+        rule = Decision() if most_probable or cost is not None else loaded.decision
         if promised:
             source = reader(data or [], step)
             given = {"false_negatives": _number(false_negatives), "false_positives": _number(false_positives)}
@@ -149,6 +156,8 @@ def _number(text: str | None) -> float | None:
         value = float(text.removesuffix("%"))
     except ValueError:
         raise ParameterError("a number of rows, or a share such as 2%", came=text) from None
+    if text.endswith("%") and not 0 <= value < 100:
+        raise ParameterError("a share from 0% to below 100%", came=text)
     return value / 100 if text.endswith("%") else value
 
 

@@ -78,7 +78,12 @@ def evaluate(
             if any(fitting[name] != default for name, (_, default) in FITTING.items()):
                 raise ParameterError("options for fitting only with data and --label: this model is fitted already")
             source = reader(rest, step)
-            judged = judge(load(first), source, label, leave_one_out=leave_one_out, weight=weight)
+            loaded = load(first)
+            judged = judge(loaded, source, label, leave_one_out=leave_one_out, weight=weight)
+            if leave_one_out and (
+                held := [name for name in ("trust", "calibration") if getattr(loaded.settings, name)]
+            ):
+                note(f"held while rows are left out, so a little too good: {', '.join(held)}")
         else:
             if label is None and fitting["schema"] is None:
                 hint = "tally evaluate MODEL DATA, or tally evaluate DATA --label COL"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -48,7 +48,27 @@ def inspect(
             raise ParameterError("a column that the model uses", came=name, hint=did_you_mean(name, known))
     described = loaded.describe() if level is None else loaded.intervals(level)
     description = described.only(column) if column else described
-    answer(description.to_dict() if json else str(description))
+    found = {} if column else _found(loaded)
+    if json:
+        answer(description.to_dict() | found)
+        return
+    answer("\n\n".join([str(description), *(f"{name}: {told}" for name, told in found.items())]))
+
+
+def _found(model: Any) -> dict[str, str]:
+    """What was found out after fitting, in words."""
+    from tallybayes.model.text import shown
+
+    trust, result = model.trust, {}
+    if trust.offsets:
+        result["offsets of classes"] = ", ".join(f"{shown(c)} {offset:+.3f}" for c, offset in trust.offsets.items())
+    if model.calibration is not None:
+        result["calibration"] = str(model.calibration)
+    if model.settings.decision is not None:
+        result["decision"] = str(model.decision)
+    if model.stale:
+        result["found before the model was as it is"] = ", ".join(model.stale)
+    return result
 
 
 VERBS = [(inspect, EXAMPLE)]

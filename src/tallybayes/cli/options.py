@@ -108,7 +108,11 @@ class Reader:
     def __call__(self, data: list[str], progress: Progress | None = None) -> Source:
         """The source."""
         from tallybayes.data.files import read
+        from tallybayes.errors import ParameterError
 
+        for path in data:
+            if path.endswith(".tally"):
+                raise ParameterError("data", came=path, hint="this is the name of a model; see --help for the order")
         given = dict(self._options)
         given.pop("debug")
         header, missing = not given.pop("no_header"), given.pop("missing") or None

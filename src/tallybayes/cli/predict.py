@@ -101,7 +101,7 @@ def _predicted(kept: Any, model: Any, log_joint: Any, proba: bool, raw: bool, en
     from tallybayes.model.text import shown
 
     log_proba = model.log_proba(log_joint, calibrated=not raw)
-    p, best = np.exp(log_proba), model.answered(log_proba)
+    p, best = np.exp(log_proba), model.answered(model.log_proba(log_joint))
     said = best >= 0  # where the model abstains, both cells are empty
     added = {
         "predicted": pa.array(model.classes).take(pa.array(best, mask=~said)),

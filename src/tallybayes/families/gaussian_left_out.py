@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -58,10 +59,17 @@ class _LeftOut(Together):
         """Whether a column is silent, with or without any row."""
         return False
 
-    def besides(self, number: int, start: int, stop: int) -> Floats | None:
-        """What a column adds to the closed form, (rows, classes) or (rows, 1)."""
-        x = self.arrays[number][start:stop]  # the density of x is that of log x, over x
-        return -np.where(np.isnan(x), 0.0, x)[:, None] if self.family.log else None
+    @cached_property
+    def adding(self) -> frozenset[int]:
+        """The columns that have more than the closed form."""
+        return frozenset(self.numbers if self.family.log else ())
+
+    def besides(self, number: int, start: int, stop: int) -> Floats:
+        """What such a column adds to it, (rows, classes)."""
+        more, x = np.zeros((stop - start, self.tally.n_classes)), self.arrays[number][start:stop]
+        if self.family.log:  # the density of x is that of log x, over x
+            more -= np.where(np.isnan(x), 0.0, x)[:, None]
+        return more
 
     def __call__(self, out: Floats, start: int, stop: int) -> None:
         """Add the scores of rows start to stop."""
@@ -69,9 +77,11 @@ class _LeftOut(Together):
         if not numbers:
             return
         row, column = np.divmod(self.closed(numbers, out, start, stop), len(numbers))
+        odd = set(column.tolist())
         for j, number in enumerate(numbers):
-            care = row[column == j] if len(row) else row
-            if (more := self.besides(number, start, stop)) is not None:
+            care = row[column == j] if j in odd else row[:0]
+            if number in self.adding:
+                more = self.besides(number, start, stop)
                 more[care - start] = 0.0
                 out[start:stop] += more
             if len(care):
@@ -127,10 +137,13 @@ class NormalLeftOut(_LeftOut):
         )  # fmt: skip
         return places
 
-    def besides(self, number: int, start: int, stop: int) -> Floats | None:
-        """Point masses too, which are the same without a row."""
-        more, own = super().besides(number, start, stop), self.predictive
-        if not (own.flat[number] & (own.n[number] > 0)).any():
-            return more
-        masses = own.point_masses(number, self.arrays[number][start:stop].astype(np.float64))
-        return masses if more is None else masses + more
+    @cached_property
+    def adding(self) -> frozenset[int]:
+        """Also those with a point mass, which is the same without a row."""
+        masses = (self.predictive.flat & (self.predictive.n > 0)).any(axis=1)
+        return frozenset(self.numbers if self.family.log else np.flatnonzero(masses).tolist())
+
+    def besides(self, number: int, start: int, stop: int) -> Floats:
+        """Point masses too."""
+        masses = self.predictive.point_masses(number, self.arrays[number][start:stop].astype(np.float64))
+        return super().besides(number, start, stop) + masses

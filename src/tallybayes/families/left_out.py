@@ -2,7 +2,8 @@
 
 A sum can be taken back, so the model that never saw a row is the model minus that row. `one_by_one` is the definition:
 take a row out of its column's tally, derive, score it, put it back. Axes, grids and strengths chosen by evidence are
-held; counts, class shares and pooled means are those without the row. The families have quicker ways to the same
+held (of a histogram also the class shares that its runs are shrunk to); counts, the other class shares and pooled means
+are those without the row. The families have quicker ways to the same
 numbers: for columns with few values there are few different rows (`Lines`), each of which has one closed form.
 """
 
@@ -38,7 +39,7 @@ __all__ = [
     "with_marks",
 ]
 
-_ROUNDING = 1e-9  # what is left of fractional weights below this share of what was taken is rounding
+_ROUNDING = 1e-12  # what is left of fractional weights below this share of the sum is rounding
 
 
 def one_by_one(family: Family, tally: Any, prior: Any, column: Any, codes: Codes32, weights: Floats | None) -> Floats:
@@ -67,7 +68,9 @@ def one_by_one(family: Family, tally: Any, prior: Any, column: Any, codes: Codes
 def never_learned(column: str, row: int) -> ForgetError:
     """The error for a row that is not among those learned."""
     hint = "only rows that the model has learned can be left out, with the labels and weights they had"
-    return ForgetError("a row that was learned", column=column, row=row, hint=hint)
+    return ForgetError(
+        "a row that was learned", came="one that is not in the sums", column=column or None, row=row, hint=hint
+    )
 
 
 def added(scores: Floats) -> Score:
@@ -186,7 +189,7 @@ def left(counts: Floats, lines: Lines) -> tuple[Floats, NDArray[np.bool_]]:
     """Counts (lines, classes) without what each line takes from its own class, and for which lines it was there."""
     rest, at = counts.copy(), (np.arange(len(lines.code)), lines.code)
     rest[at] -= lines.weight
-    rest[np.abs(rest) <= _ROUNDING * lines.weight[:, None]] = 0.0
+    rest[at] = np.where(np.abs(rest[at]) <= _ROUNDING * counts[at], 0.0, rest[at])
     known = np.asarray(rest[at] >= 0)
     return np.maximum(rest, 0.0), known
 

@@ -292,9 +292,12 @@ class Text(Family):
     def left_out(
         self, tally: Documents, prior: TextPrior | None, columns: Sequence[Bag], codes: Codes32, weights: Any
     ) -> list[Score]:
-        """In closed form, unless one weight depends on all tokens, or on the tokens of the document."""
+        """In closed form, unless one weight depends on all tokens, or on the tokens of the document.
+
+        Of a bounded vocabulary, tokens that have lost their names stay in the sums.
+        """
         plain = not (self.idf or self.balanced or self.min_count > 1 or self.cap or self.top or self.length)
-        if prior is None or not 0 < prior.k < math.inf or not plain or tally.has_lost():
+        if prior is None or not 0 < prior.k < math.inf or not plain:
             return super().left_out(tally, prior, columns, codes, weights)
         predictive = self.predictive(tally, prior)
         own = np.ones(len(codes)) if weights is None else weights

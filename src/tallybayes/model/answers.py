@@ -33,21 +33,29 @@ def calibration_on(
     """The calibration that rows ask for."""
     log_proba, codes, weights = _scores(model, data, label, weight, leave_one_out, calibrated=False)
     found = Calibration.learned(method, log_proba, codes, model.classes, weights)
-    return replace(found, rows=float(sum(model.class_counts.values())))
+    return replace(found, rows=_rows(model))
 
 
-def decision_on(model: Model, data: Any, answer: Any, *, label: Any, leave_one_out: bool, **promise: Any) -> Decision:
-    """The threshold for an answer that keeps a promise on rows."""
-    log_proba, codes, _ = _scores(model, data, label, None, leave_one_out, calibrated=True)
-    return Decision.promising(log_proba, codes, model.classes, answer, **promise)
+def decision_on(
+    model: Model, data: Any, answer: Any, *, label: Any, weight: Any, leave_one_out: bool, **promise: Any
+) -> Decision:
+    """The threshold for an answer that keeps a promise on rows; a label that the model does not know is another one."""
+    log_proba, codes, _ = _scores(model, data, label, weight, leave_one_out, calibrated=True, others=True)
+    return replace(Decision.promising(log_proba, codes, model.classes, answer, **promise), rows=_rows(model))
 
 
-def _scores(model: Model, data: Any, label: Any, weight: Any, leave_one_out: bool, *, calibrated: bool) -> Scores:
-    """Log P(class | row) of labelled rows, their classes (-1: unknown) and weights."""
+def _rows(model: Model) -> float:
+    return float(sum(model.class_counts.values()))
+
+
+def _scores(
+    model: Model, data: Any, label: Any, weight: Any, leave_one_out: bool, *, calibrated: bool, others: bool = False
+) -> Scores:
+    """Log P(class | row) of labelled rows, their classes (-1: unknown; with `others` a class behind the last)."""
     label = model.label_for(label)
     weight = model.schema.weight if weight is None and leave_one_out else weight
     parts = [
-        (log_proba, *_labels(model, table, label, weight))
+        (log_proba, *_labels(model, table, label, weight, others))
         for table, log_proba in _scored(model, data, label, weight, leave_one_out, calibrated)
     ]
     if not parts:
@@ -67,8 +75,9 @@ def _scored(
         yield table, model.log_proba(log_joint, calibrated=calibrated)
 
 
-def _labels(model: Model, table: Table, label: Any, weight: Any) -> tuple[Codes32, Floats | None]:
+def _labels(model: Model, table: Table, label: Any, weight: Any, others: bool) -> tuple[Codes32, Floats | None]:
     labels = find_labels(table, label)
     keys = model.own_labels(labels.keys, from_file=table.is_from_file)
-    codes = np.append(positions(keys, model.classes), -1)[labels.codes]
+    place = positions(keys, model.classes)
+    codes = np.append(np.where(place < 0, len(model.classes), place) if others else place, -1)[labels.codes]
     return codes.astype(np.int32), find_weights(table, weight)

@@ -26,12 +26,13 @@ __all__ = ["Calibration"]
 Method = Literal["temperature", "isotonic"]
 Steps = tuple[tuple[float, ...], tuple[float, ...]]  # P before and after, both rising
 
+_STRENGTH = 10.0  # of the shrinkage: rows that are easily told apart ask for no end of certainty
 _LEAST = 1e-12  # what an isotonic step of 0 counts as: nothing that was seen is proof
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """A temperature, or rising steps per class; and the rows that it was learned from.
+    """A temperature, or rising steps per class; the rows that the model had then, and those it was learned from.
 
     >>> Calibration("temperature", 2.0).applied(np.log([[0.9, 0.1]]), ["a", "b"]).round(2).tolist()
     [[-0.29, -1.39]]
@@ -40,20 +41,20 @@ class Calibration:
     method: Method
     temperature: float = 1.0
     steps: Mapping[Any, Steps] = field(default_factory=dict)
-    rows: float = 0.0
+    rows: float = 0.0  # below 0: it was learned under other weights of columns
+    learned_from: float = 0.0
 
     def __post_init__(self) -> None:
         if self.method not in ("temperature", "isotonic"):
             raise ParameterError("a method of calibration: 'temperature' or 'isotonic'", came=self.method)
-        if not 0 < self.temperature < np.inf:
+        if not isinstance(self.temperature, (int, float, np.number)) or not 0 < self.temperature < np.inf:
             raise ParameterError("a temperature above 0", came=self.temperature)
         object.__setattr__(self, "steps", dict(self.steps))
         for before, after in self.steps.values():
             rising = all(a < b for a, b in itertools.pairwise(before)) and list(after) == sorted(after)
-            if len(before) != len(after) or not before or not rising or not 0 <= min(*before, *after) <= 1:
+            finite = all(0 <= p <= 1 for p in (*before, *after))  # false for what is no number
+            if len(before) != len(after) or not before or not rising or not finite:
                 raise ParameterError("steps that rise, of as many values before and after", came=(before, after))
-            if max(*before, *after) > 1:
-                raise ParameterError("probabilities from 0 to 1", came=(before, after))
 
     @classmethod
     def learned(
@@ -69,9 +70,9 @@ class Calibration:
         weight = np.ones(len(rows)) if weights is None else weights[rows]
         n = float(weight.sum())
         if method == "temperature":
-            return cls("temperature", _temperature(log_p, code, weight), rows=n)
+            return cls("temperature", _temperature(log_p, code, weight), rows=n, learned_from=n)
         steps = {label: _rising(np.exp(log_p[:, c]), code == c, weight) for c, label in enumerate(classes)}
-        return cls("isotonic", steps=steps, rows=n)
+        return cls("isotonic", steps=steps, rows=n, learned_from=n)
 
     def applied(self, log_proba: Floats, classes: Sequence[Any]) -> Floats:
         """Log P(class | row) put right, (rows, classes)."""
@@ -88,11 +89,11 @@ class Calibration:
 
     def __str__(self) -> str:
         told = f", T = {self.temperature:.3g}" if self.method == "temperature" else ""
-        return f"{self.method}{told}, learned from {self.rows:,.0f} rows"
+        return f"{self.method}{told}, learned from {self.learned_from:,.0f} rows"
 
 
 def _temperature(log_p: Floats, codes: Codes32, weights: Floats) -> float:
-    """The temperature with the least log loss. Classes that are ruled out stay so, whatever it is."""
+    """The temperature with the least log loss, 1/T shrunk to 1. Classes that are ruled out stay so, whatever it is."""
     from scipy.optimize import minimize_scalar
 
     finite = np.maximum(log_p, -1e300)
@@ -102,7 +103,7 @@ def _temperature(log_p: Floats, codes: Codes32, weights: Floats) -> float:
         top = scaled.max(axis=1, keepdims=True)
         log_whole = top[:, 0] + np.log(np.exp(scaled - top).sum(axis=1))
         own = np.maximum(scaled[np.arange(len(codes)), codes] - log_whole, -1e6)
-        return float(-(weights * own).sum())
+        return float(-(weights * own).sum() + _STRENGTH / 2 * (np.exp(-log_t) - 1) ** 2)
 
     found = minimize_scalar(loss, bounds=(-4.0, 6.0), method="bounded", options={"xatol": 1e-6})
     return float(np.exp(found.x))

@@ -6,8 +6,9 @@ Without a decision rule the answer is the most probable class. A rule can be
     costs         what it costs to answer g where t is true; the answer costs least on average
     abstain       below this probability of the answer there is none (None)
 
-A threshold can be chosen by what it promises on some rows: at most so many false negatives (rows of the class that are
-not answered with it), or false positives. The promise holds on the rows it was chosen on.
+A threshold can be chosen by what it promises on some rows: at most so many false negatives (rows of the class that get
+another answer), or false positives. The promise holds on the rows it was chosen on; where there is no answer, it is not
+a wrong one.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from tallybayes.families.base import Codes32, Floats
 
 __all__ = ["Decision"]
 
+_TINY = 1e-300  # above a probability of 0
 _ROUNDING = 1e-9  # probabilities that are worked out in another way may differ by less: a promise holds for them too
 
 
@@ -46,6 +48,7 @@ class Decision:
     costs: Mapping[Any, Mapping[Any, float]] = field(default_factory=dict)
     abstain: float = 0.0
     promise: str = ""  # what the threshold was chosen for, in words
+    rows: float = 0.0  # that the model had when it was chosen; below 0: it was chosen under other probabilities
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "costs", _nested(self.costs))
@@ -112,7 +115,7 @@ class Decision:
 
         >>> log_p = np.log([[0.9, 0.1], [0.7, 0.3], [0.4, 0.6], [0.2, 0.8]])
         >>> print(Decision.promising(log_p, np.array([0, 1, 0, 1]), ["PG", "R"], "R", false_negatives=0))
-        R from probability 0.3 on (at most 0 false negatives on 4 rows)
+        R from probability 0.3 on (at most 0 false negatives: misses 0 of 2 rows of it, takes 1 of 2 others for it)
         """  # fmt: skip
         cls(label=label, threshold=0.0).check(classes)
         if (false_negatives is None) == (false_positives is None):
@@ -133,10 +136,16 @@ class Decision:
         if words == "negatives":
             threshold = float(p[n]) * (1 - _ROUNDING) if n < len(p) else 1.0
         else:
-            threshold = min(float(p[len(p) - 1 - n]) * (1 + _ROUNDING), 1.0) if n < len(p) else 0.0
-        promise = f"at most {n} false {words} on {np.count_nonzero(there):,} rows"
+            threshold = min(float(p[len(p) - 1 - n]) * (1 + _ROUNDING) + _TINY, 1.0) if n < len(p) else 0.0
+        answered = np.exp(log_proba[there, own]) >= threshold
+        missed, wrong = np.count_nonzero(mine & ~answered), np.count_nonzero(~mine & answered)
+        n_mine, n_others = np.count_nonzero(mine), np.count_nonzero(~mine)
+        price = f"misses {missed:,} of {n_mine:,} rows of it, takes {wrong:,} of {n_others:,} others for it"
+        promise = f"at most {n:,} false {words}: {price}"
         if words == "positives" and n < len(p) and np.count_nonzero(p >= threshold) > n:
-            raise DataError("a threshold that keeps the promise", came=f"{n + 1} rows of other classes with P = 1")
+            raise DataError(
+                "a threshold that keeps the promise", came=f"more than {n} rows of other classes have P = 1"
+            )
         return cls(label=label, threshold=threshold, promise=promise)
 
     def with_(self, **changes: Any) -> Decision:
@@ -160,7 +169,7 @@ class Decision:
 
 def _allowed(asked: Any, n_rows: int) -> int:
     """How many rows: a whole number, or a share of the rows."""
-    if isinstance(asked, bool) or not isinstance(asked, (int, float, np.number)) or not asked >= 0:
+    if not _is_number(asked) or not 0 <= asked < np.inf:
         raise ParameterError("a number of rows from 0 on, or a share below 1", came=asked)
     if asked >= 1 and asked != int(asked):
         raise ParameterError("a whole number of rows, or a share below 1", came=asked)

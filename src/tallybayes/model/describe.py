@@ -30,7 +30,7 @@ class Description:
     @classmethod
     def of(cls, scorer: Scorer, schema: Schema, rows: dict[Any, float] | None) -> Description:
         """The description of a scorer."""
-        prior = np.exp(scorer.log_prior)
+        prior = np.exp(scorer.log_prior if scorer.log_shares is None else scorer.log_shares)
         classes = [
             {"class": label, "P(class)": float(p)} | ({} if rows is None else {"rows": rows[label]})
             for label, p in zip(scorer.classes, prior, strict=True)

@@ -16,8 +16,10 @@ from tallybayes.errors import ParameterError, UnsupportedError, shorten
 from tallybayes.families.base import Floats, Predictive
 from tallybayes.families.words import TextPredictive, Word
 from tallybayes.model.calibration import Calibration
+from tallybayes.model.decision import Decision
 from tallybayes.model.flip import Flip, smallest_flip
 from tallybayes.model.scorer import Scorer, log_normalised
+from tallybayes.model.settings import Settings
 from tallybayes.model.text import probability, shown, text_table
 from tallybayes.model.trust import Trusted, plain
 
@@ -38,6 +40,7 @@ class Explanation:
     words: dict[str, list[Word]] = field(default_factory=dict)
     calibration: Calibration | None = None
     inseparable: frozenset[str] = frozenset()  # columns of text in which what a word adds depends on the others
+    decision: Decision | None = None  # how the model makes an answer of probabilities
 
     @property
     def log_joint(self) -> Floats:
@@ -54,6 +57,13 @@ class Explanation:
         if self.calibration is not None:
             log_proba = self.calibration.applied(log_proba, self.classes)
         return np.asarray(np.exp(log_proba[0]))
+
+    @property
+    def answer(self) -> Any:
+        """What `predict` answers: the most probable class, or what the model's rule says; None where it abstains."""
+        with np.errstate(divide="ignore"):
+            (code,) = (self.decision or Decision()).chosen(np.log(self.probabilities)[None], self.classes)
+        return self.classes[code] if code >= 0 else None
 
     @property
     def ruled_out(self) -> bool:
@@ -112,7 +122,7 @@ class Explanation:
         by_class = {name: [_finite(v) for v in part.tolist()] for name, part in parts.items()}
         p = self.probabilities
         return {
-            "predicted": self.classes[int(p.argmax())] if len(p) else None,
+            "predicted": self.answer,
             "classes": list(self.classes),
             "values": self.values,
             "log_prior": by_class.pop("prior"),
@@ -161,6 +171,8 @@ class Explanation:
         rows.append(["sum", "", "both are ruled out" if np.isneginf(both).all() else total])
         p = self.probabilities[classes.index(best)]
         head = f"{shown(best)} with probability {probability(p)}, against {shown(other)}"
+        if self.decision is not None:
+            head += f"; the answer is {'none' if self.answer is None else shown(self.answer)}, by the model's rule"
         tables = [text_table(["column", "value", units], rows)]
         tables += [table for name in self.words if (table := self._words_shown(name, best, other, scale, digits))]
         return head + "\n" + "\n\n".join(tables)
@@ -228,9 +240,7 @@ def shorten_word(token: str) -> str:
     return plain if len(plain) <= 40 else plain[:37] + "..."
 
 
-def explain(
-    scorer: Scorer, parts: dict[str, Floats], table: Table, calibration: Calibration | None = None
-) -> list[Explanation]:
+def explain(scorer: Scorer, parts: dict[str, Floats], table: Table, settings: Settings) -> list[Explanation]:
     """The explanation of every row of a table, given what its columns add to log P(class, row)."""
     texts = {name: p for p in scorer.predictives if isinstance(plain(p), TextPredictive) for name in p.features}
     inseparable = frozenset(name for name, p in texts.items() if _together(plain(p)))
@@ -245,8 +255,9 @@ def explain(
                 for name, predictive in texts.items()
                 if name in table.columns and (text := _text(table.columns[name], row)) is not None
             },
-            calibration,
+            settings.calibration,
             inseparable,
+            settings.decision,
         )
         for row in range(table.n_rows)
     ]

@@ -35,14 +35,14 @@ def found_to_json(settings: Settings) -> dict[str, Any]:
         steps = sorted([key_text(c), list(before), list(after)] for c, (before, after) in calibration.steps.items())
         result["calibration"] = {
             "method": calibration.method, "temperature": float(calibration.temperature), "steps": steps,
-            "rows": float(calibration.rows),
+            "rows": float(calibration.rows), "learned": float(calibration.learned_from),
         }  # fmt: skip
     if (decision := settings.decision) is not None:
         result["decision"] = {
             "label": None if decision.label is None else key_text(decision.label),
             "threshold": None if decision.threshold is None else float(decision.threshold),
             "costs": sorted([key_text(t), _labelled(own)] for t, own in decision.costs.items()),
-            "abstain": float(decision.abstain), "promise": decision.promise,
+            "abstain": float(decision.abstain), "promise": decision.promise, "rows": float(decision.rows),
         }  # fmt: skip
     return result
 
@@ -63,7 +63,7 @@ def _trust(given: Any) -> Trust:
 
 
 def _calibration(given: Any) -> Calibration:
-    facts = object_of(given, "method", "temperature", "steps", "rows")
+    facts = object_of(given, "method", "temperature", "steps", "rows", "learned")
     steps = {}
     require(isinstance(facts["steps"], list), "steps that are no list")
     for one in facts["steps"]:
@@ -71,17 +71,18 @@ def _calibration(given: Any) -> Calibration:
         before, after = (tuple(_number(p) for p in _listed(part)) for part in one[1:])
         steps[text_key(one[0])] = (before, after)
     require(len(steps) == len(facts["steps"]), "steps of a label that come twice")
-    return Calibration(facts["method"], _number(facts["temperature"]), steps, _number(facts["rows"]))
+    numbers = (_number(facts[name]) for name in ("rows", "learned"))
+    return Calibration(facts["method"], _number(facts["temperature"]), steps, *numbers)
 
 
 def _decision(given: Any) -> Decision:
-    facts = object_of(given, "label", "threshold", "costs", "abstain", "promise")
+    facts = object_of(given, "label", "threshold", "costs", "abstain", "promise", "rows")
     label, threshold, promise = facts["label"], facts["threshold"], facts["promise"]
     require((label is None or isinstance(label, str)) and isinstance(promise, str), "a decision without words")
     costs = unique([(text_key(true), _by_label(own)) for true, own in _pairs(facts["costs"], str)])
     return Decision(
         None if label is None else text_key(label), None if threshold is None else _number(threshold), costs,
-        _number(facts["abstain"]), promise,
+        _number(facts["abstain"]), promise, _number(facts["rows"]),
     )  # fmt: skip
 
 

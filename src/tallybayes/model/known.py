@@ -76,7 +76,9 @@ class Known:
         self._only_learned("trust")
         if trust is not None and not isinstance(trust, Trust):
             raise ParameterError("a Trust, or None for weights of 1", came=trust)
-        self._settings = replace(self._settings, trust=trust)
+        if trust is not None:
+            trust.check(self._schema.families, self.classes)
+        self._settings = _outdated(replace(self._settings, trust=trust), "calibration", "decision")
         self._scorer = self._few = None
 
     @property
@@ -88,15 +90,18 @@ class Known:
     def calibration(self, calibration: Calibration | None) -> None:
         if calibration is not None and not isinstance(calibration, Calibration):
             raise ParameterError("a Calibration or None", came=calibration)
-        self._settings = replace(self._settings, calibration=calibration)
+        self._settings = _outdated(replace(self._settings, calibration=calibration), "decision")
 
     @property
     def stale(self) -> list[str]:
-        """What was found on other rows than the model has now: "trust", "calibration"."""
+        """What was found on other rows than the model has now, or under other probabilities.
+
+        Of "trust", "calibration" and "decision" (one that keeps a promise).
+        """
         if self._written is not None:
             return []
         rows = float(self._total.class_rows.floats().sum())
-        found = {"trust": self._settings.trust, "calibration": self._settings.calibration}
+        found = {name: getattr(self._settings, name) for name in ("trust", "calibration", "decision")}
         return [name for name, own in found.items() if own is not None and own.rows not in (0, rows)]
 
     @property
@@ -159,3 +164,9 @@ class Known:
                     f"{verb} needs likelihoods; {family.told()} is only a way of scoring", column=name,
                     hint="fit with the 'counts' or 'presence' variant",
                 )  # fmt: skip
+
+
+def _outdated(settings: Settings, *names: str) -> Settings:
+    """Settings whose calibration or decision was found under other probabilities than the model gives now."""
+    found = {name: own for name in names if (own := getattr(settings, name)) is not None and own.rows}
+    return replace(settings, **{name: replace(own, rows=-1.0) for name, own in found.items()})

@@ -125,22 +125,25 @@ class Model(Scoring):
         false_negatives: float | None = None,
         false_positives: float | None = None,
         label: Any = None,
+        weight: Any = None,
         leave_one_out: bool = True,
     ) -> Decision:
         """Choose the threshold for an answer by what it promises on rows the model has learned (each left out).
 
-        Rows of `answer` that are not answered so are false negatives, others that are false positives: at most so many,
-        or such a share. leave_one_out=False: on new rows. The rule is kept in the model and its file; other rules are
-        set by `model.decision = tb.Decision(...)`.
+        Rows of `answer` that get another answer are false negatives, others that get it false positives: at most so
+        many, or such a share of them. leave_one_out=False: on new rows. The rule is kept in the model and its file,
+        which answers by it from now on; other rules are set by `model.decision = tb.Decision(...)`.
 
         >>> import tallybayes as tb
         >>> rows = {"x": ["a", "a", "a", "b", "b", "b"] * 5, "y": ["G", "G", "R", "R", "R", "G"] * 5}
         >>> model = tb.fit(rows, label="y")
-        >>> str(model.decide(rows, "R", false_negatives=0))
-        'R from probability 0.390497 on (at most 0 false negatives on 30 rows)'
+        >>> print(model.decide(rows, "R", false_negatives=0).promise)
+        at most 0 false negatives: misses 0 of 15 rows of it, takes 15 of 15 others for it
         """  # fmt: skip
-        promise = {"false_negatives": false_negatives, "false_positives": false_positives}
-        self.decision = found = decision_on(self, data, answer, label=label, leave_one_out=leave_one_out, **promise)
+        self.decision = found = decision_on(
+            self, data, answer, label=label, weight=weight, leave_one_out=leave_one_out,
+            false_negatives=false_negatives, false_positives=false_positives,
+        )  # fmt: skip
         return found
 
     def merge(self, other: Model) -> Model:

@@ -69,7 +69,8 @@ class Reading(Known):
         """A table that was learned as columns, codes of `classes` (-1: no label) and weights."""
         labels, weights = find_labels(table, label), find_weights(table, weight)
         keys = self.own_labels(labels.keys, from_file=table.is_from_file)
-        codes = in_classes(labels.codes, keys, {label: code for code, label in enumerate(self.classes)})
+        own = labels.codes if weights is None else np.where(weights > 0, labels.codes, -1)  # others were never learned
+        codes = in_classes(own, keys, {label: code for code, label in enumerate(self.classes)})
         return self._encoded(table), codes, None if weights is None or (weights == 1).all() else weights
 
     def without_rows(self) -> LeftOut:

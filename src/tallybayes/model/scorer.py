@@ -72,6 +72,7 @@ class Scorer:
     log_prior: Floats
     predictives: tuple[Predictive, ...]
     blocks: tuple[Block, ...] = ()  # what the predictives are derived from
+    log_shares: Floats | None = None  # the class prior before offsets, where there are any
 
     @classmethod
     def of(cls, total: Total, settings: Settings, families: Mapping[str, Family]) -> Scorer:
@@ -90,7 +91,7 @@ class Scorer:
         derived = (block.family.derive(block.tally, block.smoothing) for block in blocks)
         shares = _log_class_prior(total.labels, total.class_rows.floats(), settings)
         predictives = tuple(trusted(predictive, settings.trust, total.labels, shares) for predictive in derived)
-        return cls(tuple(total.labels), log_prior, predictives, blocks)
+        return cls(tuple(total.labels), log_prior, predictives, blocks, shares)
 
     @property
     def lexicons(self) -> dict[str, Any]:

@@ -100,7 +100,7 @@ class Scoring(Reading):
         return [
             one
             for table, parts in self._worked(data, evidence)
-            for one in explain(self._derived(), parts, table, self._settings.calibration)
+            for one in explain(self._derived(), parts, table, self._settings)
         ]
 
     def objective(self, data: Any, *, label: Any = None) -> Objective:

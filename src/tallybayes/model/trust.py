@@ -10,7 +10,7 @@ weights the level matters. `tallybayes.tune` finds them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from tallybayes.arrays.column import Column
 from tallybayes.arrays.special import logsumexp
-from tallybayes.errors import ParameterError
+from tallybayes.errors import ParameterError, did_you_mean
 from tallybayes.families.base import Floats, Predictive, Score
 
 __all__ = ["Trust", "Trusted", "plain", "trusted", "weighted"]
@@ -38,17 +38,25 @@ class Trust:
     rows: float = 0.0
 
     def __post_init__(self) -> None:
-        weights = {
-            str(name): dict(own) if isinstance(own, Mapping) else float(own) for name, own in self.weights.items()
-        }
+        weights = {str(name): dict(own) if isinstance(own, Mapping) else own for name, own in self.weights.items()}
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "offsets", dict(self.offsets))
         for name, own in weights.items():
             for weight in own.values() if isinstance(own, dict) else [own]:
-                if not 0 <= weight < np.inf:
+                if not _is_number(weight) or not 0 <= weight < np.inf:
                     raise ParameterError("weights from 0 on", came=weight, column=name)
-        if not all(np.isfinite(offset) for offset in self.offsets.values()):
+        if not all(_is_number(offset) and np.isfinite(offset) for offset in (*self.offsets.values(), self.rows)):
             raise ParameterError("offsets that are finite", came=self.offsets)
+
+    def check(self, names: Collection[str], classes: Collection[Any]) -> None:
+        """Raise if it is about columns or labels that there are not."""
+        for name in self.weights:
+            if name not in names:
+                raise ParameterError("weights of columns of the model", came=name, hint=did_you_mean(name, names))
+        by_label = [own for own in self.weights.values() if isinstance(own, Mapping)]
+        for label in {label for own in (*by_label, self.offsets) for label in own}:
+            if label not in classes:
+                raise ParameterError("weights and offsets of labels of the model", came=label)
 
     def table(self, names: Sequence[str], classes: Sequence[Any]) -> Floats:
         """The weights of columns, (columns, classes)."""
@@ -182,6 +190,10 @@ def trusted(predictive: Predictive, trust: Trust | None, classes: Sequence[Any],
         return predictive
     weights = trust.table(predictive.features, classes)
     return predictive if (weights == 1).all() else Trusted(predictive, weights, log_prior)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
 
 
 def plain(predictive: Predictive) -> Predictive:

@@ -34,13 +34,14 @@ def by_evidence(model: Model) -> Tuning:
                 return -float(family.evidence(part, family.prior(part, k))[0]) / n  # noqa: B023 - called at once
 
             best = min(STRENGTHS, key=surprise)
-            start = float(family.k) if isinstance(family, Text) and family.k != "auto" else 1.0
+            told = model.settings.smoothing_of(name)  # smoothing by evidence is another thing: then it begins at 1
+            start = told if told != "auto" else family.k if isinstance(family, Text) and family.k != "auto" else 1.0
             chosen[name] = best
-            steps.append(Step(name, len(STRENGTHS), f"k = {best:.3g}", surprise(start), surprise(best)))
+            steps.append(Step(name, len(STRENGTHS), f"k = {best:.3g}", surprise(float(start)), surprise(best)))
             before, after = before + steps[-1].before, after + steps[-1].after
     if not chosen:
         raise UnsupportedError("columns whose smoothing can be chosen by evidence", hint="by='leave-one-out' takes any")
     result = model.copy()
-    told = {name: model.settings.smoothing_of(name) for name in model.schema.families}
-    result._settings = replace(model.settings, smoothing={**told, **chosen})
+    strengths = {name: model.settings.smoothing_of(name) for name in model.schema.families}
+    result._settings = replace(model.settings, smoothing={**strengths, **chosen})
     return Tuning(result, steps, [], (before, after), int(n), "evidence", unit="-log evidence per row")

@@ -11,6 +11,8 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, Literal
 
+import numpy as np
+
 from tallybayes.data.schema import Field
 from tallybayes.data.source import Source, Stream, Whole, to_source
 from tallybayes.data.table import raw_column
@@ -20,7 +22,7 @@ from tallybayes.model.fitting import check_value, planned
 from tallybayes.model.trust import Trust
 from tallybayes.tuning.candidate import only, other_families
 from tallybayes.tuning.closed import by_evidence
-from tallybayes.tuning.evidence import Evidence, sampled
+from tallybayes.tuning.evidence import Evidence, Good, sampled
 from tallybayes.tuning.result import Tuning
 from tallybayes.tuning.search import Search, Tell
 from tallybayes.tuning.validation import by_validation
@@ -28,6 +30,7 @@ from tallybayes.tuning.validation import by_validation
 __all__ = ["WHAT", "as_columns", "tune"]
 
 WHAT = ("smoothing", "families", "text", "prior", "columns", "weights")
+_LEAST = 10  # rows to tune on
 _PRIORS = (0.0, 0.1, 10.0, 100.0)  # strengths of the class prior besides its own
 
 
@@ -50,7 +53,7 @@ def tune(
     three parts of the rows, k over a grid learned on the first and judged on the second, and the last touched once.
     rows: how many are left out one by one (drawn by `seed`); the sums are those of all. strengths: how many k to try.
     progress: is told what is being tried and the share of it that is done.
-    The other options are those of `tallybayes.fit`; families that are asked for stay.
+    The other options are those of `tallybayes.fit`; families, and options of text, that are asked for stay.
 
     >>> import tallybayes as tb
     >>> x = ["a", "a", "b", "b", "a", "b"] * 20
@@ -59,36 +62,58 @@ def tune(
     >>> tuned.log_loss[0] > tuned.log_loss[1], {n: round(w, 2) for n, w in tuned.model.trust.weights.items()}
     (True, {'again': 0.38, 'and again': 0.38, 'x': 0.38})
     """  # fmt: skip
-    chosen = _checked(what, by, rows, strengths)
-    source = to_source(data)
+    chosen = _checked(what, by, rows, strengths, seed)
+    if by != "leave-one-out" and chosen not in (WHAT, ("smoothing",)):
+        raise ParameterError(f"what='smoothing' for by={by!r}: it chooses nothing else", came=what)
+    source, apart = to_source(data), {"label": label, "weight": options.get("weight")}
     if isinstance(source, Stream):
         hint = "give a table or a path"
         raise ParameterError("data that can be read more than once, to tune on", came=type(data).__name__, hint=hint)
     source, label, options["weight"] = as_columns(source, label, options.get("weight"))
     model, label = planned(source, label, **options)
-    weight = model.schema.weight
+    weight, asked = model.schema.weight, model.schema.families
     change = model.learn(source, label=label, weight=weight)
     check_value(model, label, source)
     if len(model.classes) < 2:
         raise DataError("rows of at least two classes to tune on", came=model.classes)
-    if by == "evidence":
-        return by_evidence(model)
+    if change.rows < _LEAST:
+        raise DataError(f"at least {_LEAST} rows with a label to tune on", came=change.rows)
+    if model.settings.estimate == "mle":
+        if by != "leave-one-out" or chosen == ("smoothing",):
+            raise ParameterError("estimate='bayes' to choose the smoothing: maximum likelihood has none", came="mle")
+        chosen = tuple(name for name in chosen if name != "smoothing")
+    if source.bad is not None:
+        source = Good(source, model, label, weight)
     tell: Tell = progress or (lambda what, share: None)
+    if by == "evidence":
+        return _without_names(by_evidence(model), apart)
     if by == "validation":
-        return by_validation(source, model, label, strengths=strengths, seed=seed, tell=tell)
+        found = by_validation(source, model, label, strengths=strengths, seed=seed, tell=tell)
+        return _without_names(found, apart)
     n_rows = change.rows + change.skipped
     tables = sampled(source, model, label, weight, n_rows=n_rows, limit=rows, seed=seed)
     evidence = Evidence(model, tables, label, weight)
-    search = Search.of(evidence, model, tell)
+    search = Search.of(evidence, model, asked, tell)
     before = after = search.log_loss()
     _run(search, chosen, source, label, strengths, seed)
     if search.steps:
         after = search.steps[-1].after if search.weights is not None else search.log_loss()
-    return Tuning(_built(search, source, label), search.steps, search.curve, (before, after), len(evidence.codes))
+    found = Tuning(_built(search, source, label), search.steps, search.curve, (before, after), len(evidence.codes))
+    return _without_names(found, apart)
 
 
-def _checked(what: Any, by: Any, rows: Any, strengths: Any) -> tuple[str, ...]:
+def _without_names(found: Tuning, given: dict[str, Any]) -> Tuning:
+    """A model whose label and weight were given as arrays has no columns of that name, as if fitted with them."""
+    for word, own in given.items():
+        if own is not None and not isinstance(own, (str, int, float)):
+            setattr(found.model._schema, word, None)
+    return found
+
+
+def _checked(what: Any, by: Any, rows: Any, strengths: Any, seed: Any) -> tuple[str, ...]:
     """What is to be tuned, in order."""
+    if not isinstance(what, (str, Collection)):
+        raise ParameterError("what: something that can be tuned", came=what, hint=f"one of {', '.join(WHAT)}")
     names = [what] if isinstance(what, str) else list(what)
     for name in names:
         if name not in WHAT:
@@ -96,8 +121,8 @@ def _checked(what: Any, by: Any, rows: Any, strengths: Any) -> tuple[str, ...]:
             raise ParameterError("what: something that can be tuned", came=name, hint=hint)
     if by not in ("leave-one-out", "evidence", "validation"):
         raise ParameterError("by: 'leave-one-out', 'evidence' or 'validation'", came=by)
-    for name, value, least in (("rows", rows, 10), ("strengths", strengths, 2)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+    for name, value, least in (("rows", rows, _LEAST), ("strengths", strengths, 2), ("seed", seed, 0)):
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
             raise ParameterError(f"{name}: a whole number from {least} on", came=value)
     return tuple(name for name in WHAT if name in names)
 
@@ -162,7 +187,7 @@ def _other_models(search: Search, source: Source, label: Any) -> dict[str, list[
     """Models that have counted columns of numbers by other families, by column."""
     base = search.evidence.model
     result: dict[str, list[Model]] = {}
-    others = other_families(base.schema, search.evidence.numbers())
+    others = other_families(base.schema, search.evidence.numbers(), from_file=not isinstance(source, Whole))
     for i, (family, names) in enumerate(others.items()):
         search.tell("families of columns", i / len(others))
         model = Model(only(base.schema, family, names), base.settings)

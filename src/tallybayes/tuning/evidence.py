@@ -15,17 +15,18 @@ from typing import Any
 import numpy as np
 
 from tallybayes.arrays.column import Column, Reals
-from tallybayes.data.source import Source, Whole
+from tallybayes.data.source import BadRows, Kind, Source, Whole
 from tallybayes.data.table import Table
+from tallybayes.errors import DataError
 from tallybayes.families.base import Codes32, Family, Floats, Smoothing
 from tallybayes.model import Model
 from tallybayes.model.scorer import Block
 from tallybayes.tally import Tally
 
-__all__ = ["FAR", "Evidence", "Judged", "losses_of", "sampled"]
+__all__ = ["FAR", "Evidence", "Good", "Judged", "losses_of", "sampled"]
 
 _FEW = 8  # classes up to which it is quicker to go class by class
-FAR = 100.0  # nats between classes that one column may claim: what rules a class out counts as this much
+FAR = 100.0  # nats: what rules a class out counts as this much
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +66,8 @@ class Evidence:
 
     def __init__(self, model: Model, tables: list[Table], label: Any, weight: Any) -> None:
         self.model, self._tables, self._label, self._weight = model, tables, label, weight
+        if not tables:
+            raise DataError("rows with a label", came="none")
         parts = [self._labelled(model, table) for table in tables]
         self._rows = [np.flatnonzero(self._counted(codes, weights)) for _, codes, weights in parts]
         self.codes: Codes32 = np.concatenate(
@@ -81,10 +84,11 @@ class Evidence:
     def judged(self, model: Model) -> Judged:
         """The rows, with the class prior as a model's settings have it."""
         weights = self._weights if self.is_weighted else None
-        return Judged(self.codes, self._weights, model.without_rows().log_prior(self.codes, weights))
+        log_prior = model.without_rows().log_prior(self.codes, weights)
+        return Judged(self.codes, self._weights, np.where(np.isinf(log_prior), -FAR, log_prior))
 
     def of(self, model: Model, name: str, smoothing: Smoothing | None = None, family: Family | None = None) -> Floats:
-        """What a column says about every row, (rows, classes), no class more than FAR ahead.
+        """What a column says about every row, (rows, classes); a class that it rules out is FAR behind the first.
 
         smoothing, family: others than those of the model; the family must count alike.
         """
@@ -127,7 +131,8 @@ class Evidence:
             first += len(rows)
         out = parts[0] if len(parts) == 1 else np.concatenate(parts)
         top = _greatest(out)[:, None]
-        return np.asarray(np.maximum(out - np.where(np.isinf(top), 0.0, top), -FAR))
+        out -= np.where(np.isinf(top), 0.0, top)
+        return np.where(np.isinf(out), -FAR, out)
 
     def _labelled(self, model: Model, table: Table) -> tuple[Mapping[str, Column], Codes32, Floats | None]:
         return model.labelled(table, self._label, self._weight)
@@ -141,6 +146,32 @@ class Evidence:
             name: [part[name].take(rows) for (part, _, _), rows in zip(parts, self._rows, strict=True)]
             for name in names
         }
+
+
+class Good(Source):
+    """The good rows of a source whose bad ones are skipped, as a model has learned them: they have been counted."""
+
+    def __init__(self, source: Source, model: Model, label: Any, weight: Any) -> None:
+        self._source, self._model, self._label, self._weight = source, model, label, weight
+        self.missing = source.missing
+
+    def head(self) -> Table:
+        """The first rows."""
+        return self._source.head()
+
+    def batches(self, wanted: Mapping[str, Kind | None] | None = None, *, keep: bool = False) -> Iterator[Table]:
+        """The rows that can be learned."""
+        before, self._source.bad = self._source.bad, BadRows()
+        try:
+            for table in self._source.batches(wanted, keep=keep):
+                for part, _ in self._source.good(table, self._learned):
+                    yield part
+        finally:
+            self._source.bad = before
+
+    def _learned(self, table: Table) -> None:
+        model = Model(self._model.schema, self._model.settings)
+        model.learn(table, label=self._label, weight=self._weight)
 
 
 def sampled(

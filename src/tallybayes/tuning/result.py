@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,13 +76,27 @@ class Tuning:
         parts = [text_table(["what", "tried", "choice", f"{self.unit} before", "after"], rows)] if rows else []
         if self.curve:
             parts.append(self.drawn())
+        if self.model.trust.weights:
+            parts.append(self._weights())
         parts.append(f"{self.unit} {before:.4f} -> {after:.4f}{share}, by {self.by} on {self.n_rows:,} rows")
         if len(rows) > 1 and self.steps[-1].what == _LAST:
-            parts.append("the steps before the last are compared at one weight for all columns, the best for them")
+            told = (
+                "the steps before the last compare candidates under one weight for all columns, the best for each step;"
+            )
+            parts.append(f"{told}\nso their figures, and the k they choose, need not be those of the curve")
         if self.test is not None:
             figures = f"accuracy {self.test.accuracy:.4f}, log loss {self.test.log_loss:.4f}"
             parts.append(f"on {self.test.n_rows:,} other rows, touched once: {figures}")
         return "\n\n".join(parts)
+
+    def _weights(self) -> str:
+        """The weights that were found."""
+        told = []
+        for name, own in self.model.trust.weights.items():
+            values = list(own.values()) if isinstance(own, Mapping) else [own]
+            low, high = f"{min(values):.2f}", f"{max(values):.2f}"
+            told.append(f"{name} {low}" if low == high else f"{name} {low} to {high}")
+        return "\n".join(textwrap.wrap("weights: " + ", ".join(told), 100))
 
     def drawn(self) -> str:
         """The curve as text: a bar for some of the values of k, the longer the better."""
@@ -93,7 +109,7 @@ class Tuning:
             width = _BAR if high == low else round(_BAR * (high - one["log_loss"]) / (high - low))
             mark = "  <- the least" if one is best else ""
             lines.append(f"{one['k']:9.3g}  {one['log_loss']:.4f}  {'#' * width}{mark}")
-        return "\n".join([f"{'k':>9}  log loss of one k for all columns", *lines])
+        return "\n".join([f"{'k':>9}  log loss of one k for all columns, each with weight 1", *lines])
 
 
 def _cut(text: str) -> str:

@@ -7,16 +7,16 @@ the last step, which weighs the columns, takes that back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from tallybayes.families import Text
+from tallybayes.families import Family, Text
 from tallybayes.families.base import Floats
 from tallybayes.model import Model
-from tallybayes.tuning.candidate import Candidate, grid, other_strengths, others_of, takes_k
+from tallybayes.tuning.candidate import Candidate, grid, has_k, other_strengths, others_of, takes_k, with_strength
 from tallybayes.tuning.evidence import Evidence, Judged
 from tallybayes.tuning.result import Step
 from tallybayes.tuning.weights import KINDS, STRENGTH, Weights, cross_fitted, fitted
@@ -34,6 +34,7 @@ class Search:
 
     evidence: Evidence
     model: Model
+    asked: Mapping[str, Family]  # the families before anything was chosen
     tell: Tell
     now: dict[str, Candidate]
     judged: Judged
@@ -44,14 +45,14 @@ class Search:
     weights: Weights | None = None
 
     @classmethod
-    def of(cls, evidence: Evidence, model: Model, tell: Tell) -> Search:
-        """The start: the model as it is."""
+    def of(cls, evidence: Evidence, model: Model, asked: Mapping[str, Family], tell: Tell) -> Search:
+        """The start: the model as it is; asked: the families before anything was chosen."""
         blocks = model.without_rows().scorer.blocks
         families = model.schema.families
         now = {
             name: Candidate(model, name, families[name]) for name in sorted(n for b in blocks for n in b.tally.features)
         }
-        return cls(evidence, model, tell, now, evidence.judged(model))
+        return cls(evidence, model, asked, tell, now, evidence.judged(model))
 
     # Arrays
 
@@ -108,14 +109,14 @@ class Search:
 
     def one_strength(self, n: int) -> None:
         """One k for all columns that take one, from a grid; the curve is that of the plain log loss."""
-        names = [name for name, own in self.now.items() if takes_k(own.family)]
+        names = [name for name, own in self.now.items() if takes_k(own.family) and not has_k(self.asked.get(name))]
         if not names:
             return
         rest = self.total() - sum((self.array(self.now[name]) for name in names), np.zeros(1))
         before, best = self.losses(self.total()), None
         for i, k in enumerate(ks := grid(n)):
             self.tell("smoothing", i / n)
-            tried = {name: Candidate(self.now[name].model, name, self.now[name].family, k) for name in names}
+            tried = {name: with_strength(self.now[name], k) for name in names}
             total = rest + sum(self.array(own) for own in tried.values())
             plain = self.mean(self.judged.losses(self.judged.log_prior + total))
             self.curve.append({"k": k, "log_loss": plain})
@@ -165,7 +166,7 @@ class Search:
     def texts(self) -> None:
         """For every column of text its variant, tf and k."""
         if any(isinstance(own.family, Text) for own in self.now.values()):
-            self.each("variants of text", others_of)
+            self.each("variants of text", lambda now: others_of(now, self.asked.get(now.name)))
 
     def prior(self, models: list[tuple[str, Model]]) -> None:
         """The strength of the class prior."""

@@ -67,7 +67,7 @@ class _Parts:
 
     def __iter__(self) -> Any:
         draw, source = np.random.default_rng(self._seed), self._source
-        wanted = None if isinstance(source, Whole) else self._like.wanted(self._label)
+        wanted = None if isinstance(source, Whole) else self._like.wanted(self._label, self._like.schema.weight)
         for table in source.batches() if wanted is None else source.batches(wanted):
             part = np.searchsorted(np.cumsum(_SHARES), draw.random(table.n_rows), side="right")
             for number in range(3):

@@ -28,7 +28,7 @@ from tallybayes.model import Model
 from tallybayes.model.scorer import Block
 from tallybayes.model.text import text_table
 from tallybayes.tuning.course import as_columns
-from tallybayes.tuning.evidence import Evidence, Judged, sampled
+from tallybayes.tuning.evidence import Evidence, Good, Judged, sampled
 from tallybayes.tuning.weights import centred
 
 __all__ = ["Ranking", "Worth", "rank"]
@@ -115,8 +115,11 @@ def rank(model: Model, data: Any, *, label: Any = None, weight: Any = None, rows
     if isinstance(source, Stream):
         hint = "give a table or a path"
         raise ParameterError("data that can be read more than once", came=type(data).__name__, hint=hint)
+    source.missing = model.schema.missing if source.missing is None else source.missing
     weight = model.schema.weight if weight is None else weight
     source, label, weight = as_columns(source, model.label_for(label), weight)
+    if source.bad is not None:
+        source = Good(source, model, label, weight)
     n_rows = _n_rows(source, model, label, weight)
     tables = sampled(source, model, label, weight, n_rows=n_rows, limit=rows, seed=seed)
     evidence = Evidence(model, tables, label, weight)
