@@ -162,7 +162,7 @@ using Mark = std::function<void(int64_t, int)>;       // a row and a column that
 
 struct alignas(64) Tile {
     double value[JOIN * TILE]; // in the unit of the column; NaN is missing
-    double own[JOIN * TILE];   // squared distance from the mean of the own class; if shared, then a factor of all squares
+    double own[JOIN * TILE];   // squared distance from the mean of the own class; if shared, then a factor of squares
     double growth[JOIN * TILE], step[JOIN * TILE], stretch[JOIN * TILE]; // see Loss; one line if the facts are even
     double weight[TILE], code[TILE];
 };

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from tallybayes.model.text import shown
 from tallybayes.report import curves
 from tallybayes.report.html import Markup, table, tag
 from tallybayes.report.page import Page
 from tallybayes.report.subject import Subject
-from tallybayes.report.threshold import HALF, counts_at, precision_recall_rows, reliability_rows, roc_rows, thresholds
+from tallybayes.report.threshold import counts_at, precision_recall_rows, reliability_rows, roc_rows, thresholds
 
 __all__ = ["add_quality", "add_threshold", "add_tuning"]
 
@@ -37,9 +39,11 @@ def add_quality(page: Page, about: Subject) -> None:
     top.append(table(["class", "rows", "precision", "recall", "F1", "AUC"], every, "Every class"))
     content = [tag("div", *top, class_="grid"), tag("div", *_curves(page, about), class_="grid three")]
     sentence = (
-        "How often the most probable class is the right one, which classes are taken for which, and whether the "
-        "probabilities can be believed."
+        "How often the answer is the right one, which classes are taken for which, and whether the probabilities can "
+        "be believed."
     )
+    if about.model.settings.decision is not None:
+        sentence += f" The answer is made by a rule: {about.model.decision}."
     page.section("quality", "How good it is", sentence, *content)
 
 
@@ -78,7 +82,10 @@ def add_threshold(page: Page, about: Subject) -> None:
     judged = about.found.judged
     if len(about.names) < 2 or not judged.kept.are_there:
         return
-    scores, at = judged.scores(), thresholds()
+    scores, rule = judged.scores(), about.model.decision
+    at = thresholds() if rule.threshold is None else np.union1d(thresholds(), [rule.threshold])
+    start = int(np.searchsorted(at, 0.5 if rule.threshold is None else rule.threshold))
+    chosen = about.rarest if rule.label is None else list(about.model.classes).index(rule.label)
     classes = []
     for label, name in zip(about.model.classes, about.names, strict=True):
         place = scores.classes.index(label)
@@ -89,17 +96,17 @@ def add_threshold(page: Page, about: Subject) -> None:
         "A row is taken for the class if its probability is at least the threshold: move it to trade false positives "
         "for false negatives."
     )
-    page.section("threshold", "Where to draw the line", sentence, *_slider(about, len(at)))
+    page.section("threshold", "Where to draw the line", sentence, *_slider(about, len(at), start, chosen))
 
 
-def _slider(about: Subject, n_steps: int) -> list[Markup]:
+def _slider(about: Subject, n_steps: int, start: int, chosen: int) -> list[Markup]:
     options = [
-        tag("option", name, value=i, selected=True if i == about.rarest else None) for i, name in enumerate(about.names)
+        tag("option", name, value=i, selected=True if i == chosen else None) for i, name in enumerate(about.names)
     ]
     choice = tag("div", tag("label", "class ", for_="threshold-class"), tag("select", *options, id="threshold-class"))
     slider = tag(
         "div", tag("label", "threshold ", for_="threshold-slider"), tag("output", id="threshold-value"),
-        tag("input", type="range", id="threshold-slider", min=0, max=n_steps - 1, step=1, value=HALF),
+        tag("input", type="range", id="threshold-slider", min=0, max=n_steps - 1, step=1, value=start),
         class_="wide",
     )  # fmt: skip
     heads = tag("tr", tag("td"), *(tag("th", text, scope="col") for text in ("taken for it", "not taken for it")))

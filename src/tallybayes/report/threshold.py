@@ -15,19 +15,18 @@ from tallybayes.evaluation import Evaluation
 from tallybayes.families.base import Floats
 from tallybayes.model.text import shown
 
-__all__ = ["HALF", "counts_at", "precision_recall_rows", "reliability_rows", "roc_rows", "thresholds"]
+__all__ = ["counts_at", "precision_recall_rows", "reliability_rows", "roc_rows", "thresholds"]
 
 _POINTS = 150  # of a curve
 _REACH = 9.8  # log odds of the lowest and highest threshold of the slider
 _STEPS = 197
-HALF = 1 + _STEPS // 2  # the place of one half among the thresholds
 
 
 def thresholds() -> Floats:
     """Thresholds in even steps of log odds, one half among them, and before them 0, for all rows.
 
-    >>> len(thresholds()), float(thresholds()[0]), float(thresholds()[HALF]), round(float(thresholds()[-1]), 5)
-    (198, 0.0, 0.5, 0.99994)
+    >>> len(thresholds()), float(thresholds()[0]), 0.5 in thresholds(), round(float(thresholds()[-1]), 5)
+    (198, 0.0, True, 0.99994)
     """
     return np.concatenate([[0.0], 1 / (1 + np.exp(-np.linspace(-_REACH, _REACH, _STEPS)))])
 
