@@ -60,6 +60,7 @@ class Known:
 
     @decision.setter
     def decision(self, decision: Decision | None) -> None:
+        """Another rule; None is the most probable label."""
         if decision is not None:
             if not isinstance(decision, Decision):
                 raise ParameterError("a Decision, or None for the most probable label", came=decision)
@@ -73,6 +74,7 @@ class Known:
 
     @trust.setter
     def trust(self, trust: Trust | None) -> None:
+        """Other weights; None is 1 for all."""
         self._only_learned("trust")
         if trust is not None and not isinstance(trust, Trust):
             raise ParameterError("a Trust, or None for weights of 1", came=trust)
@@ -88,6 +90,7 @@ class Known:
 
     @calibration.setter
     def calibration(self, calibration: Calibration | None) -> None:
+        """Another calibration; None takes it off."""
         if calibration is not None and not isinstance(calibration, Calibration):
             raise ParameterError("a Calibration or None", came=calibration)
         self._settings = _outdated(replace(self._settings, calibration=calibration), "decision")
