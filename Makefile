@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 NATIVE := $(wildcard native/*)
-MEANING := $(addprefix tests/test_,awkward.py peers.py families.py lectures.py text.py choice.py)
+MEANING := $(addprefix tests/test_,awkward.py peers.py families.py lectures.py text.py choice.py leave_one_out.py)
 
 .PHONY: demo test check bench fuzz format clean
 

@@ -110,7 +110,7 @@ class Model(Scoring):
         >>> rows = {"x": ["a", "a", "b", "b", "a"] * 8, "y": ["p", "p", "q", "q", "q"] * 8}
         >>> model = tb.fit({**rows, "again": rows["x"], "too": rows["x"]}, label="y")
         >>> str(model.calibrate({**rows, "again": rows["x"], "too": rows["x"]}))
-        'temperature, T = 3.31, learned from 40 rows'
+        'temperature, T = 2.61, learned from 40 rows'
         """  # fmt: skip
         self._only_learned("calibrate")
         given = {"label": label, "weight": weight, "leave_one_out": leave_one_out}
