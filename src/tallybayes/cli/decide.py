@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tallybayes.cli.options import Json, ModelFile, Reader, reads
+from tallybayes.cli.options import Json, ModelFile, Reader, class_named, reads
 from tallybayes.cli.talk import answer, note, progress, tell_bad
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def decide(
     if promised and not data:
         raise ParameterError("DATA to keep the promise on", came=None, hint="tally decide MODEL DATA --class C ...")
     with progress("deciding") as step, editing(model, on_wait=_waiting(model)) as loaded:
-        own = None if class_ is None else _label(loaded, class_)
+        own = None if class_ is None else class_named(loaded.classes, class_)
         if own is None and (threshold is not None or promised):
             raise ParameterError("--class, the class that the threshold is for", came=None)
         if own is not None and threshold is None and not promised:
@@ -133,17 +133,6 @@ def _facts(path: str, rule: Any) -> dict[str, Any]:
         "model": path, "class": rule.label, "threshold": rule.threshold, "costs": rule.costs, "abstain": rule.abstain,
         "promise": rule.promise, "rule": str(rule),
     }  # fmt: skip
-
-
-def _label(model: Model, text: str) -> Any:
-    """A class of the model by what it is shown as."""
-    from tallybayes.errors import ParameterError, did_you_mean
-    from tallybayes.model.text import shown
-
-    known = {shown(label): label for label in model.classes}
-    if text not in known:
-        raise ParameterError("a class of the model", came=text, hint=did_you_mean(text, known))
-    return known[text]
 
 
 def _number(text: str | None) -> float | None:

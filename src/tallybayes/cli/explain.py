@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tallybayes.cli.options import Data, Json, ModelFile, Reader, reads
+from tallybayes.cli.options import Data, Json, ModelFile, Reader, class_named, reads
 from tallybayes.cli.talk import answer, tell_bad
 
 __all__ = ["VERBS", "explain"]
@@ -57,7 +57,7 @@ def explain(
     if row and lacking:
         raise ParameterError(f"a row of the data (it has {n_rows})", came=lacking[0])
     tell_bad(source)
-    names = [None if text is None else _class(loaded.classes, text) for text in (for_, against)]
+    names = [None if text is None else class_named(loaded.classes, text) for text in (for_, against)]
     if json:
         answer([{"row": number, **one.to_dict()} for number, one in found.items()])
         return
@@ -118,16 +118,6 @@ def _rows(model: Any, source: Any, wanted: list[int]) -> tuple[dict[int, Any], i
         if first > wanted[-1]:
             break
     return found, first
-
-
-def _class(classes: list[Any], text: str) -> Any:
-    from tallybayes.errors import ParameterError, did_you_mean
-    from tallybayes.model.text import shown
-
-    known = {shown(label): label for label in classes}
-    if text not in known:
-        raise ParameterError("a class of the model", came=text, hint=did_you_mean(text, known))
-    return known[text]
 
 
 VERBS = [(explain, EXAMPLE)]

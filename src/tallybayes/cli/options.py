@@ -14,7 +14,20 @@ if TYPE_CHECKING:
     from tallybayes.data.files import Progress
     from tallybayes.data.source import Source
 
-__all__ = ["Command", "Data", "Debug", "Group", "Json", "ModelFile", "Output", "Reader", "adds", "debugging", "reads"]
+__all__ = [
+    "Command",
+    "Data",
+    "Debug",
+    "Group",
+    "Json",
+    "ModelFile",
+    "Output",
+    "Reader",
+    "adds",
+    "class_named",
+    "debugging",
+    "reads",
+]
 
 Verb = Callable[..., None]
 
@@ -147,3 +160,14 @@ def adds(name: str, options: dict[str, tuple[Any, Any]], make: Callable[..., Any
 
 
 reads = adds("reader", _READING, Reader)
+
+
+def class_named(classes: list[Any], text: str) -> Any:
+    """A class of a model by what it is shown as."""
+    from tallybayes.errors import ParameterError, did_you_mean
+    from tallybayes.model.text import shown
+
+    known = {shown(label): label for label in classes}
+    if text not in known:
+        raise ParameterError("a class of the model", came=text, hint=did_you_mean(text, known))
+    return known[text]

@@ -11,8 +11,8 @@ from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag
 from tallybayes.errors import DataError
+from tallybayes.families.bag_counts import fractional_sums
 from tallybayes.families.base import Codes32, Floats, Score
-from tallybayes.families.multinomial import fractional_sums
 from tallybayes.tally import Exact
 
 __all__ = ["feature_sums", "is_finite", "smoothed_counts", "weigh"]

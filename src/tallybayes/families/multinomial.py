@@ -19,12 +19,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from tallybayes import kernels
-from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Bag, Column, Key
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError, UnsupportedError
 from tallybayes.families.absence import Absence, score_bags
+from tallybayes.families.bag_counts import add_columns, counted_lengths, counted_tokens, each_once
 from tallybayes.families.bags_left_out import Presence, check_learned, in_rows, tokens_left_out
 from tallybayes.families.base import Codes32, Family, Floats, Predictive, Score, Smoothing
 from tallybayes.families.posterior import (
@@ -36,13 +35,12 @@ from tallybayes.families.posterior import (
     with_ends,
 )
 from tallybayes.families.shrinkage import by_group, dirichlet_evidence_of, laplace
-from tallybayes.tally import Bags, Counts, Exact
+from tallybayes.tally import Bags
 
-__all__ = ["BagPredictive", "Multinomial", "MultinomialPrior", "add_columns", "beta_evidence", "lengths_by_class"]
+__all__ = ["BagPredictive", "Multinomial", "MultinomialPrior", "beta_evidence"]
 
 STRENGTHS = 2.0 ** np.arange(-10, 6)
 Variant = Literal["counts", "complement", "presence"]
-_DENSE = 2**22  # tokens x classes up to which a dense table is worth its memory (32 MB per thread)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +90,9 @@ class Multinomial(Family):
                     bag.indptr, bag.indices, (bag.amounts != 0).astype(np.float64), bag.keys, bag.present, bag.rows
                 )
             own_codes = codes if bag.present is None else np.where(bag.present, codes, np.int32(-1))
-            bag, own_codes, own_weights = _each_once(bag, own_codes, n_classes, weights)
-            tokens.append(_tokens(name, bag, own_codes, n_classes, own_weights))
-            lengths.append(_lengths(name, bag, own_codes, n_classes, own_weights))
+            bag, own_codes, own_weights = each_once(bag, own_codes, n_classes, weights)
+            tokens.append(counted_tokens(name, bag, own_codes, n_classes, own_weights))
+            lengths.append(counted_lengths(name, bag, own_codes, n_classes, own_weights))
         return Bags(*(add_columns(parts, n_classes) for parts in (tokens, lengths)))
 
     def prior(self, tally: Bags, smoothing: Smoothing) -> MultinomialPrior:
@@ -359,112 +357,6 @@ class BagPredictive(Predictive):
         bags = self.tally.n_bags(name).floats()
         absent = absence_cumulants(amount[mine], klass[mine], n_tokens, bags, k)
         return presence_cumulants(bag, indices, amounts, alpha, total, absent)
-
-
-def _each_once(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> tuple[Bag, Codes32, Floats | None]:
-    """Bags that come again and again as one row per bag and class, its weight the number of times."""
-    n_bags = len(bag.indptr) - 1
-    if bag.rows is None or weights is not None or n_bags * n_classes * 4 > len(codes):
-        return bag.expanded(), codes, weights
-    place = np.where(codes >= 0, bag.rows.astype(np.int64) * n_classes + codes, n_bags * n_classes)
-    times = np.bincount(place, minlength=n_bags * n_classes + 1)[:-1]
-    there = np.flatnonzero(times)
-    distinct = Bag(bag.indptr, bag.indices, bag.amounts, bag.keys).take(there // max(n_classes, 1))
-    return distinct, (there % max(n_classes, 1)).astype(np.int32), times[there].astype(np.float64)
-
-
-def _tokens(name: str, bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> Counts:
-    """Total amount of every token in every class."""
-    if weights is None:
-        dense = len(bag.keys) * n_classes <= _DENSE and len(bag.indices) * 4 >= len(bag.keys) * n_classes
-        kernel = kernels.active.bag_table if dense else kernels.active.bags
-        parts = in_threads(
-            lambda start, stop: kernel(
-                bag.indptr, bag.indices, bag.amounts, codes, n_classes, len(bag.keys), start, stop
-            ),
-            len(codes),
-        )
-        if all(part is not None for part in parts):
-            for part in parts[1:] if dense else ():
-                parts[0] += part
-            return Counts.of_dense(name, bag.keys, parts[0]) if dense else _merged(name, bag.keys, parts, n_classes)
-    if len(bag.keys) * n_classes <= _DENSE:
-        amounts = fractional_sums(bag, codes, n_classes, weights)
-        token, klass = np.nonzero(amounts.nonzero().T)
-        return Counts.of_bag(name, bag.keys, token * n_classes + klass, amounts[klass, token].trimmed(), n_classes)
-    row = np.repeat(np.arange(len(codes)), np.diff(bag.indptr))
-    amount = np.ones(len(row)) if bag.amounts is None else bag.amounts[: len(row)].astype(np.float64)
-    kept = (codes[row] >= 0) & (amount != 0)
-    place, group = np.unique(bag.indices[kept].astype(np.int64) * n_classes + codes[row[kept]], return_inverse=True)
-    own_weights = None if weights is None else weights[row[kept]]
-    amounts = Exact.summed(amount[kept], group, len(place), weights=own_weights)
-    there = amounts.nonzero()
-    return Counts.of_bag(name, bag.keys, place[there], amounts[there].trimmed(), n_classes)
-
-
-def fractional_sums(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> Exact:
-    """Exact total amount of every token in every class, (classes, tokens), whatever the amounts are."""
-    indptr, n_tokens = np.ascontiguousarray(bag.indptr), len(bag.keys)
-    parts = in_threads(
-        lambda first, last: Exact(*kernels.active.bag_sums(
-            indptr, bag.indices, bag.amounts, weights, codes, n_tokens, first, last
-        )),
-        n_classes,
-        small=0 if len(bag.indices) > SMALL else n_classes,
-    )  # fmt: skip
-    if len({(part.low, part.digits.shape[-1]) for part in parts}) == 1:  # digits of the same places
-        return Exact(np.concatenate([part.digits for part in parts]), parts[0].low)
-    return Exact.concatenate(parts)
-
-
-def _merged(name: str, keys: Sequence[Key], parts: Sequence[Any], n_classes: int) -> Counts:
-    """Sorted places and totals of several row ranges as one."""
-    if len(parts) == 1:
-        return Counts.of_bag(name, keys, parts[0][0], Exact.whole(parts[0][1]), n_classes)
-    place, group = np.unique(np.concatenate([p for p, _ in parts]), return_inverse=True)
-    amounts = Exact.whole(np.concatenate([t for _, t in parts])).grouped(group, len(place))
-    return Counts.of_bag(name, keys, place, amounts, n_classes)
-
-
-def add_columns(parts: list[Counts], n_classes: int) -> Counts:
-    """The counts of several columns as one tally."""
-    first, *rest = parts or [Counts((), n_classes)]
-    for part in rest:
-        first.prepare(part, 1)()
-    return first
-
-
-def _lengths(name: str, bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> Counts:
-    """Bags by length, rounded up."""
-    length = np.diff(bag.indptr).astype(np.float64)
-    if (amounts := bag.amounts) is not None:
-        filled = np.flatnonzero(length)
-        first = bag.indptr[filled]
-
-        def add_up(start: int, stop: int) -> None:
-            end = int(first[stop]) if stop < len(first) else int(bag.indptr[-1])
-            part = amounts[int(first[start]) : end] if stop > start else amounts[:0]
-            if stop > start:
-                length[filled[start:stop]] = np.add.reduceat(part, first[start:stop] - first[start], dtype=np.float64)
-
-        in_threads(add_up, len(filled))
-        length = np.minimum(np.ceil(np.round(length, 6)), 2.0**53)
-    return lengths_by_class(name, length, codes, n_classes, weights)
-
-
-def lengths_by_class(name: str, length: np.ndarray, codes: Codes32, n_classes: int, weights: Floats | None) -> Counts:
-    """Bags by length, given the length of each."""
-    kept = np.flatnonzero(codes >= 0)
-    size = length[kept].astype(np.int64)
-    if weights is None and 0 < (size.max(initial=0) + 1) * n_classes <= _DENSE:
-        table = np.bincount(size * n_classes + codes[kept], minlength=(size.max(initial=-1) + 1) * n_classes)
-        return Counts.of_dense(name, range(len(table) // n_classes), table.reshape(-1, n_classes))
-    keys, position = np.unique(size, return_inverse=True)
-    place, group = np.unique(position * n_classes + codes[kept], return_inverse=True)
-    values = np.ones(len(kept)) if weights is None else weights[kept]
-    amounts_by_length = Exact.summed(values, group, len(place))
-    there = amounts_by_length.nonzero()
-    return Counts.of_bag(name, keys.tolist(), place[there], amounts_by_length[there].trimmed(), n_classes)
 
 
 def beta_evidence(seen: Floats, klass: np.ndarray, bags: Floats, n_tokens: int, k: float) -> float:

@@ -37,9 +37,10 @@ from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Bag, Column
 from tallybayes.arrays.tokens import Rules, packed
 from tallybayes.errors import ParameterError, UnsupportedError
+from tallybayes.families.bag_counts import add_columns, lengths_by_class
 from tallybayes.families.bags_left_out import LeftOutDocuments, check_learned, distinct
 from tallybayes.families.base import Codes32, Family, Floats, Score, Smoothing
-from tallybayes.families.multinomial import add_columns, beta_evidence, lengths_by_class
+from tallybayes.families.multinomial import beta_evidence
 from tallybayes.families.shrinkage import dirichlet_evidence_of
 from tallybayes.families.words import TextPredictive, whole_amounts
 from tallybayes.tally import Documents, Exact, Vocabulary
