@@ -35,12 +35,15 @@ def installed():
     """The paths of chromium and its driver, after a try to install them."""
     found = [shutil.which(name) for name in ("chromium", "chromedriver")]
     if not all(found) and shutil.which("apt-get") and os.geteuid() == 0:
-        install = ["apt-get", "install", "-y", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=120"]
-        try:
-            subprocess.run([*install, "chromium", "chromium-driver"], capture_output=True, timeout=400, check=False)
-        except subprocess.TimeoutExpired:
-            pytest.skip("chromium could not be installed in time")
-        found = [shutil.which(name) for name in ("chromium", "chromedriver")]
+        lock = ["-o", "DPkg::Lock::Timeout=120"]
+        install = ["apt-get", "install", "-y", "--no-install-recommends", *lock, "chromium", "chromium-driver"]
+        for command in (install, ["apt-get", "update", *lock], install):  # the lists may be there, or not yet
+            if not all(found):
+                try:
+                    subprocess.run(command, capture_output=True, timeout=240, check=False)
+                except subprocess.TimeoutExpired:
+                    pytest.skip("chromium could not be installed in time")
+                found = [shutil.which(name) for name in ("chromium", "chromedriver")]
     if not all(found):
         pytest.skip("there is no chromium with its driver, and it could not be installed (apt-get, as root)")
     return found
