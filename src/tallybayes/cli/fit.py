@@ -29,6 +29,9 @@ Label = Annotated[
         "--label", metavar="COL", help="The column to predict; COL=VALUE makes a yes/no label.", show_default=False
     ),
 ]
+ModelOutput = Annotated[
+    str | None, typer.Option("-o", "--output", metavar="MODEL", help="The model file. [named after the data]")
+]
 As = Annotated[
     list[str] | None,
     typer.Option("--as", metavar="COL=FAMILY", help="A column's family, with options: genre=tags:; (repeatable)."),
@@ -71,9 +74,7 @@ def fit(
     data: Data,
     *,
     label: Label = None,
-    output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="MODEL", help="The model file. [named after the data]")
-    ] = None,
+    output: ModelOutput = None,
     fitting: dict[str, Any],
     save_schema: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the schema as JSON, to be edited and given to --schema.")

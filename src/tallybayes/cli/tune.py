@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tallybayes.cli.fit import Label, Weight, fit_options, fits, model_path
+from tallybayes.cli.fit import Label, ModelOutput, Weight, fit_options, fits, model_path
 from tallybayes.cli.options import Data, Json, Reader, reads
 from tallybayes.cli.talk import answer, note, progress, tell_bad
 
@@ -25,9 +25,7 @@ def tune(
     data: Data,
     *,
     label: Label = None,
-    output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="MODEL", help="The model file. [named after the data]")
-    ] = None,
+    output: ModelOutput = None,
     what: Annotated[
         list[str] | None,
         typer.Option(

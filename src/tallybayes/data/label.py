@@ -51,7 +51,7 @@ def find_labels(table: Table, label: Any) -> Labels:
         if column not in table.columns:
             hint = (
                 did_you_mean(column, table.columns)
-                or "label= takes the name of a column or an array of labels; tally learn and forget take --class"
+                or "label= takes the name of a column or an array of labels (tally learn and forget: --class)"
             )
             raise DataError("the label column in the data", came=list(table.columns), column=column, hint=hint)
         labels = encode_labels(column, table.columns[column])

@@ -17,10 +17,10 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from tallybayes.data.arrow import strings
-from tallybayes.data.table import Origin, Table, is_row, to_table
-from tallybayes.errors import DataError, TallyError
+from tallybayes.data.table import Origin, Table, is_row, raw_column, to_table
+from tallybayes.errors import DataError, ParameterError, TallyError
 
-__all__ = ["HEAD", "BadRows", "Kind", "Source", "Stream", "Whole", "to_source"]
+__all__ = ["HEAD", "BadRows", "Kind", "Source", "Stream", "Whole", "as_columns", "to_source"]
 
 HEAD = 20_000  # rows from which the families of a stream are inferred
 BATCH = 65_536  # rows that small Arrow batches are gathered to
@@ -220,3 +220,22 @@ def _kind(part: Any) -> Any:
 
 def _together(parts: list[Any]) -> Table:
     return to_table(pa.Table.from_batches(parts) if isinstance(parts[0], pa.RecordBatch) else parts)
+
+
+def as_columns(source: Source, label: Any, weight: Any = None) -> tuple[Source, Any, Any]:
+    """Data whose label and weight are columns: arrays are put beside the others, so that rows can be drawn."""
+    names: dict[str, Any] = {}
+    for word, given in (("label", label), ("weight", weight)):
+        if given is None or isinstance(given, (str, int, float)):
+            names[word] = given
+            continue
+        if not isinstance(source, Whole):
+            raise ParameterError(
+                f"the {word} as the name of a column, for data that comes in batches", came=type(given)
+            )
+        table = source.head()
+        name = next(word + "_" * i for i in range(len(table.columns) + 1) if word + "_" * i not in table.columns)
+        bad = source.bad
+        source = Whole(replace(table, columns={**table.columns, name: raw_column(given)}))
+        source.bad, names[word] = bad, name
+    return source, names["label"], names["weight"]

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.data.label import Labels, find_labels
-from tallybayes.data.source import BadRows, Source, Whole, to_source
+from tallybayes.data.source import BadRows, Source, Whole, as_columns, to_source
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError, ParameterError
-from tallybayes.evaluation.judge import add, named, scored
+from tallybayes.evaluation.judge import add, scored
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.model import Model
 from tallybayes.model.fitting import check_value, planned
@@ -40,7 +40,7 @@ def cross_validate(data: Any, label: Any = None, *, folds: int = 10, seed: int =
         if not isinstance(value, int) or value < least:
             raise ParameterError(f"{name}: a whole number from {least} on", came=value)
     source = to_source(data)
-    source, label = named(source, label)
+    source, label, _ = as_columns(source, label)
     empty, label = planned(source, label, **options)
     if empty.schema.weight is not None or not isinstance(options.get("weight"), (str, type(None))):
         raise ParameterError("data without weights, for cross-validation")

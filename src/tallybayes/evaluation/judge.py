@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from tallybayes.data.label import Labels, find_labels
-from tallybayes.data.source import Source, Whole, to_source
-from tallybayes.data.table import Table, raw_column
+from tallybayes.data.source import Source, to_source
+from tallybayes.data.table import Table
 from tallybayes.errors import DataError, ParameterError
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.families.base import Floats
 from tallybayes.model import Model
 
-__all__ = ["add", "evaluate", "named", "scored"]
+__all__ = ["add", "evaluate", "scored"]
 
 
 def evaluate(
@@ -54,19 +53,6 @@ def _normalised(model: Model, source: Source, label: Any) -> Iterator[tuple[Tabl
     """Batches with log P(class | row)."""
     for table, log_joint in model.scored(source, label=label):
         yield table, model.log_proba(log_joint)
-
-
-def named(source: Source, label: Any) -> tuple[Source, Any]:
-    """Data whose label is a column: an array of labels is put beside the others."""
-    if label is None or isinstance(label, (str, int, float)):
-        return source, label
-    if not isinstance(source, Whole):
-        raise ParameterError("the label as the name of a column, for data that comes in batches", came=type(label))
-    table = source.head()
-    name = next(name for name in ("label", "label_", "label__") if name not in table.columns)
-    named = Whole(replace(table, columns={**table.columns, name: raw_column(label)}))
-    named.bad = source.bad
-    return named, name
 
 
 def scored(model: Model, label: Any, table: Table) -> tuple[Floats, Labels]:

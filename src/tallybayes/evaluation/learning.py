@@ -17,12 +17,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tallybayes.data.label import Labels, find_labels
-from tallybayes.data.source import Source, Whole, to_source
+from tallybayes.data.source import Source, Whole, as_columns, to_source
 from tallybayes.data.table import Raw, Table
 from tallybayes.errors import DataError, ParameterError
 from tallybayes.evaluation.comparison import MODELS, Comparison
 from tallybayes.evaluation.folds import Deal
-from tallybayes.evaluation.judge import add, named, scored
+from tallybayes.evaluation.judge import add, scored
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.evaluation.rival import Design, Logistic
 from tallybayes.model import Model
@@ -64,7 +64,7 @@ def compare(
     for name, value, least in (("folds", folds, 2), ("seed", seed, 0)):
         if not isinstance(value, int) or value < least:
             raise ParameterError(f"{name}: a whole number from {least} on", came=value)
-    source, label = named(to_source(data), label)
+    source, label, _ = as_columns(to_source(data), label)
     empty, label = planned(source, label, **options)
     if empty.schema.weight is not None or options.get("weight") is not None:
         raise ParameterError("data without weights, to compare models")

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.data.source import Source, Whole, to_source
+from tallybayes.data.source import Source, Whole, as_columns, to_source
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError, ParameterError
-from tallybayes.evaluation.judge import add, named, scored
+from tallybayes.evaluation.judge import add, scored
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.evaluation.text import digits, finite
 from tallybayes.model import Model
@@ -77,7 +77,7 @@ def prequential(data: Any, label: Any = None, *, every: int | None = None, **opt
     """
     if every is not None and (not isinstance(every, (int, np.integer)) or every < 1):
         raise ParameterError("every: a whole number of rows from 1 on", came=every)
-    source, label = named(to_source(data), label)
+    source, label, _ = as_columns(to_source(data), label)
     model, label = planned(source, label, **options)
     if model.schema.weight is not None or options.get("weight") is not None:
         raise ParameterError("data without weights, for prequential evaluation")

@@ -103,7 +103,7 @@ def plan(
     if column is not None and column not in head.columns and head.columns:
         hint = (
             did_you_mean(column, head.columns)
-            or "label= takes the name of a column or an array of labels; tally learn and forget take --class"
+            or "label= takes the name of a column or an array of labels (tally learn and forget: --class)"
         )
         raise DataError("the label column in the data", came=list(head.columns), column=column, hint=hint)
     apart = {name for name in (column, weight) if isinstance(name, str)}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tallybayes.model.text import number, shown
 from tallybayes.report import figures
 from tallybayes.report.html import Markup, join, table, tag
@@ -54,13 +56,13 @@ def _facts(about: Subject) -> list[tuple[str, str, str]]:
         *answered,
         ("accuracy", f"{judged.accuracy:.1%}", f"always the commonest class: {judged.majority:.1%}"),
         ("balanced accuracy", f"{judged.balanced_accuracy:.1%}", "every class counts alike"),
-        ("log loss", number(judged.log_loss, 4), f"the shares alone: {number(judged.prior_log_loss, 4)}"),
-        ("Brier score", number(judged.brier, 4), "from 0 to 2"),
+        ("log loss", _figure(judged.log_loss), f"the shares alone: {_figure(judged.prior_log_loss)}"),
+        ("Brier score", _figure(judged.brier), "from 0 to 2"),
     ]
     if not judged.kept.are_there:
         return facts
     error = ("calibration error", f"{judged.ece:.1%}", "of the answers' probabilities")
-    return [*facts, ("AUC", number(judged.auc, 4), "by chance: 0.5"), error]
+    return [*facts, ("AUC", _figure(judged.auc), "by chance: 0.5"), error]
 
 
 def _several(n: int, what: str, ending: str) -> str:
@@ -151,3 +153,8 @@ def _pictured(page: Page, about: Subject, i: int, one: Picture) -> Markup:
         note=" · ".join(part for part in (one.family, one.note) if part), says=f"{what} of {one.column} in each class",
         header=[*header, one.what], rows=[[row[key] for key in keys] for row in one.rows],
     )  # fmt: skip
+
+
+def _figure(value: float) -> str:
+    """A number, or a dash where there is none."""
+    return "-" if np.isnan(value) else number(value, 4)

@@ -42,8 +42,6 @@ def add_quality(page: Page, about: Subject) -> None:
         "How often the answer is the right one, which classes are taken for which, and whether the probabilities can "
         "be believed."
     )
-    if about.model.settings.decision is not None:
-        sentence += f" The answer is made by a rule: {about.model.decision}."
     page.section("quality", "How good it is", sentence, *content)
 
 

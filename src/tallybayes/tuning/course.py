@@ -14,8 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tallybayes.data.schema import Field
-from tallybayes.data.source import Source, Stream, Whole, to_source
-from tallybayes.data.table import raw_column
+from tallybayes.data.source import Source, Stream, Whole, as_columns, to_source
 from tallybayes.errors import DataError, ParameterError, did_you_mean
 from tallybayes.model import Model
 from tallybayes.model.fitting import check_value, planned
@@ -125,25 +124,6 @@ def _checked(what: Any, by: Any, rows: Any, strengths: Any, seed: Any) -> tuple[
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
             raise ParameterError(f"{name}: a whole number from {least} on", came=value)
     return tuple(name for name in WHAT if name in names)
-
-
-def as_columns(source: Source, label: Any, weight: Any) -> tuple[Source, Any, Any]:
-    """Data whose label and weight are columns: arrays are put beside the others, so that rows can be drawn."""
-    names: dict[str, Any] = {}
-    for word, given in (("label", label), ("weight", weight)):
-        if given is None or isinstance(given, (str, int, float)):
-            names[word] = given
-            continue
-        if not isinstance(source, Whole):
-            raise ParameterError(
-                f"the {word} as the name of a column, for data that comes in batches", came=type(given)
-            )
-        table = source.head()
-        name = next(word + "_" * i for i in range(len(table.columns) + 1) if word + "_" * i not in table.columns)
-        bad = source.bad
-        source = Whole(replace(table, columns={**table.columns, name: raw_column(given)}))
-        source.bad, names[word] = bad, name
-    return source, names["label"], names["weight"]
 
 
 def _run(search: Search, what: Collection[str], source: Source, label: Any, strengths: int, seed: int) -> None:

@@ -20,14 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.data.source import Source, Stream, Whole, to_source
+from tallybayes.data.source import Source, Stream, Whole, as_columns, to_source
 from tallybayes.errors import DataError, ParameterError, UnsupportedError
 from tallybayes.families import Bernoulli, Categorical
 from tallybayes.families.base import Floats, Smoothing
 from tallybayes.model import Model
 from tallybayes.model.scorer import Block
 from tallybayes.model.text import text_table
-from tallybayes.tuning.course import as_columns
 from tallybayes.tuning.evidence import Evidence, Good, Judged, sampled
 from tallybayes.tuning.weights import centred
 
