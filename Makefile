@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 NATIVE := $(wildcard native/*)
-MEANING := $(addprefix tests/test_,awkward.py peers.py families.py lectures.py text.py choice.py leave_one_out.py)
+MEANING := $(addprefix tests/,model/test_awkward.py model/test_peers.py families docs/test_lectures.py scoring/test_leave_one_out.py)
 
 .PHONY: demo test check bench fuzz format clean
 
@@ -26,7 +26,7 @@ bench: .venv/ready
 	$(BIN)/python -m bench.memory
 
 fuzz: .venv/ready
-	$(BIN)/python tests/fuzz_tokens.py 1000000
+	$(BIN)/python tests/kernels/fuzz_tokens.py 1000000
 
 format: .venv/ready
 	$(BIN)/ruff format .

@@ -29,17 +29,16 @@ def gaussian(n: int) -> Iterator[Pair]:
     X = rng.normal(size=(n, 20))
     y, y20 = rng.integers(0, 2, n), rng.integers(0, 20, n)
     theirs, ours = GaussianNB().fit(X, y), tb.fit(X, y, numeric="gaussian")
-    yield (
-        "gaussian fit, 2 classes", lambda: GaussianNB().fit(X, y), lambda: tb.fit(X, y, numeric="gaussian"), 10, 18
-    )  # fmt: skip
-    yield (
-        "gaussian predict_proba, 2 classes", lambda: theirs.predict_proba(X), lambda: ours.predict_proba(X), 8, 20
-    )  # fmt: skip
+    yield ("gaussian fit, 2 classes", lambda: GaussianNB().fit(X, y), lambda: tb.fit(X, y, numeric="gaussian"), 10, 18)
+    yield ("gaussian predict_proba, 2 classes", lambda: theirs.predict_proba(X), lambda: ours.predict_proba(X), 8, 20)
     theirs20, ours20 = GaussianNB().fit(X, y20), tb.fit(X, y20, numeric="gaussian")
     yield (
-        "gaussian predict_proba, 20 classes", lambda: theirs20.predict_proba(X),
-        lambda: ours20.predict_proba(X), 40, 150,
-    )  # fmt: skip
+        "gaussian predict_proba, 20 classes",
+        lambda: theirs20.predict_proba(X),
+        lambda: ours20.predict_proba(X),
+        40,
+        150,
+    )
 
 
 def histogram(n: int) -> Iterator[Pair]:
@@ -50,12 +49,19 @@ def histogram(n: int) -> Iterator[Pair]:
     theirs, ours = GaussianNB().fit(X, y), tb.fit(X, y)
     yield "histogram fit (GaussianNB)", lambda: GaussianNB().fit(X, y), lambda: tb.fit(X, y), 4, 8
     yield (
-        "histogram predict_proba (GaussianNB)", lambda: theirs.predict_proba(X), lambda: ours.predict_proba(X), 8, 20,
-    )  # fmt: skip
+        "histogram predict_proba (GaussianNB)",
+        lambda: theirs.predict_proba(X),
+        lambda: ours.predict_proba(X),
+        8,
+        20,
+    )
     yield (
-        "histogram derive + predict_proba (GaussianNB)", lambda: theirs.predict_proba(X),
-        lambda: ours.copy().predict_proba(X), 8, 20,
-    )  # fmt: skip
+        "histogram derive + predict_proba (GaussianNB)",
+        lambda: theirs.predict_proba(X),
+        lambda: ours.copy().predict_proba(X),
+        8,
+        20,
+    )
 
 
 def categorical(n: int) -> Iterator[Pair]:
@@ -65,9 +71,12 @@ def categorical(n: int) -> Iterator[Pair]:
     X, y = rng.integers(0, 12, (n, 20)).astype(np.int8), rng.integers(0, 2, n)
     theirs, ours = CategoricalNB().fit(X, y), tb.fit(X, y, families="categorical")
     yield (
-        "categorical fit, 12 values", lambda: CategoricalNB().fit(X, y),
-        lambda: tb.fit(X, y, families="categorical"), 25, 60,
-    )  # fmt: skip
+        "categorical fit, 12 values",
+        lambda: CategoricalNB().fit(X, y),
+        lambda: tb.fit(X, y, families="categorical"),
+        25,
+        60,
+    )
     yield "categorical predict_proba", lambda: theirs.predict_proba(X), lambda: ours.predict_proba(X), 15, 40
 
 
@@ -78,9 +87,12 @@ def bernoulli(n: int) -> Iterator[Pair]:
     X, y = (rng.random((n, 20)) < 0.3).astype(float), rng.integers(0, 2, n)
     theirs, ours = BernoulliNB().fit(X, y), tb.fit(X, y, families="bernoulli")
     yield (
-        "bernoulli fit, dense float", lambda: BernoulliNB().fit(X, y),
-        lambda: tb.fit(X, y, families="bernoulli"), 20, 40,
-    )  # fmt: skip
+        "bernoulli fit, dense float",
+        lambda: BernoulliNB().fit(X, y),
+        lambda: tb.fit(X, y, families="bernoulli"),
+        20,
+        40,
+    )
     yield "bernoulli predict_proba", lambda: theirs.predict_proba(X), lambda: ours.predict_proba(X), 10, 25
 
 
@@ -95,8 +107,11 @@ def multinomial(n: int) -> Iterator[Pair]:
     theirs, ours = MultinomialNB().fit(X, y), tb.fit(X, y, smoothing=1.0)
     yield (
         f"multinomial fit, CSR {rows} x 50000, {X.nnz / 1e6:.0f}M non-zeros, 20 classes",
-        lambda: MultinomialNB().fit(X, y), lambda: tb.fit(X, y, smoothing=1.0), 5, 15,
-    )  # fmt: skip
+        lambda: MultinomialNB().fit(X, y),
+        lambda: tb.fit(X, y, smoothing=1.0),
+        5,
+        15,
+    )
     yield "multinomial predict_proba", lambda: theirs.predict_proba(X), lambda: ours.predict_proba(X), 5, 15
 
 
@@ -123,8 +138,10 @@ def single(n: int) -> Iterator[Pair]:
     yield (
         "score a matrix of one row, 300 times (scikit-learn)",
         lambda: [theirs.predict_proba(X[i : i + 1]) for i in range(300)],
-        lambda: [ours.predict_proba(X[i : i + 1]) for i in range(300)], 5, 10,
-    )  # fmt: skip
+        lambda: [ours.predict_proba(X[i : i + 1]) for i in range(300)],
+        5,
+        10,
+    )
 
 
 def one_hot_river() -> Any:
@@ -152,13 +169,17 @@ def stream(what: str, rows: list[Any], y: list[Any], theirs: Any, *aims: tuple[f
             ours.learn_one(row, label)
 
     yield (
-        f"learn rows of {what} (river)", lambda: [theirs.learn_one(*pair) for pair in zip(rows, y, strict=True)],
-        lambda: [ours.learn_one(*pair) for pair in zip(rows, y, strict=True)], *aims[0],
-    )  # fmt: skip
+        f"learn rows of {what} (river)",
+        lambda: [theirs.learn_one(*pair) for pair in zip(rows, y, strict=True)],
+        lambda: [ours.learn_one(*pair) for pair in zip(rows, y, strict=True)],
+        *aims[0],
+    )
     yield (
-        f"score rows of {what} (river)", lambda: [theirs.predict_proba_one(row) for row in rows[:300]],
-        lambda: [ours.predict_proba(row) for row in rows[:300]], *aims[1],
-    )  # fmt: skip
+        f"score rows of {what} (river)",
+        lambda: [theirs.predict_proba_one(row) for row in rows[:300]],
+        lambda: [ours.predict_proba(row) for row in rows[:300]],
+        *aims[1],
+    )
     yield f"score and learn rows of {what} (river)", both_theirs, both_ours, *aims[2]
 
 
@@ -188,10 +209,7 @@ def main() -> None:
         for title, theirs, ours, at_least, aim in BENCHMARKS[name](asked.rows):
             ours()  # both warm
             a, b = best(theirs, max(1, asked.repeats - 1)), best(ours, asked.repeats)
-            print(
-                f"{title:<72} {a * 1e3:7.1f}ms {b * 1e3:7.2f}ms {a / b:6.1f}x {at_least:8}x {aim:4}x",
-                flush=True,
-            )
+            print(f"{title:<72} {a * 1e3:7.1f}ms {b * 1e3:7.2f}ms {a / b:6.1f}x {at_least:8}x {aim:4}x", flush=True)
 
 
 if __name__ == "__main__":

@@ -69,8 +69,12 @@ def dropins(data: dict[str, tuple[Any, np.ndarray]], repeats: int) -> None:
 
 
 def wrapper(data: dict[str, tuple[Any, np.ndarray]], repeats: int) -> None:
-    families = {"GaussianNB": {"numeric": "gaussian"}, "BernoulliNB": {"families": "bernoulli"},
-                "CategoricalNB": {"families": "categorical"}, "MultinomialNB": {"smoothing": 1.0}}  # fmt: skip
+    families = {
+        "GaussianNB": {"numeric": "gaussian"},
+        "BernoulliNB": {"families": "bernoulli"},
+        "CategoricalNB": {"families": "categorical"},
+        "MultinomialNB": {"smoothing": 1.0},
+    }
     cases = {name: (*data[name], options) for name, options in families.items()}
     reals, y = data["GaussianNB"]
     cases["histogram"] = (reals, y, {})
@@ -101,11 +105,15 @@ def single(repeats: int) -> None:
         ("NaiveBayesClassifier, histogram", "GaussianNB", reals, tb.NaiveBayesClassifier()),
         ("NaiveBayesClassifier, gaussian", "GaussianNB", reals, tb.NaiveBayesClassifier(numeric="gaussian")),
         ("NaiveBayesClassifier, bernoulli", "BernoulliNB", (counts > 0) * 1.0, tb.NaiveBayesClassifier()),
-        ("NaiveBayesClassifier, categorical", "CategoricalNB", counts.astype(int),
-         tb.NaiveBayesClassifier(families="categorical")),
+        (
+            "NaiveBayesClassifier, categorical",
+            "CategoricalNB",
+            counts.astype(int),
+            tb.NaiveBayesClassifier(families="categorical"),
+        ),
         ("NaiveBayesClassifier, CSR", "MultinomialNB", sp.csr_array(counts), tb.NaiveBayesClassifier()),
         ("NaiveBayesClassifier, data frame", "GaussianNB", frame, tb.NaiveBayesClassifier()),
-    ]  # fmt: skip
+    ]
     for title, name, X, ours in cases:
         pair, row = (getattr(theirs, name)().fit(X, y), ours.fit(X, y)), X[:1]
         found = [

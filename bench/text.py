@@ -97,8 +97,12 @@ def speed(folder: Path, repeats: int) -> None:
         show(f"fit {title}", a, b, c, size, least, aim)
         pipeline, model = theirs(), arrow()
         model.predict({"text": new[:1]})
-        a, b, c = best(repeats, lambda p=pipeline: p.predict(new), lambda m=model: m.predict({"text": new}),
-                       lambda m=model: m.predict(test))  # fmt: skip
+        a, b, c = best(
+            repeats,
+            lambda p=pipeline: p.predict(new),
+            lambda m=model: m.predict({"text": new}),
+            lambda m=model: m.predict(test),
+        )
         show(f"predict {title}", a, b, c, new_size, least, aim)
     words(texts, size, repeats)
 
@@ -114,7 +118,7 @@ def show(what: str, theirs: float, ours: float, arrow: float, size: float, least
 def words(texts: list[str], size: float, repeats: int) -> None:
     """Cutting and counting on one core beside `wc -w`."""
     from tallybayes import kernels
-    from tallybayes.arrays.tokens import Rules, packed
+    from tallybayes.arrays.token_rules import Rules, packed
 
     data, offsets = packed(texts)
     with tempfile.NamedTemporaryFile() as file:
@@ -129,8 +133,11 @@ def words(texts: list[str], size: float, repeats: int) -> None:
                 kernels.active.Lexicon().tokenise(offsets, data, None, 0, len(texts), Rules(), None, True)
 
             a, b = best(repeats, wc, cut)
-            print(f"tokens of each document counted on one core: {size / b:.0f} MB/s; wc -w ({locale}): "
-                  f"{size / a:.0f} MB/s, {b / a:.1f} times as fast", flush=True)  # fmt: skip
+            print(
+                f"tokens of each document counted on one core: {size / b:.0f} MB/s; wc -w ({locale}): "
+                f"{size / a:.0f} MB/s, {b / a:.1f} times as fast",
+                flush=True,
+            )
 
 
 def accuracy(folder: Path) -> None:

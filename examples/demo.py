@@ -7,7 +7,7 @@ from sklearn.model_selection import cross_val_score, train_test_split
 
 import tallybayes as tb
 from tallybayes import kernels
-from tallybayes.cli.demo import LETTERS
+from tallybayes.cli.demo_command import LETTERS
 
 
 def heading(text: str) -> None:
@@ -65,8 +65,7 @@ def main() -> None:
 
     heading("Or write a model down: a test that finds 90 % of the ill, with 5 % false alarms, 1 % are ill")
     cancer = tb.from_probabilities(
-        {"ill": 0.01, "well": 0.99},
-        {"test": {"ill": {"+": 0.9, "-": 0.1}, "well": {"+": 0.05, "-": 0.95}}},
+        {"ill": 0.01, "well": 0.99}, {"test": {"ill": {"+": 0.9, "-": 0.1}, "well": {"+": 0.05, "-": 0.95}}}
     )
     print(f"P(ill | +) = {cancer.predict_proba({'test': '+'})[0, 0]:.3f}")
 

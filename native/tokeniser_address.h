@@ -1,4 +1,4 @@
-// URLs and e-mail addresses in a text that was made ready, as the patterns in kernels/reference/tokens.py find them.
+// URLs and e-mail addresses in a text that was made ready, as the patterns in kernels/reference/tokeniser.py find them.
 //
 // Every byte is looked at a bounded number of times: whatever was found out about an @ sign is kept until the next one.
 #pragma once

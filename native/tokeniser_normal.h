@@ -13,7 +13,7 @@ namespace tb {
 
 static_assert(std::endian::native == std::endian::little, "bytes are looked at as numbers");
 
-// As tallybayes.arrays.tokens.Rules, in its order.
+// As tallybayes.arrays.token_rules.Rules, in its order.
 struct Rules {
     int64_t letters, accents, digits, addresses, python, characters, shortest, longest, min_length, max_length;
     uint8_t word() const { return python ? unicode::WORD : unicode::WORD | unicode::MARK; } // what words are made of

@@ -1,4 +1,4 @@
-// Lexicon and Buckets: texts to bags of numbered tokens. kernels/reference/tokens.py defines what they return.
+// Lexicon and Buckets: texts to bags of numbered tokens. kernels/reference/tokeniser.py defines what they return.
 //
 // Without the lock of the interpreter: a lexicon that grows belongs to one thread, one that is only looked up in may be
 // shared. An amount is an int32; a token that occurs 2^31 times in one text of at least 2 GB is an error.

@@ -6,7 +6,7 @@ import safetensors.numpy
 
 import tallybayes as tb
 from tables import FAMILIES, LABEL
-from tallybayes.model.store import dumps, loads
+from tallybayes.storage.model_file import dumps, loads
 
 
 def empty(**options):
@@ -23,12 +23,34 @@ def learned(table, weights=None, **options):
 def small(**options):
     """A model of every family whose file has about 7,000 bytes."""
     table = [
-        {"flag": True, "kind": "red", "real": 0.5, "level": 2.0, "events": 3, "genre": "x|y", "words": ["a", "b", "a"],
-         "topics": ["a"], "note": "cash cash", "hashed": "cash", LABEL: "p"},
-        {"flag": False, "kind": "blue", "real": -0.1, "level": 4.0, "events": 0, "genre": "y", "words": ["b"],
-         "topics": [], "note": "lunch cash", "hashed": "lunch", LABEL: "q"},
+        {
+            "flag": True,
+            "kind": "red",
+            "real": 0.5,
+            "level": 2.0,
+            "events": 3,
+            "genre": "x|y",
+            "words": ["a", "b", "a"],
+            "topics": ["a"],
+            "note": "cash cash",
+            "hashed": "cash",
+            LABEL: "p",
+        },
+        {
+            "flag": False,
+            "kind": "blue",
+            "real": -0.1,
+            "level": 4.0,
+            "events": 0,
+            "genre": "y",
+            "words": ["b"],
+            "topics": [],
+            "note": "lunch cash",
+            "hashed": "lunch",
+            LABEL: "q",
+        },
         {"flag": False, "kind": "blue", "real": 1e3, "level": -1.0, "events": 1, LABEL: "q"},
-    ]  # fmt: skip
+    ]
     return tb.fit(table, label=LABEL, families=FAMILIES, **options)
 
 
@@ -38,10 +60,7 @@ def tiny():
 
 
 def written():
-    tables = {
-        "test": {1: {"+": 0.9, "-": 0.1}, 2: {"+": 1 / 3, "?": 2 / 3}},
-        "fever": {1: 0.25, 2: 1e-300},
-    }
+    tables = {"test": {1: {"+": 0.9, "-": 0.1}, 2: {"+": 1 / 3, "?": 2 / 3}}, "fever": {1: 0.25, 2: 1e-300}}
     return tb.from_probabilities({1: 0.1, 2: 0.9}, tables, label="ill")
 
 

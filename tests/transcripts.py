@@ -46,9 +46,15 @@ def _run(command: str, where: Path) -> tuple[str, Path]:
     with tempfile.NamedTemporaryFile("r") as end:
         script = f"{command}\nstatus=$?\npwd > {end.name}\nexit $status"
         done = subprocess.run(
-            ["bash", "-c", script], cwd=where, env=kept | own, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, check=False,
-        )  # fmt: skip
+            ["bash", "-c", script],
+            cwd=where,
+            env=kept | own,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
         folder = Path(end.read().strip() or where)
     return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines()), folder
 

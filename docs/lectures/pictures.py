@@ -13,11 +13,21 @@ from drawing import bells, chances, files
 
 HERE = Path(__file__).parent
 PICTURES = {
-    "urn": chances.urn, "table": chances.table, "table-density": chances.table_density, "net": chances.net,
-    "likelihood": chances.likelihood, "smoothing": chances.smoothing, "symptoms": chances.symptoms,
-    "sentence": chances.sentence, "bell": bells.bell, "dice": bells.dice, "iris": bells.iris,
-    "iris-densities": bells.iris_densities, "learning-curves": bells.learning_curves, "stream": bells.stream,
-}  # fmt: skip
+    "urn": chances.urn,
+    "table": chances.table,
+    "table-density": chances.table_density,
+    "net": chances.net,
+    "likelihood": chances.likelihood,
+    "smoothing": chances.smoothing,
+    "symptoms": chances.symptoms,
+    "sentence": chances.sentence,
+    "bell": bells.bell,
+    "dice": bells.dice,
+    "iris": bells.iris,
+    "iris-densities": bells.iris_densities,
+    "learning-curves": bells.learning_curves,
+    "stream": bells.stream,
+}
 OF_DATA = {
     "films-features": (files.films_features, "movie_body_count.parquet"),
     "films-threshold": (files.films_threshold, "movie_body_count.parquet"),

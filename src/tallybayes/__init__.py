@@ -16,15 +16,12 @@ if TYPE_CHECKING:
     from tallybayes.data.files import read
     from tallybayes.data.schema import Schema
     from tallybayes.estimator import NaiveBayesClassifier
-    from tallybayes.evaluation import (
-        Comparison,
-        Evaluation,
-        Prequential,
-        compare,
-        cross_validate,
-        evaluate,
-        prequential,
-    )
+    from tallybayes.evaluation.comparison import Comparison
+    from tallybayes.evaluation.cross_validation import cross_validate
+    from tallybayes.evaluation.evaluate import evaluate
+    from tallybayes.evaluation.learning_curve import compare
+    from tallybayes.evaluation.metrics import Evaluation
+    from tallybayes.evaluation.prequential import Prequential, prequential
     from tallybayes.families import (
         Bernoulli,
         Categorical,
@@ -35,41 +32,45 @@ if TYPE_CHECKING:
         Poisson,
         Tags,
         Text,
-        register,
+        register_family,
     )
-    from tallybayes.model import Change, Model, fit, from_probabilities
-    from tallybayes.model.calibration import Calibration
-    from tallybayes.model.decision import Decision
-    from tallybayes.model.scorer import RuledOutWarning
-    from tallybayes.model.store import editing, load
-    from tallybayes.model.trust import Trust
-    from tallybayes.tuning import Ranking, Tuning, rank, tune
+    from tallybayes.model.fit import fit
+    from tallybayes.model.from_probabilities import from_probabilities
+    from tallybayes.model.model import Change, Model
+    from tallybayes.scoring.scorer import RuledOutWarning
+    from tallybayes.state.calibration import Calibration
+    from tallybayes.state.column_weights import ColumnWeights
+    from tallybayes.state.decision import Decision
+    from tallybayes.storage.model_file import edit_model_file, load
+    from tallybayes.tuning.importance import Importance, importance
+    from tallybayes.tuning.tune import tune
+    from tallybayes.tuning.tuning_result import Tuning
 
 _HOME = {
-    "fit": "model",
-    "from_probabilities": "model",
-    "Model": "model",
-    "Change": "model",
-    "RuledOutWarning": "model.scorer",
-    "editing": "model.store",
-    "load": "model.store",
-    "Calibration": "model.calibration",
-    "Decision": "model.decision",
-    "Trust": "model.trust",
-    "tune": "tuning",
-    "Tuning": "tuning",
-    "rank": "tuning",
-    "Ranking": "tuning",
+    "fit": "model.fit",
+    "from_probabilities": "model.from_probabilities",
+    "Model": "model.model",
+    "Change": "model.model",
+    "RuledOutWarning": "scoring.scorer",
+    "edit_model_file": "storage.model_file",
+    "load": "storage.model_file",
+    "Calibration": "state.calibration",
+    "Decision": "state.decision",
+    "ColumnWeights": "state.column_weights",
+    "tune": "tuning.tune",
+    "Tuning": "tuning.tuning_result",
+    "importance": "tuning.importance",
+    "Importance": "tuning.importance",
     "read": "data.files",
     "Schema": "data.schema",
     "NaiveBayesClassifier": "estimator",
-    "evaluate": "evaluation",
-    "Evaluation": "evaluation",
-    "cross_validate": "evaluation",
-    "prequential": "evaluation",
-    "Prequential": "evaluation",
-    "compare": "evaluation",
-    "Comparison": "evaluation",
+    "evaluate": "evaluation.evaluate",
+    "Evaluation": "evaluation.metrics",
+    "cross_validate": "evaluation.cross_validation",
+    "prequential": "evaluation.prequential",
+    "Prequential": "evaluation.prequential",
+    "compare": "evaluation.learning_curve",
+    "Comparison": "evaluation.comparison",
     "Family": "families",
     "Bernoulli": "families",
     "Categorical": "families",
@@ -79,7 +80,7 @@ _HOME = {
     "Poisson": "families",
     "Tags": "families",
     "Text": "families",
-    "register": "families",
+    "register_family": "families",
 }
 _MODULES = ("dropin", "errors", "kernels", "plot", "testing")
 
@@ -88,39 +89,39 @@ __all__ = [
     "Calibration",
     "Categorical",
     "Change",
+    "ColumnWeights",
     "Comparison",
     "Decision",
     "Evaluation",
     "Family",
     "Gaussian",
     "Histogram",
+    "Importance",
     "Model",
     "Multinomial",
     "NaiveBayesClassifier",
     "Poisson",
     "Prequential",
-    "Ranking",
     "RuledOutWarning",
     "Schema",
     "Tags",
     "Text",
-    "Trust",
     "Tuning",
     "compare",
     "cross_validate",
     "dropin",
-    "editing",
+    "edit_model_file",
     "errors",
     "evaluate",
     "fit",
     "from_probabilities",
+    "importance",
     "kernels",
     "load",
     "plot",
     "prequential",
-    "rank",
     "read",
-    "register",
+    "register_family",
     "testing",
     "tune",
 ]

@@ -8,13 +8,13 @@
     ├── CountError (OverflowError)      a count left the range of 64 bits
     └── UnsupportedError (TypeError)    the question has no answer for this model: sampling a complement score
 
-Every message says what was wanted, what came and where, and ends with a hint where there is one. The facts are
+Every message says what was expected, what was given and where, and ends with a hint where there is one. The facts are
 attributes too, so that a program need not read the text.
 
->>> raise DataError("a finite number", came=float("inf"), column="age", row=7, hint="leave the cell empty")
+>>> raise DataError("a finite number", got=float("inf"), column="age", row=7, hint="leave the cell empty")
 Traceback (most recent call last):
     ...
-tallybayes.errors.DataError: column 'age', row 7: wanted a finite number, came inf
+tallybayes.errors.DataError: column 'age', row 7: expected a finite number, got inf
 hint: leave the cell empty
 """
 
@@ -42,34 +42,34 @@ class TallyError(Exception):
 
     def __init__(
         self,
-        wanted: str,
+        expected: str,
         *,
-        came: Any = _NOTHING,
+        got: Any = _NOTHING,
         column: str | None = None,
         row: int | None = None,
         file: str | None = None,
         line: int | None = None,
         hint: str | None = None,
     ) -> None:
-        self.wanted, self.column, self.row, self.hint = wanted, column, row, hint
+        self.expected, self.column, self.row, self.hint = expected, column, row, hint
         self.file, self.line = file, line
-        self.came = None if came is _NOTHING else came
-        self._facts = {"came": came, "column": column, "row": row, "file": file, "line": line, "hint": hint}
+        self.got = None if got is _NOTHING else got
+        self._facts = {"got": got, "column": column, "row": row, "file": file, "line": line, "hint": hint}
         places = [file] if file is not None else []
         places += [f"line {line}"] if line is not None else []
         places += [f"column {column!r}"] if column is not None else []
         places += [f"row {row}"] if row is not None and line is None else []  # a line says it better
         text = f"{', '.join(places)}: " if places else ""
-        text += wanted if came is _NOTHING else f"wanted {wanted}, came {shorten(came)}"
+        text += expected if got is _NOTHING else f"expected {expected}, got {shorten(got)}"
         super().__init__(text + (f"\nhint: {hint}" if hint else ""))
 
     def at(self, **facts: Any) -> Self:
         """The same error with more known about it: `row=`, `file=`, `line=`, `hint=`.
 
-        >>> str(DataError("a number", came="x", row=3).at(file="a.csv", line=5))
-        "a.csv, line 5: wanted a number, came 'x'"
+        >>> str(DataError("a number", got="x", row=3).at(file="a.csv", line=5))
+        "a.csv, line 5: expected a number, got 'x'"
         """
-        return type(self)(self.wanted, **(self._facts | facts))
+        return type(self)(self.expected, **(self._facts | facts))
 
 
 class DataError(TallyError, ValueError):

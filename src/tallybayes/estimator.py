@@ -25,10 +25,10 @@ from tallybayes.data.infer import propose
 from tallybayes.data.label import Labels
 from tallybayes.data.table import Table, to_table
 from tallybayes.families import Histogram, Text
-from tallybayes.families.base import Floats
+from tallybayes.families.family import Floats
 from tallybayes.model import Model, fit
-from tallybayes.model.scorer import most_probable
-from tallybayes.validation import (
+from tallybayes.scoring.scorer import most_probable
+from tallybayes.sklearn_input import (
     all_or_nothing,
     check_matrix,
     check_weights,
@@ -40,8 +40,19 @@ from tallybayes.validation import (
 
 __all__ = ["NaiveBayesClassifier"]
 
-_OPTIONS = ("families", "ignore", "only", "schema", "smoothing", "numeric", "prior", "prior_smoothing", "estimate",
-            "unseen", "infer")  # fmt: skip
+_OPTIONS = (
+    "families",
+    "ignore",
+    "only",
+    "schema",
+    "smoothing",
+    "numeric",
+    "prior",
+    "prior_smoothing",
+    "estimate",
+    "unseen",
+    "infer",
+)
 
 
 _TEXT = "text"  # the name of the column that a list of texts is
@@ -228,9 +239,9 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         elif isinstance(self.class_weight, Mapping):
             by_class = np.array([self.class_weight.get(label, 1.0) for label in labels.keys])
             if not (by_class >= 0).all():
-                raise ValueError(f"class_weight: wanted numbers that are not negative, came {self.class_weight!r}")
+                raise ValueError(f"class_weight: expected numbers that are not negative, got {self.class_weight!r}")
         else:
-            raise ValueError(f"class_weight: wanted 'balanced', a dict by label or None, came {self.class_weight!r}")
+            raise ValueError(f"class_weight: expected 'balanced', a dict by label or None, got {self.class_weight!r}")
         own: NDArray[np.float64] = by_class.astype(np.float64)[labels.codes]
         return own if weights is None else own * weights
 
@@ -284,9 +295,11 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         if names == self._names or (isinstance(names, list) and sorted(names) == self._sorted_names()):
             return X  # by name
         if self._names is None:
-            return csr_array(X if not isinstance(X, Table) else np.column_stack(
-                [as_reals(name, column).values for name, column in X.columns.items()]
-            ))  # fmt: skip
+            return csr_array(
+                X
+                if not isinstance(X, Table)
+                else np.column_stack([as_reals(name, column).values for name, column in X.columns.items()])
+            )
         table = X if isinstance(X, Table) else to_table(X.toarray() if names is None else X)
         own = self._names if isinstance(self._names, list) else [f"x{j}" for j in range(len(table.columns))]
         return Table(table.n_rows, dict(zip(own, table.columns.values(), strict=True)))

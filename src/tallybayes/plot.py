@@ -21,15 +21,15 @@ from tallybayes.data.label import find_labels
 from tallybayes.data.table import to_table
 from tallybayes.errors import ParameterError, did_you_mean
 from tallybayes.evaluation import Comparison, Evaluation
-from tallybayes.families.base import Floats
+from tallybayes.explaining.explanation import Explanation
+from tallybayes.families.family import Floats
+from tallybayes.formatting import shown
 from tallybayes.model import Model
-from tallybayes.model.explain import Explanation
-from tallybayes.model.text import shown
-from tallybayes.report import curves, figures
+from tallybayes.report import charts, curve_charts
+from tallybayes.report.column_chart import CLASSES, picture
 from tallybayes.report.palette import Chart, in_colour
-from tallybayes.report.picture import CLASSES, picture
-from tallybayes.report.threshold import precision_recall_rows, reliability_rows, roc_rows
-from tallybayes.tuning import Ranking, Tuning
+from tallybayes.report.threshold_slider import precision_recall_rows, reliability_rows, roc_rows
+from tallybayes.tuning import Importance, Tuning
 
 __all__ = [
     "BoundaryDisplay",
@@ -56,7 +56,7 @@ _MARGIN = 0.06  # of the range of the data, around it
 def densities(model: Model, column: str) -> Chart:
     """What a model expects of a column in each class: densities of reals, bars of values, the words that speak most."""
     one = picture(_model(model), column)
-    return figures.pictured(one, in_colour([shown(label) for label in _model(model).classes], one.classes))
+    return charts.pictured(one, in_colour([shown(label) for label in _model(model).classes], one.classes))
 
 
 def evidence(explanation: Explanation, label: Any = None, against: Any = None) -> Chart:
@@ -75,61 +75,61 @@ def evidence(explanation: Explanation, label: Any = None, against: Any = None) -
         {"column": name or "prior", "value": shown(explanation.values.get(name)), "decibans": parts[name] * _DECIBAN}
         for name in names[:_COLUMNS]
     ]
-    return figures.evidence(rows, shown(best), shown(other))
+    return charts.evidence(rows, shown(best), shown(other))
 
 
 def confusion(judged: Evaluation) -> Chart:
     """The confusion matrix of an evaluation."""
-    chart = curves.confusion([shown(label) for label in judged.classes], judged.matrix().tolist())
+    chart = curve_charts.confusion([shown(label) for label in judged.classes], judged.matrix().tolist())
     return chart.properties(width=max(200, (110 if len(judged.classes) <= 6 else 40) * len(judged.classes)))
 
 
 def reliability(judged: Evaluation, label: Any = None, *, bins: int = 10) -> Chart:
     """Whether probabilities come true: of one class, or of every class (of two, the second)."""
     labels = _labels(judged, label)
-    return curves.reliability(reliability_rows(judged, labels, bins), *_named(judged, labels))
+    return curve_charts.reliability(reliability_rows(judged, labels, bins), *_named(judged, labels))
 
 
 def roc(judged: Evaluation, label: Any = None) -> Chart:
     """The ROC curve of one class, or of every class (of two, the second)."""
     labels = _labels(judged, label)
-    return curves.roc(roc_rows(judged, labels), *_named(judged, labels))
+    return curve_charts.roc(roc_rows(judged, labels), *_named(judged, labels))
 
 
 def precision_recall(judged: Evaluation, label: Any = None) -> Chart:
     """Precision against recall of one class, or of every class (of two, the second)."""
     labels = _labels(judged, label)
-    return curves.precision_recall(precision_recall_rows(judged, labels), *_named(judged, labels))
+    return curve_charts.precision_recall(precision_recall_rows(judged, labels), *_named(judged, labels))
 
 
 def ranking(worth: Any, figure: str = "gain") -> Chart:
-    """Bars of what columns are worth: what `tallybayes.rank` found ("gain" or "information"), or a dict of numbers.
+    """Bars of the importance of columns: from `tallybayes.importance` ("gain" or "information"), or a dict of numbers.
 
     >>> [row["column"] for row in ranking({"age": 0.1, "sex": 0.4}).data.values]
     ['sex', 'age']
     """
     if figure not in ("gain", "information"):
-        raise ParameterError("a figure: 'gain' or 'information'", came=figure)
-    given = {one.column: getattr(one, figure) for one in worth.columns} if isinstance(worth, Ranking) else dict(worth)
+        raise ParameterError("a figure: 'gain' or 'information'", got=figure)
+    given = (
+        {one.column: getattr(one, figure) for one in worth.columns} if isinstance(worth, Importance) else dict(worth)
+    )
     rows = [{"column": str(name), "worth": float(value)} for name, value in given.items()]
-    return figures.ranking(sorted(rows, key=lambda row: -row["worth"]))
+    return charts.ranking(sorted(rows, key=lambda row: -row["worth"]))
 
 
 def tuning(steps: Tuning | Iterable[Mapping[str, Any]]) -> Chart:
     """The log loss for every k that was tried: what `tallybayes.tune` found, or rows with `k` and `log_loss`."""
     rows = [dict(row) for row in (steps.curve if isinstance(steps, Tuning) else steps)]
     if not rows:
-        raise ParameterError(
-            "a tuning of the smoothing, with a curve", came="none", hint="histograms have no k to tune"
-        )
-    return curves.tuning(rows)
+        raise ParameterError("a tuning of the smoothing, with a curve", got="none", hint="histograms have no k to tune")
+    return curve_charts.tuning(rows)
 
 
 def learning_curves(comparison: Comparison | Iterable[Mapping[str, Any]], measure: str = "error") -> Chart:
     """A measure ("error" or "log_loss") against the rows learned from, a line for each model."""
     given = comparison.rows if isinstance(comparison, Comparison) else comparison
     rows = [{"model": row["model"], "rows": row["size"], "value": row[measure]} for row in given]
-    return curves.learning_curves(rows, measure.replace("_", " "))
+    return curve_charts.learning_curves(rows, measure.replace("_", " "))
 
 
 def boundary(model: Any, data: Any, *, x: str, y: str, label: Any = None) -> Chart:
@@ -141,14 +141,17 @@ def boundary(model: Any, data: Any, *, x: str, y: str, label: Any = None) -> Cha
     model, table = _model(model), to_table(data)
     for name in (x, y):
         if name not in table.columns:
-            raise ParameterError("a column of the data", came=name, hint=did_you_mean(name, table.columns))
+            raise ParameterError("a column of the data", got=name, hint=did_you_mean(name, table.columns))
     labels = find_labels(table, model.label_for(label))
     names = [shown(key) for key in labels.keys]
     points = np.stack([_numbers(name, table.columns[name]) for name in (x, y)], axis=1)
     return _drawn(
-        lambda grid: model.predict_proba({x: grid[:, 0], y: grid[:, 1]}), [shown(label) for label in model.classes],
-        points, [names[code] if code >= 0 else None for code in labels.codes.tolist()], (x, y),
-    )  # fmt: skip
+        lambda grid: model.predict_proba({x: grid[:, 0], y: grid[:, 1]}),
+        [shown(label) for label in model.classes],
+        points,
+        [names[code] if code >= 0 else None for code in labels.codes.tolist()],
+        (x, y),
+    )
 
 
 class BoundaryDisplay:
@@ -202,7 +205,7 @@ class DensitiesDisplay:
 def _model(given: Any) -> Model:
     found = getattr(given, "model_", given)
     if not isinstance(found, Model):
-        raise ParameterError("a model, or a fitted NaiveBayesClassifier", came=given)
+        raise ParameterError("a model, or a fitted NaiveBayesClassifier", got=given)
     return found
 
 
@@ -230,12 +233,12 @@ def _numbers(name: str, raw: Any) -> Floats:
 
 def _drawn(
     proba: Any, classes: list[str], points: Floats, labels: Sequence[str | None], names: tuple[str, str]
-) -> Chart:  # fmt: skip
+) -> Chart:
     """The picture of a boundary: P(class) on a grid over the points, the points and the means of their classes."""
     there = np.isfinite(points).all(axis=1) & np.array([label is not None for label in labels])
     points, own = points[there], [label for label, kept in zip(labels, there, strict=True) if kept]
     if not len(points):
-        raise ParameterError("rows with a label and both columns", came="none")
+        raise ParameterError("rows with a label and both columns", got="none")
     low, high = points.min(axis=0), points.max(axis=0)
     margin = np.where(high > low, (high - low) * _MARGIN, 0.5)
     edges = np.linspace(low - margin, high + margin, _CELLS + 1)
@@ -253,7 +256,7 @@ def _drawn(
     for name in dict.fromkeys(own):
         mean = points[np.array([label == name for label in own])].mean(axis=0)
         means.append({"x": float(mean[0]), "y": float(mean[1]), "class": name})
-    return figures.boundary(cells, dots, means, x=names[0], y=names[1], classes=classes)
+    return charts.boundary(cells, dots, means, x=names[0], y=names[1], classes=classes)
 
 
 def _runs(best: NDArray[np.intp], p: Floats, edges: Floats, classes: Sequence[str]) -> list[dict[str, Any]]:
@@ -264,7 +267,13 @@ def _runs(best: NDArray[np.intp], p: Floats, edges: Floats, classes: Sequence[st
         new = np.flatnonzero((np.diff(best[i]) != 0) | (np.diff(shade[i]) != 0)) + 1
         for start, stop in zip([0, *new.tolist()], [*new.tolist(), best.shape[1]], strict=True):
             rows.append(
-                {"x": float(edges[i, 0]), "x2": float(edges[i + 1, 0]), "y": float(edges[start, 1]),
-                 "y2": float(edges[stop, 1]), "class": classes[best[i, start]], "p": float(shade[i, start])}
-            )  # fmt: skip
+                {
+                    "x": float(edges[i, 0]),
+                    "x2": float(edges[i + 1, 0]),
+                    "y": float(edges[start, 1]),
+                    "y2": float(edges[stop, 1]),
+                    "class": classes[best[i, start]],
+                    "p": float(shade[i, start]),
+                }
+            )
     return rows

@@ -21,9 +21,9 @@ import pyarrow as pa
 from tallybayes.data.schema import Field, Schema
 from tallybayes.errors import ParameterError
 from tallybayes.families import parse
-from tallybayes.families.base import Floats
+from tallybayes.families.family import Floats
 from tallybayes.model.model import Model
-from tallybayes.model.settings import Settings
+from tallybayes.state.settings import Settings
 
 try:
     from river import base

@@ -47,9 +47,6 @@ def balls(rows: Rows, *, width: int, height: int, size: int) -> alt.Chart:
     """Balls in a box of width 1."""
     top = height / width
     color = alt.Color("color:N", scale=None)
-    plane = {
-        "x": alt.X("x:Q", axis=None).scale(domain=[0, 1]),
-        "y": alt.Y("y:Q", axis=None).scale(domain=[0, top]),
-    }
+    plane = {"x": alt.X("x:Q", axis=None).scale(domain=[0, 1]), "y": alt.Y("y:Q", axis=None).scale(domain=[0, top])}
     chart = alt.Chart(alt.Data(values=rows)).mark_circle(size=size, opacity=1).encode(color=color, **plane)
     return chart.properties(width=width, height=height)

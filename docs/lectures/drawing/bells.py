@@ -88,10 +88,15 @@ def iris() -> alt.LayerChart:
         codes = model.log_joint({"length": wide, "width": np.full(len(wide), y)}).argmax(axis=1)
         starts = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)]
         rows += [
-            {"x": float((wide[a] - step).round(3)), "x2": float((wide[b - 1] + step).round(3)),
-             "y": float((y - 0.025).round(3)), "y2": float((y + 0.025).round(3)), "what": model.classes[codes[a]]}
+            {
+                "x": float((wide[a] - step).round(3)),
+                "x2": float((wide[b - 1] + step).round(3)),
+                "y": float((y - 0.025).round(3)),
+                "y2": float((y + 0.025).round(3)),
+                "what": model.classes[codes[a]],
+            }
             for a, b in pairwise(starts)
-        ]  # fmt: skip
+        ]
     x, y = alt.X("x:Q", title="sepal length (cm)"), alt.Y("y:Q", title="sepal width (cm)")
     x, y = x.scale(domain=[4, 8.2], nice=False), y.scale(domain=[1.8, 4.6], nice=False)
     legend = alt.Legend(title=None, orient="top", symbolOpacity=1, symbolSize=60)

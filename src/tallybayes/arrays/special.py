@@ -5,17 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-__all__ = [
-    "betaincinv",
-    "digamma",
-    "gammaincinv",
-    "gammaln",
-    "logsumexp",
-    "ndtri",
-    "polygamma",
-    "stdtrit",
-    "xlogy",
-]
+__all__ = ["betaincinv", "digamma", "gammaincinv", "gammaln", "logsumexp", "ndtri", "polygamma", "stdtrit", "xlogy"]
 
 
 @cache

@@ -15,22 +15,22 @@ from typing import Annotated
 import typer
 
 from tallybayes.cli import (
-    change,
-    compare,
-    decide,
-    demo,
-    evaluate,
-    explain,
-    fit,
-    inspect,
-    predict,
-    rank,
-    report,
-    sample,
-    tune,
+    change_command,
+    compare_command,
+    decide_command,
+    demo_command,
+    evaluate_command,
+    explain_command,
+    fit_command,
+    importance_command,
+    inspect_command,
+    predict_command,
+    report_command,
+    sample_command,
+    tune_command,
 )
+from tallybayes.cli.messages import complain
 from tallybayes.cli.options import Command, Debug, Group, debugging
-from tallybayes.cli.talk import complain
 
 __all__ = ["app", "main"]
 
@@ -50,7 +50,21 @@ app = typer.Typer(
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for module in (fit, tune, predict, evaluate, compare, decide, report, explain, rank, change, inspect, sample, demo):
+for module in (
+    fit_command,
+    tune_command,
+    predict_command,
+    evaluate_command,
+    compare_command,
+    decide_command,
+    report_command,
+    explain_command,
+    importance_command,
+    change_command,
+    inspect_command,
+    sample_command,
+    demo_command,
+):
     for verb, example in module.VERBS:
         app.command(cls=Command, epilog=example, help=verb.__doc__)(verb)
 

@@ -125,7 +125,7 @@ class Reader:
 
         for path in data:
             if path.endswith(".tally"):
-                raise ParameterError("data", came=path, hint="this is the name of a model; see --help for the order")
+                raise ParameterError("data", got=path, hint="this is the name of a model; see --help for the order")
         given = dict(self._options)
         given.pop("debug")
         header, missing = not given.pop("no_header"), given.pop("missing") or None
@@ -165,9 +165,9 @@ reads = adds("reader", _READING, Reader)
 def class_named(classes: list[Any], text: str) -> Any:
     """A class of a model by what it is shown as."""
     from tallybayes.errors import ParameterError, did_you_mean
-    from tallybayes.model.text import shown
+    from tallybayes.formatting import shown
 
     known = {shown(label): label for label in classes}
     if text not in known:
-        raise ParameterError("a class of the model", came=text, hint=did_you_mean(text, known))
+        raise ParameterError("a class of the model", got=text, hint=did_you_mean(text, known))
     return known[text]

@@ -12,7 +12,7 @@ import tempfile
 from typing import IO, Any, Self
 
 from tallybayes.errors import FileError
-from tallybayes.model.text import shown
+from tallybayes.formatting import shown
 
 __all__ = ["Writer", "form_of", "refuse_overwriting"]
 
@@ -27,11 +27,11 @@ def form_of(output: str | None, source: Any = None, *, json: bool = False) -> st
 
     ending = os.path.splitext(output or "")[1].lower()
     if ending and output is not None and ending not in _ENDINGS:
-        raise ParameterError(f"a file that ends in {', '.join(_ENDINGS)}", came=output)
+        raise ParameterError(f"a file that ends in {', '.join(_ENDINGS)}", got=output)
     form = _ENDINGS.get(ending)
     if json:
         if form not in (None, "json"):
-            raise ParameterError("either --json or a file of another kind", came=output)
+            raise ParameterError("either --json or a file of another kind", got=output)
         return "json"
     if form is not None:
         return form
@@ -46,7 +46,7 @@ def refuse_overwriting(output: str | None, data: list[str]) -> None:
 
     for path in data if output is not None and os.path.exists(output) else ():
         if os.path.exists(path) and os.path.samefile(path, str(output)):
-            raise ParameterError("an output that is not the data itself", came=output)
+            raise ParameterError("an output that is not the data itself", got=output)
 
 
 class Writer:

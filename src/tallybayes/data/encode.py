@@ -19,10 +19,10 @@ from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag, Codes, Column, Flags, Key, Reals
 from tallybayes.data.arrow import integers, to_numpy, valid_rows
 from tallybayes.data.table import Raw, is_missing
-from tallybayes.data.text import to_documents
+from tallybayes.data.tokenise import to_documents
 from tallybayes.errors import DataError
 from tallybayes.families import Text
-from tallybayes.families.base import Family
+from tallybayes.families.family import Family
 
 __all__ = ["NUMBERS", "as_codes", "as_reals", "coded", "empty_column", "encode", "is_missing"]
 
@@ -62,14 +62,14 @@ def as_codes(name: str, raw: Raw) -> Codes:
 def _at_the_door(work: Callable[[str, Raw], Kind], name: str, raw: Raw, wanted: str) -> Kind:
     """Whatever a library below cannot make of a column is told as an error of this one."""
     if hasattr(raw, "tocsr") and wanted != "bags of tokens":
-        raise DataError(wanted, came=f"a sparse matrix of shape {raw.shape}", column=name)
+        raise DataError(wanted, got=f"a sparse matrix of shape {raw.shape}", column=name)
     try:
         return work(name, raw)
     except DataError:
         raise
     except (TypeError, ValueError, OverflowError, pa.ArrowException) as error:
         kind = str(getattr(raw, "type", getattr(raw, "dtype", type(raw).__name__)))
-        raise DataError(f"a column that can be read as {wanted}", came=kind, column=name, hint=str(error)) from error
+        raise DataError(f"a column that can be read as {wanted}", got=kind, column=name, hint=str(error)) from error
 
 
 def empty_column(family: Family, n_rows: int) -> Column:
@@ -108,9 +108,9 @@ def to_reals(name: str, raw: Raw) -> Reals:
             try:
                 values[row] = value
             except OverflowError:
-                raise DataError("a number that a double can hold", came=value, column=name, row=row) from None
+                raise DataError("a number that a double can hold", got=value, column=name, row=row) from None
         elif not is_missing(value):
-            raise DataError("a number", came=value, column=name, row=row)
+            raise DataError("a number", got=value, column=name, row=row)
     return Reals(values)
 
 
@@ -120,7 +120,7 @@ def to_flags(name: str, raw: Raw) -> Flags:
     if isinstance(raw, np.ndarray) and raw.dtype.kind in "fiub":
         if raw.dtype.kind == "i" and (raw < 0).any():
             row = int(np.argmax(raw < 0))
-            raise DataError("yes or no (0, 1, true, false)", came=raw[row], column=name, row=row)
+            raise DataError("yes or no (0, 1, true, false)", got=raw[row], column=name, row=row)
         if raw.dtype in (np.float64, np.float32, np.int8, np.uint8, np.int64, np.bool_):
             return Flags(raw)
         return Flags(raw.astype(np.float64 if raw.dtype.kind in "fu" else np.int64))
@@ -130,7 +130,7 @@ def to_flags(name: str, raw: Raw) -> Flags:
         return Flags(to_reals(name, raw).values)
     except DataError as error:
         wanted = "yes or no (0, 1, true, false)"
-        raise DataError(wanted, came=error.came, column=name, row=error.row) from None
+        raise DataError(wanted, got=error.got, column=name, row=error.row) from None
 
 
 def to_codes(name: str, raw: Raw) -> Codes:
@@ -192,11 +192,11 @@ def _list_codes(name: str, raw: list[Any]) -> Codes:
         if isinstance(value, np.generic):
             value = value.item()
         if isinstance(value, (list, dict, set, tuple)):
-            raise DataError("a category", came=value, column=name, row=row)
+            raise DataError("a category", got=value, column=name, row=row)
         own = rough_kind(value)
         kind = kind or own
         if own != kind:
-            raise DataError(f"one type of value ({kind})", came=value, column=name, row=row)
+            raise DataError(f"one type of value ({kind})", got=value, column=name, row=row)
         codes[row] = index.setdefault(_number(value), len(index))
     return Codes(codes, list(index))
 
@@ -244,9 +244,12 @@ def to_bag(name: str, raw: Raw, separator: str | None) -> Bag:
             amounts.append(amount)
         indptr.append(len(indices))
     return Bag(
-        np.array(indptr, np.int64), np.array(indices, np.int64), np.array(amounts, np.float64), list(index),
+        np.array(indptr, np.int64),
+        np.array(indices, np.int64),
+        np.array(amounts, np.float64),
+        list(index),
         None if present.all() else present,
-    )  # fmt: skip
+    )
 
 
 def _text_bag(name: str, raw: Any, separator: str | None) -> Bag:
@@ -271,7 +274,7 @@ def _tokens(name: str, row: int, value: Any, separator: str | None) -> dict[Key,
                 continue
             number = isinstance(amount, (int, float, np.number))
             if not number or not 0 <= amount < np.inf:
-                raise DataError("an amount (a number that is not negative)", came=amount, column=name, row=row)
+                raise DataError("an amount (a number that is not negative)", got=amount, column=name, row=row)
             if amount:
                 bag[token] = float(amount)
         return bag
@@ -283,7 +286,7 @@ def _tokens(name: str, row: int, value: Any, separator: str | None) -> dict[Key,
                 bag[token] = bag.get(token, 0.0) + 1.0
         return dict.fromkeys(bag, 1.0) if separator is not None else bag
     wanted = "a list of tags or text with tags" if separator is not None else "a list of tokens or a map of amounts"
-    raise DataError(wanted, came=value, column=name, row=row)
+    raise DataError(wanted, got=value, column=name, row=row)
 
 
 def _sparse_bag(name: str, matrix: Any) -> Bag:
@@ -292,7 +295,7 @@ def _sparse_bag(name: str, matrix: Any) -> Bag:
         matrix.sum_duplicates()
     data = matrix.data
     if data.dtype.kind not in "fiub":
-        raise DataError("amounts (numbers that are not negative)", came=str(data.dtype), column=name)
+        raise DataError("amounts (numbers that are not negative)", got=str(data.dtype), column=name)
     if data.dtype not in (np.float64, np.float32, np.int64, np.int32):
         data = data.astype(np.float64)
     # one pass: read as unsigned, the bits of negative numbers, infinities and NaN are the greatest
@@ -303,7 +306,7 @@ def _sparse_bag(name: str, matrix: Any) -> Bag:
         place = int(np.argmax(~((data >= 0) & (data < np.inf))))
         row = int(np.searchsorted(matrix.indptr, place, side="right")) - 1
         came = f"{data[place]} at column {matrix.indices[place]}"
-        raise DataError("an amount (a number that is not negative)", came=came, column=name, row=row)
+        raise DataError("an amount (a number that is not negative)", got=came, column=name, row=row)
     return Bag(matrix.indptr, matrix.indices, data, range(matrix.shape[1]))
 
 
@@ -350,4 +353,4 @@ def _wrong(name: str, raw: Any, wanted: str) -> DataError:
     valid = np.flatnonzero(valid_rows(_combined(raw)))
     row = int(valid[0]) if len(valid) else None
     came = raw[row].as_py() if row is not None else str(raw.type)
-    return DataError(wanted, came=came, column=name, row=row)
+    return DataError(wanted, got=came, column=name, row=row)

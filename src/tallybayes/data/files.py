@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tallybayes.data.formats.base import Format, Reading
 from tallybayes.data.formats.delimited import Delimited
-from tallybayes.data.formats.disk import Disk, without_packing
-from tallybayes.data.formats.document import KINDS, Documents, document_kind, together
+from tallybayes.data.formats.document_files import KINDS, Documents, document_kind, together
+from tallybayes.data.formats.file_bytes import Disk, without_packing
+from tallybayes.data.formats.file_format import Format, Reading
 from tallybayes.data.formats.folder import Folder
 from tallybayes.data.formats.json import Json
 from tallybayes.data.formats.relation import Database, Parquet, Sql
@@ -83,12 +83,12 @@ def read(
     missing = None if missing is None else tuple(missing)
     reading = Reading(format, delimiter, decimal, encoding, missing, header, table)
     if isinstance(data, Source):
-        raise ParameterError("data that has not been through read() already", came=data)
+        raise ParameterError("data that has not been through read() already", got=data)
     source = to_source(data)
     if isinstance(source, Files):
         source = Files(source.paths, reading, progress)
     elif reading != Reading():
-        raise ParameterError("a path, a query or '-' to be read in a certain way", came=type(data).__name__)
+        raise ParameterError("a path, a query or '-' to be read in a certain way", got=type(data).__name__)
     source.bad = BadRows() if skip_bad else None
     return Given(source, given) if given else source
 
@@ -96,12 +96,7 @@ def read(
 class Files(Source):
     """Files, or a query, one after the other."""
 
-    def __init__(
-        self,
-        paths: list[str],
-        reading: Reading | None = None,
-        progress: Progress | None = None,
-    ) -> None:
+    def __init__(self, paths: list[str], reading: Reading | None = None, progress: Progress | None = None) -> None:
         self.paths = paths
         self.reading = reading or Reading()
         self._progress = progress
@@ -132,7 +127,7 @@ class Files(Source):
             matched = sorted(glob.glob(path, recursive=True))
             if not matched:
                 hint = _near(path) if len(given) == 1 else "a list of texts is a column: {'text': [...]}"
-                raise FileError("a file, a glob, a query or '-'", came=path, hint=hint)
+                raise FileError("a file, a glob, a query or '-'", got=path, hint=hint)
             paths += matched
         return cls(paths)
 
@@ -197,7 +192,7 @@ def _format(path: str, reading: Reading) -> Format:
     disk = Disk.of(path)
     kind = reading.format or _kind(disk)
     if kind not in FORMATS:
-        raise ParameterError(f"a format ({', '.join(FORMATS)})", came=kind, hint=did_you_mean(kind, FORMATS))
+        raise ParameterError(f"a format ({', '.join(FORMATS)})", got=kind, hint=did_you_mean(kind, FORMATS))
     if kind == "tsv" and reading.delimiter is None:
         reading = replace(reading, delimiter="\t")
     return FORMATS[kind](disk, reading)
@@ -216,7 +211,7 @@ def _kind(disk: Disk) -> str:
     if ending in _ENDINGS:
         return _ENDINGS[ending]
     if ending in (".parquet", ".duckdb", ".sqlite"):
-        raise FileError(f"a {ending[1:]} file", came=f"a file that begins with {start[:16]!r}", file=disk.name)
+        raise FileError(f"a {ending[1:]} file", got=f"a file that begins with {start[:16]!r}", file=disk.name)
     if (kind := document_kind(disk.name, start)) is not None:
         return kind
     return "json" if re.match(rb"(\xef\xbb\xbf)?\s*(\[\s*)?\{", start) else "csv"

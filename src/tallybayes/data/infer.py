@@ -36,8 +36,10 @@ _IDENTIFIER_ROWS = 20  # fewer rows than this say nothing about whether values r
 _SEPARATED = 0.2  # share of values with a separator from which text is taken for tags
 _SEPARATORS = {"|": "bar", ";": "semicolon", ",": "comma"}
 _MANY = 100  # from so many different whole numbers on, their number says nothing
-_DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ]\d{1,2}:.*)?\s*$"
-                   r"|\s*\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*$")  # fmt: skip
+_DATE = re.compile(
+    r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ]\d{1,2}:.*)?\s*$"
+    r"|\s*\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*$"
+)
 _NO_BLANKS = re.compile(
     "[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]"
 )  # Thai, Khmer, Chinese ...

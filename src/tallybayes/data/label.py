@@ -53,14 +53,14 @@ def find_labels(table: Table, label: Any) -> Labels:
                 did_you_mean(column, table.columns)
                 or "label= takes the name of a column or an array of labels (tally learn and forget: --class)"
             )
-            raise DataError("the label column in the data", came=list(table.columns), column=column, hint=hint)
+            raise DataError("the label column in the data", got=list(table.columns), column=column, hint=hint)
         labels = encode_labels(column, table.columns[column])
         return labels if value is None else _is_value(labels, value)
     raw = raw_column(label)
     if hasattr(raw, "tocsr"):
-        raise DataError("a column of labels", came=f"a sparse matrix of shape {raw.shape}")
+        raise DataError("a column of labels", got=f"a sparse matrix of shape {raw.shape}")
     if len(raw) != table.n_rows:
-        raise DataError(f"{table.n_rows} labels, one per row", came=len(raw))
+        raise DataError(f"{table.n_rows} labels, one per row", got=len(raw))
     return encode_labels("label", raw)
 
 
@@ -87,8 +87,10 @@ def label_column(label: str, names: Collection[str]) -> tuple[str, str | None]:
 
 def _is_value(labels: Labels, value: str) -> Labels:
     """Whether each label is a value, told by its text."""
-    hit = np.array([str(key).lower() == value.lower() if isinstance(key, bool) else _text(key) == value
-                    for key in labels.keys] + [False])  # fmt: skip
+    hit = np.array(
+        [str(key).lower() == value.lower() if isinstance(key, bool) else _text(key) == value for key in labels.keys]
+        + [False]
+    )
     codes = np.where(labels.codes < 0, -1, hit[labels.codes]).astype(np.int32)
     counts = np.bincount(codes[codes >= 0], minlength=2)
     there = np.flatnonzero(counts)
@@ -112,7 +114,7 @@ def encode_labels(name: str, raw: Any) -> Labels:
     keys = [key for key, n in zip(encoded.keys, rows, strict=True) if n]
     kinds = {rough_kind(key) for key in keys}
     if len(kinds) > 1 or kinds - {"text", "number", "yes/no", "bytes"}:
-        raise DataError("labels of one type: text, numbers or yes/no", came=sort_keys(kinds), column=name)
+        raise DataError("labels of one type: text, numbers or yes/no", got=sort_keys(kinds), column=name)
     if kinds == {"number"} and _are_reals(raw):
         keys = [float(key) for key in keys]  # type: ignore[arg-type]
     ordered = sort_keys(keys)
@@ -151,15 +153,15 @@ def find_weights(table: Table, weight: Any) -> NDArray[np.float64] | None:
         return None
     name = weight if isinstance(weight, str) else "weight"
     if isinstance(weight, str) and weight not in table.columns:
-        raise DataError("the weight column in the data", came=sorted(table.columns), column=weight)
+        raise DataError("the weight column in the data", got=sorted(table.columns), column=weight)
     if not isinstance(weight, str) and np.ndim(weight) == 0 and not hasattr(weight, "__len__"):
-        raise ParameterError("a column name or an array of weights", came=weight)
+        raise ParameterError("a column name or an array of weights", got=weight)
     raw = table.columns[weight] if isinstance(weight, str) else raw_column(weight)
     if len(raw) != table.n_rows:
-        raise DataError(f"{table.n_rows} weights, one per row", came=len(raw))
+        raise DataError(f"{table.n_rows} weights, one per row", got=len(raw))
     values = as_reals(name, raw).values.astype(np.float64)
     bad = ~((values >= 0) & (values < np.inf))
     if bad.any():
         row = int(np.argmax(bad))
-        raise DataError("a weight (a finite number that is not negative)", came=values[row], column=name, row=row)
+        raise DataError("a weight (a finite number that is not negative)", got=values[row], column=name, row=row)
     return values

@@ -72,15 +72,15 @@ class Schema:
         {'genre': Tags(separator=';')}
         """
         if not isinstance(given, Mapping) or not isinstance(given.get("columns"), Mapping):
-            raise ParameterError("a schema: an object with label and columns", came=given)
+            raise ParameterError("a schema: an object with label and columns", got=given)
         if unknown := given.keys() - {"label", "weight", "missing", "columns"}:
-            raise ParameterError("label, weight, missing and columns in a schema", came=sorted(unknown))
+            raise ParameterError("label, weight, missing and columns in a schema", got=sorted(unknown))
         for name in ("label", "weight"):
             if not isinstance(given.get(name), (str, type(None))):
-                raise ParameterError(f"the {name} of a schema: the name of a column", came=given[name])
+                raise ParameterError(f"the {name} of a schema: the name of a column", got=given[name])
         words = given.get("missing")
         if words is not None and not (isinstance(words, list) and all(isinstance(word, str) for word in words)):
-            raise ParameterError("the words for missing values, as a list", came=words)
+            raise ParameterError("the words for missing values, as a list", got=words)
         fields = {str(name): _field(str(name), field) for name, field in given["columns"].items()}
         missing = None if words is None else tuple(words)
         return cls(given.get("label"), fields, given.get("weight"), missing)
@@ -115,8 +115,8 @@ class Schema:
 
 def _field(name: str, given: Any) -> Field:
     if not isinstance(given, Mapping) or given.keys() - {"family", "reason"} or "family" not in given:
-        raise ParameterError("the family (or null) and the reason of a column", came=given, column=name)
+        raise ParameterError("the family (or null) and the reason of a column", got=given, column=name)
     family, reason = given["family"], given.get("reason", "as in the schema")
     if not isinstance(family, (str, type(None))) or not isinstance(reason, str):
-        raise ParameterError("a family by its name, and a reason", came=given, column=name)
+        raise ParameterError("a family by its name, and a reason", got=given, column=name)
     return Field(name, None if family is None else parse(family), reason)

@@ -230,9 +230,7 @@ def as_columns(source: Source, label: Any, weight: Any = None) -> tuple[Source, 
             names[word] = given
             continue
         if not isinstance(source, Whole):
-            raise ParameterError(
-                f"the {word} as the name of a column, for data that comes in batches", came=type(given)
-            )
+            raise ParameterError(f"the {word} as the name of a column, for data that comes in batches", got=type(given))
         table = source.head()
         name = next(word + "_" * i for i in range(len(table.columns) + 1) if word + "_" * i not in table.columns)
         bad = source.bad

@@ -111,7 +111,7 @@ def to_table(data: Any) -> Table:
         return _from_arrow(data)
     if hasattr(data, "tocsr"):
         if len(data.shape) != 2:
-            raise DataError("a matrix of rows and columns", came=f"an array of shape {data.shape}")
+            raise DataError("a matrix of rows and columns", got=f"an array of shape {data.shape}")
         return Table(data.shape[0], {"x": data.tocsr()})
     if isinstance(data, np.ndarray):
         return _from_numpy(data)
@@ -120,8 +120,7 @@ def to_table(data: Any) -> Table:
     if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
         return _from_rows(data)
     raise DataError(
-        "a table: a data frame, a NumPy or sparse matrix, a list of dicts or a dict of lists",
-        came=type(data).__name__,
+        "a table: a data frame, a NumPy or sparse matrix, a list of dicts or a dict of lists", got=type(data).__name__
     )
 
 
@@ -129,7 +128,7 @@ def raw_column(values: Any) -> Raw:
     """One column of any kind: a list, an array, a series."""
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
-            raise DataError("a column of values", came=f"an array of shape {values.shape}")
+            raise DataError("a column of values", got=f"an array of shape {values.shape}")
         return values
     if isinstance(values, (list, pa.Array, pa.ChunkedArray)) or hasattr(values, "tocsr"):
         return values
@@ -143,7 +142,7 @@ def raw_column(values: Any) -> Raw:
     if hasattr(values, "__array__"):
         return raw_column(np.asarray(values))
     if not hasattr(values, "__iter__") or isinstance(values, (str, bytes)):
-        raise DataError("a column of values: a list, an array or a series", came=values)
+        raise DataError("a column of values: a list, an array or a series", got=values)
     return list(values)
 
 
@@ -152,7 +151,7 @@ def _named(names: Sequence[Any], columns: Sequence[Raw], n_rows: int) -> Table:
     texts = [str(name) for name in names]
     if len(set(texts)) < len(texts):
         twice = next(name for name in texts if texts.count(name) > 1)
-        raise DataError("column names that differ", came=twice)
+        raise DataError("column names that differ", got=twice)
     return Table(n_rows, dict(zip(texts, columns, strict=True)))
 
 
@@ -192,7 +191,7 @@ def _from_numpy(data: np.ndarray) -> Table:
     if data.dtype.names:
         return Table(len(data), {name: data[name] for name in data.dtype.names})
     if data.ndim != 2:
-        raise DataError("a matrix of rows and columns", came=f"an array of shape {data.shape}")
+        raise DataError("a matrix of rows and columns", got=f"an array of shape {data.shape}")
     if data.dtype == object:
         return Table(len(data), {f"x{j}": data[:, j].tolist() for j in range(data.shape[1])})
     return Table(len(data), {f"x{j}": data[:, j] for j in range(data.shape[1])})
@@ -220,16 +219,16 @@ def _from_mapping(data: Mapping[Any, Any]) -> Table:
         if _is_single(values):
             raise DataError(
                 "a column of values",
-                came=values,
+                got=values,
                 column=str(name),
                 hint="one row with a list in it is [{...}], a list of one dict",
             )
         if str(name) in columns:
-            raise DataError("column names that differ", came=str(name))
+            raise DataError("column names that differ", got=str(name))
         columns[str(name)] = raw = raw_column(values)
         length = raw.shape[0] if hasattr(raw, "tocsr") else len(raw)
         if n_rows is not None and length != n_rows:
-            raise DataError(f"{n_rows} values as in the other columns", came=length, column=str(name))
+            raise DataError(f"{n_rows} values as in the other columns", got=length, column=str(name))
         n_rows = length
     return Table(n_rows or 0, columns)
 
@@ -243,7 +242,7 @@ def _from_rows(data: Sequence[Any]) -> Table:
         if matrix.ndim == 2 and matrix.dtype.kind in "biuf":
             return _from_numpy(matrix)
         row = next(i for i, row in enumerate(data) if not isinstance(row, Mapping))
-        raise DataError("a dict of column names and values", came=data[row], row=row)
+        raise DataError("a dict of column names and values", got=data[row], row=row)
     names: dict[Any, None] = {}
     for row_dict in data:
         names.update(dict.fromkeys(row_dict))

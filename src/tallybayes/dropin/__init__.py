@@ -9,9 +9,9 @@ docs/coming-from-scikit-learn.md). The state of an estimator is its sums; the fi
 them when they are asked for.
 """
 
-from tallybayes.dropin.bernoulli import BernoulliNB
-from tallybayes.dropin.categorical import CategoricalNB
-from tallybayes.dropin.gaussian import GaussianNB
-from tallybayes.dropin.multinomial import ComplementNB, MultinomialNB
+from tallybayes.dropin.bernoulli_nb import BernoulliNB
+from tallybayes.dropin.categorical_nb import CategoricalNB
+from tallybayes.dropin.gaussian_nb import GaussianNB
+from tallybayes.dropin.multinomial_nb import ComplementNB, MultinomialNB
 
 __all__ = ["BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"]

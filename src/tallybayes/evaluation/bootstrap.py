@@ -12,9 +12,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from tallybayes.errors import ParameterError
-from tallybayes.evaluation.ranking import compared, mean_auc, rankings, ratios
+from tallybayes.evaluation.auc import compared, mean_auc, rankings, ratios
 from tallybayes.evaluation.scores import Scores
-from tallybayes.families.base import Floats
+from tallybayes.families.family import Floats
 
 __all__ = ["FIGURES", "intervals"]
 
@@ -26,9 +26,9 @@ def intervals(scores: Scores, n: int, *, seed: int, level: float) -> dict[str, t
     """The interval of every figure; NaN where it is not defined."""
     for name, value, least in (("n", n, 1), ("seed", seed, 0)):
         if not isinstance(value, (int, np.integer)) or value < least:
-            raise ParameterError(f"{name}: a whole number from {least} on", came=value)
+            raise ParameterError(f"{name}: a whole number from {least} on", got=value)
     if not 0 < level < 1:
-        raise ParameterError("level: the share of replicates within the interval, between 0 and 1", came=level)
+        raise ParameterError("level: the share of replicates within the interval, between 0 and 1", got=level)
     if not len(scores):
         return dict.fromkeys(FIGURES, (np.nan, np.nan))
     figures = _Figures(scores)
@@ -56,10 +56,17 @@ class _Figures:
             log_loss = np.where(known, -np.log(scores.true_proba), 0.0)
         squares = np.einsum("ij,ij->i", scores.proba, scores.proba) - 2 * scores.true_proba + 1
         self._ruled_out = np.isinf(log_loss)
-        self._values = np.array([
-            right, answered, np.where(self._ruled_out, 0.0, log_loss), np.where(known, squares, 0.0), known,
-            self._ruled_out,
-        ], np.float64)  # fmt: skip
+        self._values = np.array(
+            [
+                right,
+                answered,
+                np.where(self._ruled_out, 0.0, log_loss),
+                np.where(known, squares, 0.0),
+                known,
+                self._ruled_out,
+            ],
+            np.float64,
+        )
         self._answered = np.flatnonzero(answered)[np.argsort(scores.codes[answered], kind="stable")]
         codes = scores.codes[self._answered]
         self._starts = np.flatnonzero(np.diff(codes, prepend=-1))  # the first row of each class, of those answered

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tallybayes.errors import ParameterError
-from tallybayes.evaluation.text import digits, finite
-from tallybayes.model.text import text_table
+from tallybayes.evaluation.evaluation_text import digits, finite
+from tallybayes.formatting import text_table
 
 __all__ = ["MEASURES", "MODELS", "Comparison"]
 
@@ -36,7 +36,7 @@ class Comparison:
         """The mean of a measure ("error" or "log_loss") for one model, at every size."""
         for wanted, name, came in (("a model", MODELS, model), ("a measure", MEASURES, measure)):
             if came not in name:
-                raise ParameterError(f"{wanted} ({', '.join(name)})", came=came)
+                raise ParameterError(f"{wanted} ({', '.join(name)})", got=came)
         return [row[measure] for row in self.rows if row["model"] == model]
 
     def ahead(self, measure: str = "error") -> list[str | None]:

@@ -23,13 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import sort_keys
-from tallybayes.evaluation import curves
+from tallybayes.evaluation import metric_curves
+from tallybayes.evaluation.auc import compared, mean_auc, rankings
 from tallybayes.evaluation.bootstrap import intervals
-from tallybayes.evaluation.ranking import compared, mean_auc, rankings
+from tallybayes.evaluation.evaluation_text import for_people, for_programs
 from tallybayes.evaluation.scores import KeptRows, Scores
-from tallybayes.evaluation.text import for_people, for_programs
-from tallybayes.families.base import Floats
-from tallybayes.model.scorer import most_probable
+from tallybayes.families.family import Floats
+from tallybayes.scoring.scorer import most_probable
 
 __all__ = ["Evaluation"]
 
@@ -86,10 +86,15 @@ class Evaluation:
 
     def __add__(self, other: Evaluation) -> Evaluation:
         return Evaluation(
-            _sum(self.confusion, other.confusion), self.sum_log_loss + other.sum_log_loss,
-            self.sum_brier + other.sum_brier, _sum(self.unknown, other.unknown), self.skipped + other.skipped,
-            self.bad + other.bad, [*self.folds, *other.folds], self.kept + other.kept,
-        )  # fmt: skip
+            _sum(self.confusion, other.confusion),
+            self.sum_log_loss + other.sum_log_loss,
+            self.sum_brier + other.sum_brier,
+            _sum(self.unknown, other.unknown),
+            self.skipped + other.skipped,
+            self.bad + other.bad,
+            [*self.folds, *other.folds],
+            self.kept + other.kept,
+        )
 
     # Rows
 
@@ -173,13 +178,13 @@ class Evaluation:
     def auc_of(self, label: Any) -> float:
         """The area under the ROC curve of one class against the rest."""
         scores = self.scores()
-        found = rankings(scores, [scores.classes[curves.place_of(scores, label)]])
+        found = rankings(scores, [scores.classes[metric_curves.place_of(scores, label)]])
         return found[label].auc() if found else float("nan")
 
     @property
     def ece(self) -> float:
         """The expected calibration error: |confidence - accuracy|, averaged over the answers, in ten bins."""
-        return curves.calibration_error(self.reliability(_BINS))
+        return metric_curves.calibration_error(self.reliability(_BINS))
 
     def bootstrap(self, n: int = 1000, seed: int = 0, *, level: float = 0.95) -> dict[str, tuple[float, float]]:
         """Intervals of accuracy, balanced accuracy, log loss, Brier and AUC, from n draws of the rows.
@@ -223,15 +228,15 @@ class Evaluation:
         {'low': 0.0, 'high': 0.5, 'rows': 2, 'predicted': 0.25, 'observed': 0.5}
         """
         scores = self.scores()
-        return curves.reliability(scores, bins, None if label is None else curves.place_of(scores, label))
+        return metric_curves.reliability(scores, bins, None if label is None else metric_curves.place_of(scores, label))
 
     def roc(self, label: Any = None) -> tuple[Floats, Floats, Floats]:
         """False positive rate, true positive rate and thresholds of a class (the second of two), as scikit-learn."""
-        return curves.roc(self.scores(), curves.place_of(self.scores(), label))
+        return metric_curves.roc(self.scores(), metric_curves.place_of(self.scores(), label))
 
     def precision_recall(self, label: Any = None) -> tuple[Floats, Floats, Floats]:
         """Precision, recall and thresholds of a class (the second of two), as scikit-learn has them."""
-        return curves.precision_recall(self.scores(), curves.place_of(self.scores(), label))
+        return metric_curves.precision_recall(self.scores(), metric_curves.place_of(self.scores(), label))
 
     def _counted(self) -> list[dict[str, Any]]:
         """What the confusion matrix says of every class."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import sort_keys
 from tallybayes.errors import UnsupportedError
-from tallybayes.families.base import Floats
+from tallybayes.families.family import Floats
 
 __all__ = ["LIMIT", "KeptRows", "Scores"]
 

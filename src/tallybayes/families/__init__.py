@@ -1,13 +1,13 @@
 """How columns are counted and what the counts predict: one file per family, the same names in each."""
 
-from tallybayes.families.base import Family, Predictive, Smoothing
 from tallybayes.families.bernoulli import Bernoulli
 from tallybayes.families.categorical import Categorical
+from tallybayes.families.family import Family, Predictive, Smoothing
 from tallybayes.families.gaussian import Gaussian
 from tallybayes.families.histogram import Histogram
 from tallybayes.families.multinomial import Multinomial
 from tallybayes.families.poisson import Poisson
-from tallybayes.families.registry import FAMILIES, parse, register
+from tallybayes.families.registry import FAMILIES, parse, register_family
 from tallybayes.families.tags import Tags
 from tallybayes.families.text import Text
 
@@ -25,5 +25,5 @@ __all__ = [
     "Tags",
     "Text",
     "parse",
-    "register",
+    "register_family",
 ]

@@ -14,7 +14,7 @@ import numpy as np
 from tallybayes import kernels
 from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Bag, Key
-from tallybayes.families.base import Codes32, Floats
+from tallybayes.families.family import Codes32, Floats
 from tallybayes.tally import Counts, Exact
 
 __all__ = ["add_columns", "counted_lengths", "counted_tokens", "each_once", "fractional_sums", "lengths_by_class"]
@@ -67,12 +67,12 @@ def fractional_sums(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | 
     """Exact total amount of every token in every class, (classes, tokens), whatever the amounts are."""
     indptr, n_tokens = np.ascontiguousarray(bag.indptr), len(bag.keys)
     parts = in_threads(
-        lambda first, last: Exact(*kernels.active.bag_sums(
-            indptr, bag.indices, bag.amounts, weights, codes, n_tokens, first, last
-        )),
+        lambda first, last: Exact(
+            *kernels.active.bag_sums(indptr, bag.indices, bag.amounts, weights, codes, n_tokens, first, last)
+        ),
         n_classes,
         small=0 if len(bag.indices) > SMALL else n_classes,
-    )  # fmt: skip
+    )
     if len({(part.low, part.digits.shape[-1]) for part in parts}) == 1:  # digits of the same places
         return Exact(np.concatenate([part.digits for part in parts]), parts[0].low)
     return Exact.concatenate(parts)

@@ -18,10 +18,10 @@ import numpy as np
 from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Column, Flags
-from tallybayes.families.base import Add, Codes32, Family, Floats, Predictive, Score, Smoothing
-from tallybayes.families.left_out import Shrunk, Values, discrete
-from tallybayes.families.place import flag_arrays, refuse
-from tallybayes.families.posterior import beta_cumulants, beta_interval, check_posterior, gamma_cumulants
+from tallybayes.families.alignment import flag_arrays, refuse
+from tallybayes.families.credible import beta_cumulants, beta_interval, check_posterior, gamma_cumulants
+from tallybayes.families.family import Add, Codes32, Family, Floats, Predictive, Score, Smoothing
+from tallybayes.families.leave_one_out_scores import Shrunk, Values, discrete
 from tallybayes.families.shrinkage import Shares, averaged_shares, dirichlet_evidence, strengths_by_evidence
 from tallybayes.tally import Exact, Sums
 
@@ -178,11 +178,15 @@ class BernoulliPredictive(Predictive):
     def table(self) -> list[dict[str, Any]]:
         """Probability of yes and the rows behind it."""
         return [
-            {"column": name, "class": c, "P(yes)": float(np.exp(self.log_yes[j, c])),
-             "rows": float(self.counts[:, j, c].sum())}
+            {
+                "column": name,
+                "class": c,
+                "P(yes)": float(np.exp(self.log_yes[j, c])),
+                "rows": float(self.counts[:, j, c].sum()),
+            }
             for j, name in enumerate(self.features)
             for c in range(self.n_classes)
-        ]  # fmt: skip
+        ]
 
     def _posterior(self) -> tuple[Floats, Floats]:
         """Alpha of no and yes, (2, columns, classes), and what they add up to: over the values, or over the classes."""
@@ -200,17 +204,26 @@ class BernoulliPredictive(Predictive):
         alpha, total = self._posterior()
         low, high = beta_interval(alpha, total, level)
         if self.prior.strengths is None:
-            ends = [{"low": float(low[1, j, c]), "high": float(high[1, j, c])}
-                    for j in range(len(self.features)) for c in range(self.n_classes)]  # fmt: skip
+            ends = [
+                {"low": float(low[1, j, c]), "high": float(high[1, j, c])}
+                for j in range(len(self.features))
+                for c in range(self.n_classes)
+            ]
             return [row | end for row, end in zip(self.table(), ends, strict=True)]
         return [
-            {"column": name, "class": c, "value": bool(value), "P(class | value)": float(alpha[i] / total[i]),
-             "low": float(low[i]), "high": float(high[i])}
+            {
+                "column": name,
+                "class": c,
+                "value": bool(value),
+                "P(class | value)": float(alpha[i] / total[i]),
+                "low": float(low[i]),
+                "high": float(high[i]),
+            }
             for j, name in enumerate(self.features)
             for value in (0, 1)
             for c in range(self.n_classes)
             if alpha[i := (value, j, c)] > 0
-        ]  # fmt: skip
+        ]
 
     def log_cumulants(self, columns: Sequence[Column]) -> Floats:
         """Of a Beta, or of class shares."""

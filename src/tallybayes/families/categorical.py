@@ -20,10 +20,10 @@ from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Codes, Column, Key
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError
-from tallybayes.families.base import Add, Codes32, Family, Floats, Predictive, Score, Smoothing, Unseen
-from tallybayes.families.left_out import Shrunk, Values, discrete
-from tallybayes.families.place import integer_arrays
-from tallybayes.families.posterior import beta_cumulants, beta_interval, check_posterior, gamma_cumulants
+from tallybayes.families.alignment import integer_arrays
+from tallybayes.families.credible import beta_cumulants, beta_interval, check_posterior, gamma_cumulants
+from tallybayes.families.family import Add, Codes32, Family, Floats, Predictive, Score, Smoothing, Unseen
+from tallybayes.families.leave_one_out_scores import Shrunk, Values, discrete
 from tallybayes.families.shrinkage import Shares, averaged_shares, strengths_by_evidence
 from tallybayes.tally import Counts, Exact
 
@@ -52,7 +52,7 @@ class Categorical(Family):
 
     def __post_init__(self) -> None:
         if self.unseen not in ("prior", "missing"):
-            raise ParameterError("unseen: 'prior' or 'missing'", came=self.unseen)
+            raise ParameterError("unseen: 'prior' or 'missing'", got=self.unseen)
 
     name: ClassVar[str] = "categorical"
     column: ClassVar[type[Column]] = Codes
@@ -226,9 +226,15 @@ class CategoricalPredictive(Predictive):
         rows = slice(number, number + 1)
         strengths = None if self.prior.strengths is None else self.prior.strengths[rows]
         return CategoricalPredictive(
-            self.features[rows], self.n_classes, self.tally, CategoricalPrior(self.prior.k, strengths),
-            self.totals[rows], self.n_values[rows], None if self.norm is None else self.norm[rows], self.unseen,
-        )  # fmt: skip
+            self.features[rows],
+            self.n_classes,
+            self.tally,
+            CategoricalPrior(self.prior.k, strengths),
+            self.totals[rows],
+            self.n_values[rows],
+            None if self.norm is None else self.norm[rows],
+            self.unseen,
+        )
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """Values seen so far."""
@@ -273,12 +279,18 @@ class CategoricalPredictive(Predictive):
             low, high = beta_interval(alpha, total, level)
             share = np.exp(self.log_table(j, keys)) if self.norm is None else alpha / total
             rows += [
-                {"column": name, "class": c, "value": key, what: float(share[i, c]), "low": float(low[i, c]),
-                 "high": float(high[i, c])}
+                {
+                    "column": name,
+                    "class": c,
+                    "value": key,
+                    what: float(share[i, c]),
+                    "low": float(low[i, c]),
+                    "high": float(high[i, c]),
+                }
                 for i, key in enumerate(keys)
                 for c in range(self.n_classes)
                 if alpha[i, c] > 0
-            ]  # fmt: skip
+            ]
         return rows
 
     def log_cumulants(self, columns: Sequence[Column]) -> Floats:
@@ -308,12 +320,7 @@ def _shares(tally: Counts) -> Shares:
 
 
 def _weighted(
-    arrays: Sequence[Any],
-    origins: np.ndarray,
-    sizes: np.ndarray,
-    codes: Codes32,
-    n_classes: int,
-    weights: Floats,
+    arrays: Sequence[Any], origins: np.ndarray, sizes: np.ndarray, codes: Codes32, n_classes: int, weights: Floats
 ) -> Exact:
     """Exact sums of the weights of the rows that hold each value."""
     groups, amounts, first = [], [], 0

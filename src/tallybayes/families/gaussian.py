@@ -36,13 +36,13 @@ from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError
-from tallybayes.families.base import Add, Codes32, Family, Floats, Predictive, Score, Smoothing
-from tallybayes.families.gaussian_left_out import GaussianLeftOut, NormalLeftOut
-from tallybayes.families.left_out import added
-from tallybayes.families.place import real_arrays, refuse
-from tallybayes.families.posterior import check_posterior, mean_interval, sd_interval, student_cumulants
+from tallybayes.families.alignment import real_arrays, refuse
+from tallybayes.families.credible import check_posterior, mean_interval, sd_interval, student_cumulants
+from tallybayes.families.family import Add, Codes32, Family, Floats, Predictive, Score, Smoothing
+from tallybayes.families.gaussian_leave_one_out import GaussianLeftOut, NormalLeftOut
+from tallybayes.families.leave_one_out_scores import added
 from tallybayes.kernels.reference.derive import pooled_ratio_moments, posterior, student_tables
-from tallybayes.kernels.reference.sums import ratio_moments
+from tallybayes.kernels.reference.exact_sums import ratio_moments
 from tallybayes.tally import Exact, Sums
 
 __all__ = ["Gaussian", "GaussianPredictive", "GaussianPrior", "moments_of", "pooled_units"]
@@ -85,9 +85,9 @@ class Gaussian(Family):
     def __post_init__(self) -> None:
         for option in ("shared", "log"):
             if not isinstance(given := getattr(self, option), (bool, np.bool_)):
-                raise ParameterError(f"{option} of gaussian: True or False", came=given)
+                raise ParameterError(f"{option} of gaussian: True or False", got=given)
         if not (0 < self.kappa < np.inf and 0 < self.nu < np.inf):
-            raise ParameterError("finite kappa and nu above 0", came=(self.kappa, self.nu))
+            raise ParameterError("finite kappa and nu above 0", got=(self.kappa, self.nu))
 
     name: ClassVar[str] = "gaussian"
     column: ClassVar[type[Column]] = Reals
@@ -106,8 +106,7 @@ class Gaussian(Family):
             counted = codes >= 0 if weights is None else (codes >= 0) & (weights != 0)
             arrays = [log_of(array, features, j, counted) for j, array in enumerate(arrays)]
         parts = in_threads(
-            lambda start, stop: kernels.active.sums(arrays, codes, n_classes, weights, 2, start, stop),
-            len(codes),
+            lambda start, stop: kernels.active.sums(arrays, codes, n_classes, weights, 2, start, stop), len(codes)
         )
         refuse(min((p[3] for p in parts if p[3] >= 0), default=-1), features, arrays, "a finite number")
         total = [Exact.added([Exact(*part[i]) for part in parts]) for i in range(3)]
@@ -135,9 +134,21 @@ class Gaussian(Family):
             tables = np.concatenate([[n], moments, own])
         half = tables[7]
         return GaussianPredictive(
-            tally.features, tally.n_classes, prior.units, tables[4], tables[5], tables[6], half, tables[8], half == 0,
-            tables[0], tables[1:4], self.log, prior.kappa + tables[0] * prior.share, prior.share == 0,
-        )  # fmt: skip
+            tally.features,
+            tally.n_classes,
+            prior.units,
+            tables[4],
+            tables[5],
+            tables[6],
+            half,
+            tables[8],
+            half == 0,
+            tables[0],
+            tables[1:4],
+            self.log,
+            prior.kappa + tables[0] * prior.share,
+            prior.share == 0,
+        )
 
     def plug_in(self, tally: Sums) -> GaussianPredictive:
         """The normal density at the mean and variance of each class."""
@@ -151,10 +162,19 @@ class Gaussian(Family):
         with np.errstate(divide="ignore"):
             log_constant = -0.5 * np.log(2 * np.pi * variance) - units[:, None] * _LOG_2
         return GaussianPredictive(
-            tally.features, tally.n_classes, units, mean, low,
-            np.where(flat, 0.0, 1 / np.sqrt(np.where(flat, 1.0, variance))), None, np.where(flat, 0.0, log_constant),
-            flat, n, moments, self.log,
-        )  # fmt: skip
+            tally.features,
+            tally.n_classes,
+            units,
+            mean,
+            low,
+            np.where(flat, 0.0, 1 / np.sqrt(np.where(flat, 1.0, variance))),
+            None,
+            np.where(flat, 0.0, log_constant),
+            flat,
+            n,
+            moments,
+            self.log,
+        )
 
     def repooled(self, prior: GaussianPrior, tally: Sums) -> GaussianPrior:
         """Centred on the pooled data of other sums."""
@@ -195,17 +215,25 @@ class Gaussian(Family):
             every = n.sum(axis=1, keepdims=True)
             with np.errstate(divide="ignore", invalid="ignore"):
                 log_evidence = (
-                    gammaln((prior.nu + every) / 2) - gammaln(prior.nu / 2) + prior.nu / 2 * np.log(own)
-                    - (prior.nu + every) / 2 * np.log(spread) + 0.5 * np.log(prior.kappa / kappa).sum(axis=1)[:, None]
-                    - every / 2 * np.log(np.pi) - every * prior.units[:, None] * _LOG_2
-                )  # fmt: skip
+                    gammaln((prior.nu + every) / 2)
+                    - gammaln(prior.nu / 2)
+                    + prior.nu / 2 * np.log(own)
+                    - (prior.nu + every) / 2 * np.log(spread)
+                    + 0.5 * np.log(prior.kappa / kappa).sum(axis=1)[:, None]
+                    - every / 2 * np.log(np.pi)
+                    - every * prior.units[:, None] * _LOG_2
+                )
             return np.asarray(np.where((every > 0) & (variance > 0)[:, None], log_evidence, 0.0)[:, 0])
         with np.errstate(divide="ignore", invalid="ignore"):
             log_evidence = (
-                gammaln(nu / 2) - gammaln(prior.nu / 2)
-                + prior.nu / 2 * np.log(prior.nu * variance)[:, None] - nu / 2 * np.log(spread)
-                + 0.5 * np.log(prior.kappa / kappa) - n / 2 * np.log(np.pi) - n * prior.units[:, None] * _LOG_2
-            )  # fmt: skip
+                gammaln(nu / 2)
+                - gammaln(prior.nu / 2)
+                + prior.nu / 2 * np.log(prior.nu * variance)[:, None]
+                - nu / 2 * np.log(spread)
+                + 0.5 * np.log(prior.kappa / kappa)
+                - n / 2 * np.log(np.pi)
+                - n * prior.units[:, None] * _LOG_2
+            )
         return np.asarray(np.where((n > 0) & (variance > 0)[:, None], log_evidence, 0.0).sum(axis=1))
 
 
@@ -279,11 +307,21 @@ class GaussianPredictive(Predictive):
         """One column."""
         rows = slice(number, number + 1)
         return GaussianPredictive(
-            self.features[rows], self.n_classes, self.units[rows], self.mean[rows], self.mean_low[rows],
-            self.inverse[rows], None if self.half is None else self.half[rows], self.log_constant[rows],
-            self.flat[rows], self.n[rows], np.stack([m[rows] for m in self.moments]), self.log,
-            None if self.kappa is None else self.kappa[rows], self.fixed,
-        )  # fmt: skip
+            self.features[rows],
+            self.n_classes,
+            self.units[rows],
+            self.mean[rows],
+            self.mean_low[rows],
+            self.inverse[rows],
+            None if self.half is None else self.half[rows],
+            self.log_constant[rows],
+            self.flat[rows],
+            self.n[rows],
+            np.stack([m[rows] for m in self.moments]),
+            self.log,
+            None if self.kappa is None else self.kappa[rows],
+            self.fixed,
+        )
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """Draws from Student's t, or from the normal."""
@@ -310,13 +348,7 @@ class GaussianPredictive(Predictive):
         with np.errstate(over="ignore"):
             mean, sd = (np.ldexp(m, self.units[:, None]) for m in (mean, np.sqrt(variance)))
         return [
-            {
-                "column": name,
-                "class": c,
-                "mean": float(mean[j, c]),
-                "sd": float(sd[j, c]),
-                "rows": float(self.n[j, c]),
-            }
+            {"column": name, "class": c, "mean": float(mean[j, c]), "sd": float(sd[j, c]), "rows": float(self.n[j, c])}
             for j, name in enumerate(self.features)
             for c in range(self.n_classes)
         ]
@@ -339,13 +371,20 @@ class GaussianPredictive(Predictive):
             "sd": (sd, *(end * scale for end in sd_interval(spread, nu, level))),
         }
         return [
-            {"column": name, "class": c, "parameter": what, "estimate": float(own[j, c]), "low": float(low[j, c]),
-             "high": float(high[j, c]), "rows": float(self.n[j, c])}
+            {
+                "column": name,
+                "class": c,
+                "parameter": what,
+                "estimate": float(own[j, c]),
+                "low": float(low[j, c]),
+                "high": float(high[j, c]),
+                "rows": float(self.n[j, c]),
+            }
             for j, name in enumerate(self.features)
             for what, (own, low, high) in told.items()
             for c in range(self.n_classes)
             if not self.flat[j, c]
-        ]  # fmt: skip
+        ]
 
     def log_cumulants(self, columns: Sequence[Column]) -> Floats:
         """Of the normal density, by the posterior of mean and variance."""

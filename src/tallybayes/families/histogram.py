@@ -2,7 +2,7 @@
 
 Values are counted on a fine grid (`tallybayes.tally.grid`). For scoring, the cells in use are gathered into at most
 128 buckets of about equal count; every partition of the buckets into runs is weighed by its evidence, and
-P(class | bucket) is averaged over all of them (`tallybayes.kernels.reference.binnings`). By Bayes' rule
+P(class | bucket) is averaged over all of them (`tallybayes.kernels.reference.average_binnings`). By Bayes' rule
 
     P(cell | c) = P(bucket) / cells in the bucket * P(c | bucket) / sum over buckets of P(b) P(c | b)
 
@@ -24,8 +24,10 @@ from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.special import xlogy
-from tallybayes.families.base import Codes32, Family, Floats, Predictive, Score, Smoothing
-from tallybayes.families.buckets import (
+from tallybayes.families.alignment import real_arrays, refuse
+from tallybayes.families.credible import averaged_binnings, beta_interval, check_posterior, gamma_cumulants
+from tallybayes.families.family import Codes32, Family, Floats, Predictive, Score, Smoothing
+from tallybayes.families.histogram_buckets import (
     Held,
     averaged,
     buckets_of,
@@ -34,9 +36,7 @@ from tallybayes.families.buckets import (
     held_shares,
     left_out_scores,
 )
-from tallybayes.families.left_out import added
-from tallybayes.families.place import real_arrays, refuse
-from tallybayes.families.posterior import averaged_binnings, beta_interval, check_posterior, gamma_cumulants
+from tallybayes.families.leave_one_out_scores import added
 from tallybayes.kernels.reference.observe import ordered
 from tallybayes.tally import Exact, Grid
 from tallybayes.tally.grid import LIMIT, lowest_value
@@ -115,10 +115,15 @@ class Histogram(Family):
         sizes = np.concatenate([np.diff(part.offsets) for part in parts])
         first = np.cumsum([0, *(len(part.edges) for part in parts)])
         return HistogramPredictive(
-            tally.features, tally.n_classes, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-            np.concatenate([part.edges for part in parts]), np.concatenate([part.log_p for part in parts]), tally,
-            np.concatenate([part.step_of_cell + start for part, start in zip(parts, first, strict=False)]), prior,
-        )  # fmt: skip
+            tally.features,
+            tally.n_classes,
+            np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            np.concatenate([part.edges for part in parts]),
+            np.concatenate([part.log_p for part in parts]),
+            tally,
+            np.concatenate([part.step_of_cell + start for part, start in zip(parts, first, strict=False)]),
+            prior,
+        )
 
     def left_out(
         self, tally: Grid, prior: HistogramPrior | None, columns: Sequence[Reals], codes: Codes32, weights: Any
@@ -193,10 +198,15 @@ class HistogramPredictive(Predictive):
         steps = slice(int(self.offsets[number]), int(self.offsets[number + 1]))
         first, last = np.searchsorted(self.step_of_cell, [steps.start, steps.stop]).tolist()
         return HistogramPredictive(
-            self.features[number : number + 1], self.n_classes, np.array([0, steps.stop - steps.start]),
-            self.edges[steps], self.log_p[steps], self.tally.between(number, number + 1),
-            self.step_of_cell[first:last] - steps.start, self.prior,
-        )  # fmt: skip
+            self.features[number : number + 1],
+            self.n_classes,
+            np.array([0, steps.stop - steps.start]),
+            self.edges[steps],
+            self.log_p[steps],
+            self.tally.between(number, number + 1),
+            self.step_of_cell[first:last] - steps.start,
+            self.prior,
+        )
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """A cell in use, then a value within it (at level 0 a cell is a single value)."""
@@ -250,12 +260,18 @@ class HistogramPredictive(Predictive):
             shown = values[np.unique(np.linspace(0, len(values) - 1, 8).round().astype(np.int64))]
             at = np.searchsorted(edges[1:], shown, side="right").tolist()
             rows += [
-                {"column": name, "class": c, "value": value, "P(class | value)": float(alpha[b, c] / total[b, c]),
-                 "low": float(low[b, c]), "high": float(high[b, c])}
+                {
+                    "column": name,
+                    "class": c,
+                    "value": value,
+                    "P(class | value)": float(alpha[b, c] / total[b, c]),
+                    "low": float(low[b, c]),
+                    "high": float(high[b, c]),
+                }
                 for value, b in zip(shown.tolist(), at, strict=True)
                 for c in range(self.n_classes)
                 if alpha[b, c] > 0
-            ]  # fmt: skip
+            ]
         return rows
 
     def log_cumulants(self, columns: Sequence[Column]) -> Floats:
@@ -281,9 +297,14 @@ def _without(tally: Grid, held: Held, share: float) -> HistogramPredictive:
     """The predictive of one column that some rows were taken from, on the buckets it had before."""
     steps = held.steps
     return HistogramPredictive(
-        tally.features, tally.n_classes, steps.offsets, steps.edges,
-        held.log_mass[:, None] + share * held_shares(held, tally), held.tally, steps.bucket_of_cell,
-    )  # fmt: skip
+        tally.features,
+        tally.n_classes,
+        steps.offsets,
+        steps.edges,
+        held.log_mass[:, None] + share * held_shares(held, tally),
+        held.tally,
+        steps.bucket_of_cell,
+    )
 
 
 def _average(tally: Grid, prior: HistogramPrior) -> HistogramPredictive:
@@ -300,9 +321,14 @@ def _average(tally: Grid, prior: HistogramPrior) -> HistogramPredictive:
     log_ratio = np.where((average[steps.owner] > 0) & (prior.share > 0), log_ratio, 0.0)
     log_mass = np.log(p) - np.log(steps.n_cells)
     return HistogramPredictive(
-        tally.features, tally.n_classes, steps.offsets, steps.edges, log_mass[:, None] + log_ratio, tally,
+        tally.features,
+        tally.n_classes,
+        steps.offsets,
+        steps.edges,
+        log_mass[:, None] + log_ratio,
+        tally,
         steps.bucket_of_cell,
-    )  # fmt: skip
+    )
 
 
 def _frequencies(tally: Grid) -> HistogramPredictive:
@@ -332,9 +358,14 @@ def _frequencies(tally: Grid) -> HistogramPredictive:
             log_p += [log_f[i], nothing[j]]
         offsets.append(len(edges))
     return HistogramPredictive(
-        tally.features, tally.n_classes, np.array(offsets, np.int64), np.array(edges),
-        np.array(log_p).reshape(len(edges), tally.n_classes), tally, step_of_cell,
-    )  # fmt: skip
+        tally.features,
+        tally.n_classes,
+        np.array(offsets, np.int64),
+        np.array(edges),
+        np.array(log_p).reshape(len(edges), tally.n_classes),
+        tally,
+        step_of_cell,
+    )
 
 
 def _observe_sparse(
@@ -357,9 +388,16 @@ def _observe_sparse(
         values = np.ones(len(row)) if weights is None else weights[row]
         amounts = Exact.summed(values, group, len(pair))
         grids.append(
-            Grid((features[j],), n_classes, np.array([level]), np.zeros(len(pair), np.int64),
-                 distinct[pair // n_classes], pair % n_classes, amounts)
-        )  # fmt: skip
+            Grid(
+                (features[j],),
+                n_classes,
+                np.array([level]),
+                np.zeros(len(pair), np.int64),
+                distinct[pair // n_classes],
+                pair % n_classes,
+                amounts,
+            )
+        )
     return _side_by_side(features, grids, n_classes)
 
 
@@ -371,6 +409,11 @@ def _side_by_side(features: tuple[str, ...], grids: Sequence[Grid], n_classes: i
     owners = [grid.owner + start if start else grid.owner for grid, start in zip(grids, first, strict=False)]
     join = np.concatenate
     return Grid(
-        features, grids[0].n_classes, join([g.levels for g in grids]), join(owners),
-        join([g.cell for g in grids]), join([g.klass for g in grids]), Exact.concatenate([g.amounts for g in grids]),
-    )  # fmt: skip
+        features,
+        grids[0].n_classes,
+        join([g.levels for g in grids]),
+        join(owners),
+        join([g.cell for g in grids]),
+        join([g.klass for g in grids]),
+        Exact.concatenate([g.amounts for g in grids]),
+    )

@@ -22,11 +22,10 @@ import numpy as np
 from tallybayes.arrays.column import Bag, Column, Key
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError, UnsupportedError
-from tallybayes.families.absence import Absence, score_bags
 from tallybayes.families.bag_counts import add_columns, counted_lengths, counted_tokens, each_once
-from tallybayes.families.bags_left_out import Presence, check_learned, in_rows, tokens_left_out
-from tallybayes.families.base import Codes32, Family, Floats, Predictive, Score, Smoothing
-from tallybayes.families.posterior import (
+from tallybayes.families.bag_leave_one_out import Presence, check_learned, in_rows, tokens_left_out
+from tallybayes.families.bag_scores import Absence, score_bags
+from tallybayes.families.credible import (
     absence_cumulants,
     bag_cumulants,
     beta_interval,
@@ -34,6 +33,7 @@ from tallybayes.families.posterior import (
     presence_cumulants,
     with_ends,
 )
+from tallybayes.families.family import Codes32, Family, Floats, Predictive, Score, Smoothing
 from tallybayes.families.shrinkage import by_group, dirichlet_evidence_of, laplace
 from tallybayes.tally import Bags
 
@@ -67,7 +67,7 @@ class Multinomial(Family):
 
     def __post_init__(self) -> None:
         if self.variant not in ("counts", "complement", "presence"):
-            raise ParameterError("a variant of multinomial: 'counts', 'complement' or 'presence'", came=self.variant)
+            raise ParameterError("a variant of multinomial: 'counts', 'complement' or 'presence'", got=self.variant)
 
     @property
     def is_likelihood(self) -> bool:
@@ -75,12 +75,7 @@ class Multinomial(Family):
         return self.variant != "complement"
 
     def observe(
-        self,
-        features: tuple[str, ...],
-        columns: Sequence[Bag],
-        codes: Codes32,
-        n_classes: int,
-        weights: Floats | None,
+        self, features: tuple[str, ...], columns: Sequence[Bag], codes: Codes32, n_classes: int, weights: Floats | None
     ) -> Bags:
         """Add up amounts of tokens and count bags by length."""
         tokens, lengths = [], []
@@ -143,9 +138,19 @@ class Multinomial(Family):
                 scores = presence.scores(table, part, codes[rows], weights[rows], k)
             else:
                 scores = tokens_left_out(
-                    table, whole, totals, float(n_keys), part.indptr, part.indices, part.amounts, part.amounts,
-                    codes[rows], weights[rows], k, self.variant == "complement",
-                )  # fmt: skip
+                    table,
+                    whole,
+                    totals,
+                    float(n_keys),
+                    part.indptr,
+                    part.indices,
+                    part.amounts,
+                    part.amounts,
+                    codes[rows],
+                    weights[rows],
+                    k,
+                    self.variant == "complement",
+                )
             out[rows] += scores if bag.present is None else np.where(bag.present[rows, None], scores, 0.0)
 
         return score

@@ -20,11 +20,11 @@ from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.special import gammaln
-from tallybayes.families.base import Add, Codes32, Family, Floats, Predictive, Score, Smoothing
-from tallybayes.families.left_out import Values, left
-from tallybayes.families.place import real_arrays, refuse
-from tallybayes.families.posterior import check_posterior, events_cumulants, rate_interval
-from tallybayes.kernels.reference.score import log_events
+from tallybayes.families.alignment import real_arrays, refuse
+from tallybayes.families.credible import check_posterior, events_cumulants, rate_interval
+from tallybayes.families.family import Add, Codes32, Family, Floats, Predictive, Score, Smoothing
+from tallybayes.families.leave_one_out_scores import Values, left
+from tallybayes.kernels.reference.score_columns import log_events
 from tallybayes.tally import Exact, Sums
 
 __all__ = ["Poisson", "PoissonPredictive", "PoissonPrior"]
@@ -189,13 +189,7 @@ class PoissonPredictive(Predictive):
         rows = slice(number, number + 1)
         shape = None if self.shape is None else self.shape[rows]
         return PoissonPredictive(
-            self.features[rows],
-            self.n_classes,
-            shape,
-            self.rate[rows],
-            self.silent[rows],
-            self.n[rows],
-            self.fixed,
+            self.features[rows], self.n_classes, shape, self.rate[rows], self.silent[rows], self.n[rows], self.fixed
         )
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
@@ -255,6 +249,5 @@ def _strange(x: Any, column: int, n_columns: int, counted: np.ndarray) -> int:
 
 def _parts(values: Sequence[Any], codes: Codes32, n_classes: int, weights: Floats | None) -> list[Any]:
     return in_threads(
-        lambda start, stop: kernels.active.sums(list(values), codes, n_classes, weights, 1, start, stop),
-        len(codes),
+        lambda start, stop: kernels.active.sums(list(values), codes, n_classes, weights, 1, start, stop), len(codes)
     )

@@ -12,9 +12,9 @@ import re
 from collections.abc import Callable
 
 from tallybayes.errors import ParameterError, did_you_mean
-from tallybayes.families.base import Family
 from tallybayes.families.bernoulli import Bernoulli
 from tallybayes.families.categorical import Categorical
+from tallybayes.families.family import Family
 from tallybayes.families.gaussian import Gaussian
 from tallybayes.families.histogram import Histogram
 from tallybayes.families.multinomial import Multinomial
@@ -22,7 +22,7 @@ from tallybayes.families.poisson import Poisson
 from tallybayes.families.tags import Tags
 from tallybayes.families.text import Text
 
-__all__ = ["FAMILIES", "parse", "register"]
+__all__ = ["FAMILIES", "parse", "register_family"]
 
 FAMILIES: dict[str, type[Family]] = {}
 
@@ -33,14 +33,14 @@ _OPTIONS: dict[type, tuple[str, Callable[[str], object]]] = {  # by the type of 
 }
 
 
-def register(family: type[Family]) -> type[Family]:
+def register_family(family: type[Family]) -> type[Family]:
     """Make a family known by its name; works as a decorator."""
     FAMILIES[family.name] = family
     return family
 
 
 for _family in (Bernoulli, Categorical, Gaussian, Histogram, Multinomial, Poisson, Tags, Text):
-    register(_family)
+    register_family(_family)
 
 
 def parse(text: str | Family | type[Family]) -> Family:
@@ -54,27 +54,27 @@ def parse(text: str | Family | type[Family]) -> Family:
         near = difflib.get_close_matches(name, FAMILIES, n=1)
         hint = f"did you mean {near[0]!r}?" if near else None
         came = re.sub(r"key=\w+", "key=(secret)", str(text))
-        raise ParameterError(f"a family ({', '.join(sorted(FAMILIES))})", came=came, hint=hint)
+        raise ParameterError(f"a family ({', '.join(sorted(FAMILIES))})", got=came, hint=hint)
     family = FAMILIES[name]
     fields = {field.name: field for field in dataclasses.fields(family)}
     given: dict[str, object] = {}
     if options:
         if not fields:
-            raise ParameterError(f"{name} without options", came=text)
+            raise ParameterError(f"{name} without options", got=text)
         several = rf",(?=(?:{'|'.join(fields)})=)" if len(fields) > 1 else "(?!)"  # a lone option may hold any text
         first, *others = re.split(several, options)
         if (word := first.partition("=")[0]) not in fields:
             if "=" in first and len(word) > 1:
                 wanted, hint = f"an option of {name} ({', '.join(fields)})", did_you_mean(word, fields)
-                raise ParameterError(wanted, came=word, hint=hint)
+                raise ParameterError(wanted, got=word, hint=hint)
             first = f"{next(iter(fields))}={first}"
         for option in (first, *others):
             key, _, value = option.partition("=")
             if key not in fields:
-                raise ParameterError(f"an option of {name} ({', '.join(fields) or 'none'})", came=key)
+                raise ParameterError(f"an option of {name} ({', '.join(fields) or 'none'})", got=key)
             wanted, read = _OPTIONS.get(type(fields[key].default), ("text", str))
             try:
                 given[key] = read(value)
             except (KeyError, ValueError) as error:
-                raise ParameterError(f"{wanted} for option {key} of {name}", came=value) from error
+                raise ParameterError(f"{wanted} for option {key} of {name}", got=value) from error
     return family(**given)

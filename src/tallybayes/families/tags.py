@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from tallybayes.arrays.column import Bag, Column
 from tallybayes.errors import ParameterError
-from tallybayes.families.base import Codes32, Family, Floats, Score, Smoothing
+from tallybayes.families.family import Codes32, Family, Floats, Score, Smoothing
 from tallybayes.families.multinomial import BagPredictive, Multinomial, MultinomialPrior
 from tallybayes.tally import Bags
 
@@ -36,18 +36,13 @@ class Tags(Family):
 
     def __post_init__(self) -> None:
         if not self.separator:
-            raise ParameterError("a separator of at least one character", came=self.separator)
+            raise ParameterError("a separator of at least one character", got=self.separator)
 
     name: ClassVar[str] = "tags"
     column: ClassVar[type[Column]] = Bag
 
     def observe(
-        self,
-        features: tuple[str, ...],
-        columns: Sequence[Bag],
-        codes: Codes32,
-        n_classes: int,
-        weights: Floats | None,
+        self, features: tuple[str, ...], columns: Sequence[Bag], codes: Codes32, n_classes: int, weights: Floats | None
     ) -> Bags:
         """Count the sets that hold each tag."""
         return _PRESENCE.observe(features, columns, codes, n_classes, weights)

@@ -11,7 +11,7 @@ One tally serves every way of looking at it: occurrences, documents and logarith
     idf       tokens weigh log(documents / documents with the token), in the sums and in a document
     balanced  the weights of every class are scaled to the same sum of absolute values (Rennie's weight normalisation)
 
-With variant="auto", the default, `tallybayes.families.choice` chooses variant, tf and k by documents left out. A token
+With variant="auto", the default, `families/text_variant.py` chooses variant, tf and k by leave-one-out. A token
 never seen is silent. Three caps make a filter hard to fool; they are off unless asked for:
 
     cap       the most that one token, however often it occurs, may add to the log odds of two classes
@@ -35,14 +35,14 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Bag, Column
-from tallybayes.arrays.tokens import Rules, packed
+from tallybayes.arrays.token_rules import Rules, packed
 from tallybayes.errors import ParameterError, UnsupportedError
 from tallybayes.families.bag_counts import add_columns, lengths_by_class
-from tallybayes.families.bags_left_out import LeftOutDocuments, check_learned, distinct
-from tallybayes.families.base import Codes32, Family, Floats, Score, Smoothing
+from tallybayes.families.bag_leave_one_out import LeftOutDocuments, check_learned, distinct
+from tallybayes.families.family import Codes32, Family, Floats, Score, Smoothing
 from tallybayes.families.multinomial import beta_evidence
 from tallybayes.families.shrinkage import dirichlet_evidence_of
-from tallybayes.families.words import TextPredictive, whole_amounts
+from tallybayes.families.text_predictive import TextPredictive, whole_amounts
 from tallybayes.tally import Documents, Exact, Vocabulary
 from tallybayes.tally.vocabulary import KINDS, lexicon_of
 
@@ -57,8 +57,17 @@ _CHOICES = {
     "digits": ("keep", "fold"),
     "words": ("unicode", "python"),
 }
-_LEAST = {"ngrams": 1, "shortest": 1, "min_length": 1, "max_length": 0, "min_count": 1, "max_tokens": 0, "buckets": 0,
-          "top": 0, "length": 0}  # fmt: skip
+_LEAST = {
+    "ngrams": 1,
+    "shortest": 1,
+    "min_length": 1,
+    "max_length": 0,
+    "min_count": 1,
+    "max_tokens": 0,
+    "buckets": 0,
+    "top": 0,
+    "length": 0,
+}
 _UNDECIDED = ("counts", "log", 0.1)  # variant, tf and k before there are documents enough to choose: good on all tried
 _KEY = re.compile("[0-9a-f]{32}")
 _MEANING = ("variant", "tf", "k", "idf", "balanced", "min_count", "cap", "top", "length")  # what the sums do not show
@@ -124,33 +133,33 @@ class Text(Family):
         for option, choices in _CHOICES.items():
             if getattr(self, option) not in choices:
                 wanted = f"{option} of text: {', '.join(map(repr, choices))}"
-                raise ParameterError(wanted, came=getattr(self, option))
+                raise ParameterError(wanted, got=getattr(self, option))
         for option, least in _LEAST.items():
             given = getattr(self, option)
             if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < least:
-                raise ParameterError(f"{option} of text: a whole number from {least} on", came=given)
+                raise ParameterError(f"{option} of text: a whole number from {least} on", got=given)
         for option in ("unit", "idf", "balanced", "addresses"):
             if not isinstance(given := getattr(self, option), (bool, np.bool_)):
-                raise ParameterError(f"{option} of text: True or False", came=given)
+                raise ParameterError(f"{option} of text: True or False", got=given)
         if isinstance(self.cap, bool) or not isinstance(self.cap, (int, float)) or not 0 <= self.cap < math.inf:
-            raise ParameterError("cap of text: a number from 0 (no cap) on", came=self.cap)
+            raise ParameterError("cap of text: a number from 0 (no cap) on", got=self.cap)
         if self.shortest > self.ngrams:
-            raise ParameterError(f"n-grams from shortest={self.shortest} up", came=f"ngrams={self.ngrams}")
+            raise ParameterError(f"n-grams from shortest={self.shortest} up", got=f"ngrams={self.ngrams}")
         if 0 < self.max_length < self.min_length:
-            raise ParameterError(f"words from min_length={self.min_length} up", came=f"max_length={self.max_length}")
+            raise ParameterError(f"words from min_length={self.min_length} up", got=f"max_length={self.max_length}")
         for option, most in (("ngrams", 16), ("buckets", 2**22)):
             if getattr(self, option) > most:
-                raise ParameterError(f"{option} of text: at most {most}", came=getattr(self, option))
+                raise ParameterError(f"{option} of text: at most {most}", got=getattr(self, option))
         if self.max_tokens == 1:
-            raise ParameterError("max_tokens of text: 0 (no limit), or 2 and more", came=1)
+            raise ParameterError("max_tokens of text: 0 (no limit), or 2 and more", got=1)
         if self.variant == "presence" and (self.idf or self.balanced):
-            raise ParameterError("idf and balanced for the variants that weigh tokens", came="presence")
+            raise ParameterError("idf and balanced for the variants that weigh tokens", got="presence")
         self._settle("k", _strength(self.k))
         self._settle("stop", _stop_words(self.stop))
         if self.buckets and self.key == "":
             self._settle("key", secrets.token_hex(16))
         if self.key != "" and not (self.buckets and isinstance(self.key, str) and _KEY.fullmatch(self.key)):
-            raise ParameterError("a key of 32 hexadecimal digits, for buckets", came="something else")
+            raise ParameterError("a key of 32 hexadecimal digits, for buckets", got="something else")
 
     def _settle(self, option: str, value: object) -> None:
         object.__setattr__(self, option, value)
@@ -199,12 +208,7 @@ class Text(Family):
         return lexicon
 
     def observe(
-        self,
-        features: tuple[str, ...],
-        columns: Sequence[Bag],
-        codes: Codes32,
-        n_classes: int,
-        weights: Floats | None,
+        self, features: tuple[str, ...], columns: Sequence[Bag], codes: Codes32, n_classes: int, weights: Floats | None
     ) -> Documents:
         """Add up occurrences, documents and logarithms of tokens, and count documents by length."""
         words, lengths = {}, []
@@ -250,10 +254,13 @@ class Text(Family):
         cells, group = np.unique(indices[kept].astype(np.int64) << 24 | codes[row[kept]], return_inverse=True)
         logs = kernels.active.log_amounts(indptr, amounts, self.unit)
         values = (part[kept].astype(np.float64) for part in (amounts, np.ones_like(amounts), logs))
-        result.fill(cells, {
-            kind: Exact.summed(part, group, len(cells), weights=weights[row[kept]])
-            for kind, part in zip(KINDS, values, strict=True)
-        })  # fmt: skip
+        result.fill(
+            cells,
+            {
+                kind: Exact.summed(part, group, len(cells), weights=weights[row[kept]])
+                for kind, part in zip(KINDS, values, strict=True)
+            },
+        )
         return result, np.bincount(row, amounts, len(codes)).astype(np.int64)
 
     def example(self, rng: np.random.Generator, n: int) -> Bag:
@@ -352,9 +359,9 @@ def _stop_words(given: Any) -> str:
     words = list(words) if isinstance(words, Iterable) else [words]
     if words == ["english"]:
         hint = "no list of stop words is built in: give the words themselves; rare or common, words weigh what they say"
-        raise ParameterError("stop words of text", came=given, hint=hint)
+        raise ParameterError("stop words of text", got=given, hint=hint)
     if not all(isinstance(word, str) and "=" not in word for word in words):
-        raise ParameterError("stop words of text: words with blanks between them, or a list of words", came=given)
+        raise ParameterError("stop words of text: words with blanks between them, or a list of words", got=given)
     return " ".join(words)
 
 
@@ -366,5 +373,5 @@ def _strength(k: Any) -> float | str:
     except (TypeError, ValueError):
         value = -1.0
     if isinstance(k, bool) or not 0 <= value < math.inf:
-        raise ParameterError("k of text: 'auto' or a finite number from 0 on", came=k)
+        raise ParameterError("k of text: 'auto' or a finite number from 0 on", got=k)
     return value

@@ -8,17 +8,17 @@ from typing import Any
 
 from tallybayes.data.schema import Schema
 from tallybayes.errors import ParameterError, UnsupportedError
-from tallybayes.families.base import Floats
-from tallybayes.model.calibration import Calibration
-from tallybayes.model.choosing import Samples
-from tallybayes.model.decision import Decision
-from tallybayes.model.few import FewRows
-from tallybayes.model.learning import own_kind
-from tallybayes.model.scorer import Scorer
-from tallybayes.model.settings import Settings
-from tallybayes.model.single import SingleRows
-from tallybayes.model.total import Total
-from tallybayes.model.trust import Trust
+from tallybayes.families.family import Floats
+from tallybayes.model.single_row import SingleRowLearner
+from tallybayes.model.text_samples import Samples
+from tallybayes.model.update import own_kind
+from tallybayes.scoring.scorer import Scorer
+from tallybayes.scoring.small_batch import SmallBatchScorer
+from tallybayes.state.calibration import Calibration
+from tallybayes.state.column_weights import ColumnWeights
+from tallybayes.state.decision import Decision
+from tallybayes.state.settings import Settings
+from tallybayes.state.statistics import SufficientStatistics
 
 __all__ = ["Known"]
 
@@ -29,10 +29,10 @@ class Known:
     def __init__(self, schema: Schema, settings: Settings) -> None:
         self._schema = schema
         self._settings = settings
-        self._total = Total.empty()
+        self._total = SufficientStatistics.empty()
         self._scorer: Scorer | None = None
-        self._single: SingleRows | None = None
-        self._few: FewRows | None = None
+        self._single: SingleRowLearner | None = None
+        self._few: SmallBatchScorer | None = None
         self._written: Scorer | None = None
         self._samples = Samples()
         self._decides = True
@@ -63,24 +63,24 @@ class Known:
         """Another rule; None is the most probable label."""
         if decision is not None:
             if not isinstance(decision, Decision):
-                raise ParameterError("a Decision, or None for the most probable label", came=decision)
+                raise ParameterError("a Decision, or None for the most probable label", got=decision)
             decision.check(self.classes)
         self._settings = replace(self._settings, decision=None if decision == Decision() else decision)
 
     @property
-    def trust(self) -> Trust:
+    def column_weights(self) -> ColumnWeights:
         """The weights of columns and offsets of classes; it can be set, and is kept in the model file."""
-        return self._settings.trust or Trust()
+        return self._settings.column_weights or ColumnWeights()
 
-    @trust.setter
-    def trust(self, trust: Trust | None) -> None:
+    @column_weights.setter
+    def column_weights(self, column_weights: ColumnWeights | None) -> None:
         """Other weights; None is 1 for all."""
-        self._only_learned("trust")
-        if trust is not None and not isinstance(trust, Trust):
-            raise ParameterError("a Trust, or None for weights of 1", came=trust)
-        if trust is not None:
-            trust.check(self._schema.families, self.classes)
-        self._settings = _outdated(replace(self._settings, trust=trust), "calibration", "decision")
+        self._only_learned("column_weights")
+        if column_weights is not None and not isinstance(column_weights, ColumnWeights):
+            raise ParameterError("a ColumnWeights, or None for weights of 1", got=column_weights)
+        if column_weights is not None:
+            column_weights.check(self._schema.families, self.classes)
+        self._settings = _outdated(replace(self._settings, column_weights=column_weights), "calibration", "decision")
         self._scorer = self._few = None
 
     @property
@@ -92,19 +92,19 @@ class Known:
     def calibration(self, calibration: Calibration | None) -> None:
         """Another calibration; None takes it off."""
         if calibration is not None and not isinstance(calibration, Calibration):
-            raise ParameterError("a Calibration or None", came=calibration)
+            raise ParameterError("a Calibration or None", got=calibration)
         self._settings = _outdated(replace(self._settings, calibration=calibration), "decision")
 
     @property
     def stale(self) -> list[str]:
         """What was found on other rows than the model has now, or under other probabilities.
 
-        Of "trust", "calibration" and "decision" (one that keeps a promise).
+        Of "column_weights", "calibration" and "decision" (one that keeps a promise).
         """
         if self._written is not None:
             return []
         rows = float(self._total.class_rows.floats().sum())
-        found = {name: getattr(self._settings, name) for name in ("trust", "calibration", "decision")}
+        found = {name: getattr(self._settings, name) for name in ("column_weights", "calibration", "decision")}
         return [name for name, own in found.items() if own is not None and own.rows not in (0, rows)]
 
     @property
@@ -130,9 +130,7 @@ class Known:
         """The label to look for in data: the one given, or the model's own."""
         if label is None and self._schema.label is None:
             raise ParameterError(
-                "label=, an array of labels",
-                came=None,
-                hint="this model was fitted with an array as its label",
+                "label=, an array of labels", got=None, hint="this model was fitted with an array as its label"
             )
         return self._schema.label if label is None else label
 
@@ -157,16 +155,17 @@ class Known:
             raise UnsupportedError(f"{verb} needs a model that was learned; this one was written down")
 
     def _only_likelihoods(self, verb: str) -> None:
-        if self._settings.trust is not None and verb != "sample":
+        if self._settings.column_weights is not None and verb != "sample":
             raise UnsupportedError(
-                f"{verb} needs likelihoods; this model weighs its columns", hint="model.trust = None"
+                f"{verb} needs likelihoods; this model weighs its columns", hint="model.column_weights = None"
             )
         for name, family in self._schema.families.items():
             if not family.is_likelihood:
                 raise UnsupportedError(
-                    f"{verb} needs likelihoods; {family.told()} is only a way of scoring", column=name,
+                    f"{verb} needs likelihoods; {family.told()} is only a way of scoring",
+                    column=name,
                     hint="fit with the 'counts' or 'presence' variant",
-                )  # fmt: skip
+                )
 
 
 def _outdated(settings: Settings, *names: str) -> Settings:

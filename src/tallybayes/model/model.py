@@ -16,14 +16,14 @@ from tallybayes.data.infer import NO_VALUES
 from tallybayes.data.schema import Schema
 from tallybayes.data.source import to_source
 from tallybayes.errors import DataError, ForgetError, ParameterError
-from tallybayes.model.answers import calibration_on, decision_on
-from tallybayes.model.calibration import Calibration
-from tallybayes.model.choosing import Samples, decided, is_open
-from tallybayes.model.decision import Decision
-from tallybayes.model.learning import NEW_COLUMN, Learning, own_kind
+from tallybayes.model.fitted_rules import calibration_on, decision_on
 from tallybayes.model.scoring import Scoring, checked_row
-from tallybayes.model.single import SingleRows
-from tallybayes.model.total import Total
+from tallybayes.model.single_row import SingleRowLearner
+from tallybayes.model.text_samples import Samples, decided, is_open
+from tallybayes.model.update import NEW_COLUMN, Learning, own_kind
+from tallybayes.state.calibration import Calibration
+from tallybayes.state.decision import Decision
+from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.tally import Documents, Grid
 
 __all__ = ["Change", "Model"]
@@ -111,7 +111,7 @@ class Model(Scoring):
         >>> model = tb.fit({**rows, "again": rows["x"], "too": rows["x"]}, label="y")
         >>> str(model.calibrate({**rows, "again": rows["x"], "too": rows["x"]}))
         'temperature, T = 2.61, learned from 40 rows'
-        """  # fmt: skip
+        """
         self._only_learned("calibrate")
         given = {"label": label, "weight": weight, "leave_one_out": leave_one_out}
         self.calibration = found = calibration_on(self, data, method, **given)
@@ -139,21 +139,27 @@ class Model(Scoring):
         >>> model = tb.fit(rows, label="y")
         >>> print(model.decide(rows, "R", false_negatives=0).promise)
         at most 0 false negatives: misses 0 of 15 rows of it, takes 15 of 15 others for it
-        """  # fmt: skip
+        """
         self.decision = found = decision_on(
-            self, data, answer, label=label, weight=weight, leave_one_out=leave_one_out,
-            false_negatives=false_negatives, false_positives=false_positives,
-        )  # fmt: skip
+            self,
+            data,
+            answer,
+            label=label,
+            weight=weight,
+            leave_one_out=leave_one_out,
+            false_negatives=false_negatives,
+            false_positives=false_positives,
+        )
         return found
 
     def merge(self, other: Model) -> Model:
         """A new model with the sums of both."""
         if not isinstance(other, Model):
-            raise ParameterError("another model", came=other)
+            raise ParameterError("another model", got=other)
         for model in (self, other):
             model._only_learned("merge")
         if self._schema.label != other._schema.label:
-            raise DataError(f"a model with the label {self._schema.label!r}", came=other._schema.label)
+            raise DataError(f"a model with the label {self._schema.label!r}", got=other._schema.label)
         mine, theirs = self._schema.fields, other._schema.fields
         for name in sorted(mine.keys() & theirs.keys()):
             a, b = (field.family and field.family.counted for field in (mine[name], theirs[name]))
@@ -162,10 +168,10 @@ class Model(Scoring):
                 hint = "give both fits the same families= and ignore="
                 if shown[0] == shown[1]:
                     hint = "the keys of their hashes differ: give the second fit the schema of the first"
-                raise DataError(f"the same family in both models ({shown[0]})", came=shown[1], column=name, hint=hint)
+                raise DataError(f"the same family in both models ({shown[0]})", got=shown[1], column=name, hint=hint)
             known = [model._known_key(name) for model in (self, other)]
             if None not in known and rough_kind(known[0]) != rough_kind(known[1]):
-                raise DataError(f"{rough_kind(known[0])} in both models", came=known[1], column=name)
+                raise DataError(f"{rough_kind(known[0])} in both models", got=known[1], column=name)
         labels = merged(self._total.labels, own_kind(self._total.in_use(), other._total.in_use()))
         result = self.copy()
         result._total = result._total.aligned(labels)
@@ -193,7 +199,7 @@ class Model(Scoring):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model into a file (`*.tally`), whole or not at all; `tallybayes.load` reads it."""
-        from tallybayes.model.store import save
+        from tallybayes.storage.model_file import save
 
         save(self, path)
 
@@ -210,11 +216,16 @@ class Model(Scoring):
         source = to_source(data)
         weight = self._schema.weight if weight is None else weight
         learning = Learning(
-            self._schema, self._settings, self._total, self.label_for(label), weight, sign > 0,
+            self._schema,
+            self._settings,
+            self._total,
+            self.label_for(label),
+            weight,
+            sign > 0,
             samples=self._samples.copy(),
-        )  # fmt: skip
+        )
         learning.count(source)
-        change = learning.total or Total.empty()
+        change = learning.total or SufficientStatistics.empty()
         self._check_labels(change, sign)
         labels = merged(self._total.labels, change.labels)
         total = self._total.aligned(labels)
@@ -234,7 +245,7 @@ class Model(Scoring):
         n_bad = 0 if source.bad is None else source.bad.count
         return Change(learning.n_rows - learning.n_missing, learning.n_missing, _notes(total, sign), n_bad)
 
-    def _without_undone(self, total: Total) -> Schema:
+    def _without_undone(self, total: SufficientStatistics) -> Schema:
         """The schema without the columns that had come with rows which are all forgotten by now."""
         new = {name for name, field in self._schema.fields.items() if field.reason.startswith(NEW_COLUMN)}
         if not new:
@@ -249,26 +260,29 @@ class Model(Scoring):
         schema.fields = {name: field for name, field in schema.fields.items() if name not in new or name in used}
         return schema
 
-    def _check_labels(self, batch: Total, sign: int) -> None:
+    def _check_labels(self, batch: SufficientStatistics, sign: int) -> None:
         """Refuse to forget labels never learned, and to learn labels that a given prior leaves out."""
         for label in batch.in_use():
             if sign < 0 and label not in self._total.labels:
-                raise ForgetError("a label that was learned", came=label, hint="nothing was changed")
+                raise ForgetError("a label that was learned", got=label, hint="nothing was changed")
             if isinstance(self._settings.prior, Mapping) and label not in self._settings.prior:
-                raise ParameterError("a prior probability for every label", came=f"none for {label!r}")
+                raise ParameterError("a prior probability for every label", got=f"none for {label!r}")
 
-    def _singles(self) -> SingleRows:
+    def _singles(self) -> SingleRowLearner:
         """The quick way to learn single rows."""
-        self._single = SingleRows(self._schema, self._total)
+        self._single = SingleRowLearner(self._schema, self._total)
         return self._single
 
 
-def _notes(total: Total, sign: int) -> tuple[str, ...]:
+def _notes(total: SufficientStatistics, sign: int) -> tuple[str, ...]:
     """What a change could not do exactly."""
     coarse = sign < 0 and any(isinstance(t, Grid) and t.levels.any() for t in total.blocks.values())
     bounded = any(isinstance(t, Documents) and t.has_lost() for t in total.blocks.values())
     return (
         *(["histogram columns stay on the grid they have: resolution given up is not regained"] if coarse else []),
-        *(["more tokens than max_tokens: the rarest are counted together, and which depends on the order of rows"]
-          if bounded else []),
-    )  # fmt: skip
+        *(
+            ["more tokens than max_tokens: the rarest are counted together, and which depends on the order of rows"]
+            if bounded
+            else []
+        ),
+    )

@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import to_array
 from tallybayes.arrays.column import Column, Flags
+from tallybayes.data.batch import check_kinds, encode_columns
 from tallybayes.data.infer import ONLY_BITS
 from tallybayes.data.label import find_labels, find_weights
 from tallybayes.data.source import Kind, Source, Whole, to_source
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError, shorten
-from tallybayes.families.base import Codes32, Floats
-from tallybayes.model.batch import check_kinds, encode_columns
-from tallybayes.model.decision import Decision
-from tallybayes.model.interval import Uncertain
+from tallybayes.families.family import Codes32, Floats
 from tallybayes.model.known import Known
-from tallybayes.model.learning import Learning
-from tallybayes.model.leave_one_out import LeftOut, in_classes
-from tallybayes.model.scorer import log_normalised
+from tallybayes.model.update import Learning
+from tallybayes.scoring.interval import Uncertain
+from tallybayes.scoring.leave_one_out import LeaveOneOut, in_classes
+from tallybayes.scoring.scorer import log_normalised
+from tallybayes.state.decision import Decision
 
 __all__ = ["Reading"]
 
@@ -73,11 +73,11 @@ class Reading(Known):
         codes = in_classes(own, keys, {label: code for code, label in enumerate(self.classes)})
         return self._encoded(table), codes, None if weights is None or (weights == 1).all() else weights
 
-    def without_rows(self) -> LeftOut:
+    def without_rows(self) -> LeaveOneOut:
         """The sums, ready to score rows that are in them."""
         self._only_learned("leave_one_out")
         total = self._total.aligned(self._total.in_use())
-        return LeftOut(self._derived(), self._settings, total.class_rows.floats())
+        return LeaveOneOut(self._derived(), self._settings, total.class_rows.floats())
 
     def log_proba(self, log_joint: Floats, *, calibrated: bool = True) -> Floats:
         """Log P(class | row) of log P(class, row), calibrated if the model is; what is ruled out gets the prior."""
@@ -122,7 +122,7 @@ class Reading(Known):
         """Refuse data that has none of the model's columns."""
         known = {*self._schema.fields, self._schema.label}
         if names and self._schema.fields and not known & {*names}:
-            raise DataError(f"columns that the model knows ({shorten(list(self._schema.fields))})", came=list(names))
+            raise DataError(f"columns that the model knows ({shorten(list(self._schema.fields))})", got=list(names))
 
     def _worked(
         self, data: Any, work: Callable[..., Any], *, label: Any = None, keep: bool = False
@@ -153,7 +153,7 @@ class Reading(Known):
                 column, field = columns.get(name), self._schema.fields.get(name)
                 if not isinstance(column, Flags) or field is None or field.reason != ONLY_BITS:
                     raise
-                if error.came in (np.inf, -np.inf):
+                if error.got in (np.inf, -np.inf):
                     raise
                 values = column.values.astype(np.float64)
                 columns[name] = Flags(np.where((values == 0) | (values == 1), values, np.nan))

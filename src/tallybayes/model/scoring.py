@@ -13,15 +13,15 @@ from tallybayes.arrays.axis import to_array
 from tallybayes.data.label import find_labels
 from tallybayes.data.table import Table, to_table
 from tallybayes.errors import DataError, ParameterError, UnsupportedError
-from tallybayes.families.base import Floats
-from tallybayes.model.describe import Description
-from tallybayes.model.explain import Explanation, explain
-from tallybayes.model.few import ROWS, FewRows
-from tallybayes.model.interval import described
-from tallybayes.model.objective import Objective, objective
+from tallybayes.explaining.description import Description
+from tallybayes.explaining.explanation import Explanation, explain
+from tallybayes.explaining.objective import Objective, objective
+from tallybayes.explaining.sampling import sample
+from tallybayes.families.family import Floats
 from tallybayes.model.reading import Reading
-from tallybayes.model.sample import sample
-from tallybayes.model.scorer import log_marginal, most_probable
+from tallybayes.scoring.interval import described
+from tallybayes.scoring.scorer import log_marginal, most_probable
+from tallybayes.scoring.small_batch import ROWS, SmallBatchScorer
 
 __all__ = ["Scoring", "checked_row"]
 
@@ -115,7 +115,7 @@ class Scoring(Reading):
         """Rows drawn from the model, as a pyarrow Table with the label in the last column."""
         self._only_likelihoods("sample")
         if seed is not None and (not isinstance(seed, (int, np.integer)) or seed < 0):
-            raise ParameterError("a seed (a whole number from 0 on)", came=seed)
+            raise ParameterError("a seed (a whole number from 0 on)", got=seed)
         return sample(self._derived(), n, self._schema, np.random.default_rng(seed))
 
     def describe(self) -> Description:
@@ -180,13 +180,13 @@ class Scoring(Reading):
         few = self._few or self._fews()
         return (few.row if kind is dict else few.matrix)(data, self._derived(), normalise=normalise)
 
-    def _fews(self) -> FewRows:
-        self._few = FewRows(self._schema)
+    def _fews(self) -> SmallBatchScorer:
+        self._few = SmallBatchScorer(self._schema)
         return self._few
 
 
 def checked_row(row: Any) -> Mapping[Any, Any]:
     """A single row, if it is one."""
     if not isinstance(row, Mapping):
-        raise DataError("a row: a dict of column names and values", came=row)
+        raise DataError("a row: a dict of column names and values", got=row)
     return row

@@ -21,12 +21,12 @@ import numpy as np
 
 from tallybayes.arrays.column import Bag, Codes, Column, Flags, Reals
 from tallybayes.errors import shorten
-from tallybayes.families.base import Floats
+from tallybayes.explaining.explanation import Explanation, shorten_word
+from tallybayes.families.family import Floats
 from tallybayes.families.histogram import HistogramPredictive
+from tallybayes.formatting import shown
 from tallybayes.model import Model
-from tallybayes.model.explain import Explanation, shorten_word
-from tallybayes.model.text import shown
-from tallybayes.report.picture import grid_of, part_of
+from tallybayes.report.column_chart import grid_of, part_of
 from tallybayes.tally.grid import lowest_value
 
 __all__ = ["nomogram"]
@@ -159,9 +159,7 @@ def _ruler(draft: _Draft, added: Floats) -> dict[str, Any]:
         with np.errstate(invalid="ignore"):
             words = np.nan_to_num(added[1:-1] - added[:1], nan=0.0)
             rough = bool(np.abs(added[0] + words.sum(axis=0) - added[-1]).max() > _ROUGH)
-        return {
-            "kind": "words", "marks": draft.marks, "empty": _plain(added[0]), "adds": _plain(words), "rough": rough
-        }  # fmt: skip
+        return {"kind": "words", "marks": draft.marks, "empty": _plain(added[0]), "adds": _plain(words), "rough": rough}
     if draft.kind == "curve" or draft.kind == "steps":
         added = added - _middle(added)
     inside = (

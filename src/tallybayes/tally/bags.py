@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.tally.base import Arrays, Commit
 from tallybayes.tally.counts import Counts
 from tallybayes.tally.exact import Exact, require
+from tallybayes.tally.tally import Arrays, Commit
 
 __all__ = ["Bags"]
 

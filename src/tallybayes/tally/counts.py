@@ -19,8 +19,8 @@ from tallybayes import kernels
 from tallybayes.arrays.axis import merged, positions, sort_keys
 from tallybayes.arrays.column import Key
 from tallybayes.errors import ForgetError
-from tallybayes.tally.base import Arrays, Commit, check_ends, plain
 from tallybayes.tally.exact import Exact, check_amounts, check_counts, check_totals, require
+from tallybayes.tally.tally import Arrays, Commit, check_ends, plain
 
 __all__ = ["Counts"]
 
@@ -66,9 +66,13 @@ class Counts:
         owner = np.repeat(np.arange(len(features)), [len(k) for k in keys]).tolist()
         first = [0, *itertools.accumulate(len(k) for k in keys)]
         return cls.of_entries(
-            features, table.shape[1], row, klass, table[row, klass],
+            features,
+            table.shape[1],
+            row,
+            klass,
+            table[row, klass],
             lambda used: ([features[owner[r]] for r in used], [keys[owner[r]][r - first[owner[r]]] for r in used]),
-        )  # fmt: skip
+        )
 
     @classmethod
     def of_dense(cls, feature: str, keys: Sequence[Key], table: NDArray[np.int64]) -> Counts:
@@ -127,12 +131,7 @@ class Counts:
         """From sorted places `token * n_classes + class` of one column."""
         token, klass = np.divmod(place, max(n_classes, 1))
         return cls.of_entries(
-            (feature,),
-            n_classes,
-            token,
-            klass,
-            amounts,
-            lambda used: ([feature] * len(used), [keys[t] for t in used]),
+            (feature,), n_classes, token, klass, amounts, lambda used: ([feature] * len(used), [keys[t] for t in used])
         )
 
     @classmethod

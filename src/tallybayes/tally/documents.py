@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import merged
 from tallybayes.arrays.column import Key
-from tallybayes.tally.base import Arrays, Commit, check_ends
 from tallybayes.tally.counts import Counts
 from tallybayes.tally.exact import Exact, check_amounts, require
+from tallybayes.tally.tally import Arrays, Commit, check_ends
 from tallybayes.tally.vocabulary import KINDS, LOST, Vocabulary, lexicon_of
 
 __all__ = ["Documents"]
@@ -159,8 +159,12 @@ class Documents:
         for i, name in enumerate(features):
             own, mine = np.flatnonzero(owner == i), owner[slot] == i
             names = keys[own[0] : own[-1] + 1] if len(own) else []
-            result.words[name] = result._restored(names, slot[mine] - (own[0] if len(own) else 0), klass[mine],
-                                                  {kind: part[mine] for kind, part in sums.items()})  # fmt: skip
+            result.words[name] = result._restored(
+                names,
+                slot[mine] - (own[0] if len(own) else 0),
+                klass[mine],
+                {kind: part[mine] for kind, part in sums.items()},
+            )
             named = slot[mine] - (own[0] if len(own) else 0) >= len(lost := names[:1] if names[:1] == [LOST] else [])
             require(like.limit or not lost, f"column {name!r}: a token without a name")
             over = lengths.totals[name][klass[mine][named]] - sums["documents"][mine][named]

@@ -5,7 +5,7 @@ and products are. Nothing is rounded until `floats` is asked for. A cell's value
 
     sum over k of  digits[..., k] * 2**(32 * (low + k))
 
-(see `tallybayes.kernels.reference.sums`). Whole numbers that fit into 64 bits are the special case of one digit at
+(see `kernels/reference/exact_sums.py`). Whole numbers that fit into 64 bits are the special case of one digit at
 low = 0: then an `Exact` costs no more than an int64 array, and adding two of them is one addition.
 """
 
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.errors import CountError
-from tallybayes.kernels.reference.sums import carry, integers
+from tallybayes.kernels.reference.exact_sums import carry, integers
 
 __all__ = ["Exact", "check_amounts", "check_counts", "check_totals", "require"]
 
@@ -113,11 +113,13 @@ class Exact:
             if size < 2.0**53:  # then every product and partial sum is exact as a double
                 return cls.whole(np.bincount(groups, weights=product, minlength=n_groups).astype(np.int64))
         parts = in_threads(
-            lambda start, stop: cls(*kernels.active.grouped(
-                values[start:stop], None if weights is None else weights[start:stop], groups[start:stop], n_groups
-            )),
+            lambda start, stop: cls(
+                *kernels.active.grouped(
+                    values[start:stop], None if weights is None else weights[start:stop], groups[start:stop], n_groups
+                )
+            ),
             len(values),
-        )  # fmt: skip
+        )
         return cls.added(parts)
 
     @classmethod
@@ -153,10 +155,12 @@ class Exact:
         scaled = [integer << (exponent - 32 * low) if integer else 0 for integer, exponent in pairs]
         width = max((integer.bit_length() for integer in scaled), default=0) // 32 + 1
         digits = np.array(
-            [[(integer >> (32 * k)) & 0xFFFFFFFF for k in range(width - 1)] + [integer >> (32 * (width - 1))]
-             for integer in scaled],
+            [
+                [(integer >> (32 * k)) & 0xFFFFFFFF for k in range(width - 1)] + [integer >> (32 * (width - 1))]
+                for integer in scaled
+            ],
             np.int64,
-        ).reshape(*shape, width)  # fmt: skip
+        ).reshape(*shape, width)
         return cls(digits, low).trimmed()
 
     @classmethod

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import merged, positions
 from tallybayes.errors import ForgetError
-from tallybayes.tally.base import Arrays, Commit, check_ends
 from tallybayes.tally.exact import Exact, check_amounts, check_counts, check_totals, require
+from tallybayes.tally.tally import Arrays, Commit, check_ends
 
 __all__ = ["LIMIT", "Grid", "lowest_value"]
 
@@ -82,13 +82,7 @@ class Grid:
         klass = positions[self.klass] if len(self.klass) else self.klass
         kept = klass >= 0
         return Grid(
-            self.features,
-            n_classes,
-            self.levels,
-            self.owner[kept],
-            self.cell[kept],
-            klass[kept],
-            self.amounts[kept],
+            self.features, n_classes, self.levels, self.owner[kept], self.cell[kept], klass[kept], self.amounts[kept]
         )._summed(coarsen=False)
 
     def only(self, features: tuple[str, ...]) -> Grid:
@@ -97,18 +91,28 @@ class Grid:
         kept = where[self.owner] >= 0 if len(self.owner) else np.zeros(0, bool)
         levels = self.levels[positions(features, self.features)]
         return Grid(
-            features, self.n_classes, levels, where[self.owner[kept]], self.cell[kept], self.klass[kept],
+            features,
+            self.n_classes,
+            levels,
+            where[self.owner[kept]],
+            self.cell[kept],
+            self.klass[kept],
             self.amounts[kept].trimmed(),
-        )  # fmt: skip
+        )
 
     def between(self, start: int, stop: int) -> Grid:
         """The sums of the columns from number start to stop, without a copy."""
         first, last = np.searchsorted(self.owner, [start, stop]).tolist()
         part = slice(first, last)
         return Grid(
-            self.features[start:stop], self.n_classes, self.levels[start:stop],
-            self.owner[part] - start, self.cell[part], self.klass[part], self.amounts[part],
-        )  # fmt: skip
+            self.features[start:stop],
+            self.n_classes,
+            self.levels[start:stop],
+            self.owner[part] - start,
+            self.cell[part],
+            self.klass[part],
+            self.amounts[part],
+        )
 
     def with_features(self, features: tuple[str, ...]) -> Grid:
         """The same sums with more columns."""
@@ -140,9 +144,14 @@ class Grid:
             amounts = grid.amounts[order].grouped(group, int(new.sum())) if len(order) else grid.amounts
             there = amounts.nonzero()
             grid = Grid(
-                grid.features, grid.n_classes, grid.levels,
-                owner[new][there], cell[new][there], klass[new][there], amounts[there].trimmed(),
-            )  # fmt: skip
+                grid.features,
+                grid.n_classes,
+                grid.levels,
+                owner[new][there],
+                cell[new][there],
+                klass[new][there],
+                amounts[there].trimmed(),
+            )
             crowded = grid.n_cells() > LIMIT
             if not coarsen or not crowded.any():
                 return grid
@@ -163,10 +172,14 @@ class Grid:
         levels = np.maximum(a.levels, b.levels)
         a, b = a.at_levels(levels), b.at_levels(levels)
         result = Grid(
-            features, self.n_classes, levels,
-            np.concatenate([a.owner, b.owner]), np.concatenate([a.cell, b.cell]),
-            np.concatenate([a.klass, b.klass]), Exact.concatenate([a.amounts, b.amounts if sign > 0 else -b.amounts]),
-        )._summed(coarsen=sign > 0)  # fmt: skip
+            features,
+            self.n_classes,
+            levels,
+            np.concatenate([a.owner, b.owner]),
+            np.concatenate([a.cell, b.cell]),
+            np.concatenate([a.klass, b.klass]),
+            Exact.concatenate([a.amounts, b.amounts if sign > 0 else -b.amounts]),
+        )._summed(coarsen=sign > 0)
         if sign < 0 and result.amounts.negative().any():
             raise self._impossible(features[int(result.owner[int(np.argmax(result.amounts.negative()))])])
         check_counts(result.amounts)

@@ -2,7 +2,7 @@
 
 Tokens have slots, given out in order of arrival by a lexicon (or buckets, where they are hashed). A cell (token, class)
 exists only where something was counted, and has three sums: occurrences, documents, and log(1 + occurrences) over
-documents in units of 2**-30 (`tallybayes.kernels.reference.documents`). Small changes go into an overlay of the latest
+documents in units of 2**-30 (`kernels/reference/count_documents.py`). Small changes go into an overlay of the latest
 sums, which is folded in when it has grown, so that learning one document costs time in proportion to the document.
 
 A vocabulary may be bounded: then the rarest tokens are put together under one name, the empty one, which no text has.
@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.arrays.column import Key
-from tallybayes.arrays.tokens import packed, unpacked
+from tallybayes.arrays.token_rules import packed, unpacked
 from tallybayes.errors import ForgetError
-from tallybayes.tally.base import Commit
 from tallybayes.tally.exact import Exact, check_counts
+from tallybayes.tally.tally import Commit
 
 __all__ = ["KINDS", "LOST", "Vocabulary", "lexicon_of"]
 

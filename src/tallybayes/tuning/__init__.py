@@ -1,7 +1,7 @@
 """A model made better: smoothing, families, columns and weights chosen by rows left out."""
 
-from tallybayes.tuning.course import tune
-from tallybayes.tuning.result import Step, Tuning
-from tallybayes.tuning.worth import Ranking, Worth, rank
+from tallybayes.tuning.importance import ColumnImportance, Importance, importance
+from tallybayes.tuning.tune import tune
+from tallybayes.tuning.tuning_result import Step, Tuning
 
-__all__ = ["Ranking", "Step", "Tuning", "Worth", "rank", "tune"]
+__all__ = ["ColumnImportance", "Importance", "Step", "Tuning", "importance", "tune"]

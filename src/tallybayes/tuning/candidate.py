@@ -12,13 +12,21 @@ import numpy as np
 from tallybayes.arrays.column import Reals
 from tallybayes.data.schema import Field, Schema
 from tallybayes.families import Bernoulli, Categorical, Family, Gaussian, Histogram, Multinomial, Poisson, Tags, Text
-from tallybayes.families.base import Floats, Smoothing
+from tallybayes.families.family import Floats, Smoothing
 from tallybayes.model import Model
 
 __all__ = [
-    "STRENGTHS", "Candidate", "grid", "has_k", "only", "other_families", "other_strengths", "others_of", "takes_k",
+    "STRENGTHS",
+    "Candidate",
+    "grid",
+    "has_k",
+    "only",
+    "other_families",
+    "other_strengths",
+    "others_of",
+    "takes_k",
     "with_strength",
-]  # fmt: skip
+]
 
 STRENGTHS = tuple(4.0**i for i in range(-4, 5))  # of k, tried for each column
 _CATEGORIES = 30  # different numbers up to which a column of numbers may be one of categories

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from tallybayes.families import Family, Text
-from tallybayes.families.base import Floats
+from tallybayes.families.family import Floats
 from tallybayes.model import Model
 from tallybayes.tuning.candidate import Candidate, grid, has_k, other_strengths, others_of, takes_k, with_strength
-from tallybayes.tuning.evidence import Evidence, Judged
-from tallybayes.tuning.result import Step
-from tallybayes.tuning.weights import KINDS, STRENGTH, Weights, cross_fitted, fitted
+from tallybayes.tuning.column_evidence import Evidence, Judged
+from tallybayes.tuning.tuning_result import Step
+from tallybayes.tuning.weight_fit import KINDS, STRENGTH, Weights, cross_fitted, fitted
 
 __all__ = ["Search", "Tell"]
 
@@ -180,8 +180,13 @@ class Search:
         won = self.is_better(best[0], before, len(models))
         if won:
             self.judged, self.model = best[2], best[3]
-        self._note("class prior", len(models), best[1] if won else "as it was", self.mean(before),
-                   self.mean(best[0]) if won else None)  # fmt: skip
+        self._note(
+            "class prior",
+            len(models),
+            best[1] if won else "as it was",
+            self.mean(before),
+            self.mean(best[0]) if won else None,
+        )
 
     def columns(self) -> None:
         """Which columns to keep: the one that does most harm goes, as long as one does; then some may return."""
@@ -209,7 +214,7 @@ class Search:
         choice = f"without {', '.join(left)}" if left else "all"
         self._note("columns to keep", tried, choice, start, self.mean(self.losses(total)) if left else None)
 
-    def trust(self, seed: int) -> None:
+    def fit_weights(self, seed: int) -> None:
         """A weight for each column, by rows of which a fifth is kept apart in turn."""
         names, judged = list(self.now), self.judged
         arrays = np.stack([self.array(own) for own in self.now.values()]) if names else None
@@ -224,9 +229,11 @@ class Search:
             if self.is_better(losses, best, len(KINDS)):
                 best, chosen = losses, kind
         words = {
-            "none": "as it was", "temperature": "one weight for all", "shared": "a weight for each column",
+            "none": "as it was",
+            "temperature": "one weight for all",
+            "shared": "a weight for each column",
             "per class": "a weight for each column and class",
-        }  # fmt: skip
+        }
         self.weights = fitted(chosen, *given)
         self._note("weights of columns", len(KINDS), words[chosen], self.mean(before), self.mean(best))
 

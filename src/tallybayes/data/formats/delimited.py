@@ -19,10 +19,10 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.data.formats.base import MISSING, Reading
-from tallybayes.data.formats.disk import Disk, without_packing
-from tallybayes.data.formats.query import Faults, Query, connect, line_in, path_text, text
-from tallybayes.data.formats.typed import typed, with_comma
+from tallybayes.data.formats.file_bytes import Disk, without_packing
+from tallybayes.data.formats.file_format import MISSING, Reading
+from tallybayes.data.formats.projection import Faults, Query, connect, line_in, path_text, text
+from tallybayes.data.formats.typed_text import typed, with_comma
 from tallybayes.data.source import BadRows, Kind
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError, FileError, ParameterError, TallyError, shorten
@@ -47,12 +47,12 @@ class Delimited(Query):
         shown = self.disk.start().decode(self._coded, errors="replace").removeprefix("\ufeff")
         if "\x00" in shown:
             hint = "format= (--format) tells what it is"
-            raise FileError("a file of text", came=shown[:20], file=self.name, hint=hint)
+            raise FileError("a file of text", got=shown[:20], file=self.name, hint=hint)
         self.delimiter = reading.delimiter or _delimiter(shown)
         if len(self.delimiter) != 1 or self.delimiter in '"\r\n':
-            raise ParameterError("a delimiter of one character", came=self.delimiter)
+            raise ParameterError("a delimiter of one character", got=self.delimiter)
         if reading.decimal not in (None, ".", ","):
-            raise ParameterError("a decimal sign: . or ,", came=reading.decimal)
+            raise ParameterError("a decimal sign: . or ,", got=reading.decimal)
         self.header = reading.header
         self._given_decimal = reading.decimal
         self.decimal = reading.decimal or "."
@@ -77,7 +77,7 @@ class Delimited(Query):
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             hint = "if the first line is data: header=False (--no-header)"
-            raise DataError("column names that differ", came=twice, file=self.name, line=line, hint=hint)
+            raise DataError("column names that differ", got=twice, file=self.name, line=line, hint=hint)
         return names, max(line - 1 - sum(cell.count("\n") for cell in row), 0)
 
     def _text(self) -> IO[str]:
@@ -183,14 +183,14 @@ class Delimited(Query):
             hint = f"the line is {shorten(_original(message), 80)}; {_SKIP}"
             if without_packing(self.name).endswith(".txt"):
                 hint = "if this is a text and no table: format='text' (--format text)"
-            return DataError(f"{found[1]} cells", came=int(found[2]), file=self.name, line=line, hint=hint)
+            return DataError(f"{found[1]} cells", got=int(found[2]), file=self.name, line=line, hint=hint)
         if "unterminated quote" in message.lower():
             came = _original(message)
-            return DataError("a quote that is closed", came=came, file=self.name, line=line, hint=_SKIP)
+            return DataError("a quote that is closed", got=came, file=self.name, line=line, hint=_SKIP)
         if line is not None:
             what = next((m for m in message.splitlines()[1:] if m and not m.startswith("Original Line")), message)
             words = f"a line that can be read ({_in_words(what)})"
-            return DataError(words, came=_original(message), file=self.name, line=line, hint=_SKIP)
+            return DataError(words, got=_original(message), file=self.name, line=line, hint=_SKIP)
         return super().broken(error)
 
     def reported(self) -> list[DataError]:
@@ -203,7 +203,7 @@ class Delimited(Query):
         self.connection.execute("DROP TABLE reject_errors; DROP TABLE reject_scans")
         self._rejected = {line for line, _, _ in found}
         return [
-            DataError(f"a line that can be read ({_in_words(message)})", came=came.strip(), file=self.name, line=line)
+            DataError(f"a line that can be read ({_in_words(message)})", got=came.strip(), file=self.name, line=line)
             for line, message, came in found
         ]
 
@@ -236,7 +236,7 @@ def _encoding(sample: bytes, given: str | None, name: str) -> str:
         try:
             return codecs.lookup(given).name
         except LookupError as error:
-            raise FileError("an encoding that Python knows", came=given, file=name) from error
+            raise FileError("an encoding that Python knows", got=given, file=name) from error
     if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     if sample.startswith(codecs.BOM_UTF8):

@@ -53,7 +53,7 @@ def check_encoding(given: str | None, name: str) -> None:
     try:
         b"a".decode(given or "utf-8", errors="replace")
     except (LookupError, ValueError) as error:
-        raise FileError("an encoding that Python knows", came=given, file=name) from error
+        raise FileError("an encoding that Python knows", got=given, file=name) from error
 
 
 def _attempt(data: bytes, encoding: str) -> str | None:

@@ -16,10 +16,10 @@ from typing import IO, Any
 import pyarrow as pa
 
 from tallybayes.data.encode import NUMBERS
-from tallybayes.data.formats.base import Reading
-from tallybayes.data.formats.disk import Disk
-from tallybayes.data.formats.query import Faults, Query, connect, first_line, path_text, quoted, text
-from tallybayes.data.formats.typed import mostly_numbers
+from tallybayes.data.formats.file_bytes import Disk
+from tallybayes.data.formats.file_format import Reading
+from tallybayes.data.formats.projection import Faults, Query, connect, first_line, path_text, quoted, text
+from tallybayes.data.formats.typed_text import mostly_numbers
 from tallybayes.data.source import HEAD, BadRows, Kind
 from tallybayes.data.table import Table, to_table
 from tallybayes.errors import DataError, FileError, TallyError
@@ -81,7 +81,7 @@ class Json(Query):
                     raise FileError(f"cannot be read as JSON: {error}", file=self.name) from error
             odd = next((row for row in rows if not isinstance(row, dict)), None)
             if odd is not None:
-                raise FileError("an array of objects", came=odd, file=self.name)
+                raise FileError("an array of objects", got=odd, file=self.name)
             return list(rows)
         query = f"SELECT json FROM read_json_objects({self._options()}) LIMIT {HEAD}"
         return [json.loads(row) for (row,) in self._sql(query).fetchall()]
@@ -144,7 +144,7 @@ class Json(Query):
     def _no_object(self, line: int, content: bytes) -> DataError:
         came = content.decode("utf-8", errors="replace").strip()
         hint = "skip_bad=True (--skip-bad) leaves such lines out and counts them"
-        return DataError("a JSON object", came=came, file=self.name, line=line, hint=hint)
+        return DataError("a JSON object", got=came, file=self.name, line=line, hint=hint)
 
     def line_of(self, row: int) -> int | None:
         """The line of a row; blank lines are no rows."""

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tallybayes.data.formats.encoding import cleaned, decoded
-from tallybayes.data.formats.html import is_html, visible
+from tallybayes.data.formats.html_text import is_html, visible
 
 __all__ = ["HEADERS", "is_mail", "mail"]
 

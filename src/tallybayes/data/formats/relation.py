@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tallybayes.data.formats.base import Reading
-from tallybayes.data.formats.disk import Disk
-from tallybayes.data.formats.query import Faults, Query, connect, first_line, path_text, quoted
+from tallybayes.data.formats.file_bytes import Disk
+from tallybayes.data.formats.file_format import Reading
+from tallybayes.data.formats.projection import Faults, Query, connect, first_line, path_text, quoted
 from tallybayes.errors import DataError, FileError, did_you_mean
 
 __all__ = ["Database", "Parquet", "Sql", "chosen"]
@@ -50,7 +50,7 @@ class Parquet(_Typed):
         names = pyarrow.parquet.read_schema(disk.path).names  # DuckDB renames those that differ only in case
         self.expressions = dict(zip(names, self.expressions.values(), strict=True))
         if len(self.expressions) < len(names):
-            raise DataError("column names that differ", came=names, file=self.name)
+            raise DataError("column names that differ", got=names, file=self.name)
 
 
 class Database(_Typed):
@@ -94,4 +94,4 @@ def chosen(table: str | None, names: list[str], file: str) -> str:
         return quoted(table)
     wanted = f"a table of the database ({', '.join(names) or 'it has none'})"
     hint = "table= (--table) names it" if table is None else did_you_mean(table, names)
-    raise FileError(wanted, came=table, file=file, hint=hint)
+    raise FileError(wanted, got=table, file=file, hint=hint)

@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from tallybayes.data.formats.base import Format, Reading
-from tallybayes.data.formats.disk import Disk
+from tallybayes.data.formats.file_bytes import Disk
+from tallybayes.data.formats.file_format import Format, Reading
 from tallybayes.data.formats.relation import chosen
 from tallybayes.data.source import BadRows, Kind
 from tallybayes.data.table import Table

@@ -1,6 +1,7 @@
 """The definition of every kernel in plain NumPy: slow, short and exact."""
 
-from tallybayes.kernels.reference.binnings import average_binnings
+from tallybayes.kernels.reference.average_binnings import average_binnings
+from tallybayes.kernels.reference.count_documents import document_sums, fingerprints, left_out, log_amounts, merge_cells
 from tallybayes.kernels.reference.derive import (
     beta,
     laplace,
@@ -10,10 +11,16 @@ from tallybayes.kernels.reference.derive import (
     pooled_rate,
     student,
 )
-from tallybayes.kernels.reference.documents import document_sums, fingerprints, left_out, log_amounts, merge_cells
+from tallybayes.kernels.reference.exact_sums import grouped, mean_variance, rounded, sums
+from tallybayes.kernels.reference.leave_one_out_tables import (
+    add_pairs,
+    add_step_pairs,
+    binnings_left_out,
+    normal_left_out,
+    student_left_out,
+)
 from tallybayes.kernels.reference.observe import bag_sums, bag_table, bags, cells, counts, flags
-from tallybayes.kernels.reference.row import add_event_row, add_flag_row, add_row, count_row, read_row
-from tallybayes.kernels.reference.score import (
+from tallybayes.kernels.reference.score_columns import (
     add_bags,
     add_codes,
     add_events,
@@ -26,16 +33,9 @@ from tallybayes.kernels.reference.score import (
     log_softmax,
     softmax,
 )
-from tallybayes.kernels.reference.sums import grouped, mean_variance, rounded, sums
-from tallybayes.kernels.reference.tokens import Buckets, Lexicon, spans, texts
-from tallybayes.kernels.reference.without import (
-    add_pairs,
-    add_step_pairs,
-    binnings_left_out,
-    normal_left_out,
-    student_left_out,
-)
-from tallybayes.kernels.reference.words import words
+from tallybayes.kernels.reference.single_rows import add_event_row, add_flag_row, add_row, count_row, read_row
+from tallybayes.kernels.reference.tokeniser import Buckets, Lexicon, spans, texts
+from tallybayes.kernels.reference.word_tables import words
 
 __all__ = [
     "Buckets",

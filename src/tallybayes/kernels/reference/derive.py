@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.kernels.reference.sums import integers, mean_variance, ratio_moments
+from tallybayes.kernels.reference.exact_sums import integers, mean_variance, ratio_moments
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.kernels.reference.sums import Digits, grouped
+from tallybayes.kernels.reference.exact_sums import Digits, grouped
 
 _SIGNLESS = np.int64(2**63 - 1)
 
@@ -77,12 +77,7 @@ def ordered(x: NDArray[np.floating]) -> NDArray[np.int64]:
 
 
 def cells(
-    columns: list[NDArray[np.floating]],
-    codes: NDArray[np.int32],
-    n_classes: int,
-    limit: int,
-    start: int,
-    stop: int,
+    columns: list[NDArray[np.floating]], codes: NDArray[np.int32], n_classes: int, limit: int, start: int, stop: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int]:
     """Counts on the finest grid with at most `limit` cells in use: levels, offsets, cells, table and the bad place.
 

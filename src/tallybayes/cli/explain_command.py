@@ -1,0 +1,123 @@
+"""tally explain: why a row got its label."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from tallybayes.cli.messages import answer, tell_bad
+from tallybayes.cli.options import Data, Json, ModelFile, Reader, class_named, reads
+
+__all__ = ["VERBS", "explain"]
+
+EXAMPLE = """
+tally explain films.tally new.csv --row 3
+"""
+
+
+@reads
+def explain(
+    model: ModelFile,
+    data: Data,
+    *,
+    row: Annotated[
+        list[int] | None, typer.Option("--row", metavar="N", help="This row, counted from 0 (repeatable).")
+    ] = None,
+    n: Annotated[
+        int, typer.Option("-n", metavar="N", help="So many rows from the first on, if --row is not given.")
+    ] = 5,
+    units: Annotated[str, typer.Option(metavar="UNIT", help="decibans, or log-odds (natural).")] = "decibans",
+    for_: Annotated[
+        str | None, typer.Option("--for", metavar="CLASS", help="For this class. [the predicted one]")
+    ] = None,
+    against: Annotated[str | None, typer.Option(metavar="CLASS", help="Against this class. [the runner-up]")] = None,
+    json: Json = False,
+    reader: Reader,
+) -> None:
+    """Show why a row got its label: what every column added.
+
+    The prior, the evidence of each column for a class against another, and the sum.
+
+    Ten decibans are a factor of ten in the odds. The parts add up to the sum; nothing is left out. Of a text, the words
+    that said most follow; on a terminal they are marked where they stand. The last line names the fewest columns (of a
+    text, words) without which the answer would be another.
+    """
+    from tallybayes.errors import ParameterError
+    from tallybayes.storage.model_file import load
+
+    if units not in ("decibans", "log-odds"):
+        raise ParameterError("--units decibans or log-odds", got=units)
+    loaded = load(model)
+    wanted = sorted(set(row)) if row else list(range(max(n, 0)))
+    source = reader(data)
+    found, n_rows = _rows(loaded, source, wanted)
+    lacking = [number for number in wanted if number not in found]
+    if row and lacking:
+        raise ParameterError(f"a row of the data (it has {n_rows})", got=lacking[0])
+    tell_bad(source)
+    names = [None if text is None else class_named(loaded.classes, text) for text in (for_, against)]
+    if json:
+        answer([{"row": number, **one.to_dict()} for number, one in found.items()])
+        return
+    for i, (number, one) in enumerate(found.items()):
+        answer(f"{chr(10) if i else ''}row {number}: {one.shown(*names, units=units)}")
+        if len(loaded.classes) > 1:
+            answer(chr(10) * any(one.words.values()) + _flipped(one, names[1]))
+        if sys.stdout.isatty() and len(loaded.classes) > 1:
+            _show_texts(one, names, units)
+
+
+def _flipped(one: Any, against: Any) -> str:
+    """The fewest columns without which it would be another label; the fewest words, if that is one text."""
+    from tallybayes.formatting import shown
+
+    predicted = one.classes[int(one.log_joint.argmax())]
+    against = None if against == predicted else against
+    flip = one.flip(against)
+    if flip is None:
+        ahead = f"{shown(against)} would not be ahead" if against is not None else f"it would be {shown(predicted)}"
+        return f"whatever were missing, {ahead}"
+    column = flip.columns[0]
+    if len(flip.columns) == 1 and column in one.words and column not in one.inseparable:
+        words = one.flip(against, words=column)
+        return str(flip if words is None else words)
+    return str(flip)
+
+
+def _show_texts(one: Any, names: list[Any], units: str) -> None:
+    """The texts of a row with the words that decided marked in place."""
+    import numpy as np
+    from rich.console import Console
+
+    from tallybayes.cli.highlight import marked
+
+    console = Console(highlight=False)
+    for column in one.words:
+        value = one.values[column]
+        text = value if isinstance(value, str) else value.decode("utf-8", "replace")
+        scale = 10 / np.log(10) if units == "decibans" else 1.0
+        console.print()
+        console.print(marked(text, one.word_odds(column, *one.sides(*names)), scale))
+
+
+def _rows(model: Any, source: Any, wanted: list[int]) -> tuple[dict[int, Any], int]:
+    """The explanations of some rows, no more read than is needed, and the rows that were read."""
+    import numpy as np
+
+    found: dict[int, Any] = {}
+    first = 0
+    source.missing = model.schema.missing if source.missing is None else source.missing
+    for table in source.batches(model.wanted()) if wanted else ():
+        here = [number - first for number in wanted if first <= number < first + table.n_rows]
+        if here:
+            explained = model.explain(table.take(np.array(here)))
+            found |= dict(zip((number + first for number in here), explained, strict=True))
+        first += table.n_rows
+        if first > wanted[-1]:
+            break
+    return found, first
+
+
+VERBS = [(explain, EXAMPLE)]

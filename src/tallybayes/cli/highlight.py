@@ -1,0 +1,64 @@
+"""A text with the words that decided marked where they stand, for a terminal.
+
+What speaks for the class is green, what speaks against it red; the stronger the evidence, the stronger the colour, and
+the strongest words carry a number. An n-gram shares what it adds among its characters.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tallybayes.families.text_predictive import Word
+
+__all__ = ["marked"]
+
+_SHOWN = 2000  # characters of a text; of longer ones the part with the strongest words
+_SHADES = ((0.6, "bold white on {}"), (0.25, "bold {}"), (0.08, "{}"))  # from so much of the strongest word on
+_NUMBERED = 0.25
+
+
+def marked(text: str, odds: list[tuple[Word, float]], scale: float) -> Any:
+    """The text as rich shows it; `odds` are natural, `scale` makes units of them."""
+    import numpy as np
+    from rich.text import Text
+
+    adds = np.zeros(len(text) + 1)
+    starts: dict[int, int] = {}  # where a word begins, and where the shortest one from there ends
+    for word, value in odds:
+        for start, stop in word.spans:
+            adds[start:stop] += value / len(word.spans) / max(stop - start, 1)
+            starts[start] = min(stop, starts.get(start, stop))
+    totals = {start: float(adds[start:stop].sum()) for start, stop in starts.items()}
+    strongest = max((abs(value) for value in totals.values()), default=0.0)
+    first, last = _window(len(text), totals)
+    result, at = Text("..." if first else ""), first
+    for start in sorted(totals):
+        stop, share = starts[start], abs(totals[start]) / strongest if strongest else 0.0
+        if start < at or stop > last or not share:
+            continue
+        result.append(_visible(text[at:start]))
+        colour = "green" if totals[start] > 0 else "red"
+        style = next((style.format(colour) for least, style in _SHADES if share >= least), "")
+        token = text[start:stop].rstrip()  # of characters, it may end in blanks or the end of a line
+        result.append(_visible(token), style)
+        if share >= _NUMBERED:
+            result.append(f"{totals[start] * scale:+.0f}", f"dim {colour}")
+        result.append(_visible(text[start + len(token) : stop]))
+        at = stop
+    result.append(_visible(text[at:last]))
+    return result.append("..." if last < len(text) else "")
+
+
+def _window(size: int, totals: dict[int, float]) -> tuple[int, int]:
+    """The part of a long text that is shown: around its strongest word."""
+    if size <= _SHOWN or not totals:
+        return 0, min(size, _SHOWN)
+    middle = max(totals, key=lambda start: abs(totals[start]))
+    first = min(max(middle - _SHOWN // 2, 0), size - _SHOWN)
+    return first, first + _SHOWN
+
+
+def _visible(text: str) -> str:
+    """Nothing that a terminal would obey: control characters become spaces, but for the ends of lines."""
+    return "".join(c if c == "\n" or c.isprintable() else " " for c in text)

@@ -1,0 +1,126 @@
+"""tally predict: the label of every row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from tallybayes.cli.messages import note, progress, tell_bad
+from tallybayes.cli.options import Data, Json, ModelFile, Output, Reader, reads
+
+__all__ = ["VERBS", "predict"]
+
+EXAMPLE = """
+tally predict films.tally new.csv -o labelled.csv
+tally predict films.tally new.csv --id title --proba
+tally predict films.tally new.csv --interval 0.95      # and how far the data leaves it open
+"""
+
+
+@reads
+def predict(
+    model: ModelFile,
+    data: Data,
+    *,
+    proba: Annotated[bool, typer.Option("--proba", help="Add the probability of every class.")] = False,
+    id: Annotated[
+        list[str] | None, typer.Option("--id", metavar="COL", help="Keep just this column of the input (repeatable).")
+    ] = None,
+    interval: Annotated[
+        float | None, typer.Option(metavar="LEVEL", help="Add an interval of the probability (0.95, say).")
+    ] = None,
+    raw: Annotated[bool, typer.Option("--raw", help="Probabilities as they were before calibration.")] = False,
+    output: Output = None,
+    json: Json = False,
+    reader: Reader,
+) -> None:
+    """Predict the label of every row.
+
+    It stands beside the columns of the input, with its probability.
+
+    CSV gives CSV, TSV gives TSV, JSON gives JSON lines; -o out.parquet writes Parquet.
+    """
+    from tallybayes.cli.output import Writer, form_of, refuse_overwriting
+    from tallybayes.errors import DataError, ParameterError, did_you_mean
+    from tallybayes.formatting import rows_of
+    from tallybayes.storage.model_file import load
+
+    refuse_overwriting(output, data)
+    loaded = load(model)
+    if not loaded.classes:
+        raise DataError("the model has not learned any row yet", file=model)
+    n_rows = 0
+    with progress("predicting", unless_shown=output is None) as step:
+        source = reader(data, step)
+        source.missing = loaded.schema.missing if source.missing is None else source.missing
+        names = list(source.head().columns)
+        for name in id or ():
+            if name not in names:
+                raise ParameterError("--id, a column of the data", got=name, hint=did_you_mean(name, names))
+        with Writer(output, form_of(output, source, json=json)) as writer:
+            for table, log_joint, ends in _scored(loaded, source, interval, raw):
+                kept: Any = table.kept
+                kept = kept if id is None else kept.select(id)
+                writer.write(_predicted(kept, loaded, log_joint, proba, raw, ends))
+                n_rows += table.n_rows
+            if not n_rows:
+                nothing = loaded.log_prior()[None][:0]
+                ends = None if interval is None else nothing[..., None].repeat(2, axis=2)
+                writer.write(_predicted(_no_rows(id or names), loaded, nothing, proba, raw, ends))
+    lacking = [name for name in loaded.schema.families if name not in names]
+    if lacking:
+        note(f"columns of the model that are not in the data (missing): {', '.join(lacking)}")
+    tell_bad(source)
+    if output not in (None, "-"):
+        note(f"wrote {rows_of(n_rows)} to {output}")
+
+
+def _no_rows(names: list[str]) -> Any:
+    import pyarrow as pa
+
+    return pa.table({name: pa.array([], pa.string()) for name in names})
+
+
+def _scored(model: Any, source: Any, level: float | None, raw: bool) -> Iterator[tuple[Any, Any, Any]]:
+    """Batches with log P(class, row), and intervals if there is a level."""
+    if level is None:
+        for table, log_joint in model.scored(source, keep=True):
+            yield table, log_joint, None
+    else:
+        for table, (log_joint, ends) in model.with_intervals(source, level, calibrated=not raw, keep=True):
+            yield table, log_joint, ends
+
+
+def _predicted(kept: Any, model: Any, log_joint: Any, proba: bool, raw: bool, ends: Any) -> Any:
+    """The kept columns with the prediction, its probability with an interval, and those of all classes, if wanted."""
+    import numpy as np
+    import pyarrow as pa
+
+    from tallybayes.formatting import shown
+
+    log_proba = model.log_proba(log_joint, calibrated=not raw)
+    p, best = np.exp(log_proba), model.answered(model.log_proba(log_joint))
+    said = best >= 0  # where the model abstains, both cells are empty
+    added = {
+        "predicted": pa.array(model.classes).take(pa.array(best, mask=~said)),
+        "probability": pa.array(p[np.arange(len(p)), best], mask=~said),
+    }
+    if ends is not None:
+        own = ends[np.arange(len(p)), best]
+        added |= {name: pa.array(own[:, i], mask=~said) for i, name in enumerate(("low", "high"))}
+    if proba:
+        added |= {f"P({shown(label)})": p[:, i] for i, label in enumerate(model.classes)}
+    fields, columns = list(kept.schema), list(kept.columns)
+    for name, values in added.items():
+        while name in kept.column_names:
+            name += "_"
+        kind = {"kind": "label" if name.rstrip("_") == "predicted" else "probability"}
+        column = pa.array(values)
+        fields.append(pa.field(name, column.type, metadata=kind))
+        columns.append(column)
+    return pa.table(columns, schema=pa.schema(fields))
+
+
+VERBS = [(predict, EXAMPLE)]

@@ -1,0 +1,134 @@
+"""A table made ready for a model: every column of the schema encoded, labels coded, weights found."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.arrays.axis import rough_kind
+from tallybayes.arrays.chunks import SMALL, in_threads
+from tallybayes.arrays.column import Codes, Column
+from tallybayes.data.encode import empty_column, encode
+from tallybayes.data.label import Labels, find_labels, find_weights, label_column
+from tallybayes.data.schema import Schema
+from tallybayes.data.table import Table
+from tallybayes.errors import DataError
+from tallybayes.families import Text
+from tallybayes.formatting import shown
+
+__all__ = ["Batch", "check_kinds", "encode_columns", "read_batch"]
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Encoded columns with labels and weights."""
+
+    n_rows: int
+    columns: dict[str, Column]
+    labels: Labels
+    weights: NDArray[np.float64] | None
+
+
+def encode_columns(table: Table, schema: Schema, lexicons: Mapping[str, Any]) -> dict[str, Column]:
+    """The columns of the schema, encoded; columns absent from the table are missing throughout.
+
+    lexicons: of columns of text, to look tokens up in.
+    """
+    families = schema.families
+    absent = {
+        name: empty_column(family, table.n_rows) for name, family in families.items() if name not in table.columns
+    }
+    tasks = {
+        name: partial(encode, name, table.columns[name], family, lexicons.get(name))
+        for name, family in families.items()
+        if name not in absent
+    }
+    encoded = _side_by_side(table, tasks, schema)
+    return {name: absent[name] if name in absent else encoded[name] for name in families}
+
+
+def read_batch(table: Table, schema: Schema, label: Any, weight: Any) -> Batch:
+    """A table to learn from: only the schema's columns that are there."""
+    weights = find_weights(table, weight)
+    if weights is not None and np.all(weights == 1):
+        weights = None
+    families = schema.families
+    apart = {weight} if isinstance(weight, str) else set()
+    apart |= {label_column(label, table.columns)[0]} if isinstance(label, str) else set()
+    names = [name for name in families if name in table.columns and name not in apart]
+    tasks: dict[Any, Callable[[], Any]] = {None: partial(find_labels, table, label)}
+    tasks |= {name: partial(encode, name, table.columns[name], families[name]) for name in names}
+    found = _side_by_side(table, tasks, schema)
+    labels = found.pop(None)
+    return Batch(table.n_rows, found, labels, weights)
+
+
+def _side_by_side(table: Table, tasks: Mapping[Any, Callable[[], Any]], schema: Schema) -> dict[Any, Any]:
+    """Tasks by column, in threads where that pays; sparse matrices and texts use threads themselves."""
+    families = schema.families
+    alone = {n for n in tasks if isinstance(families.get(n), Text) or hasattr(table.columns.get(n), "tocsr")}
+    names = [] if table.n_rows <= SMALL else [name for name in tasks if name not in alone]
+    done = in_threads(lambda start, stop: tasks[names[start]](), len(names), size=1, small=0) if names else []
+    first = dict(zip(names, done, strict=True))
+    return {name: first[name] if name in first else task() for name, task in tasks.items()}
+
+
+def check_kinds(columns: dict[str, Column], known: Callable[[str], Any], *, from_file: bool = False) -> None:
+    """Refuse categories of another type than those learned so far; `known` gives one of them, or None.
+
+    Categories that come from a file are taken for what they are written as instead, if they can be.
+    """
+    for name, column in columns.items():
+        if not isinstance(column, Codes) or not len(column.keys) or (mine := known(name)) is None:
+            continue
+        kind = rough_kind(mine)
+        if kind == rough_kind(column.keys[0]) or (row := _first_row(column)) is None:
+            continue
+        if from_file:
+            columns[name] = Codes(column.codes - column.origin, _converted_keys(name, column, mine))
+        else:
+            key = column.keys[int(column.codes[row]) - column.origin]
+            raise DataError(f"{kind}, as learned before", got=key, column=name, row=row)
+
+
+def _converted_keys(name: str, column: Codes, like: Any) -> list[Any]:
+    keys = []
+    for code, key in enumerate(column.keys):
+        found = converted(key, like)
+        if rough_kind(found) != rough_kind(like):
+            rows = np.flatnonzero(column.codes == code + column.origin)
+            if len(rows):
+                raise DataError(f"{rough_kind(like)}, as learned before", got=key, column=name, row=int(rows[0]))
+        keys.append(found)
+    return keys
+
+
+def converted(key: Any, like: Any) -> Any:
+    """A key in the type of another, as files write it: "1" and 1, "true" and True; itself if that cannot be.
+
+    >>> converted("2", 1), converted("1.5", 1), converted(1.0, "a"), converted(False, "True"), converted("x", 1)
+    (2, 1.5, '1', 'False', 'x')
+    """
+    kind = rough_kind(like)
+    if kind == "text":
+        return str(key) if isinstance(key, bool) and like in ("True", "False") else shown(key)
+    if kind == "number" and isinstance(key, str):
+        for number in (int, float):
+            with contextlib.suppress(ValueError):
+                return number(key)
+    if kind == "yes/no":
+        return {"true": True, "false": False, "1": True, "0": False}.get(shown(key).lower(), key)
+    return key
+
+
+def _first_row(column: Codes) -> int | None:
+    """The first row that is not missing."""
+    there = (column.codes >= column.origin) & (column.codes < column.origin + len(column.keys))
+    row = int(np.argmax(there)) if len(there) else 0
+    return row if len(there) and there[row] else None

@@ -1,0 +1,231 @@
+"""Files that are no tables: texts and mails, a row each; an mbox, a row a message.
+
+    label     the folder it is in, where a folder was given
+    subject, from, to, date    of mails; the date in UTC
+    text      what it says; of HTML what one would see
+    file      where it is, and for an mbox which message: inbox.mbox#3
+
+Files given one beside the other are read as one table, so that what their columns are is not told from a single row.
+A file that is no text is a bad row.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+from tallybayes.data.arrow import strings
+from tallybayes.data.formats.encoding import check_encoding, cleaned, decoded
+from tallybayes.data.formats.file_bytes import Disk, without_packing
+from tallybayes.data.formats.file_format import Format, Reading
+from tallybayes.data.formats.html_text import is_html, visible
+from tallybayes.data.formats.mail import HEADERS, is_mail, mail
+from tallybayes.data.formats.mbox import LONGEST, is_mbox, messages
+from tallybayes.data.source import BadRows, Kind
+from tallybayes.data.table import Origin, Table
+from tallybayes.errors import DataError, FileError, TallyError
+
+__all__ = ["KINDS", "Document", "Documents", "document_kind", "together"]
+
+KINDS = ("text", "mail", "mbox")
+
+_ENDINGS = {".eml": "mail", ".mbox": "mbox", ".mbx": "mbox"}
+_TEXTS = (".txt", ".text", ".md", ".html", ".htm", ".csv")  # no mail, whatever their first lines look like
+_START = 2**12  # bytes from which the kind is told
+_BATCH_ROWS, _BATCH_BYTES = 4096, 2**26  # whichever comes first: memory is bounded for short texts and for long ones
+_HEAD_BYTES = 2**26  # the same for the first rows
+_SKIP = "skip_bad=True (--skip-bad) leaves such files out and counts them"
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Document:
+    """A file: its path, what people call it, what the column `file` says, and its label if a folder tells it."""
+
+    path: str
+    name: str
+    file: str
+    label: str | None = None
+
+
+@dataclass(frozen=True)
+class _Row:
+    """The cells of a row by column, where it is, and how many bytes it was."""
+
+    cells: dict[str, Any]
+    place: str
+    n_bytes: int
+
+
+class Documents(Format):
+    """Documents in groups. All are read in order; of the first rows every group has its share."""
+
+    kind = "documents"
+
+    def __init__(
+        self, name: str, groups: Sequence[Iterable[Document]], reading: Reading, *, size: int, labelled: bool = False
+    ) -> None:
+        check_encoding(reading.encoding, name)
+        self.name, self.size, self.groups, self.labelled = name, size, groups, labelled
+        self._reading = reading
+        self._names: list[str] = []
+        self._row_bytes = 0.0
+
+    @classmethod
+    def of(cls, disk: Disk, reading: Reading) -> Documents:
+        """One file."""
+        name = cleaned(disk.name)
+        return cls(name, [[Document(disk.path, name, name)]], reading, size=disk.size)
+
+    def head(self, n: int, *, skip_bad: bool = False) -> Table:
+        """The first rows, taken from all groups; from them the columns are known."""
+        bad = BadRows() if skip_bad else None
+        share = -(-n // max(len(self.groups), 1)), -(-_HEAD_BYTES // max(len(self.groups), 1))
+        each = (_first(self._rows(document, bad), *share) for document in _in_turn(self.groups))
+        rows = list(_first(itertools.chain.from_iterable(each), n, _HEAD_BYTES))
+        found = {name for row in rows for name in row.cells}
+        names = ("label", *HEADERS, "text", "file")
+        self._names = [name for name in names if name in found or name in ("text", "file")]
+        self._row_bytes = sum(row.n_bytes for row in rows) / max(len(rows), 1)
+        found_out = self._table(rows, 0, None, keep=False)
+        untyped = {name: _if_any(column) for name, column in found_out.columns.items()}
+        return Table(len(rows), untyped, found_out.origin)
+
+    def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
+        """Stream the rows, as many at a time as memory should hold."""
+        documents = itertools.chain.from_iterable(self.groups)
+        rows = itertools.chain.from_iterable(self._rows(document, bad) for document in documents)
+        first = 0
+        while batch := list(_first(rows, _BATCH_ROWS, _BATCH_BYTES)):
+            yield self._table(batch, first, wanted, keep=keep)
+            first += len(batch)
+
+    def n_expected(self) -> int | None:
+        """From the bytes of the first rows."""
+        return round(self.size / self._row_bytes) if self.size and self._row_bytes else None
+
+    def _rows(self, document: Document, bad: BadRows | None) -> Iterator[_Row]:
+        """The rows of a document, or an error that says where it is."""
+        label = {"label": document.label} if self.labelled else {}
+        try:
+            for mark, n_bytes, cells in self._read(document):
+                yield _Row({**label, **cells, "file": document.file + mark}, document.name + mark, n_bytes)
+        except (TallyError, OSError) as error:
+            told = _told(error, document.name)
+            if bad is None:
+                raise told from error
+            bad.add(told)
+
+    def _read(self, document: Document) -> Iterator[tuple[str, int, dict[str, Any]]]:
+        """Which message it is, its bytes, its cells."""
+        encoding = self._reading.encoding
+        disk = Disk.of(document.path).named(document.name)
+        kind = self._reading.format or document_kind(document.file, disk.start(_START)) or "text"
+        with disk.opened() as file:
+            for number, data in enumerate(messages(file) if kind == "mbox" else (), 1):
+                yield f"#{number}", len(data), mail(data, encoding)
+            data = file.read(LONGEST + 1)
+        if kind == "mail":
+            yield "", len(data), mail(data[:LONGEST], encoding)
+        elif kind == "text":
+            yield "", len(data), _text(data, encoding, document.name)
+
+    def _table(self, rows: list[_Row], first: int, wanted: Mapping[str, Kind | None] | None, *, keep: bool) -> Table:
+        cells = {name: _column(name, [row.cells.get(name) for row in rows]) for name in self._names}
+        kinds = dict.fromkeys(self._names) if wanted is None else wanted
+        columns = {name: self._as(cells[name], kind) for name, kind in kinds.items() if name in cells}
+        origin = Origin(first, self.name, files=[row.place for row in rows])
+        return Table(len(rows), columns, origin, None, pa.table(cells) if keep else None)
+
+    def _as(self, column: Any, kind: Kind | None) -> Any:
+        """A column as it is wanted: one by one where they should be something else than text, for the door to judge."""
+        gaps = self._reading.missing
+        if kind is None and not gaps:
+            return column
+        values = [None if gaps and value in gaps else value for value in column.to_pylist()]
+        return strings(values) if kind is None and not pa.types.is_temporal(column.type) else values
+
+
+def together(formats: Iterable[Format]) -> list[Format]:
+    """Formats in their order, documents beside each other made one."""
+    result: list[Format] = []
+    for are_documents, some in itertools.groupby(formats, lambda form: isinstance(form, Documents)):
+        found = list(some)
+        if are_documents and len(found) > 1:
+            parts = [form for form in found if isinstance(form, Documents)]
+            groups = [group for form in parts for group in form.groups]
+            size, labelled = sum(form.size or 0 for form in parts), any(form.labelled for form in parts)
+            found = [Documents(parts[0].name, groups, parts[0]._reading, size=size, labelled=labelled)]
+        result += found
+    return result
+
+
+def document_kind(name: str, start: bytes) -> str | None:
+    r"""Whether a file is a mail or an mbox, by its name and its first bytes; None if it is neither.
+
+    >>> document_kind("a.eml", b""), document_kind("inbox", b"From a@example.org Tue Apr  6 11:45:20 2004\n")
+    ('mail', 'mbox')
+    """
+    ending = os.path.splitext(without_packing(name))[1]
+    if ending in _ENDINGS:
+        return _ENDINGS[ending]
+    if is_mbox(start):
+        return "mbox"
+    return "mail" if ending not in _TEXTS and is_mail(start) else None
+
+
+def _text(data: bytes, encoding: str | None, name: str) -> dict[str, Any]:
+    if len(data) > LONGEST:
+        raise DataError(f"a text of at most {LONGEST >> 20} MB", got="a longer one", file=name, hint=_SKIP)
+    text = decoded(data, encoding)
+    if "\x00" in text[:1024]:
+        hint = f"encoding= (--encoding) if it is text after all; {_SKIP}"
+        raise DataError("a file of text", got=data[:16], file=name, hint=hint)
+    return {"text": visible(text) if is_html(text) else text}
+
+
+def _first(rows: Iterator[_Row], n: int, n_bytes: int) -> Iterator[_Row]:
+    """Rows until there are n of them, or so many bytes."""
+    for row in itertools.islice(rows, n):
+        yield row
+        n_bytes -= row.n_bytes
+        if n_bytes <= 0:
+            return
+
+
+def _in_turn(groups: Sequence[Iterable[Item]]) -> Iterator[Item]:
+    """One of each group, then the next of each.
+
+    >>> list(_in_turn(["abc", "d", "ef"]))
+    ['a', 'd', 'e', 'b', 'f', 'c']
+    """
+    waiting = [iter(group) for group in groups]
+    while waiting:
+        still = []
+        for group in waiting:
+            for item in itertools.islice(group, 1):
+                yield item
+                still.append(group)
+        waiting = still
+
+
+def _told(error: TallyError | OSError, name: str) -> TallyError:
+    """What is wrong with a file, and what can be done."""
+    if isinstance(error, OSError):
+        return FileError(f"cannot be read: {error.strerror or error}", file=name, hint=_SKIP)
+    return error.at(file=name, hint=error.hint or _SKIP)
+
+
+def _column(name: str, values: list[Any]) -> Any:
+    return pa.array(values, pa.timestamp("s")) if name == "date" and any(values) else strings(values)
+
+
+def _if_any(column: Any) -> Any:
+    """A column that has values; one without any has no type yet."""
+    return pa.nulls(len(column)) if column.null_count == len(column) else column

@@ -1,0 +1,136 @@
+"""Columns of text as bags of tokens, each text cut once, in threads.
+
+The tokeniser works on bytes as Arrow holds them (`kernels/reference/tokeniser.py` defines a token), so that
+nothing is copied and any bytes will do. Every thread numbers the tokens of its part by itself; the parts are then put
+together, so that the tokens have the numbers that one thread would have given them. Where a vocabulary is known, as in
+scoring, its numbers are looked up, and tokens that it lacks are left out.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tallybayes import kernels
+from tallybayes.arrays.chunks import in_threads, n_threads
+from tallybayes.arrays.column import Bag
+from tallybayes.arrays.token_rules import packed
+from tallybayes.data.arrow import valid_rows
+from tallybayes.data.table import Raw, is_missing
+from tallybayes.errors import DataError
+from tallybayes.families import Text
+
+__all__ = ["to_documents"]
+
+_SMALL = 2**16  # bytes below which a thread is not worth its while
+
+_TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+_BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_binary_view)
+_PLAIN = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+
+Bytes = tuple[NDArray[np.integer], NDArray[np.uint8], NDArray[np.bool_] | None]
+
+
+def to_documents(name: str, raw: Raw, family: Text, known: Any = None) -> Bag:
+    """The tokens of every text, with how often each occurs; `known` is a lexicon to look them up in.
+
+    >>> bag = to_documents("mail", ["Cash! cash!", None, "Lunch?"], Text())
+    >>> bag.indptr.tolist(), bag.indices.tolist(), bag.amounts.tolist(), bag.present.tolist()
+    ([0, 1, 1, 2], [0, 1], [2, 1], [True, False, True])
+    """
+    offsets, data, valid = _bytes(name, raw)
+    ranges = _ranges(offsets)
+    stop, rules = family.stop_words(), family.rules
+    fixed = family.numbers() if family.buckets else known
+
+    def cut(i: int, _: int) -> tuple[Any, Any]:
+        numbers = family.numbers() if fixed is None else fixed
+        return numbers, numbers.tokenise(offsets, data, valid, *ranges[i], rules, stop, fixed is None)
+
+    parts = in_threads(cut, len(ranges), size=1, small=0)
+    numbers = parts[0][0]
+    if len(parts) == 1:
+        indptr, indices, amounts = parts[0][1]
+        return Bag(indptr, indices, amounts, numbers, valid)
+    all_ends, n_entries = [np.zeros(1, np.int64)], 0
+    all_tokens = []
+    for own, (ends, tokens, _) in parts:
+        all_ends.append(ends[1:] + n_entries)
+        n_entries += int(ends[-1])
+        all_tokens.append(tokens if own is numbers else numbers.add(*own.packed())[tokens])
+    amounts = np.concatenate([bags[2] for _, bags in parts])
+    return Bag(np.concatenate(all_ends), np.concatenate(all_tokens), amounts, numbers, valid)
+
+
+def _ranges(offsets: NDArray[np.integer]) -> list[tuple[int, int]]:
+    """Ranges of texts with about the same number of bytes, one for each thread."""
+    n, size = len(offsets) - 1, int(offsets[-1]) - int(offsets[0])
+    n_parts = max(1, min(n_threads(), size // _SMALL))
+    cuts = np.searchsorted(offsets, [int(offsets[0]) + size * i // n_parts for i in range(1, n_parts)]).tolist()
+    ends = [0, *cuts, n]
+    return [(a, b) for a, b in itertools.pairwise(ends) if a < b] or [(0, n)]
+
+
+def _bytes(name: str, raw: Raw) -> Bytes:
+    """Where each text begins and ends, the bytes of all of them, and which are there (None: all)."""
+    if isinstance(raw, np.ndarray):
+        raw = raw.tolist()
+    if not isinstance(raw, (pa.Array, pa.ChunkedArray)):
+        return _from_list(name, list(raw))
+    array = _arrow(name, raw)
+    wide = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
+    dtype: Any = np.int64 if wide else np.int32
+    _, offsets, data = array.buffers()
+    n = len(array)
+    bounds = np.frombuffer(offsets, dtype, n + 1, array.offset * dtype().itemsize) if n else np.zeros(1, dtype)
+    content = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+    return bounds, content, valid_rows(array) if array.null_count else None
+
+
+def _arrow(name: str, raw: Any) -> Any:
+    """Texts as one Arrow array of strings or bytes."""
+    if pa.types.is_dictionary(raw.type):
+        parts = raw.chunks if isinstance(raw, pa.ChunkedArray) else [raw]
+        raw = pa.chunked_array([part.dictionary_decode() for part in parts], raw.type.value_type)
+    kind = raw.type
+    if pa.types.is_null(kind):
+        return pa.nulls(len(raw), pa.string())
+    text, plain = (any(is_kind(kind) for is_kind in kinds) for kinds in (_TEXTS, _PLAIN))
+    if not text and not any(is_kind(kind) for is_kind in _BYTES):
+        row = int(np.argmax(valid_rows(raw.combine_chunks() if isinstance(raw, pa.ChunkedArray) else raw)))
+        raise _no_text(name, raw[row].as_py(), row)
+    if not plain:
+        raw = raw.cast(pa.large_string() if text else pa.large_binary())
+    if isinstance(raw, pa.ChunkedArray) and raw.num_chunks > 1 and raw.nbytes >= 2**31:
+        raw = raw.cast(pa.large_string() if text else pa.large_binary())
+    if isinstance(raw, pa.ChunkedArray):
+        return raw.chunk(0) if raw.num_chunks == 1 else raw.combine_chunks()
+    return raw
+
+
+def _from_list(name: str, values: list[Any]) -> Bytes:
+    found: Bytes | None = kernels.active.texts(values)
+    if found is not None:
+        return found
+    parts = [_encoded(name, value, row) for row, value in enumerate(values)]  # NaN, half of a surrogate pair
+    data, offsets = packed(part or b"" for part in parts)
+    return offsets, data, np.array([part is not None for part in parts], bool)
+
+
+def _encoded(name: str, value: Any, row: int) -> bytes | None:
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogatepass")
+    if isinstance(value, (bytes, bytearray)):
+        return bytes(value)
+    if is_missing(value):
+        return None
+    raise _no_text(name, value, row)
+
+
+def _no_text(name: str, value: Any, row: int) -> DataError:
+    hint = "the families multinomial and tags take lists" if isinstance(value, (list, tuple, dict)) else None
+    return DataError("a text", got=value, column=name, row=row, hint=hint)

@@ -1,0 +1,183 @@
+"""What the five classes share: labels and weights in, sums kept, log joints out.
+
+A class says how a matrix is counted (`_observe`) and how a matrix is scored (`_scores`); fitting in one go and in
+parts, predicting and the class counts are said here once.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Generic, NoReturn, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils.multiclass import _check_partial_fit_first_call
+from sklearn.utils.validation import check_is_fitted
+
+from tallybayes.errors import DataError
+from tallybayes.families.family import Codes32, Floats, Score
+from tallybayes.scoring.scorer import add_up, log_normalised, most_probable
+from tallybayes.sklearn_input import (
+    NO_LABELS,
+    all_or_nothing,
+    check_matrix,
+    check_weights,
+    class_codes,
+    find_classes,
+    refuse_matrix,
+)
+from tallybayes.tally import Exact
+
+__all__ = ["NaiveBayes", "derived"]
+
+Value = TypeVar("Value")
+
+
+class derived(Generic[Value]):  # noqa: N801
+    """A fitted attribute: worked out from the sums when first asked for, and kept until they change."""
+
+    def __init__(self, work: Callable[[Any], Value]) -> None:
+        self._work, self._name, self.__doc__ = work, work.__name__, work.__doc__
+
+    def __get__(self, estimator: Any, owner: type) -> Value:
+        if estimator is None:
+            return self  # type: ignore[return-value]
+        known = vars(estimator).get("_derived")
+        if known is None:
+            raise AttributeError(f"{owner.__name__!r} object has no attribute {self._name!r}")
+        if self._name not in known:
+            known[self._name] = value = self._work(estimator)
+            for array in value if isinstance(value, (list, tuple)) else [value]:
+                if isinstance(array, np.ndarray):
+                    array.flags.writeable = False
+        return known[self._name]  # type: ignore[no-any-return]
+
+    def __set__(self, estimator: Any, value: object) -> NoReturn:
+        raise AttributeError(f"{self._name} is worked out from the sums and cannot be set")
+
+
+class NaiveBayes(ClassifierMixin, BaseEstimator, ABC):
+    """A naive Bayes classifier whose state is a sum: rows per class, and a tally of the features."""
+
+    _parameter_constraints: dict[str, list[Any]]
+    _accepts_sparse = False
+    _whom: str | None = None  # as which negative numbers are refused; None: they are welcome
+    classes_: NDArray[Any]
+    n_features_in_: int
+    _sums: tuple[Exact, Any]  # rows per class; sums per feature and class
+    _derived: dict[str, Any]
+
+    @abstractmethod
+    def _observe(self, X: Any, codes: Codes32, weights: Floats | None) -> Any:
+        """Count a matrix; a DataError where it holds NaN, infinity or what else cannot be counted."""
+
+    @abstractmethod
+    def _scores(self, X: Any) -> Score:
+        """Get ready to add the log likelihood of rows of a matrix to (rows, classes)."""
+
+    @abstractmethod
+    def _log_prior(self) -> Floats:
+        """Log P(class)."""
+
+    def _together(self, before: Any, more: Any) -> Any:
+        """The sums of both; `before` may be changed, but only as the last step."""
+        before.prepare(more, 1)()
+        return before
+
+    def _check_settings(self) -> None:
+        """Refuse parameters that do not fit the data; called when the number of classes and features is known."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from a matrix and its labels, forgetting what was learned before."""
+        with all_or_nothing(self):
+            X, y = self._checked(X, y, reset=True)
+            self.classes_, labels = find_classes(y)
+            return self._learn(X, labels.codes, sample_weight, None)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn more rows; the first call must name all classes."""
+        with all_or_nothing(self):
+            X, y = self._checked(X, y, reset="classes_" not in vars(self))
+            first = _check_partial_fit_first_call(self, classes)
+            if not first and classes is not None and len(classes) != len(self.classes_):  # a class named twice
+                raise ValueError(
+                    f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}"
+                )
+            return self._learn(X, class_codes(y, self.classes_), sample_weight, None if first else self._sums)
+
+    def _learn(self, X: Any, codes: Codes32, sample_weight: Any, before: tuple[Exact, Any] | None) -> Self:
+        weights, n_classes = check_weights(sample_weight, X.shape[0]), len(self.classes_)
+        self._check_settings()
+        rows = (
+            Exact.whole(np.bincount(codes, minlength=n_classes))
+            if weights is None
+            else Exact.summed(weights, codes.astype(np.int64), n_classes)
+        )
+        try:
+            tally = self._observe(X, codes, weights)
+        except DataError:
+            refuse_matrix(self, X, self._whom)
+        if before is not None:
+            rows, tally = before[0] + rows, self._together(before[1], tally)
+        self._sums, self._derived = (rows, tally), {}
+        return self
+
+    def _checked(self, X: Any, y: Any = NO_LABELS, *, reset: bool = False) -> tuple[Any, Any]:
+        return check_matrix(self, X, y, reset=reset, sparse=self._accepts_sparse)
+
+    # Scoring
+
+    def _known(self, X: Any) -> Any:
+        """A checked matrix, once there is something to score it by."""
+        if "_sums" not in vars(self):
+            check_is_fitted(self)
+        return self._checked(X)[0]
+
+    def _joint(self, X: Any, *, normalise: bool = False) -> Floats:
+        """Log P(class, row), or P(class | row), of a checked matrix."""
+        try:
+            return add_up(self._log_prior(), [self._scores(X)], X.shape[0], normalise=normalise)
+        except DataError:
+            refuse_matrix(self, X, self._whom)
+
+    def _like_input(self, result: Floats, X: Any, checked: Any) -> Any:
+        """Scores in the precision and the library of the input."""
+        return result
+
+    def predict_joint_log_proba(self, X: Any) -> Any:
+        """Log P(class, row) of every row, (rows, classes)."""
+        return self._like_input(self._joint(known := self._known(X)), X, known)
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Log P(class | row) of every row, (rows, classes)."""
+        return self._like_input(log_normalised(self._joint(known := self._known(X)), self._log_prior()), X, known)
+
+    def predict_proba(self, X: Any) -> Any:
+        """P(class | row) of every row, (rows, classes)."""
+        return self._like_input(self._joint(known := self._known(X), normalise=True), X, known)
+
+    def predict(self, X: Any) -> Any:
+        """The most probable class of every row; ties go to the first."""
+        joint = self._joint(self._known(X))
+        best = most_probable(joint)
+        if joint.min() == -np.inf:  # a row that every class rules out is given the class prior
+            best[np.isneginf(joint).all(axis=1)] = self._log_prior().argmax()
+        return self.classes_[best]
+
+    # The sums
+
+    @derived
+    def class_count_(self) -> Floats:
+        """Rows (or their weight) of every class."""
+        return self._sums[0].floats()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_sums" in vars(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return state | {"_derived": {}} if "_derived" in state else state

@@ -1,0 +1,180 @@
+"""MultinomialNB and ComplementNB: a row is scored by the weights of its features.
+
+Both keep the exact sum of every feature in every class, `feature_count_`. They differ in the weights: see
+`feature_log_prob_` of each.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tallybayes.dropin.discrete_nb import Discrete, Summing
+from tallybayes.dropin.drop_in import derived
+from tallybayes.dropin.matrix_sums import feature_sums, smoothed_counts, weigh
+from tallybayes.families.family import Codes32, Floats, Score
+from tallybayes.tally import Exact
+
+__all__ = ["ComplementNB", "MultinomialNB"]
+
+_LEAST = 5e-324  # the smallest double above zero
+
+
+class Weighing(Summing):
+    """Classes that score a row by weights of its features."""
+
+    def _observe(self, X: Any, codes: Codes32, weights: Floats | None) -> Exact:
+        return feature_sums(X, codes, len(self.classes_), weights)
+
+    @derived
+    def _weights(self) -> Floats:
+        """What one unit of a feature adds to the score, (features, classes)."""
+        return np.ascontiguousarray(self.feature_log_prob_.T)
+
+    def _scores(self, X: Any) -> Score:
+        return weigh(X, self._weights)
+
+
+class MultinomialNB(Weighing):
+    """Multinomial naive Bayes, for counts and fractional counts (tf-idf).
+
+    Parameters
+    ----------
+    alpha : float or array-like of shape (n_features,), default=1.0
+        Laplace's or Lidstone's smoothing; 0 is maximum likelihood, with honest zeros.
+    force_alpha : bool, default=True
+        If False, an alpha below 1e-10 is set to 1e-10.
+    fit_prior : bool, default=True
+        Whether the class prior is learned; if not, it is uniform.
+    class_prior : array-like of shape (n_classes,), default=None
+        The class prior, if it is given.
+
+    Attributes
+    ----------
+    class_count_ : ndarray of shape (n_classes,)
+        Rows, or their weight, of each class.
+    class_log_prior_ : ndarray of shape (n_classes,)
+        Log probability of each class.
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    feature_count_ : ndarray of shape (n_classes, n_features)
+        Sum of each feature in each class.
+    feature_log_prob_ : ndarray of shape (n_classes, n_features)
+        Log P(feature | class).
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X had any.
+
+    Examples
+    --------
+    >>> clf = MultinomialNB().fit([[2, 0], [0, 1]], ["cash", "lunch"])
+    >>> clf.predict([[1, 0]]).tolist(), clf.feature_count_.tolist()
+    (['cash'], [[2.0, 0.0], [0.0, 1.0]])
+    """
+
+    _whom = "MultinomialNB (input X)"
+
+    def __init__(
+        self, *, alpha: Any = 1.0, force_alpha: bool = True, fit_prior: bool = True, class_prior: Any = None
+    ) -> None:
+        super().__init__(alpha=alpha, fit_prior=fit_prior, class_prior=class_prior, force_alpha=force_alpha)
+
+    @derived
+    def feature_log_prob_(self) -> Floats:
+        """Log of (n + alpha) / sum of the same; a class without any count and alpha = 0 is silent."""
+        smoothed = smoothed_counts(self._sums[1], self._settings[0])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_prob = np.log(smoothed) - np.log(smoothed.sum(axis=1, keepdims=True))
+        return np.where(np.isnan(log_prob), 0.0, log_prob)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+
+class ComplementNB(Weighing):
+    """Complement naive Bayes (Rennie et al. 2003): each class is scored by what the others lack.
+
+    Parameters
+    ----------
+    alpha : float or array-like of shape (n_features,), default=1.0
+        Laplace's or Lidstone's smoothing.
+    force_alpha : bool, default=True
+        If False, an alpha below 1e-10 is set to 1e-10.
+    fit_prior : bool, default=True
+        Used only if there is a single class.
+    class_prior : array-like of shape (n_classes,), default=None
+        Used only if there is a single class.
+    norm : bool, default=False
+        Whether the weights of each class are divided by their sum.
+
+    Attributes
+    ----------
+    class_count_ : ndarray of shape (n_classes,)
+        Rows, or their weight, of each class.
+    class_log_prior_ : ndarray of shape (n_classes,)
+        Log probability of each class; the score does not use it.
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    feature_all_ : ndarray of shape (n_features,)
+        Sum of each feature.
+    feature_count_ : ndarray of shape (n_classes, n_features)
+        Sum of each feature in each class.
+    feature_log_prob_ : ndarray of shape (n_classes, n_features)
+        Weights of the features.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X had any.
+
+    Examples
+    --------
+    >>> ComplementNB().fit([[2, 0], [0, 1]], ["cash", "lunch"]).predict([[1, 0]]).tolist()
+    ['cash']
+    """
+
+    _parameter_constraints = {**Discrete._parameter_constraints, "norm": ["boolean"]}  # noqa: RUF012
+    _whom = "ComplementNB (input X)"
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        norm: bool = False,
+    ) -> None:
+        super().__init__(alpha=alpha, fit_prior=fit_prior, class_prior=class_prior, force_alpha=force_alpha)
+        self.norm = norm
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        self._norm = self.norm
+
+    @derived
+    def feature_all_(self) -> Floats:
+        """Sum of every feature."""
+        return np.asarray(self._sums[1].sum(axis=0).floats())
+
+    @derived
+    def feature_log_prob_(self) -> Floats:
+        """Minus the log probability of a feature in all other classes; never infinite."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            smoothed = self.feature_all_ - self.feature_count_ + self._settings[0]
+        if not np.isfinite(smoothed.sum()):
+            smoothed = smoothed_counts(self._sums[1].sum(axis=0)[None] - self._sums[1], self._settings[0])
+        total = smoothed.sum(axis=1, keepdims=True)
+        weight = -np.log(np.maximum(smoothed / np.where(total > 0, total, 1.0), _LEAST))
+        return np.asarray(weight / weight.sum(axis=1, keepdims=True) if self._norm and weight.any() else weight)
+
+    def _log_prior(self) -> Floats:
+        return self.class_log_prior_ if len(self.classes_) == 1 else np.zeros(len(self.classes_))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags

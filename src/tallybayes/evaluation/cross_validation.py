@@ -1,0 +1,123 @@
+"""Cross-validation: every row scored by a model that has not seen it.
+
+It is two passes over the data, whatever the number of folds: a model is a sum, so that the first pass counts every fold
+by itself, the model without a fold is the sum of the others, and the second pass scores each row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.data.label import Labels, find_labels
+from tallybayes.data.source import BadRows, Source, Whole, as_columns, to_source
+from tallybayes.data.table import Table
+from tallybayes.errors import DataError, ParameterError
+from tallybayes.evaluation.evaluate import add, scored
+from tallybayes.evaluation.metrics import Evaluation
+from tallybayes.model import Model
+from tallybayes.model.fit import check_value, planned
+
+__all__ = ["Deal", "cross_validate"]
+
+
+def cross_validate(data: Any, label: Any = None, *, folds: int = 10, seed: int = 0, **options: Any) -> Evaluation:
+    """How good the model of some data is, each row scored by a model that has not seen it.
+
+    The rows of every class are dealt out to the folds in turn, in an order shuffled by `seed`. The options are those
+    of `tallybayes.fit`; families are inferred once, from all rows.
+
+    >>> import tallybayes as tb
+    >>> rows = {"x": [1.0, 1.1, 0.9, 3.0, 3.1, 2.9] * 5, "y": ["a", "a", "a", "b", "b", "b"] * 5}
+    >>> tb.cross_validate(rows, label="y", folds=5).accuracy
+    1.0
+    """
+    for name, value, least in (("folds", folds, 2), ("seed", seed, 0)):
+        if not isinstance(value, int) or value < least:
+            raise ParameterError(f"{name}: a whole number from {least} on", got=value)
+    source = to_source(data)
+    source, label, _ = as_columns(source, label)
+    empty, label = planned(source, label, **options)
+    if empty.schema.weight is not None or not isinstance(options.get("weight"), (str, type(None))):
+        raise ParameterError("data without weights, for cross-validation")
+    empty.settle(now=False)  # each model by the rows it has learned from, all of them
+    parts = [empty.copy() for _ in range(folds)]
+    skipped = 0
+    for fold, table in _dealt(source, empty, label, folds, seed):
+        if fold < 0:
+            skipped += table.n_rows
+        else:
+            for _ in source.good(table, partial(_learned, parts[fold], label)):
+                pass
+    if sum(bool(part.classes) for part in parts) < 2:
+        raise DataError(f"there are not enough rows with a label for {folds} folds")
+    models = _without_each(parts)
+    for model in models:
+        model.settle(now=True)
+    check_value(models[0].merge(parts[0]), label, source)
+    bad, source.bad = source.bad, None if source.bad is None else BadRows()  # they have been counted
+    judged = [Evaluation() for _ in range(folds)]
+    for fold, table in _dealt(source, empty, label, folds, seed):
+        if fold >= 0:
+            for _, (log_proba, labels) in source.good(table, partial(scored, models[fold], label)):
+                add(judged[fold], models[fold], log_proba, labels, from_file=table.is_from_file)
+    source.bad = bad
+    accuracies = [part.accuracy for part in judged if part.n_rows]
+    own = Evaluation(skipped=skipped, bad=0 if bad is None else bad.count, folds=accuracies)
+    return sum(judged, own)
+
+
+def _learned(model: Model, label: Any, table: Table) -> None:
+    model.learn(table, label=label)
+
+
+def _dealt(source: Source, model: Model, label: Any, folds: int, seed: int) -> Iterator[tuple[int, Table]]:
+    """Every batch in as many parts as there are folds; part -1 has the rows without a label."""
+    deal = Deal(folds, seed)
+    batches = source.batches() if isinstance(source, Whole) else source.batches(model.wanted(label))
+    for table in batches:
+        fold = deal(find_labels(table, label))
+        for number in range(-1, folds):
+            rows = np.flatnonzero(fold == number)
+            if len(rows):
+                yield number, table.take(rows)
+
+
+class Deal:
+    """Rows dealt out to folds: those of each class in turn, in shuffled order; the same for any batches."""
+
+    def __init__(self, folds: int, seed: int) -> None:
+        self._folds, self._seed = folds, seed
+        self._hands: dict[Any, tuple[np.random.Generator, NDArray[np.int64]]] = {}
+
+    def __call__(self, labels: Labels) -> NDArray[np.int64]:
+        """The fold of every row, -1 for rows without a label."""
+        fold = np.full(len(labels.codes), -1, np.int64)
+        for code, label in enumerate(labels.keys):
+            rows = np.flatnonzero(labels.codes == code)
+            fold[rows] = self._next(label, len(rows))
+        return fold
+
+    def _next(self, label: Any, n: int) -> NDArray[np.int64]:
+        own = [self._seed, *str(label).encode("utf-8", "surrogatepass")]
+        generator, waiting = self._hands.get(label) or (np.random.default_rng(own), np.zeros(0, np.int64))
+        n_hands = -(-max(n - len(waiting), 0) // self._folds)
+        hands = generator.permuted(np.tile(np.arange(self._folds), (n_hands, 1)), axis=1).ravel()
+        dealt = np.concatenate([waiting, hands])
+        self._hands[label] = generator, dealt[n:]
+        return dealt[:n]
+
+
+def _without_each(parts: list[Model]) -> list[Model]:
+    """For every part the sum of all others: sums from the front and from the back, each worked out once."""
+    front, back = [parts[0]], [parts[-1]]
+    for part in parts[1:-1]:
+        front.append(front[-1].merge(part))
+    for part in parts[-2:0:-1]:
+        back.append(back[-1].merge(part))
+    back.reverse()
+    return [back[0], *(front[i - 1].merge(back[i]) for i in range(1, len(parts) - 1)), front[-1]]

@@ -1,0 +1,1 @@
+"""Explanations, descriptions, objectives and samples of a model."""

@@ -1,0 +1,102 @@
+"""The parameters of a model, to be read by people or programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tallybayes.data.schema import Schema
+from tallybayes.formatting import number, shown, text_table
+from tallybayes.scoring.scorer import Scorer
+
+__all__ = ["Description"]
+
+_CLASSES = 12  # more classes than this are not shown side by side
+_ROWS = 40  # a column with more rows than this is cut when printed
+
+
+@dataclass(frozen=True, eq=False)
+class Description:
+    """Class prior, families with their reasons, and a table of parameters per column; print it."""
+
+    classes: list[dict[str, Any]]
+    schema: Schema
+    columns: dict[str, list[dict[str, Any]]]
+    notes: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, scorer: Scorer, schema: Schema, rows: dict[Any, float] | None) -> Description:
+        """The description of a scorer."""
+        prior = np.exp(scorer.log_prior if scorer.log_shares is None else scorer.log_shares)
+        classes = [
+            {"class": label, "P(class)": float(p)} | ({} if rows is None else {"rows": rows[label]})
+            for label, p in zip(scorer.classes, prior, strict=True)
+        ]
+        columns: dict[str, list[dict[str, Any]]] = {}
+        notes: dict[str, str] = {}
+        for predictive in scorer.predictives:
+            told = ((name, predictive.note(i)) for i, name in enumerate(predictive.features))
+            notes |= {name: note for name, note in told if note}
+            for row in predictive.table():
+                named = {key: scorer.classes[value] if key == "class" else value for key, value in row.items()}
+                columns.setdefault(named.pop("column"), []).append(named)
+        return cls(classes, schema, dict(sorted(columns.items())), notes)
+
+    def only(self, names: Iterable[str]) -> Description:
+        """The description of some of the columns."""
+        names = list(names)
+        notes = {name: note for name, note in self.notes.items() if name in names}
+        return Description(self.classes, self.schema, {name: self.columns.get(name, []) for name in names}, notes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, for programs."""
+        schema = self.schema.to_dict()
+        for name, family in self.schema.families.items():
+            schema["columns"][name]["family"] = family.told()
+        return {
+            **schema,
+            "classes": self.classes,
+            "parameters": {name: [_plain(row) for row in rows] for name, rows in self.columns.items()},
+        } | ({"notes": self.notes} if self.notes else {})
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        parts = [_render(self.classes), str(self.schema)]
+        for name, rows in self.columns.items():
+            family, note = self.schema.fields[name].family, self.notes.get(name)
+            told = ", ".join(text for text in (family and family.told(), note) if text)
+            parts.append(f"{name} ({told})\n{_render(rows)}")
+        return "\n\n".join(parts)
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    """A row in which what is not finite is None: JSON has no word for it."""
+    return {name: None if isinstance(v, float) and not np.isfinite(v) else v for name, v in row.items()}
+
+
+def _render(rows: list[dict[str, Any]]) -> str:
+    if not rows:
+        return "(nothing yet)"
+    header, cells = _side_by_side(rows) or (list(rows[0]), [list(row.values()) for row in rows])
+    texts = [[number(v) if isinstance(v, float) else shown(v) for v in row] for row in cells[:_ROWS]]
+    more = f"\n... {len(cells) - _ROWS} more rows" if len(cells) > _ROWS else ""
+    return text_table(header, texts) + more
+
+
+def _side_by_side(rows: list[dict[str, Any]]) -> tuple[list[str], list[list[Any]]] | None:
+    """Probabilities of values with the classes side by side, if they are few: `value | class | P` turned round."""
+    names = list(rows[0])
+    classes = list(dict.fromkeys(row["class"] for row in rows))
+    if len(names) < 3 or not names[-1].startswith("P") or len(classes) > _CLASSES:
+        return None
+    keys = [name for name in names if name not in ("class", names[-1])]
+    table: dict[tuple[Any, ...], dict[Any, float]] = {}
+    for row in rows:
+        table.setdefault(tuple(row[key] for key in keys), {})[row["class"]] = row[names[-1]]
+    header = [*keys, *(f"P( | {shown(label)})" for label in classes)]
+    return header, [[*key, *(cells.get(label, "") for label in classes)] for key, cells in table.items()]

@@ -1,0 +1,306 @@
+"""Why a row got its answer: the prior, what every column added, and the sum; for text, what every word added.
+
+In log space a naive Bayes score is a sum, so the explanation is not an approximation: the parts add up to the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from tallybayes.data.table import Table
+from tallybayes.errors import ParameterError, UnsupportedError, shorten
+from tallybayes.explaining.flip import Flip, smallest_flip
+from tallybayes.families.family import Floats, Predictive
+from tallybayes.families.text_predictive import TextPredictive, Word
+from tallybayes.formatting import probability, shown, text_table
+from tallybayes.scoring.scorer import Scorer, log_normalised
+from tallybayes.state.calibration import Calibration
+from tallybayes.state.column_weights import WeightedPredictive, plain
+from tallybayes.state.decision import Decision
+from tallybayes.state.settings import Settings
+
+__all__ = ["Explanation", "explain"]
+
+_DECIBAN = 10 / np.log(10)
+_WORDS = 10  # of a text that are shown
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """One row's score taken apart. All logs are natural; arrays have one entry per class."""
+
+    classes: Sequence[Any]
+    values: dict[str, Any]
+    log_prior: Floats
+    log_evidence: dict[str, Floats]
+    words: dict[str, list[Word]] = field(default_factory=dict)
+    calibration: Calibration | None = None
+    inseparable: frozenset[str] = frozenset()  # columns of text in which what a word adds depends on the others
+    decision: Decision | None = None  # how the model makes an answer of probabilities
+
+    @property
+    def log_joint(self) -> Floats:
+        """The sum of the parts."""
+        total = self.log_prior.copy()
+        for part in self.log_evidence.values():
+            total += part
+        return total
+
+    @property
+    def probabilities(self) -> Floats:
+        """P(class | row), calibrated if the model is; the prior if every class is ruled out."""
+        log_proba = log_normalised(self.log_joint[None], self.log_prior)
+        if self.calibration is not None:
+            log_proba = self.calibration.applied(log_proba, self.classes)
+        return np.asarray(np.exp(log_proba[0]))
+
+    @property
+    def answer(self) -> Any:
+        """What `predict` answers: the most probable class, or what the model's rule says; None where it abstains."""
+        with np.errstate(divide="ignore"):
+            (code,) = (self.decision or Decision()).chosen(np.log(self.probabilities)[None], self.classes)
+        return self.classes[code] if code >= 0 else None
+
+    @property
+    def ruled_out(self) -> bool:
+        """Whether the row is impossible under every class."""
+        return bool(np.isneginf(self.log_joint).all())
+
+    def log_odds(self, label: Any, against: Any) -> dict[str, float]:
+        """What the prior (under the name '') and every column add to the log odds of one label against another."""
+        a, b = (list(self.classes).index(name) for name in (label, against))
+        parts = {"": self.log_prior, **self.log_evidence}
+        return {
+            name: 0.0 if np.isneginf(part[a]) and np.isneginf(part[b]) else float(part[a] - part[b])
+            for name, part in parts.items()
+        }
+
+    def flip(self, against: Any = None, *, words: str | None = None) -> Flip | None:
+        """The smallest set of columns which, were they missing, would change the answer; print it.
+
+        against: so that this label is ahead of the answer. words: of this column of text, the fewest words that would
+        have to be absent. None if no set does it: the prior (or what cannot be taken away) decides alone. By the sums,
+        before any calibration; a row that every class rules out has no such set.
+
+        >>> import tallybayes as tb
+        >>> rows = {"fever": [1, 1, 0, 0] * 9, "cough": [1, 1, 1, 0] * 9, "ill": ["yes", "yes", "no", "no"] * 9}
+        >>> print(tb.fit(rows, label="ill").explain({"fever": 1, "cough": 0})[0].flip())
+        without fever it would be no
+        """
+        classes = list(self.classes)
+        if not classes:
+            return None
+        predicted = classes[int(self.log_joint.argmax())]
+        if against is not None and (against not in classes or against == predicted):
+            raise ParameterError(f"a label other than the answer, {predicted!r}", got=against)
+        if words is None:
+            found = smallest_flip(classes, self.log_evidence, self.log_prior, against)
+            return found and Flip(found[0], predicted, *found[1:])
+        own = {word.token: word.log_evidence for word in self._separable(words)}
+        fixed = replace(self, log_evidence={**self.log_evidence, words: np.zeros(len(classes))}).log_joint
+        found = smallest_flip(classes, own, fixed, against)
+        return found and Flip((words,), predicted, *found[1:], words=found[0])
+
+    def _separable(self, column: str) -> list[Word]:
+        """The words of a text, if they can be taken away one by one."""
+        if column not in self.words:
+            raise ParameterError("a column of text that is not missing in this row", got=column)
+        if column in self.inseparable:
+            raise UnsupportedError(
+                "what a word of this text adds depends on the words around it",
+                column=column,
+                hint="variant 'counts' or 'complement' with tf 'count' or 'once', without top and length, adds up",
+            )
+        return self.words[column]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values: natural logs by class; the parts, in their order, add up to `log_joint`."""
+        parts = {"prior": self.log_prior, **self.log_evidence}
+        by_class = {name: [_finite(v) for v in part.tolist()] for name, part in parts.items()}
+        p = self.probabilities
+        return {
+            "predicted": self.answer,
+            "classes": list(self.classes),
+            "values": self.values,
+            "log_prior": by_class.pop("prior"),
+            "log_evidence": by_class,
+            "words": {
+                name: [
+                    {
+                        "word": word.token or None,
+                        "times": len(word.spans),
+                        "at": [list(span) for span in word.spans],
+                        "log_evidence": [_finite(v) for v in word.log_evidence.tolist()],
+                    }
+                    for word in words
+                ]
+                for name, words in self.words.items()
+            },
+            "log_joint": [_finite(v) for v in self.log_joint.tolist()],
+            "probabilities": p.tolist(),
+            "flip": None if (flip := self.flip()) is None else flip.to_dict(),
+        }
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        return self.shown()
+
+    def shown(self, label: Any = None, against: Any = None, *, units: str = "decibans") -> str:
+        """One class against another (the winner against the runner-up if nothing is said), strongest evidence first.
+
+        In decibans, ten times the decimal log odds, or natural "log-odds". Numbers are rounded so that what is shown
+        adds up to the sum that is shown.
+        """
+        if not len(self.classes):
+            return "a model without classes"
+        classes = list(self.classes)
+        if len(classes) == 1:
+            return f"{classes[0]}: the only class"
+        best, other = self.sides(label, against)
+        parts = self.log_odds(best, other)
+        names = ["", *sorted((name for name in parts if name), key=lambda name: -abs(parts[name]))]
+        scale, digits = (_DECIBAN, 1) if units == "decibans" else (1.0, 3)
+        texts, total = _adding_up([parts[name] * scale for name in names], digits)
+        rows = [[name or "prior", self._value_of(name), text] for name, text in zip(names, texts, strict=True)]
+        both = self.log_joint[[classes.index(best), classes.index(other)]]
+        rows.append(["sum", "", "both are ruled out" if np.isneginf(both).all() else total])
+        p = self.probabilities[classes.index(best)]
+        head = f"{shown(best)} with probability {probability(p)}, against {shown(other)}"
+        if self.decision is not None:
+            head += f"; the answer is {'none' if self.answer is None else shown(self.answer)}, by the model's rule"
+        tables = [text_table(["column", "value", units], rows)]
+        tables += [table for name in self.words if (table := self._words_shown(name, best, other, scale, digits))]
+        return head + "\n" + "\n\n".join(tables)
+
+    def sides(self, label: Any = None, against: Any = None) -> tuple[Any, Any]:
+        """One class and another: those given, else the winner and the runner-up."""
+        order = [self.classes[i] for i in np.argsort(-self.probabilities, kind="stable")]
+        best = order[0] if label is None else label
+        if label is None and best == against:
+            best = order[1]  # against the winner: for the runner-up
+        return best, next(one for one in order if one != best) if against is None else against
+
+    def word_odds(self, column: str, label: Any, against: Any) -> list[tuple[Word, float]]:
+        """What the words of a text add to the log odds of one label against another, in the order of the text."""
+        a, b = (list(self.classes).index(name) for name in (label, against))
+        with np.errstate(invalid="ignore"):
+            odds = [float(np.nan_to_num(word.log_evidence[a] - word.log_evidence[b])) for word in self.words[column]]
+        return list(zip(self.words[column], odds, strict=True))
+
+    def _words_shown(self, column: str, best: Any, other: Any, scale: float, digits: int) -> str:
+        """The words of a text that said most."""
+        odds = sorted(self.word_odds(column, best, other), key=lambda pair: -abs(pair[1]))
+        if not odds:
+            return ""
+        rows = [
+            [
+                shorten_word(word.token) or "(words not there)",
+                str(len(word.spans) or ""),
+                f"{value * scale:+.{digits}f}",
+            ]
+            for word, value in odds[:_WORDS]
+        ]
+        if len(odds) > _WORDS:
+            rest = sum(value for _, value in odds[_WORDS:])
+            rows.append([f"({len(odds) - _WORDS} more)", "", f"{rest * scale:+.{digits}f}"])
+        return text_table([f"word of {column}", "times", "adds"], rows)
+
+    def _value_of(self, name: str) -> str:
+        value = self.values.get(name)
+        return "" if not name else "(missing)" if value is None else shorten(value, 30)
+
+
+def _adding_up(values: Sequence[float], digits: int) -> tuple[list[str], str]:
+    """Numbers and their sum, rounded so that they add up: each is the step between two rounded partial sums.
+
+    >>> _adding_up([0.26, 0.26, 0.26], 1)
+    (['+0.3', '+0.2', '+0.3'], '+0.8')
+    """
+    if not np.all(np.isfinite(values)):
+        endless = {float(value) for value in values if np.isinf(value)}
+        return [f"{value:+.{digits}f}" for value in values], f"{endless.pop():+.{digits}f}" if len(
+            endless
+        ) == 1 else "-"
+    rounded = np.round(np.cumsum([0.0, *values]), digits)
+    return [f"{step:+.{digits}f}" for step in np.diff(rounded) + 0.0], f"{rounded[-1] + 0.0:+.{digits}f}"
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
+def shorten_word(token: str) -> str:
+    """A token as it can be shown in a table: not too long, and nothing that moves the cursor."""
+    plain = "".join(c if c.isprintable() else "\ufffd" for c in token)
+    return plain if len(plain) <= 40 else plain[:37] + "..."
+
+
+def explain(scorer: Scorer, parts: dict[str, Floats], table: Table, settings: Settings) -> list[Explanation]:
+    """The explanation of every row of a table, given what its columns add to log P(class, row)."""
+    texts = {name: p for p in scorer.predictives if isinstance(plain(p), TextPredictive) for name in p.features}
+    inseparable = frozenset(name for name, p in texts.items() if _together(plain(p)))
+    return [
+        Explanation(
+            scorer.classes,
+            {name: _value(table.columns[name], row) for name in parts if name in table.columns},
+            scorer.log_prior,
+            {name: part[row] for name, part in parts.items()},
+            {
+                name: _words(predictive, name, text)
+                for name, predictive in texts.items()
+                if name in table.columns and (text := _text(table.columns[name], row)) is not None
+            },
+            settings.calibration,
+            inseparable,
+            settings.decision,
+        )
+        for row in range(table.n_rows)
+    ]
+
+
+def _together(predictive: Predictive) -> bool:
+    """Whether what a word adds depends on the other words: on their absence, their number or their length."""
+    assert isinstance(predictive, TextPredictive)
+    family = predictive.family
+    scaled = family.tf == "log" and family.unit
+    shared = family.buckets > 0 and family.tf != "count"  # words in one bucket are one
+    return family.variant == "presence" or scaled or shared or bool(family.top or family.length)
+
+
+def _words(predictive: Predictive, name: str, text: bytes) -> list[Word]:
+    """What the words of a text add, each with the weight of its column."""
+    inner = plain(predictive)
+    assert isinstance(inner, TextPredictive)
+    words = inner.words_of(name, text)
+    if not isinstance(predictive, WeightedPredictive):
+        return words
+    weights = predictive.weights[predictive.features.index(name)]
+    return [replace(word, log_evidence=np.where(weights == 0, 0.0, word.log_evidence * weights)) for word in words]
+
+
+def _text(raw: Any, row: int) -> bytes | None:
+    """One cell of a column of text, None if it is missing."""
+    value = _value(raw, row)
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace")  # half of a surrogate pair stays one character
+    return value if isinstance(value, bytes) else None
+
+
+def _value(raw: Any, row: int) -> Any:
+    """One cell of a raw column as a Python value."""
+    if hasattr(raw, "tocsr"):
+        one = raw.tocsr()[[row]]
+        return dict(zip(one.indices.tolist(), one.data.tolist(), strict=True))
+    value = raw[row]
+    if hasattr(value, "as_py"):
+        value = value.as_py()
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float):
+        return None if np.isnan(value) else int(value) if value.is_integer() and abs(value) < 2**53 else value
+    return value

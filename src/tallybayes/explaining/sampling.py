@@ -1,0 +1,51 @@
+"""Data made by the model: a class from the prior, then every column given the class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tallybayes.data.schema import Schema
+from tallybayes.errors import DataError, ParameterError
+from tallybayes.scoring.scorer import Scorer
+
+__all__ = ["sample"]
+
+
+def sample(scorer: Scorer, n: int, schema: Schema, rng: np.random.Generator) -> Any:
+    """N rows as a pyarrow Table, the label last."""
+    if not isinstance(n, (int, np.integer)) or n < 0:
+        raise ParameterError("a number of rows", got=n)
+    if not scorer.classes:
+        raise DataError("the model has not learned any row yet")
+    prior = np.exp(scorer.log_prior)
+    codes = rng.choice(len(prior), size=n, p=prior / prior.sum())
+    columns: dict[str, list[Any]] = {name: [None] * n for name, field in schema.fields.items() if field.family}
+    for code in range(len(scorer.classes)):
+        rows = np.flatnonzero(codes == code)
+        for predictive in scorer.predictives:
+            for name, values in zip(predictive.features, predictive.sample(rng, code, len(rows)), strict=True):
+                for row, value in zip(rows.tolist(), values, strict=True):
+                    columns[name][row] = _plain(value)
+    arrays = {name: pa.array(_entries(values)) for name, values in columns.items()}
+    label = schema.label or "label"
+    while label in arrays:
+        label += "_"
+    arrays[label] = pa.array([scorer.classes[code] for code in codes])
+    return pa.table(arrays)
+
+
+def _plain(value: Any) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(value, float) and np.isnan(value) else value
+
+
+def _entries(values: list[Any]) -> Any:
+    """Dicts of amounts as an Arrow map, anything else as it is."""
+    if not any(isinstance(value, dict) for value in values):
+        return values
+    keys = [key for value in values if value for key in value]
+    kind = pa.array(keys).type if keys else pa.string()
+    return pa.array([None if v is None else list(v.items()) for v in values], pa.map_(kind, pa.int64()))

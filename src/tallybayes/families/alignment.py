@@ -1,0 +1,52 @@
+"""Columns of a block brought to one dtype, and the errors for values that a kernel could not take."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.arrays.column import Codes, Flags, Reals
+from tallybayes.errors import DataError
+
+__all__ = ["flag_arrays", "integer_arrays", "real_arrays", "refuse"]
+
+
+def real_arrays(columns: Sequence[Reals]) -> list[NDArray[np.floating]]:
+    """The arrays of real columns in one dtype, without a copy where they have one."""
+    arrays = [column.values for column in columns]
+    if len({array.dtype for array in arrays}) > 1:
+        return [array.astype(np.float64, copy=False) for array in arrays]
+    return arrays
+
+
+def flag_arrays(columns: Sequence[Flags]) -> list[NDArray[np.generic]]:
+    """The arrays of yes/no columns in one dtype, without a copy where they have one."""
+    arrays = [column.values for column in columns]
+    if len({array.dtype for array in arrays}) > 1:
+        return [_float_flags(array) for array in arrays]
+    return arrays
+
+
+def _float_flags(array: NDArray[np.generic]) -> NDArray[np.generic]:
+    """Flags as reals; missing is -1 in integers and NaN in reals."""
+    reals = array.astype(np.float64)
+    return np.where(reals == -1, np.nan, reals) if array.dtype.kind == "i" else reals
+
+
+def integer_arrays(columns: Sequence[Codes]) -> list[NDArray[np.integer]]:
+    """The codes of category columns in one dtype, without a copy where they have one."""
+    arrays = [column.codes for column in columns]
+    if len({array.dtype for array in arrays}) > 1:
+        return [array.astype(np.int64, copy=False) for array in arrays]
+    return arrays
+
+
+def refuse(
+    place: int, features: tuple[str, ...], arrays: Sequence[NDArray[np.generic]] | NDArray[np.generic], wanted: str
+) -> None:
+    """Raise for the value that a kernel found no meaning for, if it found one; `arrays` may be a matrix."""
+    if place >= 0:
+        row, column = divmod(place, len(features))
+        value = (arrays[row, column] if isinstance(arrays, np.ndarray) else arrays[column][row]).item()
+        hint = "leave the cell empty if the value is not known" if np.isinf(value) else None
+        raise DataError(wanted, got=value, column=features[column], row=row, hint=hint)

@@ -1,0 +1,176 @@
+"""Bags and documents scored by the sums without themselves, in closed form.
+
+For counts and complement a kernel does it (`left_out`). With one Bernoulli per token, a class that lacks a bag has one
+bag fewer for every token there is; so what its absent tokens say is worked out once for every weight, and put right for
+the tokens that the bag holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import kernels
+from tallybayes.arrays.column import Bag
+from tallybayes.families.family import Floats
+from tallybayes.families.leave_one_out_scores import never_learned
+from tallybayes.families.shrinkage import by_group
+from tallybayes.families.text_predictive import KIND_OF, whole_amounts
+from tallybayes.tally import Vocabulary
+
+if TYPE_CHECKING:
+    from tallybayes.families.text import Text
+
+__all__ = ["LeftOutDocuments", "Presence", "check_learned", "distinct", "in_rows", "tokens_left_out"]
+
+
+@dataclass(frozen=True, eq=False)
+class Presence:
+    """One Bernoulli per token: which classes have had which tokens in how many bags, and all bags by class."""
+
+    klass: NDArray[np.int64]  # of every (token, class) that has bags
+    n: Floats
+    n_tokens: int
+    bags: Floats  # (classes,)
+
+    def absent(self, bags: Floats, k: float) -> Floats:
+        """Log probability that no token is there, (classes,)."""
+        log_no = np.log((np.maximum(bags[self.klass] - self.n, 0.0) + k) / (bags[self.klass] + 2 * k))
+        n_never = self.n_tokens - np.bincount(self.klass, minlength=len(bags))
+        return by_group(self.klass, log_no, len(bags)) + n_never * np.log((bags + k) / (bags + 2 * k))
+
+    def scores(self, table: Floats, bag: Bag, codes: NDArray[np.int32], weights: Floats, k: float) -> Floats:
+        """Log P(bag | class), (bags, classes), each without itself; table: the bags with each token, by class."""
+        every, n_rows, lengths = self.absent(self.bags, k), len(codes), np.diff(bag.indptr)
+        own_bags = self.bags[codes] - weights
+        without = {
+            (code, weight): self.absent(np.maximum(self.bags - weight, 0.0), k)[code]
+            for code, weight in set(zip(codes.tolist(), weights.tolist(), strict=True))
+        }
+        row = np.repeat(np.arange(n_rows), lengths)
+        at = (np.arange(len(row)), codes[row])
+        seen = table[bag.indices]
+        log_before = np.log((np.maximum(own_bags[row] - seen[at], 0.0) + k) / (own_bags[row] + 2 * k))
+        seen[at] -= weights[row]
+        known = seen.sum(axis=1) > 1e-9
+        bags = np.repeat(self.bags[None], len(row), axis=0)
+        bags[at] = own_bags[row]
+        yes, no = seen + k, np.maximum(bags - seen, 0.0) + k
+        n_gone = np.bincount(row, ~known, n_rows)
+        result = every[None] - n_gone[:, None] * np.log((self.bags + k) / (self.bags + 2 * k))
+        own = np.array([without[pair] for pair in zip(codes.tolist(), weights.tolist(), strict=True)])
+        log_own_no = np.where(known, np.log(no[at] / (own_bags[row] + 2 * k)), 0.0)
+        result[np.arange(n_rows), codes] = own + np.bincount(row, log_own_no - log_before, n_rows)
+        odds = np.where(known[:, None], np.log(yes) - np.log(no), 0.0)
+        return result + np.stack([np.bincount(row, part, n_rows) for part in odds.T], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOutDocuments:
+    """Documents to be left out: their bags and classes, the sums of their tokens, and of all."""
+
+    words: Vocabulary
+    n_documents: Floats
+    bag: Bag
+    codes: NDArray[np.int32]
+    weights: Floats
+    tables: dict[str, Floats]  # the sums of the documents' tokens, (tokens, classes), by kind
+    amounts: dict[str, tuple[Floats, Floats]] = field(default_factory=dict)  # by tf, worked out once
+
+    def scores(self, family: Text, k: float, start: int = 0, stop: int | None = None) -> Floats:
+        """What the documents from start to stop say, (documents, classes)."""
+        rows = slice(start, len(self.codes) if stop is None else stop)
+        bag = self.bag if rows == slice(0, len(self.codes)) else in_rows(self.bag, rows)
+        codes, weights = self.codes[rows], self.weights[rows]
+        if family.variant == "presence":
+            return self._presence().scores(self.tables["documents"], bag, codes, weights, k)
+        kind, first, last = KIND_OF[family.tf], int(self.bag.indptr[rows.start]), int(self.bag.indptr[rows.stop])
+        own, amounts = (part[first:last] for part in self._amounts(family))
+        table = self.tables[kind]
+        return tokens_left_out(
+            table,
+            table.sum(axis=1),
+            self.words.total(kind),
+            float(self.words.n_keys),
+            bag.indptr,
+            bag.indices,
+            own,
+            amounts,
+            codes,
+            weights,
+            k,
+            family.variant == "complement",
+        )
+
+    def _amounts(self, family: Text) -> tuple[Floats, Floats]:
+        """What every token of a document has added, and what it counts when it is scored."""
+        if family.tf not in self.amounts:
+            counts = whole_amounts(self.bag).astype(np.float64)
+            if family.tf == "log":
+                self.amounts["log"] = self._logs(family.unit)
+            else:
+                self.amounts[family.tf] = (counts if family.tf == "count" else np.ones_like(counts),) * 2
+        return self.amounts[family.tf]
+
+    def _logs(self, unit: bool) -> tuple[Floats, Floats]:
+        """Logarithms: what is scored are those of the tokens that are still known."""
+        bag, counts = self.bag, whole_amounts(self.bag)
+        own = kernels.active.log_amounts(bag.indptr, counts, unit) * 2.0**-30
+        documents = self.tables["documents"].sum(axis=1)
+        if (self.weights == 1).all():
+            known = (documents > 1 + 1e-9)[bag.indices]
+        else:
+            known = documents[bag.indices] - np.repeat(self.weights, np.diff(bag.indptr)) > 1e-9
+        return own, kernels.active.log_amounts(bag.indptr, counts * known, unit) * 2.0**-30
+
+    def _presence(self) -> Presence:
+        slot, klass = self.words.cells()
+        named = np.isin(slot, self.words.named())
+        n = self.words.floats("documents")[named]
+        return Presence(klass[named], n, len(self.words.named()), self.n_documents)
+
+
+def tokens_left_out(*given: Any) -> Floats:
+    """What the kernel `left_out` returns; where no token is left at all, nothing is said."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scores: Floats = kernels.active.left_out(*given)
+    return np.where(np.isnan(scores), 0.0, scores)
+
+
+def in_rows(bag: Bag, rows: slice) -> Bag:
+    """Consecutive rows of a bag, without a copy."""
+    first, last = int(bag.indptr[rows.start]), int(bag.indptr[rows.stop])
+    amounts = None if bag.amounts is None else bag.amounts[first:last]
+    ends = np.ascontiguousarray(bag.indptr[rows.start : rows.stop + 1] - first, np.int64)
+    return Bag(ends, bag.indices[first:last], amounts, bag.keys)
+
+
+def check_learned(
+    name: str, bag: Bag, own: NDArray[Any], table: Floats, codes: NDArray[np.int32], weights: Floats
+) -> None:
+    """Raise if some bag holds more of a token than its class has."""
+    lengths = np.diff(bag.indptr)
+    place = bag.indices * np.int64(table.shape[1]) + np.repeat(codes, lengths)
+    own = own if (weights == 1).all() else own * np.repeat(weights, lengths)
+    lacking = (table * (1 + 1e-9)).take(place) < own
+    if lacking.any():
+        raise never_learned(name, int(np.searchsorted(bag.indptr, np.argmax(lacking), side="right")) - 1)
+
+
+def distinct(numbers: NDArray[np.integer], size: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The different ones of some numbers below a size, in order, and which of them each number is.
+
+    >>> [part.tolist() for part in distinct(np.array([7, 2, 7]), 9)]
+    [[2, 7], [1, 0, 1]]
+    """
+    if size > 8 * len(numbers):  # sorting few numbers is quicker than marking them among many
+        few, place = np.unique(numbers, return_inverse=True)
+        return few.astype(np.int64), place.astype(np.int32)
+    there = np.zeros(size, bool)
+    there[numbers] = True
+    if there.all():
+        return np.arange(size), numbers.astype(np.int32, copy=False)
+    return np.flatnonzero(there), (np.cumsum(there, dtype=np.int32) - 1)[numbers]

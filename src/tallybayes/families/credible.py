@@ -1,0 +1,192 @@
+"""How well parameters are known: intervals from their posteriors, and what that means for a likelihood.
+
+A probability whose posterior is Beta(alpha, total - alpha) (one of several values: the margin of a Dirichlet), the mean
+and standard deviation of a Gaussian and the rate of a Poisson have intervals in closed form; they leave out the same
+share on both sides.
+
+For a predicted probability it matters how sure log P(x | c) is, which is a function of the parameters and has a
+posterior too. It is told by its first three cumulants: they add up over columns, as the logs do. The first is told as
+E[log P] less the log of E[P], which is what scores. Of a probability they are
+
+    psi(alpha) - log alpha,  psi'(alpha),  psi''(alpha),   less the same of total
+
+with psi the digamma function; of a density or a count, derivatives of log E[P^t] at t = 0. The third matters where
+there is little data: the log of a probability about which little is known has a long lower tail and no upper one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.arrays.column import Bag
+from tallybayes.arrays.special import betaincinv, digamma, gammaincinv, gammaln, polygamma, stdtrit
+from tallybayes.errors import UnsupportedError
+from tallybayes.families.family import Floats
+from tallybayes.families.shrinkage import by_group, matched_beta
+from tallybayes.kernels.reference.average_binnings import forward_backward
+from tallybayes.kernels.reference.derive import log_gamma_ratio
+
+__all__ = [
+    "absence_cumulants",
+    "averaged_binnings",
+    "bag_cumulants",
+    "beta_cumulants",
+    "beta_interval",
+    "check_posterior",
+    "events_cumulants",
+    "gamma_cumulants",
+    "mean_interval",
+    "presence_cumulants",
+    "rate_interval",
+    "sd_interval",
+    "student_cumulants",
+    "with_ends",
+]
+
+
+def check_posterior(known: bool, column: str) -> None:
+    """Raise where parameters are frequencies, which have no posterior."""
+    if not known:
+        hint = "fit with smoothing above 0, or 'auto'"
+        raise UnsupportedError("smoothing above 0: maximum likelihood has no posterior", column=column, hint=hint)
+
+
+# Intervals
+
+
+def beta_interval(alpha: Floats, total: Floats, level: float) -> tuple[Floats, Floats]:
+    """Of a probability that is Beta(alpha, total - alpha).
+
+    >>> [round(float(end), 3) for end in beta_interval(np.array(3.0), np.array(4.0), 0.95)]
+    [0.292, 0.992]
+    """
+    tail = (1 - level) / 2
+    alpha, total = np.broadcast_arrays(np.asarray(alpha, np.float64), np.asarray(total, np.float64))
+    finite = np.isfinite(total)
+    other = np.maximum(np.where(finite, total, 0.0) - np.where(finite, alpha, 0.0), 0.0)
+    inside = (alpha > 0) & (other > 0) & finite
+    low, high = (betaincinv(np.where(inside, alpha, 1), np.where(inside, other, 1), q) for q in (tail, 1 - tail))
+    edge = np.where(finite, np.where(other > 0, 0.0, 1.0), np.nan)  # no doubt is left; nothing was learned
+    return np.where(inside, low, edge), np.where(inside, high, edge)
+
+
+def mean_interval(mean: Floats, scale: Floats, nu: Floats, level: float) -> tuple[Floats, Floats]:
+    """Of the mean of a Gaussian, which is Student's t."""
+    reach = scale * stdtrit(nu, (1 + level) / 2)
+    return mean - reach, mean + reach
+
+
+def sd_interval(spread: Floats, nu: Floats, level: float) -> tuple[Floats, Floats]:
+    """Of the standard deviation of a Gaussian: its square is `spread` over a chi-squared with nu degrees of freedom."""
+    tail = (1 - level) / 2
+    low, high = (np.sqrt(spread / (2 * gammaincinv(nu / 2, q))) for q in (1 - tail, tail))
+    return low, high
+
+
+def rate_interval(shape: Floats, rate: Floats, level: float) -> tuple[Floats, Floats]:
+    """Of the rate of a Poisson, which is Gamma(shape, rate)."""
+    tail = (1 - level) / 2
+    low, high = (gammaincinv(shape, q) / rate for q in (tail, 1 - tail))
+    return low, high
+
+
+def with_ends(rows: list[dict[str, Any]], tokens: list[Any], low: Floats, high: Floats) -> list[dict[str, Any]]:
+    """Rows about tokens with the ends of their intervals, which are (tokens, classes)."""
+    place = {token: i for i, token in enumerate(tokens)}
+    at = [(place[row["token"]], row["class"]) for row in rows]
+    return [row | {"low": float(low[i]), "high": float(high[i])} for row, i in zip(rows, at, strict=True)]
+
+
+# Cumulants of log likelihoods, (3, ...): E[log P] - log E[P], the variance, the third cumulant
+
+
+def gamma_cumulants(alpha: Floats) -> Floats:
+    """Of the log of a Gamma(alpha): of a class share in odds to others. 0 where nothing is unknown (0 and infinity)."""
+    known = (alpha > 0) & np.isfinite(alpha)
+    own = np.where(known, alpha, 1.0)
+    return np.where(known, np.stack([digamma(own) - np.log(own), polygamma(1, own), polygamma(2, own)]), 0.0)
+
+
+def beta_cumulants(alpha: Floats, total: Floats) -> Floats:
+    """Of the log of a probability that is Beta(alpha, total - alpha)."""
+    return gamma_cumulants(alpha) - gamma_cumulants(total)
+
+
+def student_cumulants(w: Floats, kappa: Floats, nu: Floats) -> Floats:
+    """Of the log density of a Gaussian at a value whose squared distance from the mean is w * nu s^2.
+
+    With lambda = 1 / sigma^2 of shape a = nu / 2, mu ~ N(m, 1 / (kappa lambda)) and u = t / (1 + t / kappa),
+    log E[N^t] = -log(1 + t / kappa) / 2 + log gamma(a + t/2) / gamma(a) - (a + t/2) log(1 + w u) + a multiple of t.
+    """
+    a, r = nu / 2, 1 / kappa
+    bias = (np.log1p(r) - r + digamma(a)) / 2 - log_gamma_ratio(a) - a * w + (a + 0.5) * np.log1p(w / (1 + r))
+    variance = polygamma(1, a) / 4 + r * r / 2 + 2 * a * w * r + a * w * w - w
+    third = polygamma(2, a) / 8 - r**3 - a * (6 * w * r * r + 6 * w * w * r + 2 * w**3) + 3 * w * r + 1.5 * w * w
+    return np.stack([bias, variance, third])
+
+
+def events_cumulants(x: Floats, shape: Floats, rate: Floats) -> Floats:
+    """Of the log probability of x events whose rate is Gamma(shape, rate): log E[P^t] is a ratio of gammas."""
+    bias = x * digamma(shape) - shape / rate + gammaln(shape) - gammaln(x + shape) + (x + shape) * np.log1p(1 / rate)
+    variance = x * x * polygamma(1, shape) - 2 * x / rate + shape / rate**2
+    third = x**3 * polygamma(2, shape) + 3 * x / rate**2 - 2 * shape / rate**3
+    return np.stack([bias, variance, third])
+
+
+def bag_cumulants(bag: Bag, indices: NDArray[np.integer], amounts: Floats, alpha: Floats, total: Floats) -> Floats:
+    """Of what bags add to a score, (3, bags, classes); alpha, total: of a Dirichlet over tokens.
+
+    alpha is (tokens, classes), total (classes,); tokens of one Dirichlet take from each other.
+    """
+    each, whole = gamma_cumulants(alpha)[:, indices], gamma_cumulants(total)
+    length = _by_bag(bag, amounts[:, None])
+    parts = [_by_bag(bag, each[i] * amounts[:, None] ** (i + 1)) - length ** (i + 1) * whole[i] for i in range(3)]
+    return np.stack(parts)
+
+
+def _by_bag(bag: Bag, each: Floats) -> Floats:
+    """The sums over the tokens of every bag, (bags, classes)."""
+    row = np.repeat(np.arange(len(bag)), np.diff(bag.indptr))
+    return np.stack([np.bincount(row, part, len(bag)) for part in each.T], axis=1)
+
+
+def absence_cumulants(seen: Floats, klass: NDArray[np.integer], n_tokens: int, bags: Floats, k: float) -> Floats:
+    """Of the log probability that no token is there, (3, classes): one Beta(k, k) for each token.
+
+    seen, klass: the bags of a class that have had a token, for every pair that there is.
+    """
+    never = beta_cumulants(bags + k, bags + 2 * k)
+    some = beta_cumulants(np.maximum(bags[klass] - seen, 0.0) + k, bags[klass] + 2 * k)
+    n_never = n_tokens - np.bincount(klass, minlength=len(bags))
+    return by_group(klass, some, len(bags)) + n_never * never
+
+
+def presence_cumulants(
+    bag: Bag, indices: NDArray[np.integer], amounts: Floats, alpha: Floats, total: Floats, absent: Floats
+) -> Floats:
+    """Of the log probability of sets, (3, sets, classes): tokens that are there instead of `absent`, (3, classes)."""
+    change = gamma_cumulants(alpha) - gamma_cumulants(np.maximum(total - alpha, 1e-12))
+    own = change[:, indices] * (amounts != 0)[:, None]
+    result = absent[:, None] + np.stack([_by_bag(bag, part) for part in own])
+    if bag.present is not None:
+        result[:, ~bag.present] = 0.0
+    return np.asarray(result)
+
+
+def averaged_binnings(counts: Floats, strength: float, rate: float) -> tuple[Floats, Floats]:
+    """The Beta of P(class | bucket) over all ways to cut buckets into runs, as alpha and total, (buckets, classes)."""
+    here = counts.sum(axis=0) > 0
+    own = counts[:, here]
+    p = own.sum(axis=0) / own.sum()
+    weight = np.exp(forward_backward(own, p, strength, rate)[0])[..., None]
+    sums = np.concatenate([np.zeros((1, own.shape[1])), own.cumsum(axis=0)])
+    alpha = np.maximum(sums[None] - sums[:, None], 0.0) + strength * p
+    whole = alpha.sum(axis=2, keepdims=True)
+    once, twice = weight * alpha / whole, weight * alpha / whole * (alpha + 1) / (whole + 1)
+    first, second = np.zeros_like(counts), np.zeros_like(counts)
+    for b in range(len(own)):
+        first[b, here], second[b, here] = (part[: b + 1, b + 1 :].sum(axis=(0, 1)) for part in (once, twice))
+    return matched_beta(first, second)

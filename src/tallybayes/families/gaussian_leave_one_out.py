@@ -1,0 +1,168 @@
+"""Real columns of the Gaussian family scored by the sums without the row itself.
+
+Kernels have the closed forms (`kernels/reference/leave_one_out_tables.py`); they take all columns of a block at once,
+since columns share their logarithms. Rows that hold nearly all of a sum of squares, for which the closed form would be
+rounding, go by the definition, with exact sums.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import kernels
+from tallybayes.arrays.column import Reals
+from tallybayes.families.alignment import refuse
+from tallybayes.families.family import Codes32, Floats
+from tallybayes.families.leave_one_out_scores import Together, one_by_one
+from tallybayes.tally import Sums
+
+if TYPE_CHECKING:
+    from tallybayes.families.gaussian import Gaussian, GaussianPredictive, GaussianPrior
+
+__all__ = ["GaussianLeftOut", "NormalLeftOut"]
+
+
+@dataclass(frozen=True, eq=False)
+class _LeftOut(Together):
+    """Some columns, each row scored without itself: in closed form, or by exact sums where that is no good."""
+
+    family: Gaussian
+    tally: Sums
+    prior: GaussianPrior | None
+    columns: Sequence[Reals]
+    arrays: Sequence[Any]  # what is bell-shaped: the values, or their logarithms
+    codes: Codes32
+    weights: Floats | None
+    numbers: tuple[int, ...]  # of the columns, in the block
+
+    @property
+    def block(self) -> Sums:
+        """The sums of all columns."""
+        return self.tally
+
+    def together(self, scores: Sequence[Self]) -> Self:
+        """Several columns at once: they share their logarithms."""
+        return replace(self, numbers=tuple(number for one in scores for number in one.numbers))
+
+    @abstractmethod
+    def closed(self, numbers: list[int], out: Floats, start: int, stop: int) -> NDArray[np.int64]:
+        """Add the closed form of some columns; returns the places, `row * n_columns + column`, left out."""
+
+    def says_nothing(self, number: int) -> bool:
+        """Whether a column is silent, with or without any row."""
+        return False
+
+    @cached_property
+    def adding(self) -> frozenset[int]:
+        """The columns that have more than the closed form."""
+        return frozenset(self.numbers if self.family.log else ())
+
+    def besides(self, number: int, start: int, stop: int) -> Floats:
+        """What such a column adds to it, (rows, classes)."""
+        more, x = np.zeros((stop - start, self.tally.n_classes)), self.arrays[number][start:stop]
+        if self.family.log:  # the density of x is that of log x, over x
+            more -= np.where(np.isnan(x), 0.0, x)[:, None]
+        return more
+
+    def __call__(self, out: Floats, start: int, stop: int) -> None:
+        """Add the scores of rows start to stop."""
+        numbers = [j for j in self.numbers if not self.says_nothing(j)]
+        if not numbers:
+            return
+        row, column = np.divmod(self.closed(numbers, out, start, stop), len(numbers))
+        odd = set(column.tolist())
+        for j, number in enumerate(numbers):
+            care = row[column == j] if j in odd else row[:0]
+            if number in self.adding:
+                more = self.besides(number, start, stop)
+                more[care - start] = 0.0
+                out[start:stop] += more
+            if len(care):
+                out[care] += self._exact(number, care)
+
+    def _exact(self, number: int, rows: NDArray[np.int64]) -> Floats:
+        """Some rows of a column by exact sums."""
+        name, x = self.tally.features[number], self.arrays[number]
+        infinite = rows[np.isinf(x[rows])]
+        refuse(int(infinite[0]) if len(infinite) else -1, (name,), [x], "a finite number")
+        prior = None if self.prior is None else self.family.part_of(self.prior, number)
+        weights, column = None if self.weights is None else self.weights[rows], self.columns[number].take(rows)
+        return one_by_one(self.family, self.tally.only((name,)), prior, column, self.codes[rows], weights)
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianLeftOut(_LeftOut):
+    """Student's t."""
+
+    prior: GaussianPrior
+    moments: Floats
+
+    def says_nothing(self, number: int) -> bool:
+        """A constant does, and is one without a row too."""
+        return bool(self.prior.moments[2, number] == 0)
+
+    def closed(self, numbers: list[int], out: Floats, start: int, stop: int) -> NDArray[np.int64]:
+        """The kernel."""
+        family, prior = self.family, self.prior
+        n, moments = self.tally["n"].floats()[numbers], np.ascontiguousarray(self.moments[:, numbers])
+        pooled = np.ascontiguousarray(prior.moments[:, numbers])
+        places: NDArray[np.int64] = kernels.active.student_left_out(
+            [self.arrays[j] for j in numbers],
+            self.codes,
+            self.weights,
+            prior.units[numbers],
+            pooled,
+            n,
+            moments,
+            family.kappa,
+            family.nu,
+            family.shared,
+            out,
+            start,
+            stop,
+        )
+        return places
+
+
+@dataclass(frozen=True, eq=False)
+class NormalLeftOut(_LeftOut):
+    """Maximum likelihood: the normal density, and point masses where all values of a class are equal."""
+
+    prior: None
+    predictive: GaussianPredictive
+
+    def closed(self, numbers: list[int], out: Floats, start: int, stop: int) -> NDArray[np.int64]:
+        """The kernel."""
+        own = self.predictive
+        moments = np.stack([part[numbers] for part in own.moments])
+        places: NDArray[np.int64] = kernels.active.normal_left_out(
+            [self.arrays[j] for j in numbers],
+            self.codes,
+            self.weights,
+            own.units[numbers],
+            own.n[numbers],
+            moments,
+            self.family.shared,
+            out,
+            start,
+            stop,
+        )
+        return places
+
+    @cached_property
+    def adding(self) -> frozenset[int]:
+        """Also those with a point mass, which is the same without a row."""
+        masses = (self.predictive.flat & (self.predictive.n > 0)).any(axis=1)
+        return frozenset(self.numbers if self.family.log else np.flatnonzero(masses).tolist())
+
+    def besides(self, number: int, start: int, stop: int) -> Floats:
+        """Point masses too."""
+        masses = self.predictive.point_masses(number, self.arrays[number][start:stop].astype(np.float64))
+        return super().besides(number, start, stop) + masses

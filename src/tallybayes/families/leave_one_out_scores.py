@@ -1,0 +1,255 @@
+"""Rows scored by the sums without themselves: what the families share.
+
+A sum can be taken back, so the model that never saw a row is the model minus that row. `one_by_one` is the definition:
+take a row out of its column's tally, derive, score it, put it back. Axes, grids and strengths chosen by evidence are
+held (of a histogram also the class shares that its runs are shrunk to); counts, the other class shares and pooled means
+are those without the row. The families have quicker ways to the same
+numbers: for columns with few values there are few different rows (`Lines`), each of which has one closed form.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import kernels
+from tallybayes.errors import ForgetError
+from tallybayes.kernels.reference.derive import laplace
+
+if TYPE_CHECKING:
+    from tallybayes.families.family import Codes32, Family, Floats, Score
+    from tallybayes.families.shrinkage import Shares
+
+__all__ = [
+    "Lines",
+    "Shrunk",
+    "Together",
+    "Values",
+    "added",
+    "discrete",
+    "joined",
+    "left",
+    "never_learned",
+    "one_by_one",
+    "with_marks",
+]
+
+_ROUNDING = 1e-12  # what is left of fractional weights below this share of the sum is rounding
+
+
+def one_by_one(family: Family, tally: Any, prior: Any, column: Any, codes: Codes32, weights: Floats | None) -> Floats:
+    """The definition, for one column: log P(value | class), (rows, classes), each row by the tally without it.
+
+    prior: with its strengths held; None for maximum likelihood.
+    """
+    part, out = tally.copy(), np.zeros((len(codes), tally.n_classes))
+    for row in range(len(codes)):
+        value, own = column.take(np.array([row])), codes[row : row + 1]
+        weight = None if weights is None else weights[row : row + 1]
+        if weight is None or weight[0] != 0:
+            try:
+                one = family.observe(tally.features, [value], own, tally.n_classes, weight)
+                part.prepare(one, -1)()
+            except ForgetError as error:
+                raise never_learned(tally.features[0], row) from error
+        predictive = family.plug_in(part) if prior is None else family.predictive(part, family.repooled(prior, part))
+        predictive.bind([value])(score := np.zeros((1, tally.n_classes)), 0, 1)
+        out[row] = score[0]
+        if weight is None or weight[0] != 0:
+            part.prepare(one, 1)()
+    return out
+
+
+def never_learned(column: str, row: int) -> ForgetError:
+    """The error for a row that is not among those learned."""
+    hint = "only rows that the model has learned can be left out, with the labels and weights they had"
+    return ForgetError(
+        "a row that was learned", got="one that is not in the sums", column=column or None, row=row, hint=hint
+    )
+
+
+def added(scores: Floats) -> Score:
+    """A score that is worked out already."""
+
+    def score(out: Floats, start: int, stop: int) -> None:
+        out[start:stop] += scores[start:stop]
+
+    return score
+
+
+class Together(ABC):
+    """A score that is quicker for several columns of a block at once."""
+
+    @property
+    @abstractmethod
+    def block(self) -> object:
+        """What tells the block from others."""
+
+    @abstractmethod
+    def together(self, scores: Sequence[Any]) -> Score:
+        """One score for all of them, of this block."""
+
+    @abstractmethod
+    def __call__(self, out: Floats, start: int, stop: int) -> None:
+        """Add the scores of rows start to stop."""
+
+
+def joined(scores: Iterable[Score]) -> list[Score]:
+    """The scores of columns, those of a block put together that are quicker so."""
+    result: list[Score] = []
+    blocks: dict[int, list[Together]] = {}
+    for score in scores:
+        if isinstance(score, Together):
+            blocks.setdefault(id(score.block), []).append(score)
+        else:
+            result.append(score)
+    return [*(some[0].together(some) for some in blocks.values()), *result]
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """The different rows of a column: value, class and weight of each.
+
+    Without weights they are all pairs of a value and a class, in order; with weights those that there are, and `of_row`
+    tells which of them a row is.
+    """
+
+    value: NDArray[np.int64]
+    code: NDArray[np.int64]
+    weight: Floats
+    of_row: NDArray[np.int32] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """A column of whole numbers from 0 on (others: missing), with classes and weights."""
+
+    value: NDArray[np.integer]
+    n_values: int
+    codes: Codes32
+    n_classes: int
+    weights: Floats | None
+    origin: int = 0
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether all pairs of a value and a class are few enough to be looked at."""
+        return self.weights is None and self.n_values * self.n_classes <= 4 * len(self.codes) + 1024
+
+    def lines(self) -> Lines:
+        """The different rows.
+
+        >>> values = Values(np.array([0, 1, 0, -1]), 2, np.array([1, 0, 1, 0], np.int32), 2, None)
+        >>> values.lines().value.tolist(), values.lines().code.tolist()
+        ([0, 0, 1, 1], [0, 1, 0, 1])
+        """
+        if self.is_dense:
+            pair = np.arange(self.n_values * self.n_classes)
+            return Lines(pair // self.n_classes, pair % self.n_classes, np.ones(len(pair)))
+        value = self.value.astype(np.int64) - self.origin
+        there = (value >= 0) & (value < self.n_values)
+        place = value * self.n_classes + self.codes
+        weights = np.ones(len(place)) if self.weights is None else self.weights
+        order = np.lexsort((weights[there], place[there]))
+        at = np.flatnonzero(there)[order]
+        new = np.ones(len(at), bool)
+        new[1:] = (place[at][1:] != place[at][:-1]) | (weights[at][1:] != weights[at][:-1])
+        of_row = np.full(len(place), -1, np.int32)
+        of_row[at] = np.cumsum(new) - 1
+        first = at[new]
+        return Lines(value[first], self.codes[first].astype(np.int64), weights[first], of_row)
+
+    def scored(self, lines: Lines, table: Floats, known: NDArray[np.bool_], column: str) -> Score:
+        """A score that looks rows up in a table (lines, classes); raises for a row that is not `known`, (lines,)."""
+        table = with_marks(table, known)
+        value, codes, origin = self.value, self.codes, self.origin
+        if lines.of_row is not None:
+            value, codes, origin = lines.of_row, np.zeros(len(codes), np.int32), 0
+            table = np.repeat(table, self.n_classes, axis=0)  # a line for a value, whatever the class
+
+        def score(out: Floats, start: int, stop: int) -> None:
+            row = kernels.active.add_pairs(value, origin, codes, table, out, start, stop)
+            if row >= 0:
+                raise never_learned(column, row)
+
+        return score
+
+
+def with_marks(table: Floats, known: NDArray[np.bool_]) -> Floats:
+    """A table (lines, classes) with NaN in the lines that no row may have."""
+    return np.ascontiguousarray(np.where(known[:, None], table, np.nan))
+
+
+def left(counts: Floats, lines: Lines) -> tuple[Floats, NDArray[np.bool_]]:
+    """Counts (lines, classes) without what each line takes from its own class, and for which lines it was there."""
+    rest, at = counts.copy(), (np.arange(len(lines.code)), lines.code)
+    rest[at] -= lines.weight
+    rest[at] = np.where(np.abs(rest[at]) <= _ROUNDING * counts[at], 0.0, rest[at])
+    known = np.asarray(rest[at] >= 0)
+    return np.maximum(rest, 0.0), known
+
+
+@dataclass(frozen=True, eq=False)
+class Shrunk:
+    """Smoothing by evidence of one column: its strength, and the two sums behind its normaliser."""
+
+    strength: float
+    base: float  # sum over the values of (n_v + 1) a / (n_v + a)
+    cells: Floats  # sum over the values of (n_v + 1) n_vc / (n_v + a), (classes,)
+
+    @classmethod
+    def each(cls, shares: Shares, strengths: Floats) -> list[Shrunk]:
+        """One for every column of the shares."""
+        base, cells = shares.normaliser_parts(strengths)
+        return [cls(*facts) for facts in zip(strengths.tolist(), base.tolist(), cells, strict=True)]
+
+    def log_prob(self, was: Floats, rest: Floats, n: Floats, lost: NDArray[np.bool_], n_values: float) -> Floats:
+        """Log P(value | class) for counts `rest` of a value that were `was`, (lines, classes).
+
+        n: what is left of the column; lost: which values are no longer among its values.
+        """
+        a, before, after, whole = self.strength, was.sum(axis=1), rest.sum(axis=1), n.sum(axis=1)
+        p = n / np.maximum(whole, 1e-300)[:, None]
+        kept = np.where(lost, 0.0, (after + 1) / (after + a))
+        base = self.base - (before + 1) * a / (before + a) + kept * a
+        cells = self.cells - ((before + 1) / (before + a))[:, None] * was + kept[:, None] * rest
+        norm = (p * base[:, None] + cells) / np.maximum(whole + n_values - lost, 1e-300)[:, None]
+        log_value = np.log(after + 1) - np.log(whole + n_values)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_share = np.log(rest + a * p) - np.log(after + a)[:, None] - np.log(norm)
+        return np.asarray(log_value[:, None] + np.where((n > 0) & ~lost[:, None], log_share, 0.0))
+
+
+def discrete(
+    values: Values,
+    counts: Floats,
+    totals: Floats,
+    how: float | Shrunk,
+    n_values: float,
+    *,
+    column: str,
+    fixed: bool,
+    silent: bool = False,
+) -> Score:
+    """The score of a column of values, each row by the counts without itself.
+
+    counts: of every value, (values, classes); totals: of the column, (classes,); how: Laplace's k, or the strength of
+    the class shares; n_values: how many there are. `fixed`: a value that nobody has stays one of them (yes and no);
+    `silent`: it says nothing.
+    """
+    lines = values.lines()
+    of_value = counts[lines.value]
+    (rest, known), (n, _) = left(of_value, lines), left(np.broadcast_to(totals, of_value.shape), lines)
+    gone = np.asarray(~rest.any(axis=1))
+    if isinstance(how, Shrunk):
+        log_p = how.log_prob(of_value, rest, n, gone & (not fixed), n_values)
+    else:  # a value that is gone has the share of an unseen one: as many values as before
+        log_p = laplace(rest, n, how, np.array([[n_values]]))
+    if silent:
+        log_p[gone] = 0.0
+    return values.scored(lines, log_p, known, column)

@@ -1,0 +1,153 @@
+"""Which variant, which tf and how much smoothing suit a column of text: decided by documents left out.
+
+Every document of a sample is scored by the sums without itself, in closed form, and what counts is the plain
+conditional log loss, -log P(class | document), averaged over them. The sample is taken by what the documents say, so
+the choice does not depend on the order of the rows. Candidates are many and documents long, so it goes in rounds:
+every variant with strengths far apart on a few documents, the better ones and their neighbours on more, the last few on
+the whole sample. Of those that are as good as the best, the simplest, with the most usual k, goes first; at the end
+those are as good whose difference is below its standard error.
+
+Presence has to be asked for: what a document does not say speaks as well, so that short ones are judged by their
+length, which left-out documents of the usual length do not show.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.arrays.chunks import in_threads
+from tallybayes.arrays.column import Bag
+from tallybayes.families.bag_leave_one_out import LeftOutDocuments
+from tallybayes.families.family import Floats, Smoothing
+from tallybayes.families.text import Text
+from tallybayes.tally import Vocabulary
+
+__all__ = ["DOCUMENTS", "LEAST", "PAIRS", "Choice", "choose"]
+
+LEAST = 10  # documents from which on a choice is made
+_STRENGTHS = (4.0, 0.25, 2.0**-6, 2.0**-10)  # tried first; then those a factor of 4 away from the better ones
+PAIRS = 48_000  # (document, token) pairs that are looked at, unless documents are few
+DOCUMENTS = 300  # that are looked at, however long they are
+_USUAL = 0.25  # k: with more, a rare word speaks for the class with fewer words; with less, a word may decide alone
+_NOTHING = 0.5  # nats over all documents, which are no reason to leave the simpler candidate for another
+_ROUNDS = ((8, 4), (4, 3), (1, 1))  # the share of these that is looked at (1 / 8), candidates left after it
+_CELLS = 2**22  # (token, class) pairs of the sample, so that many classes do not fill the memory
+
+Candidate = tuple[Text, float]  # a family with variant and tf, and k
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A family that is decided, and what it was chosen by."""
+
+    family: Text
+    log_loss: float
+    n_documents: int
+    n_tried: int
+
+    def __str__(self) -> str:
+        return f"log loss {self.log_loss:.3g} on {self.n_documents} documents left out, the best of {self.n_tried}"
+
+
+@dataclass(frozen=True, eq=False)
+class _Trial(LeftOutDocuments):
+    """Candidates tried on the documents of a sample."""
+
+    def some(self, share: int) -> _Trial:
+        """The first documents, of all that may be looked at so many times fewer."""
+        n = max(-(-DOCUMENTS // share), int(np.searchsorted(self.bag.indptr, PAIRS // share, side="right")) - 1)
+        if n >= len(self.codes):
+            return self
+        bag = self.bag.take(np.arange(n))
+        used, indices = np.unique(bag.indices, return_inverse=True)
+        bag = Bag(bag.indptr, indices.astype(np.int32), bag.amounts, range(len(used)))
+        tables = {kind: table[used] for kind, table in self.tables.items()}
+        return _Trial(self.words, self.n_documents, bag, self.codes[:n], self.weights[:n], tables)
+
+    def best(self, candidates: list[Candidate], n: int) -> tuple[list[Candidate], float, int]:
+        """The n best candidates, the log loss of the best one, and the documents it was found on."""
+        by_document = np.array(in_threads(lambda i, _: self.losses(*candidates[i]), len(candidates), size=1, small=0))
+        share = self.weights / self.weights.sum()
+        mean = np.where(np.isnan(by_document).any(axis=1), np.inf, (by_document * share).sum(axis=1))
+        least = int(np.argmin(mean))
+        as_good = mean <= mean[least] + _NOTHING / len(share)
+        if n == 1:
+            with np.errstate(invalid="ignore"):
+                worse = by_document - by_document[least]
+                spread = np.sqrt((share * (worse - (worse * share).sum(axis=1, keepdims=True)) ** 2).sum(axis=1))
+            as_good |= mean <= mean[least] + spread / np.sqrt(len(share))
+        order = np.argsort(np.where(as_good, -1.0, mean), kind="stable")[:n]
+        return [candidates[i] for i in order], float(mean[order[0]]), len(self.codes)
+
+    def losses(self, family: Text, k: float) -> Floats:
+        """-log P(class | document) of every document."""
+        own = np.zeros((len(self.codes), len(self.n_documents)))
+        own[np.arange(len(own)), self.codes] = self.weights
+        prior = np.log(np.maximum(self.n_documents - own, 0.0) + 1.0)
+        with np.errstate(all="ignore"):  # what is no number is no candidate
+            scores = prior + self.scores(family, k)
+            scores -= scores.max(axis=1, keepdims=True)
+            return np.asarray(np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(len(scores)), self.codes])
+
+
+def choose(
+    family: Text,
+    words: Vocabulary,
+    n_documents: Floats,
+    bag: Bag,
+    codes: NDArray[np.int32],
+    weights: Floats,
+    slots: NDArray[np.int64],
+    smoothing: Smoothing,
+) -> Choice:
+    """The family with variant, tf and k decided.
+
+    words, n_documents: the sums of all documents, (classes); bag, codes, weights: the sample; slots: of its keys.
+    """
+    n = len(codes)
+    while (found := _used(bag, slots, n, len(n_documents))) is None:
+        n //= 2
+    own, used = found
+    trial = _Trial(words, n_documents, own, codes[:n], weights[:n], words.tables(used))
+    families = list(_candidates(family))
+    left = [(one, k) for one in families for k in _strengths(one, smoothing)]
+    fixed, tried = family.k != "auto" or smoothing != "auto", set(left)
+    for i, (share, n_left) in enumerate(_ROUNDS):
+        if i == 1 and not fixed:
+            left = list(dict.fromkeys((one, k * factor) for one, k in left for factor in (1.0, 4.0, 0.25)))
+            tried |= set(left)
+        left.sort(key=lambda pair: (families.index(pair[0]), abs(np.log(pair[1] / _USUAL))))  # the simplest first
+        left, log_loss, n = trial.some(share).best(left, n_left)
+    decided, k = left[0]
+    return Choice(decided if fixed else dataclasses.replace(decided, k=k), log_loss, n, len(tried))
+
+
+def _used(bag: Bag, slots: NDArray[np.int64], n: int, n_classes: int) -> tuple[Bag, NDArray[np.int64]] | None:
+    """The first n documents with the slots of their tokens; None if the sums of these would be too many."""
+    bag = bag.take(np.arange(n))
+    named = slots[bag.indices] >= 0  # a bounded vocabulary may have lost the names of some
+    used, indices = np.unique(bag.indices[named], return_inverse=True)
+    if len(used) * n_classes > _CELLS and n > LEAST:
+        return None
+    ends = np.concatenate([[0], np.cumsum(named)])[bag.indptr].astype(np.int64)
+    return Bag(ends, indices.astype(np.int32), np.asarray(bag.amounts)[named], ()), slots[used]
+
+
+def _candidates(family: Text) -> Iterator[Text]:
+    """What the variants and tf may be: the simpler ones first."""
+    variants = ("counts", "complement") if family.variant == "auto" else (family.variant,)
+    tfs = ("count", "once", "log") if family.tf == "auto" and family.variant != "presence" else (family.tf,)
+    for variant, tf in itertools.product(variants, tfs):
+        yield dataclasses.replace(family, variant=variant, tf="count" if tf == "auto" else tf)
+
+
+def _strengths(family: Text, smoothing: Smoothing) -> tuple[float, ...]:
+    if smoothing != "auto":
+        return (float(smoothing),)
+    return _STRENGTHS if family.k == "auto" else (float(family.k),)

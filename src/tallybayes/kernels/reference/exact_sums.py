@@ -1,0 +1,198 @@
+"""Exact sums of x and x*x per column and class.
+
+A number that a double can hold is an integer times a power of two, and so is every product and sum of such numbers.
+A sum is therefore kept as digits in base 2**32: the value of a cell is
+
+    sum over k of  digits[..., k] * 2**(32 * (low + k))
+
+with every digit but the last in [0, 2**32) and the last one signed (Neal 2015 calls this a small superaccumulator).
+Nothing is ever rounded, so the order of the rows cannot matter. A table of whole numbers that fit into int64 is the
+special case of one digit at low = 0, and then the digit may use all 64 bits.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Digits = tuple[NDArray[np.int64], int]  # digits (..., width) and low
+
+_MASK = np.int64(0xFFFFFFFF)
+_HALF = np.int64(2**27 - 1)  # a 53-bit integer splits into 26 and 27 bits, whose products fit into int64
+
+
+def sums(
+    columns: list[NDArray[np.floating]],
+    codes: NDArray[np.int32],
+    n_classes: int,
+    weights: NDArray[np.float64] | None,
+    order: int,
+    start: int,
+    stop: int,
+) -> tuple[Digits, Digits, Digits | None, int]:
+    """Exact sums of w, w*x and (if `order` is 2) w*x*x over the values that are there, (columns, classes) each.
+
+    NaN is a missing value, a weight of zero an absent row, an infinity the bad value of which the place is returned.
+
+    >>> x = np.array([1.5, 2.5, np.nan])
+    >>> n, s, ss, bad = sums([x], np.array([0, 0, 0], np.int32), 1, None, 2, 0, 3)
+    >>> n[0].tolist(), float(s[0][0, 0] @ 2.0 ** (32 * (s[1] + np.arange(s[0].shape[-1]))))
+    ([[[2]]], 4.0)
+    """
+    n_columns = len(columns)
+    shape = (n_columns, n_classes)
+    rows = slice(start, stop)
+    kept = codes[rows] >= 0
+    if weights is not None:
+        kept &= weights[rows] != 0
+    values = np.empty((stop - start, n_columns))
+    for j, column in enumerate(columns):
+        values[:, j] = column[rows]
+    infinite = np.flatnonzero((np.isinf(values) & kept[:, None]).ravel())
+    bad = int(infinite[0]) + start * n_columns if len(infinite) else -1
+    row, column_index = np.nonzero(~np.isnan(values) & ~np.isinf(values) & kept[:, None])
+    cell = column_index * n_classes + codes[rows][row]
+    mantissa, exponent = _integer(values[row, column_index])
+    x_terms = [(mantissa, exponent)]
+    xx_terms = _products((mantissa, exponent), (mantissa, exponent))
+    if weights is None:
+        count = np.bincount(cell, minlength=n_columns * n_classes).astype(np.int64).reshape(*shape, 1)
+        n: Digits = (count, 0)
+    else:
+        weight = _integer(weights[rows][row])
+        n = _scatter([weight], cell, shape)
+        x_terms = _products((mantissa, exponent), weight)
+        xx_terms = [product for term in xx_terms for product in _products(term, weight)]
+    return n, _scatter(x_terms, cell, shape), _scatter(xx_terms, cell, shape) if order == 2 else None, bad
+
+
+def grouped(
+    values: NDArray[np.float64], weights: NDArray[np.float64] | None, groups: NDArray[np.int64], n_groups: int
+) -> Digits:
+    """Exact sums of value (times weight, if given) by group, (groups,).
+
+    >>> digits, low = grouped(np.array([0.1, -0.1, 3.0]), None, np.array([0, 0, 1]), 2)
+    >>> [integer * 2.0 ** (32 * low) for integer in integers(digits)]
+    [0.0, 3.0]
+    """
+    terms = [_integer(values)]
+    if weights is not None:
+        terms = _products(terms[0], _integer(weights))
+    digits, low = _scatter(terms, groups, (1, n_groups))
+    return digits[0], low
+
+
+Term = tuple[NDArray[np.int64], NDArray[np.int64]]  # value = integer * 2**exponent
+
+
+def _integer(x: NDArray[np.float64]) -> Term:
+    """Doubles as integers below 2**53 times powers of two."""
+    fraction, exponent = np.frexp(x)
+    return (fraction * 2.0**53).astype(np.int64), exponent.astype(np.int64) - 53
+
+
+def _products(a: Term, b: Term) -> list[Term]:
+    """A * b without error, as terms below 2**55 (a and b below 2**54)."""
+    (u, e), (v, f) = a, b
+    u_high, u_low, v_high, v_low = u >> 27, u & _HALF, v >> 27, v & _HALF
+    g = e + f
+    return [(u_high * v_high, g + 54), (u_high * v_low, g + 27), (u_low * v_high, g + 27), (u_low * v_low, g)]
+
+
+def _scatter(terms: list[Term], cell: NDArray[np.int64], shape: tuple[int, int]) -> Digits:
+    """Add integer * 2**exponent into the digits of each term's cell."""
+    n_cells = shape[0] * shape[1]
+    exponents = [exponent[integer != 0] for integer, exponent in terms]
+    bottom = min((int(e.min()) for e in exponents if len(e)), default=0)
+    top = max((int(e.max()) for e in exponents if len(e)), default=0)
+    low = bottom >> 5
+    width = (top >> 5) - low + 4  # 63 bits shifted by up to 31 reach three digits; one more for the carries
+    digits = np.zeros((n_cells, width), np.int64)
+    for integer, exponent in terms:
+        there = integer != 0
+        v, e, c = integer[there], exponent[there], cell[there]
+        place, shift = (e >> 5) - low, e & 31
+        lower = (v & _MASK) << shift
+        upper = (v >> 32) << shift
+        np.add.at(digits, (c, place), lower & _MASK)
+        np.add.at(digits, (c, place + 1), (lower >> 32) + (upper & _MASK))
+        np.add.at(digits, (c, place + 2), upper >> 32)
+    carry(digits)
+    return digits.reshape(*shape, width), low
+
+
+def carry(digits: NDArray[np.int64]) -> None:
+    """Bring every digit but the last into [0, 2**32), in place."""
+    lower = digits[..., :-1]
+    while (over := lower >> 32).any():  # all digits at once; only negative sums ripple through many rounds
+        lower &= _MASK
+        digits[..., 1:] += over
+
+
+def integers(digits: NDArray[np.int64]) -> NDArray[np.object_]:
+    """The cells as Python integers, in units of 2**(32 * low)."""
+    total = digits[..., -1].astype(object)
+    for k in range(digits.shape[-1] - 2, -1, -1):
+        total = total * 2**32 + digits[..., k].astype(object)
+    return np.asarray(total, dtype=object)
+
+
+def rounded(digits: NDArray[np.int64], low: int) -> NDArray[np.float64]:
+    """The cells (cells, width) as doubles, each correctly rounded.
+
+    >>> rounded(np.array([[1, 1], [0, -1]]), 0).tolist()
+    [4294967297.0, -4294967296.0]
+    """
+    return np.array([quotient(integer, 1, 32 * low) for integer in integers(digits)], np.float64)
+
+
+def mean_variance(
+    n: NDArray[np.int64], x: NDArray[np.int64], x_low: int, xx: NDArray[np.int64], xx_low: int, units: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Mean, its low part and variance, correctly rounded, in units of 2**units of each column, (3, columns, classes).
+
+    `n` is (columns, classes), `x` and `xx` the digits of the sums. Where n is 0 all three are 0. The low part is the
+    exact mean minus the high part, rounded; a mean or variance beyond the largest double is infinite.
+    """
+    return ratio_moments(n.astype(object), 0, integers(x), x_low, integers(xx), xx_low, units)
+
+
+def ratio_moments(
+    n: NDArray[np.object_],
+    n_low: int,
+    x: NDArray[np.object_],
+    x_low: int,
+    xx: NDArray[np.object_],
+    xx_low: int,
+    units: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """`mean_variance` for sums given as Python integers in units of 2**(32 * low), n too: weights may be fractions."""
+    high, low, variance = (np.zeros(n.shape) for _ in range(3))
+    for index in zip(*np.nonzero(n), strict=True):
+        count, s, ss = int(n[index]), int(x[index]), int(xx[index])
+        unit = int(units[index[0]])
+        exponent = 32 * (x_low - n_low) - unit
+        high[index] = quotient(s, count, exponent)
+        if np.isfinite(high[index]):
+            low[index] = _difference(s, exponent, *float(high[index]).as_integer_ratio(), count)
+        # variance = (n*ss - s*s) / n**2, both terms brought to the lower of their two exponents
+        first, second = 32 * (n_low + xx_low), 64 * x_low
+        least = min(first, second)
+        numerator = (count * ss << (first - least)) - (s * s << (second - least))
+        variance[index] = quotient(numerator, count * count, least - 64 * n_low - 2 * unit)
+    return np.stack([high, low, variance])
+
+
+def quotient(numerator: int, denominator: int, exponent: int) -> float:
+    """Numerator / denominator * 2**exponent, correctly rounded."""
+    try:
+        if exponent >= 0:
+            return (numerator << exponent) / denominator
+        return numerator / (denominator << -exponent)
+    except OverflowError:
+        return float("-inf") if numerator < 0 else float("inf")
+
+
+def _difference(s: int, exponent: int, a: int, b: int, count: int) -> float:
+    """S * 2**exponent / count - a / b, correctly rounded."""
+    if exponent >= 0:
+        return ((s << exponent) * b - a * count) / (count * b)
+    return (s * b - (a * count << -exponent)) / (count * b << -exponent)

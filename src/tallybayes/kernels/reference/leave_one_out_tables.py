@@ -1,0 +1,268 @@
+"""Real columns scored by the sums without the row itself, in closed form.
+
+Gaussian: taking a value x of weight w out of n values with mean m and sum of squared deviations S leaves
+
+    n - w        m - w (x - m) / (n - w)        S - w n / (n - w) (x - m)^2
+
+for its own class and for the pooled data of the prior. Where nearly all of S goes with the row, what is left is
+rounding, and the place is returned instead, to be looked at with exact sums. Under the normal density with the mean and
+variance of the class, a value s = (x - m)^2 n / S has then
+
+    S' / S = 1 - w / (n - w) s        s' = s (n / (n - w))^2 / r        r = n / (n - w) S' / S
+
+where r is how many times as large the variance is without it.
+
+Binnings: without a row of class y in bucket b, the runs I that hold b have their evidence divided by that of the row,
+
+    P'(I) proportional to P(I) gamma(n_I + a) / gamma(n_I + a - w) * gamma(n_Iy + a p_y - w) / gamma(n_Iy + a p_y)
+
+(for w = 1 a quotient of two numbers), the class shares p, the strength a and the rate of cuts being held.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.arrays.special import gammaln
+from tallybayes.kernels.reference.average_binnings import forward_backward
+from tallybayes.kernels.reference.derive import log_gamma_ratio
+
+__all__ = ["add_pairs", "add_step_pairs", "binnings_left_out", "normal_left_out", "student_left_out"]
+
+Floats = NDArray[np.float64]
+
+_LOG_2 = float(np.log(2.0))
+_LITTLE = 1e-6  # of a sum of squares: less than this is not worked out by subtraction
+_FAR = 2.0**900  # a squared distance, in variances, that is left to others
+
+
+def student_left_out(
+    columns: list[NDArray[np.floating]],
+    codes: NDArray[np.int32],
+    weights: Floats | None,
+    units: NDArray[np.int64],
+    pooled: Floats,
+    n: Floats,
+    moments: Floats,
+    kappa: float,
+    nu: float,
+    shared: bool,
+    out: Floats,
+    start: int,
+    stop: int,
+) -> NDArray[np.int64]:
+    """Add log densities of Student's t to rows start to stop of `out` (rows, classes), each without its own value.
+
+    units: the exponents of the columns' units; pooled: mean, its low part and variance of all values, (3, columns);
+    n (columns, classes) and moments (3, columns, classes) those of the classes; a missing value adds nothing. Returns
+    the places, `row * n_columns + column`, that need exact sums: nothing is added for them. `shared`: the classes have
+    one variance.
+    """
+    places = [np.zeros(0, np.int64)]
+    for j, x in enumerate(columns):
+        facts = (int(units[j]), pooled[:, j], n[j], moments[:, j], kappa, nu, shared)
+        places.append(_add_column(x, codes, weights, *facts, out, start, stop) * len(columns) + j)
+    return np.sort(np.concatenate(places))
+
+
+def _add_column(
+    x: NDArray[np.floating],
+    codes: NDArray[np.int32],
+    weights: Floats | None,
+    unit: int,
+    pooled: Floats,
+    n: Floats,
+    moments: Floats,
+    kappa: float,
+    nu: float,
+    shared: bool,
+    out: Floats,
+    start: int,
+    stop: int,
+) -> NDArray[np.int64]:
+    """One column; returns the rows that need care."""
+    rows = np.flatnonzero(~np.isnan(x[start:stop])) + start
+    code, w = codes[rows], np.ones(len(rows)) if weights is None else weights[rows]
+    total = n.sum()
+    d = (x[rows].astype(np.float64) * np.ldexp(1.0, -unit) - pooled[0]) - pooled[1]  # from the pooled mean
+    delta = np.where(n > 0, (moments[0] - pooled[0]) + (moments[1] - pooled[1]), 0.0)
+    squares, spread = n * moments[2], total * pooled[2]
+    own, at = np.arange(len(rows)), (np.arange(len(rows)), code)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rest = total - w
+        all_left = np.where(rest > 0, spread - w * (total / rest) * d * d, 0.0)
+        n_c, mean_c, square_c = (np.repeat(part[None], len(rows), axis=0) for part in (n, delta, squares))
+        e = d - delta[code]
+        n_c[at] -= w
+        mean_c[at] -= np.where(n_c[at] > 0, w * e / n_c[at], 0.0)
+        square_c[at] = np.where(n_c[at] > 0, square_c[at] - w * (n[code] / n_c[at]) * e * e, 0.0)
+        variance = np.where(rest > 0, all_left / rest, 0.0)
+        centre = np.where(rest > 0, -w * d / rest, 0.0)  # the pooled mean without the row
+        care = (all_left < _LITTLE * spread) | (nu * variance + square_c[at] < _LITTLE * (squares[code] + spread))
+        care |= (n_c < 0).any(axis=1) | (rest < 0) | ~(all_left > 0)
+        log_p = _log_student(d - centre, n_c, mean_c - centre[:, None], square_c, variance, kappa, nu, shared)
+    log_p -= unit * _LOG_2
+    good = ~care
+    out[rows[good]] += log_p[own[good]]
+    return np.asarray(rows[care], np.int64)
+
+
+def _log_student(
+    x: Floats, n: Floats, mean: Floats, squares: Floats, variance: Floats, kappa: float, nu: float, shared: bool
+) -> Floats:
+    """Log densities (rows, classes) of values x, measured from the pooled mean; every array has a line for each row."""
+    more = kappa + n
+    grown = squares + kappa * n / more * mean * mean
+    spread = nu * variance[:, None] + (grown.sum(axis=1, keepdims=True) if shared else grown)
+    degrees = nu + (n.sum(axis=1, keepdims=True) if shared else n)
+    wide = spread * (1 + 1 / more)
+    z = x[:, None] - n * mean / more
+    return np.asarray(
+        log_gamma_ratio(degrees / 2) - 0.5 * np.log(np.pi * wide) - (degrees + 1) / 2 * np.log1p(z * z / wide)
+    )
+
+
+def normal_left_out(
+    columns: list[NDArray[np.floating]],
+    codes: NDArray[np.int32],
+    weights: Floats | None,
+    units: NDArray[np.int64],
+    n: Floats,
+    moments: Floats,
+    shared: bool,
+    out: Floats,
+    start: int,
+    stop: int,
+) -> NDArray[np.int64]:
+    """Add log densities of the normal to rows start to stop of `out` (rows, classes), each without its own value.
+
+    Arguments and result are as in `student_left_out`. A class without values, and one without a variance (a point
+    mass, which stays one without the row), adds nothing.
+    """
+    places = [np.zeros(0, np.int64)]
+    for j, x in enumerate(columns):
+        rows = np.flatnonzero(~np.isnan(x[start:stop])) + start
+        w = np.ones(len(rows)) if weights is None else weights[rows]
+        with np.errstate(all="ignore"):  # what is no number needs care
+            log_p, care = _log_normal(x[rows], codes[rows], w, int(units[j]), n[j], moments[:, j], shared)
+        out[rows[~care]] += log_p[~care]
+        places.append(rows[care] * len(columns) + j)
+    return np.sort(np.concatenate(places))
+
+
+def _log_normal(
+    x: NDArray[np.floating], code: NDArray[np.int32], w: Floats, unit: int, n: Floats, moments: Floats, shared: bool
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Log densities (rows, classes) of values of a column, and for which rows they are no good."""
+    mean, low, variance = moments
+    left, at = n[code] - w, (np.arange(len(x)), code)
+    part = n[code] / left
+    step, growth = w / left, part
+    if shared:  # summed up in order, as the native twin does
+        total, squares = np.cumsum(n)[-1], np.cumsum(n * variance)[-1]
+        variance = np.full(len(n), squares / max(total, 1.0))
+        step, growth = w / max(total, 1.0) * part, max(total, 1.0) / np.maximum(total - w, 1.0)
+    flat = (n == 0) | (variance == 0)
+    e = (x.astype(np.float64)[:, None] * np.ldexp(1.0, -unit) - mean) - low
+    s = (e * np.where(flat, 0.0, 1 / np.sqrt(variance))) ** 2
+    rest = np.where(flat[code], 1.0, 1 - step * s[at])
+    care = ~(left > _LITTLE * n[code]) | ~(rest >= _LITTLE) | ~(s < _FAR).all(axis=1) | (flat[code] & (e[at] != 0))
+    s[at] *= part * part
+    changed = np.ones_like(s)
+    changed[slice(None) if shared else at] = (growth * rest)[:, None] if shared else growth * rest
+    log_p = -0.5 * (np.log(2 * np.pi * variance) + np.log(changed) + s / changed) - unit * _LOG_2
+    return np.where(flat, 0.0, log_p), care
+
+
+def add_pairs(
+    column: NDArray[np.integer],
+    origin: int,
+    codes: NDArray[np.int32],
+    table: Floats,
+    out: Floats,
+    start: int,
+    stop: int,
+) -> int:
+    """Add row `(v - origin) * classes + code` of the table for the value v of a row; outside the table: nothing.
+
+    A row of the table that begins with NaN is not to be met: the first row that does is returned, -1 if there is none.
+    """
+    n_classes = out.shape[1]
+    value = column[start:stop].astype(np.int64) - origin
+    there = np.flatnonzero((value >= 0) & (value < len(table) // n_classes))
+    return _add_lines(table, value[there] * n_classes + codes[start:stop][there], there + start, out)
+
+
+def add_step_pairs(
+    column: NDArray[np.floating],
+    edges: Floats,
+    codes: NDArray[np.int32],
+    table: Floats,
+    out: Floats,
+    start: int,
+    stop: int,
+) -> int:
+    """Add row `step * classes + code` of the table for the step that holds x, as in `add_steps`; NaN: nothing.
+
+    Returns what `add_pairs` does.
+    """
+    x = column[start:stop]
+    there = np.flatnonzero(~np.isnan(x)) if len(edges) else np.zeros(0, np.int64)
+    step = np.searchsorted(edges[1:], x[there], side="right")
+    return _add_lines(table, step * out.shape[1] + codes[start:stop][there], there + start, out)
+
+
+def _add_lines(table: Floats, lines: NDArray[np.int64], rows: NDArray[np.int64], out: Floats) -> int:
+    own = table[lines]
+    out[rows] += own
+    bad = np.isnan(own[:, 0]) if len(own) else np.zeros(0, bool)
+    return int(rows[np.argmax(bad)]) if bad.any() else -1
+
+
+def binnings_left_out(
+    counts: Floats, p: Floats, a: float, rho: float, codes: NDArray[np.int64], weights: Floats
+) -> Floats:
+    """Log of P(class | bucket) over its average, (lines, buckets, classes), for rows taken out of each bucket.
+
+    counts: (buckets, classes) of one column; p: the class shares, above 0, (classes,). A line is a class and the weight
+    of the rows of it that are taken out, one at a time; buckets that have none of them are to be ignored.
+
+    >>> table = binnings_left_out(np.array([[9.0, 1.0], [1.0, 9.0]]), np.array([0.5, 0.5]), 1.0, 0.5,
+    ...                           np.array([0]), np.array([1.0]))
+    >>> np.exp(table[0, 0]).round(2).tolist()
+    [1.79, 0.29]
+    """
+    log_run, *given_cut = forward_backward(counts, p, a, rho)
+    into, out_of = map(np.exp, given_cut)  # P(run | cut at its end), P(run | cut at its start)
+    cumulative = np.concatenate([np.zeros((1, counts.shape[1])), counts.cumsum(axis=0)])
+    runs = np.maximum(cumulative[None] - cumulative[:, None], 0.0)  # (from, to, classes)
+    size = runs.sum(axis=2)
+    alpha, total = runs + a * p, float(counts.sum())
+    share = size[..., None] * alpha / (size + a)[..., None]  # of the rows of a run, by class
+    before, after = np.zeros_like(cumulative), np.zeros_like(cumulative)
+    for j in range(1, len(before)):
+        before[j] = into[:j, j] @ before[:j] + (into[:j, j, None] * share[:j, j]).sum(axis=0)
+    for i in range(len(after) - 2, -1, -1):
+        after[i] = out_of[i, i + 1 :] @ after[i + 1 :] + (out_of[i, i + 1 :, None] * share[i, i + 1 :]).sum(axis=0)
+    result = np.zeros((len(codes), *counts.shape))
+    for line, (y, w) in enumerate(zip(codes.tolist(), weights.tolist(), strict=True)):
+        there = np.triu(runs[..., y] > w * (1 - 1e-9), 1)  # runs that have such a row at all
+        own, whole = np.where(there, alpha[..., y], 2.0 + w), np.where(there, size + a, 2.0 + w)
+        left = np.maximum(own - w, 1e-100)  # rounding may take all of it
+        if w == 1:
+            log_ratio = np.log((whole - 1) / left)
+        else:
+            log_ratio = gammaln(left) - gammaln(own) + gammaln(whole) - gammaln(whole - w)
+        log_changed = np.where(there, log_run + log_ratio, -np.inf)
+        rest = alpha.copy()
+        rest[..., y] -= w
+        rest = rest / (whole - w)[..., None]
+        rows = before[:, None] + after[None] + (size - w)[..., None] * rest
+        for b in range(len(counts)):
+            inside = slice(0, b + 1), slice(b + 1, None)  # the runs that hold the bucket
+            highest = log_changed[inside].max()
+            if highest > -np.inf:  # weights of rows are exponents here: each bucket has a scale of its own
+                changed = np.exp(log_changed[inside] - highest)[..., None]
+                answer, average = ((changed * part[inside]).sum(axis=(0, 1)) for part in (rest, rows))
+                if (average > 0).all():  # else no rows are left at all
+                    result[line, b] = np.log(answer) - np.log(average) + np.log(max(total - w, 1e-300))
+    return result

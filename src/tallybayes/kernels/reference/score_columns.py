@@ -1,0 +1,267 @@
+"""Scoring: every `add_*` adds the log likelihood of its columns to `out` (rows, classes), rows `start` to `stop`.
+
+A missing value adds nothing. The sums run over the columns in the order given, each row by itself, so that a row
+scores alone as in a batch. `columns` may also be a matrix (rows, columns).
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.arrays.special import gammaln, xlogy
+from tallybayes.kernels.reference.derive import laplace
+
+Floats = NDArray[np.float64]
+Reals = list[NDArray[np.floating]] | NDArray[np.floating]
+
+_LARGEST = np.finfo(np.float64).max
+
+
+def add_student(
+    columns: Reals,
+    units: Floats,
+    mean: Floats,
+    mean_low: Floats,
+    inverse: Floats,
+    half: Floats,
+    log_constant: Floats,
+    out: Floats,
+    start: int,
+    stop: int,
+) -> int:
+    """Add log_constant - half * log1p(z*z), z = ((x * units - mean) - mean_low) * inverse, to every class.
+
+    `units` is (columns,), powers of two; the other tables are
+    (columns, classes). Where z*z overflows, log1p(z*z) is 2 log|z|; x * units and |z| that overflow are taken for the
+    largest double. Returns the place of the first infinite value, or -1.
+    """
+    return _add_reals(columns, units, mean, mean_low, inverse, log_constant, out, start, stop, half)
+
+
+def add_normal(
+    columns: Reals,
+    units: Floats,
+    mean: Floats,
+    mean_low: Floats,
+    inverse: Floats,
+    log_constant: Floats,
+    out: Floats,
+    start: int,
+    stop: int,
+) -> int:
+    """Add log_constant - z*z / 2 with z as in `add_student`; beyond |z| = 2**500 it is -2**999 * log2|z| / 500."""
+    return _add_reals(columns, units, mean, mean_low, inverse, log_constant, out, start, stop, None)
+
+
+def _add_reals(
+    columns: Reals,
+    units: Floats,
+    mean: Floats,
+    mean_low: Floats,
+    inverse: Floats,
+    log_constant: Floats,
+    out: Floats,
+    start: int,
+    stop: int,
+    half: Floats | None,
+) -> int:
+    bad = -1
+    for j, column in enumerate(columns := _listed(columns)):
+        x = column[start:stop].astype(np.float64)
+        infinite = np.flatnonzero(np.isinf(x))
+        if len(infinite):
+            place = (int(infinite[0]) + start) * len(columns) + j
+            bad = place if bad < 0 else min(bad, place)
+        there = np.isfinite(x)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            scaled = np.clip(x[there, None] * units[j], -_LARGEST, _LARGEST)
+            z = np.minimum(np.abs((scaled - mean[j]) - mean_low[j]) * inverse[j], _LARGEST)
+            if half is None:
+                far = -(2.0**999) / 500 * np.log2(z)
+                log_prob = log_constant[j] - np.where(z < 2.0**500, z * z * 0.5, -far)
+            else:
+                far = 2.0 * np.log(z)
+                log_prob = log_constant[j] - half[j] * np.where(z < 2.0**500, np.log1p(z * z), far)
+        out[start:stop][there] += log_prob
+    return bad
+
+
+def _listed(columns: Any) -> list[NDArray[Any]]:
+    return list(columns.T) if isinstance(columns, np.ndarray) else columns
+
+
+def add_flags(
+    columns: list[NDArray[np.generic]] | NDArray[np.generic],
+    log_no: Floats,
+    log_yes: Floats,
+    out: Floats,
+    start: int,
+    stop: int,
+) -> int:
+    """Add log_no or log_yes (columns, classes) where a column is 0 or 1; returns the first place of anything else."""
+    bad = -1
+    for j, column in enumerate(columns := _listed(columns)):
+        values = column[start:stop]
+        missing = np.isnan(values) if values.dtype.kind == "f" else values.astype(np.int64) == -1
+        zero, one = values == 0, values == 1
+        strange = np.flatnonzero(~(missing | zero | one))
+        if len(strange):
+            place = (int(strange[0]) + start) * len(columns) + j
+            bad = place if bad < 0 else min(bad, place)
+        out[start:stop][zero] += log_no[j]
+        out[start:stop][one] += log_yes[j]
+    return bad
+
+
+def add_codes(
+    columns: list[NDArray[np.integer]] | NDArray[np.integer],
+    origins: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    table: Floats,
+    out: Floats,
+    start: int,
+    stop: int,
+) -> None:
+    """Add row `offsets[j] + v - origins[j]` of the table for the value v of column j; outside the table: nothing."""
+    for j, column in enumerate(columns := _listed(columns)):
+        value = column[start:stop].astype(np.int64) - origins[j] + offsets[j]
+        there = (value >= offsets[j]) & (value < offsets[j + 1])
+        out[start:stop][there] += table[value[there]]
+
+
+def add_laplace(
+    slots: Floats,
+    counts: NDArray[np.int64],
+    totals: Floats,
+    k: float,
+    n_values: Floats,
+    silent: bool,
+    out: Floats,
+    start: int,
+    stop: int,
+) -> None:
+    """Add the logs of `laplace` for a matrix of slots (rows, columns), straight from the counts (slots, classes).
+
+    `totals` is (columns, classes), `n_values` (columns,). A slot of -1, and one without counts, is a value never seen:
+    there is one value more then; or, if `silent`, it adds nothing, as NaN does.
+    """
+    for row in range(start, stop):
+        there = np.flatnonzero(~np.isnan(slots[row]))
+        slot = slots[row, there].astype(np.int64)
+        own = np.where((slot < 0)[:, None], 0.0, counts[slot] if len(counts) else 0.0)
+        new = np.asarray(~own.any(axis=1))
+        log_p = laplace(own, totals[there], k, (n_values[there] + new)[:, None])
+        for line in np.where(new[:, None] & silent, 0.0, log_p):
+            out[row] += line
+
+
+def add_lines(slots: Floats, known: NDArray[np.bool_], table: Floats, out: Floats, start: int, stop: int) -> bool:
+    """Add row `slot` of the table for every cell of a matrix of slots (rows, columns) that is not NaN.
+
+    A slot of -1 in column j stands for the row j of the last ones, which are as many as there are columns. Returns
+    False, with nothing added, if some row that is asked for is not marked as known.
+    """
+    part = slots[start:stop]
+    lines = np.where(part < 0, len(table) - part.shape[1] + np.arange(part.shape[1]), part)
+    there = ~np.isnan(part)
+    if not known[lines[there].astype(np.int64)].all():
+        return False
+    for j in range(part.shape[1]):
+        out[start:stop][there[:, j]] += table[lines[there[:, j], j].astype(np.int64)]
+    return True
+
+
+def add_steps(
+    columns: Reals, offsets: NDArray[np.int64], edges: Floats, table: Floats, out: Floats, start: int, stop: int
+) -> int:
+    """Add the row of the step that holds x: column j has the rows offsets[j] .. offsets[j+1] - 1 of the table.
+
+    `edges` runs along the table: edges[offsets[j] + b] is the least value of step b; that of the first step is not
+    looked at, so what lies below takes the first step. A column without steps adds nothing.
+    """
+    bad = -1
+    for j, column in enumerate(columns := _listed(columns)):
+        x = column[start:stop]
+        infinite = np.flatnonzero(np.isinf(x))
+        if len(infinite):
+            place = (int(infinite[0]) + start) * len(columns) + j
+            bad = place if bad < 0 else min(bad, place)
+        first, last = int(offsets[j]), int(offsets[j + 1])
+        if first == last:
+            continue
+        there = ~np.isnan(x)
+        step = np.searchsorted(edges[first + 1 : last], x[there], side="right")
+        out[start:stop][there] += table[first + step]
+    return bad
+
+
+def add_events(
+    columns: Reals, shape: Floats | None, rate: Floats, silent: NDArray[np.bool_], out: Floats, start: int, stop: int
+) -> int:
+    """Add the log of the negative binomial (see `tallybayes.families.poisson`), or of the Poisson without shapes.
+
+    `shape`, `rate` and `silent` are (columns, classes); a cell that is silent adds nothing. Returns the first place of
+    a value that is no count: not whole, or not in 0 .. 2**53.
+    """
+    bad = -1
+    for j, column in enumerate(columns := _listed(columns)):
+        x = column[start:stop].astype(np.float64)
+        count = (x >= 0) & (x <= 2.0**53) & (x == np.floor(x))
+        strange = np.flatnonzero(~(count | np.isnan(x)))
+        if len(strange):
+            place = (int(strange[0]) + start) * len(columns) + j
+            bad = place if bad < 0 else min(bad, place)
+        shapes = None if shape is None else shape[j]
+        out[start:stop][count] += log_events(x[count, None], shapes, rate[j], silent[j])
+    return bad
+
+
+def log_events(x: Floats, shape: Floats | None, rate: Floats, silent: NDArray[np.bool_]) -> Floats:
+    """Log P(x) of counts under the negative binomial, or the Poisson distribution without a shape; 0 if silent."""
+    if shape is None:
+        log_prob = xlogy(x, rate) - rate - gammaln(x + 1)
+    else:
+        r = np.where(silent, 1.0, shape)
+        log_prob = gammaln(x + r) - gammaln(r) - gammaln(x + 1) - r * np.log1p(1 / rate) - x * np.log1p(rate)
+    return np.where(silent, 0.0, log_prob)
+
+
+def add_bags(
+    indptr: NDArray[np.integer],
+    indices: NDArray[np.integer],
+    amounts: NDArray[np.generic] | None,
+    table: Floats,
+    out: Floats,
+    start: int,
+    stop: int,
+) -> None:
+    """Add amount * table[token] for every token of the row, in the order given; an amount of zero adds nothing."""
+    for row in range(start, stop):
+        for i in range(int(indptr[row]), int(indptr[row + 1])):
+            amount = 1.0 if amounts is None else float(amounts[i])
+            if amount != 0:
+                out[row] += amount * table[indices[i]]
+
+
+def softmax(out: Floats, start: int, stop: int) -> int:
+    """Turn log joints (rows, classes) into probabilities, in place.
+
+    Rows in which every class has the log joint -inf are left as they are; their number is returned.
+    """
+    part = out[start:stop]
+    top = part.max(axis=1, keepdims=True, initial=-np.inf)
+    possible = np.flatnonzero(top[:, 0] > -np.inf)
+    share = np.exp(part[possible] - top[possible])
+    part[possible] = share / share.sum(axis=1, keepdims=True)
+    return len(part) - len(possible)
+
+
+def log_softmax(out: Floats, start: int, stop: int) -> int:
+    """Turn log joints (rows, classes) into logs of probabilities, in place; otherwise as `softmax`."""
+    part = out[start:stop]
+    top = part.max(axis=1, keepdims=True, initial=-np.inf)
+    possible = np.flatnonzero(top[:, 0] > -np.inf)
+    log_share = part[possible] - top[possible]
+    part[possible] = log_share - np.log(np.exp(log_share).sum(axis=1, keepdims=True))
+    return len(part) - len(possible)

@@ -1,0 +1,156 @@
+"""One row at a time: the kernels that keep learning and scoring a single dict in proportion to the row."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.kernels.reference.exact_sums import Digits, sums
+
+Entry = int | tuple[int, Mapping[Any, int], tuple[type, ...]]
+
+_SCALARS = {np.bool_, np.str_, np.float16, np.float32, np.float64, np.longlong, np.ulonglong}
+_SCALARS |= {np.dtype(f"{sign}{size}").type for sign in "iu" for size in (1, 2, 4, 8)}
+
+
+def read_row(row: Mapping[Any, Any], index: Mapping[str, Entry], values: NDArray[np.float64]) -> int:
+    """Fill `values` with what a dict holds, NaN where a name is absent or its value None or NaN.
+
+    `index` tells what becomes of each name, which counts as text. A place: the number is put there. A place, codes and
+    kinds: if the value is of one of these types, its code is put there, -1 where it has none. -2: the name is passed
+    over (the label, columns left out). -1: nothing is known of the column yet, so only a missing value passes.
+
+    Returns how many values have no code; or -1, with `values` undefined, for a row that must take the general way: a
+    name outside the index or twice, an infinity, a type that is not foreseen.
+
+    >>> out = np.empty(3)
+    >>> read_row({"a": 1.5, "c": "red"}, {"a": 0, "b": 1, "c": (2, {"blue": 0, "red": 1}, (str,))}, out), out
+    (0, array([1.5, nan, 1. ]))
+    """
+    values[:] = np.nan
+    unknown, met = 0, set()
+    for name, value in row.items():
+        entry = index.get(str(name))
+        if entry is None:
+            return -1
+        place, codes, kinds = entry if isinstance(entry, tuple) else (entry, None, (bool, int, float))
+        if place == -2:
+            continue
+        if place in met:
+            return -1
+        if place >= 0:
+            met.add(place)
+        own = value.item() if type(value) in _SCALARS else value
+        if own is None or (isinstance(own, float) and np.isnan(own)):
+            continue
+        if place < 0 or type(own) not in kinds:
+            return -1
+        if codes is None and not (abs(own) < 2**53 if isinstance(own, int) else np.isfinite(own)):
+            return -1
+        values[place] = own if codes is None else codes.get(own, -1)
+        unknown += codes is not None and own not in codes
+    return unknown
+
+
+def add_row(
+    n: NDArray[np.int64],
+    x: NDArray[np.int64],
+    x_low: int,
+    xx: NDArray[np.int64],
+    xx_low: int,
+    values: NDArray[np.float64],
+    code: int,
+    sign: int,
+) -> bool:
+    """Add (sign 1) or take away (sign -1) one row of numbers to the sums of class `code`, in place.
+
+    `n` is (columns, classes), the digits `x` and `xx` are (columns, classes, width) and stay normalised: every digit
+    but the last in [0, 2**32), the last signed and below 2**31 in size. Returns False, with nothing changed, if the
+    row does not fit between the lowest and the highest digit; the general way then widens the digits.
+    """
+    _, row_x, row_xx, _ = _row_sums(values, 2)
+    assert row_xx is not None
+    after, squares_after = _after(x, x_low, row_x, code, sign), _after(xx, xx_low, row_xx, code, sign)
+    if after is None or squares_after is None:
+        return False
+    x[:, code], xx[:, code] = after, squares_after
+    n[:, code] += sign * ~np.isnan(values)
+    return True
+
+
+def _row_sums(values: NDArray[np.float64], order: int) -> tuple[Digits, Digits, Digits | None, int]:
+    """The sums of a single row."""
+    columns: list[NDArray[np.floating]] = [values[j : j + 1] for j in range(len(values))]
+    return sums(columns, np.zeros(1, np.int32), 1, None, order, 0, 1)
+
+
+def _after(digits: NDArray[np.int64], low: int, part: Digits, code: int, sign: int) -> NDArray[np.int64] | None:
+    """The digits of a class with a row added, or None if it does not fit."""
+    after = digits[:, code].copy()
+    for k in range(part[0].shape[-1]):
+        place = part[1] + k - low
+        if 0 <= place < digits.shape[-1]:
+            after[:, place] += sign * part[0][:, 0, k]
+        elif part[0][:, 0, k].any():
+            return None
+    for k in range(digits.shape[-1] - 1):
+        after[:, k + 1] += after[:, k] >> 32
+        after[:, k] &= 0xFFFFFFFF
+    return None if np.abs(after[:, -1]).max(initial=0) >= 2**31 else after
+
+
+def add_event_row(
+    n: NDArray[np.int64],
+    x: NDArray[np.int64],
+    log_factorial: NDArray[np.int64],
+    low: int,
+    values: NDArray[np.float64],
+    terms: NDArray[np.float64],
+    code: int,
+    sign: int,
+) -> bool:
+    """Add or take away one row of counts of events, whose log factorials are `terms`, as `add_row` does for reals.
+
+    `n` and `x` are whole, (columns, classes). Returns False, with nothing changed, if the row does not fit or a value
+    is no count: not whole, or not in 0 .. 2**53.
+    """
+    there = ~np.isnan(values)
+    own = values[there]
+    are_counts = np.all((own >= 0) & (own <= 2.0**53) & (own == np.floor(own)))
+    fits = np.all(np.abs(x[there, code]) < 2.0 ** (61 if sign > 0 else 62))
+    if not are_counts or not fits or not _add_digits(log_factorial, low, np.where(there, terms, np.nan), code, sign):
+        return False
+    x[there, code] += sign * own.astype(np.int64)
+    n[there, code] += sign
+    return True
+
+
+def _add_digits(digits: NDArray[np.int64], low: int, values: NDArray[np.float64], code: int, sign: int) -> bool:
+    """Add numbers to the digits of a class, in place; False if they do not fit."""
+    after = _after(digits, low, _row_sums(values, 1)[1], code, sign)
+    if after is not None:
+        digits[:, code] = after
+    return after is not None
+
+
+def add_flag_row(
+    no: NDArray[np.int64], yes: NDArray[np.int64], values: NDArray[np.float64], code: int, sign: int
+) -> bool:
+    """Add or take away one row of zeros and ones to the counts (columns, classes) of class `code`, in place."""
+    no[:, code] += sign * (values == 0)
+    yes[:, code] += sign * (values == 1)
+    return True
+
+
+def count_row(table: NDArray[np.int64], totals: NDArray[np.int64], values: NDArray[np.float64], code: int) -> int:
+    """Count one row of categories: 1 more in table[value, code] and totals[column, code] for every value that is there.
+
+    Returns how many of these cells of the table were 0.
+    """
+    there = np.flatnonzero(~np.isnan(values))
+    rows = values[there].astype(np.int64)
+    fresh = int((table[rows, code] == 0).sum())
+    table[rows, code] += 1  # every column has rows of its own
+    totals[there, code] += 1
+    return fresh

@@ -1,0 +1,263 @@
+r"""What the tokens of a text are.
+
+A text is any bytes. They are read as UTF-8, as Python does with errors="replace": what is invalid becomes U+FFFD, which
+is no part of a word. Then, character by character:
+
+    drop      format characters (category Cf: zero width, soft hyphen, direction marks), unless rules.python
+    case      1: str.lower(), 2: str.casefold()
+    accents   NFKD, without the characters that combine
+    digits    every decimal digit (category Nd) becomes 0
+
+A word is a longest run of letters, digits (str.isalnum) and low lines, and unless rules.python also of marks (category
+M: accents and vowel signs written by themselves). With rules.addresses, where an address begins, that is the word.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import sys
+import unicodedata
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.arrays.token_rules import Packed, Rules, packed
+
+__all__ = ["Buckets", "Lexicon", "spans", "texts"]
+
+Span = tuple[str, int, int]  # a token, and the characters of the text it was made of
+Bags = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]
+
+
+@cache
+def _pattern(python: bool, addresses: bool) -> re.Pattern[str]:
+    marks = [chr(c) for c in range(sys.maxunicode + 1) if unicodedata.category(chr(c)).startswith("M")]
+    word = r"\w" if python else r"\w" + "".join(marks)
+    if not addresses:
+        return re.compile(f"[{word}]+")
+    url = r"""(?:[hH][tT][tT][pP][sS]?://|[fF][tT][pP]://|[wW][wW][wW]\.)[^\s<>"]*[^\s<>".,;:!?')\]}]"""
+    mail = rf"[{word}][{word}.+\-]{{0,63}}@[{word}\-]{{1,63}}(?:\.[{word}\-]{{1,63}})+"
+    return re.compile(f"{url}|{mail}|[{word}]+")
+
+
+def _folded(text: str, rules: Rules) -> str:
+    """Case, accents and digits."""
+    if rules.case:
+        text = text.lower() if rules.case == 1 else text.casefold()
+    if rules.accents and not text.isascii():
+        text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+    if rules.digits:
+        text = "".join("0" if unicodedata.category(c) == "Nd" else c for c in text)
+    return text
+
+
+def _normalised(text: str, rules: Rules) -> tuple[str, Sequence[int]]:
+    """The text to be cut, and for each of its characters the place in the original that it comes from."""
+    if text.isascii():
+        return _folded(text, rules), range(len(text) + 1)
+    kept = [i for i, c in enumerate(text) if rules.python or unicodedata.category(c) != "Cf"]
+    text = "".join(text[i] for i in kept)
+    if rules.case == 1 and "\u03a3" in text:  # the one letter whose small form depends on its neighbours
+        text = "".join(s if c == "\u03a3" else c for c, s in zip(text, _small_sigmas(text), strict=True))
+    parts = [_folded(c, rules) for c in text]
+    places = [i for i, part in zip(kept, parts, strict=True) for _ in part]
+    return "".join(parts), [*places, kept[-1] + 1 if kept else 0]
+
+
+def _small_sigmas(text: str) -> Iterator[str]:
+    """For every character the small sigma that would stand there."""
+    lower = iter(c for c in text.replace("\u0130", "i").lower())  # the one character that becomes two
+    return (next(lower) for _ in text)
+
+
+def spans(text: bytes, rules: Rules, stop: Lexicon | None = None) -> list[Span]:
+    """The tokens of a text, in the order in which they end, each with the characters it was made of.
+
+    >>> spans("Voilà: ICE-CREAM".encode(), Rules())
+    [('voilà', 0, 5), ('ice', 7, 10), ('cream', 11, 16)]
+    >>> [token for token, *_ in spans(b"to be or not", Rules(longest=2))]
+    ['to', 'be', 'to be', 'or', 'be or', 'not', 'or not']
+    >>> [token for token, *_ in spans(b"no  no", Rules(characters=1, shortest=2, longest=2))]
+    ['no', 'o ', ' n', 'no']
+    """
+    original = text.decode("utf-8", "replace")
+    content, places = _normalised(original, rules)
+    if rules.characters:
+        units = [
+            (" " if m[0][0].isspace() else m[0], places[m.start()], places[m.end() - 1] + 1)
+            for m in re.finditer(r"\s+|\S", content)
+        ]
+        units = units[units[0][0] == " " :] if units else []
+        units = units[: len(units) - (units[-1][0] == " ")] if units else []
+    else:
+        units = [
+            (match[0], places[match.start()], places[match.end() - 1] + 1)
+            for match in _pattern(bool(rules.python), bool(rules.addresses)).finditer(content)
+            if rules.min_length <= len(match[0]) <= (rules.max_length or len(match[0]))
+        ]
+        if stop is not None:
+            units = [unit for unit in units if stop.number(unit[0]) < 0]
+    between = "" if rules.characters else " "
+    return [
+        (between.join(unit[0] for unit in units[end - n : end]), units[end - n][1], units[end - 1][2])
+        for end in range(1, len(units) + 1)
+        for n in range(rules.shortest, min(rules.longest, end) + 1)
+    ]
+
+
+class _Numbers(ABC):
+    """Tokens of many texts as numbers; what a token's number is, the classes below say."""
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def _number(self, token: str, *, grow: bool) -> int:
+        """The number of a token, -1 if it has none and is not to be given one."""
+
+    def tokenise(
+        self,
+        offsets: NDArray[np.integer],
+        data: NDArray[np.uint8],
+        valid: NDArray[np.bool_] | None,
+        start: int,
+        stop: int,
+        rules: Rules,
+        stop_words: Lexicon | None,
+        grow: bool,
+    ) -> Bags:
+        """Bags of the texts `start` to `stop`: where each ends, the numbers of its tokens and how often each occurs.
+
+        Text i has the bytes from offsets[i] to offsets[i + 1]; one that is not valid has no tokens. The tokens of a bag
+        stand in the order in which they come first. A token without a number gets the next one, or (unless `grow`)
+        is left out.
+        """
+        content, indptr = data.tobytes(), [0]
+        indices: list[int] = []
+        amounts: list[int] = []
+        for row in range(start, stop):
+            bag: dict[int, int] = {}
+            if valid is None or valid[row]:
+                for token, _, _ in spans(content[offsets[row] : offsets[row + 1]], rules, stop_words):
+                    number = self._number(token, grow=grow)
+                    if number >= 0:
+                        bag[number] = bag.get(number, 0) + 1
+            indices += bag
+            amounts += bag.values()
+            indptr.append(len(indices))
+        return np.array(indptr, np.int64), np.array(indices, np.int32), np.array(amounts, np.int32)
+
+
+class Lexicon(_Numbers):
+    """Tokens numbered in the order in which they come.
+
+    >>> words = Lexicon()
+    >>> words.add(*packed(["to", "be", "to"])).tolist(), words.find(*packed(["be", "or"])).tolist(), len(words)
+    ([0, 1, 0], [1, -1], 2)
+    """
+
+    def __init__(self) -> None:
+        self._index: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def _number(self, token: str, *, grow: bool) -> int:
+        return self._index.setdefault(token, len(self._index)) if grow else self._index.get(token, -1)
+
+    def number(self, token: str) -> int:
+        """The number of a token, -1 if it has none."""
+        return self._index.get(token, -1)
+
+    def add(self, data: NDArray[np.uint8], offsets: NDArray[np.integer]) -> NDArray[np.int32]:
+        """The numbers of tokens; those that have none get the next ones."""
+        return np.array([self._number(token, grow=True) for token in _texts(data, offsets)], np.int32)
+
+    def find(self, data: NDArray[np.uint8], offsets: NDArray[np.integer]) -> NDArray[np.int32]:
+        """The numbers of tokens, -1 for those that have none."""
+        return np.array([self.number(token) for token in _texts(data, offsets)], np.int32)
+
+    def packed(self) -> Packed:
+        """All tokens, as bytes and offsets."""
+        return packed(token.encode("utf-8", "surrogateescape") for token in self._index)
+
+    def copy(self) -> Lexicon:
+        """A lexicon of its own with the same numbers."""
+        result = Lexicon()
+        result._index = dict(self._index)
+        return result
+
+
+class Buckets(_Numbers):
+    """Tokens numbered by a hash that nobody can foresee without its key (SipHash-2-4, Aumasson and Bernstein 2012).
+
+    >>> Buckets(bytes(range(16)), 2**16).number("spam")
+    21215
+    """
+
+    def __init__(self, key: bytes, size: int) -> None:
+        self._key, self._size = key, size
+
+    def __len__(self) -> int:
+        return self._size
+
+    def _number(self, token: str, *, grow: bool) -> int:
+        return self.number(token)
+
+    def number(self, token: str) -> int:
+        """The bucket of a token."""
+        return _siphash(self._key, token.encode()) % self._size
+
+
+def texts(values: list[Any]) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.bool_] | None] | None:
+    """Texts of a list as offsets and bytes, and which are there if some are None; None if it holds anything else.
+
+    >>> offsets, data, valid = texts(["to", None, b"be"])
+    >>> offsets.tolist(), data.tobytes(), valid.tolist(), texts([1])
+    ([0, 2, 2, 4], b'tobe', [True, False, True], None)
+    """
+    if not all(value is None or isinstance(value, (str, bytes)) for value in values):
+        return None
+    try:
+        data, offsets = packed(value.encode() if isinstance(value, str) else value or b"" for value in values)
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return None
+    there = np.array([value is not None for value in values], bool)
+    return offsets, data, None if there.all() else there
+
+
+def _texts(data: NDArray[np.uint8], offsets: NDArray[np.integer]) -> Iterator[str]:
+    content, ends = data.tobytes(), offsets.tolist()
+    return (content[a:b].decode("utf-8", "surrogateescape") for a, b in itertools.pairwise(ends))
+
+
+def _siphash(key: bytes, message: bytes) -> int:
+    mask = 2**64 - 1
+    a, b = (int.from_bytes(key[i : i + 8], "little") for i in (0, 8))
+    v = [a ^ 0x736F6D6570736575, b ^ 0x646F72616E646F6D, a ^ 0x6C7967656E657261, b ^ 0x7465646279746573]
+
+    def turned(x: int, bits: int) -> int:
+        return (x << bits | x >> (64 - bits)) & mask
+
+    def rounds(n: int) -> None:
+        for _ in range(n):
+            v[0], v[2] = (v[0] + v[1]) & mask, (v[2] + v[3]) & mask
+            v[1], v[3] = turned(v[1], 13) ^ v[0], turned(v[3], 16) ^ v[2]
+            v[0], v[2] = (turned(v[0], 32) + v[3]) & mask, (v[2] + v[1]) & mask
+            v[3], v[1] = turned(v[3], 21) ^ v[0], turned(v[1], 17) ^ v[2]
+            v[2] = turned(v[2], 32)
+
+    whole = message + bytes(-(len(message) + 1) % 8) + bytes([len(message) & 255])
+    for i in range(0, len(whole), 8):
+        word = int.from_bytes(whole[i : i + 8], "little")
+        v[3] ^= word
+        rounds(2)
+        v[0] ^= word
+    v[2] ^= 255
+    rounds(4)
+    return v[0] ^ v[1] ^ v[2] ^ v[3]

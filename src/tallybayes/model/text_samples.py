@@ -1,0 +1,197 @@
+"""Columns of text whose family is still to be decided: a sample of their documents, and the decision.
+
+The sample holds the documents with the smallest fingerprints, which are made of what they say. So it is the same
+whatever order and batches they have come in, and the sample of two samples is the sample of both.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import kernels
+from tallybayes.arrays.axis import positions
+from tallybayes.arrays.column import Bag
+from tallybayes.data.batch import Batch
+from tallybayes.data.schema import Schema
+from tallybayes.families import Family, Text
+from tallybayes.families.text_predictive import whole_amounts
+from tallybayes.families.text_variant import DOCUMENTS, LEAST, PAIRS, choose
+from tallybayes.state.settings import Settings
+from tallybayes.state.statistics import SufficientStatistics
+from tallybayes.tally import Documents, Vocabulary
+from tallybayes.tally.vocabulary import lexicon_of
+
+__all__ = ["Samples", "decided", "is_open"]
+
+_DOCUMENTS = 2000  # in a sample, at most
+
+Hashes = NDArray[np.uint64]
+
+
+def is_open(family: Family | None, settings: Settings, name: str) -> bool:
+    """Whether a column's family is to be decided by documents left out."""
+    if not isinstance(family, Text):
+        return False
+    smoothing = settings.smoothing_of(name)
+    k = family.k if smoothing == "auto" else smoothing
+    return k == "auto" or (family.variant == "auto" and 0 < float(k) < np.inf)  # with k = 0 a word can rule out all
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """Documents in the order of their fingerprints. The keys of the bag are numbers of `lexicon`, or tokens (None)."""
+
+    prints: Hashes
+    labels: list[Any]
+    weights: NDArray[np.float64]
+    bag: Bag
+    lexicon: Any
+
+    @classmethod
+    def of(cls, bag: Bag, batch: Batch, keys: list[Any]) -> _Sample:
+        """The sample of a batch whose labels are `keys`."""
+        codes = batch.labels.codes
+        there = (codes >= 0) if bag.present is None else (codes >= 0) & bag.present
+        weights = np.ones(len(codes)) if batch.weights is None else batch.weights
+        rows = np.flatnonzero(there & (weights > 0))
+        prints = fingerprints(bag)[rows] ^ _hashed(keys)[codes[rows]]  # equal texts of different classes differ
+        prints += weights[rows].view(np.uint64)
+        first = _first(prints, np.diff(bag.indptr)[rows])
+        rows = rows[first]
+        bag, lexicon = bag.take(rows), lexicon_of(bag.keys)
+        used, indices = np.unique(bag.indices, return_inverse=True)
+        bag = Bag(bag.indptr, indices, whole_amounts(bag), used)
+        return cls(prints[first], [keys[code] for code in codes[rows].tolist()], weights[rows], bag, lexicon)
+
+    def slots(self, words: Vocabulary) -> NDArray[np.int64]:
+        """Where its tokens are in a vocabulary."""
+        if self.lexicon is words.lexicon or words.is_hashed:
+            return np.asarray(self.bag.keys, np.int64)
+        return words.slots(self.tokens())
+
+    def tokens(self) -> list[Any]:
+        """The keys of the bag as tokens; of buckets, their numbers."""
+        if self.lexicon is None or not hasattr(self.lexicon, "packed"):
+            return list(self.bag.keys)
+        data, offsets = self.lexicon.packed()
+        content = data.tobytes()
+        numbers = np.asarray(self.bag.keys, np.int64)
+        return [content[a:b] for a, b in zip(offsets[numbers], offsets[numbers + 1], strict=True)]
+
+    @classmethod
+    def merged(cls, parts: list[_Sample]) -> _Sample:
+        """The sample of several samples."""
+        index: dict[Any, int] = {}
+        numbers = [
+            np.array([index.setdefault(t, len(index)) for t in p.tokens()], np.int64)[p.bag.indices] for p in parts
+        ]
+        lengths = np.concatenate([np.diff(part.bag.indptr) for part in parts])
+        amounts = np.concatenate([part.bag.amounts for part in parts])
+        prints, labels = np.concatenate([part.prints for part in parts]), [lab for part in parts for lab in part.labels]
+        first = _first(prints, lengths)
+        bag = Bag(np.concatenate([[0], np.cumsum(lengths)]), np.concatenate(numbers), amounts, list(index)).take(first)
+        weights = np.concatenate([part.weights for part in parts])[first]
+        return cls(prints[first], [labels[i] for i in first.tolist()], weights, bag, None)
+
+
+def _first(prints: Hashes, lengths: NDArray[np.integer]) -> NDArray[np.int64]:
+    """The documents with the smallest fingerprints, as many as can be looked at."""
+    order = np.argsort(prints, kind="stable")[:_DOCUMENTS]
+    return order[: max(DOCUMENTS, int(np.searchsorted(np.cumsum(lengths[order]), PAIRS)) + 1)]
+
+
+class Samples:
+    """Documents of columns of text that are not decided yet, with their labels."""
+
+    def __init__(self, of: Mapping[str, _Sample] | None = None) -> None:
+        self._of = dict(of or {})
+
+    def copy(self) -> Samples:
+        """Samples of their own."""
+        return Samples(self._of)
+
+    def merged(self, other: Samples) -> Samples:
+        """The samples of both."""
+        parts = {name: [own for own in (self.get(name), other.get(name)) if own] for name in {*self._of, *other._of}}
+        return Samples({name: own[0] if len(own) == 1 else _Sample.merged(own) for name, own in parts.items()})
+
+    def only(self, names: Iterable[str]) -> Samples:
+        """The samples of some columns."""
+        return Samples({name: self._of[name] for name in names if name in self._of})
+
+    def add(self, batch: Batch, keys: list[Any], families: Mapping[str, Family], settings: Settings) -> None:
+        """Take documents of a batch whose labels are `keys`."""
+        for name, column in batch.columns.items():
+            if is_open(families.get(name), settings, name) and isinstance(column, Bag):
+                new = _Sample.of(column.expanded(), batch, keys)
+                self._of[name] = _Sample.merged([self._of[name], new]) if name in self._of else new
+
+    def get(self, name: str) -> _Sample | None:
+        """The sample of a column."""
+        return self._of.get(name)
+
+
+def decided(
+    schema: Schema, settings: Settings, total: SufficientStatistics, samples: Samples
+) -> tuple[Schema, Samples]:
+    """The schema with the families of text decided for which there are documents enough, and samples of the others."""
+    result = schema
+    for name, family in schema.families.items():
+        if not is_open(family, settings, name) or (sample := samples.get(name)) is None:
+            continue
+        tally = total.blocks.get(family.counted)
+        if not isinstance(tally, Documents) or name not in tally.words or not isinstance(family, Text):
+            continue
+        n_documents = tally.n_documents(name).floats()
+        codes = positions(sample.labels, total.labels).astype(np.int32)
+        if len(codes) < LEAST or np.count_nonzero(n_documents >= 2) < 2 or not tally.words[name].n_keys:
+            continue
+        words, in_use = tally.words[name], np.flatnonzero(n_documents > 0)
+        slots = sample.slots(words)
+        if len(in_use) < len(n_documents):
+            words = words.with_classes(_renumbered(n_documents), len(in_use))
+        codes = np.searchsorted(in_use, codes).astype(np.int32)
+        choice = choose(
+            family, words, n_documents[in_use], sample.bag, codes, sample.weights, slots, settings.smoothing_of(name)
+        )
+        result = result.copy() if result is schema else result
+        old = result.fields[name]
+        result.fields[name] = replace(old, family=choice.family, reason=f"{old.reason}; {choice}")
+    return result, samples.only(n for n, family in result.families.items() if is_open(family, settings, n))
+
+
+def _renumbered(n_documents: NDArray[np.float64]) -> NDArray[np.int64]:
+    """New numbers of the classes that have documents, -1 for the others."""
+    there = n_documents > 0
+    return np.where(there, np.cumsum(there) - 1, -1)
+
+
+def fingerprints(bag: Bag) -> Hashes:
+    """A number for each document that depends on nothing but what it says."""
+    keys = lexicon_of(bag.keys)
+    indices: NDArray[np.integer] = np.ascontiguousarray(bag.indices, np.int32)
+    if hasattr(keys, "packed"):
+        data, offsets = keys.packed()
+    else:  # of a bucket, its number
+        used, indices = np.unique(indices, return_inverse=True)
+        data, offsets = used.astype(np.int64).view(np.uint8), np.arange(0, 8 * len(used) + 1, 8)
+    prints: Hashes = kernels.active.fingerprints(
+        np.ascontiguousarray(bag.indptr, np.int64),
+        np.ascontiguousarray(indices, np.int32),
+        whole_amounts(bag),
+        data,
+        offsets,
+    )
+    return prints
+
+
+def _hashed(values: Iterable[Any]) -> Hashes:
+    """A number for each value."""
+    digests = (hashlib.blake2b(repr(value).encode("utf-8", "surrogatepass"), digest_size=8) for value in values)
+    return np.array([int.from_bytes(digest.digest(), "little") for digest in digests], np.uint64)

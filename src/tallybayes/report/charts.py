@@ -1,0 +1,197 @@
+"""Pictures of a model, each from plain rows: its prior, its columns, what they are worth and say, its boundary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tallybayes.report.column_chart import Picture
+from tallybayes.report.palette import GREY, HEIGHT, PALETTE, Chart, altair, colours, dashes, inline, one_legend
+
+__all__ = ["boundary", "class_prior", "evidence", "pictured", "ranking"]
+
+_FOR, _AGAINST = PALETTE[:2]
+
+
+def class_prior(rows: Sequence[dict[str, Any]], every: Sequence[str] | None = None) -> Chart:
+    """Bars of P(class), from rows with `class` and `p`."""
+    alt = altair()
+    names = [row["class"] for row in rows]
+    chart = (
+        alt.Chart(inline(rows))
+        .mark_bar()
+        .encode(
+            x=alt.X("p:Q", title="P(class)", scale=alt.Scale(domainMin=0)),
+            y=alt.Y("class:N", title=None, sort=names),
+            color=alt.Color("class:N", scale=colours(names, every), legend=None),
+            tooltip=["class:N", alt.Tooltip("p:Q", format=".4f")],
+        )
+    )
+    return chart.properties(height=24 * len(rows))
+
+
+def ranking(rows: Sequence[dict[str, Any]], what: str = "nats per row") -> Chart:
+    """Bars of what columns are worth, from rows with `column` and `worth`, and a `kind` where there are several."""
+    alt = altair()
+    names, kinds = (list(dict.fromkeys(row[key] for row in rows if key in row)) for key in ("column", "kind"))
+    chart = (
+        alt.Chart(inline(rows))
+        .mark_bar(color=PALETTE[0])
+        .encode(
+            x=alt.X("worth:Q", title=what),
+            y=alt.Y("column:N", title=None, sort=names),
+            tooltip=["column:N", *(["kind:N"] if kinds else []), alt.Tooltip("worth:Q", title=what, format=".4f")],
+        )
+    )
+    if not kinds:
+        return chart.properties(height=18 * len(names))
+    shades = alt.Scale(domain=kinds, range=[PALETTE[0], GREY])
+    return chart.encode(
+        yOffset=alt.YOffset("kind:N", sort=kinds), color=alt.Color("kind:N", title=None, scale=shades)
+    ).properties(height=24 * len(names))
+
+
+def pictured(one: Picture, every: Sequence[str] | None = None, *, titled: bool = True) -> Chart:
+    """A column in every class: densities, bars or words; its name stands at an axis if `titled`."""
+    if one.kind == "values":
+        return _values(one, every, one.column if titled else None)
+    return {"steps": _steps, "curve": _curve, "words": _words}[one.kind](one, every)
+
+
+def _steps(one: Picture, every: Sequence[str] | None) -> Chart:
+    alt = altair()
+    closed = [*one.rows]
+    for name in one.classes:  # the last step has a right edge too
+        last = [row for row in one.rows if row["class"] == name][-1:]
+        closed += [{**row, "x": row["x2"]} for row in last]
+    scale = alt.Scale(zero=False, nice=False)
+    whole = all((row["x"] - 0.5).is_integer() for row in one.rows)  # bins around whole numbers
+    axis = alt.Axis(tickMinStep=1) if whole else alt.Axis()
+    if one.constant is not None:
+        scale = alt.Scale(type="symlog", constant=one.constant, zero=False, nice=False)
+        axis = alt.Axis(values=list(one.ticks), format=",.6~g")
+    base = alt.Chart(inline(closed)).encode(
+        x=alt.X("x:Q", title=one.column, scale=scale, axis=axis),
+        y=alt.Y("p:Q", title=one.what, stack=None),
+        tooltip=[
+            "class:N",
+            alt.Tooltip("x:Q", title="from"),
+            alt.Tooltip("x2:Q", title="to"),
+            alt.Tooltip("p:Q", title=one.what, format=".4f"),
+        ],
+    )
+    return _filled(base, one, every, "step-after")
+
+
+def _curve(one: Picture, every: Sequence[str] | None) -> Chart:
+    alt = altair()
+    base = alt.Chart(inline(one.rows)).encode(
+        x=alt.X("x:Q", title=one.column, scale=alt.Scale(zero=False, nice=False)),
+        y=alt.Y("p:Q", title=one.what, stack=None),
+        tooltip=["class:N", alt.Tooltip("x:Q", title="value"), alt.Tooltip("p:Q", title=one.what, format=".4g")],
+    )
+    return _filled(base, one, every, "linear" if one.what == "density" else "step")
+
+
+def _filled(base: Any, one: Picture, every: Sequence[str] | None, interpolate: str) -> Chart:
+    alt = altair()
+    line = base.mark_line(interpolate=interpolate, strokeWidth=2).encode(
+        stroke=alt.Stroke("class:N", title="class", scale=colours(one.classes, every)),
+        strokeDash=alt.StrokeDash("class:N", title="class", scale=dashes(one.classes, every)),
+    )
+    area = base.mark_area(interpolate=interpolate, opacity=0.18).encode(
+        fill=alt.Fill("class:N", scale=colours(one.classes, every), legend=None)
+    )
+    return one_legend(alt.layer(area, line)).properties(height=HEIGHT)
+
+
+def _values(one: Picture, every: Sequence[str] | None, title: str | None) -> Chart:
+    alt = altair()
+    order = list(dict.fromkeys(row["value"] for row in one.rows))
+    chart = (
+        alt.Chart(inline(one.rows))
+        .mark_bar()
+        .encode(
+            x=alt.X("p:Q", title=one.what, scale=alt.Scale(domainMin=0)),
+            y=alt.Y("value:N", title=title, sort=order),
+            yOffset=alt.YOffset("class:N", sort=one.classes),
+            color=alt.Color("class:N", title="class", scale=colours(one.classes, every)),
+            tooltip=["value:N", "class:N", alt.Tooltip("p:Q", title=one.what, format=".4f")],
+        )
+    )
+    bars = len(order) * len(one.classes)
+    return chart.properties(height=(12 if len(one.classes) <= 3 else 8) * max(bars, 3))
+
+
+def _words(one: Picture, every: Sequence[str] | None) -> Chart:
+    alt = altair()
+    rows = [{**row, "key": f"{i}"} for i, row in enumerate(one.rows)]
+    chart = (
+        alt.Chart(inline(rows))
+        .mark_bar()
+        .encode(
+            x=alt.X("lead:Q", title=one.what),
+            y=alt.Y("word:N", title=None, sort=list(dict.fromkeys(row["word"] for row in rows))),
+            color=alt.Color("class:N", title="speaks for", scale=colours(one.classes, every)),
+            tooltip=["word:N", "class:N", alt.Tooltip("lead:Q", title=one.what, format=".2f")],
+        )
+    )
+    return chart.properties(height=18 * len(rows))
+
+
+def evidence(rows: Sequence[dict[str, Any]], label: str, against: str) -> Chart:
+    """What every column said, in decibans, from rows with `column`, `value` and `decibans`, in their order."""
+    alt = altair()
+    names = [row["column"] for row in rows]
+    chart = (
+        alt.Chart(inline(rows))
+        .mark_bar()
+        .encode(
+            x=alt.X("decibans:Q", title=f"decibans for {label} against {against}"),
+            y=alt.Y("column:N", title=None, sort=names),
+            color=alt.condition("datum.decibans >= 0", alt.value(_FOR), alt.value(_AGAINST)),
+            tooltip=["column:N", "value:N", alt.Tooltip("decibans:Q", format="+.1f")],
+        )
+    )
+    return chart.properties(height=22 * len(rows))
+
+
+def boundary(
+    cells: Sequence[dict[str, Any]],
+    points: Sequence[dict[str, Any]],
+    means: Sequence[dict[str, Any]],
+    *,
+    x: str,
+    y: str,
+    classes: Sequence[str],
+) -> Chart:
+    """Which class wins where, the rows, and the mean of each class as a cross.
+
+    cells: `x`, `x2`, `y`, `y2`, `class` and its probability `p`; points and means: `x`, `y`, `class`.
+    """
+    alt = altair()
+    colour = alt.Color("class:N", title="class", scale=colours(classes))
+    plain = alt.Scale(zero=False, nice=False)
+    across, up = alt.X("x:Q", title=x, scale=plain), alt.Y("y:Q", title=y, scale=plain)
+    ground = (
+        alt.Chart(inline(cells))
+        .mark_rect(strokeWidth=0)
+        .encode(
+            x=across,
+            x2="x2:Q",
+            y=up,
+            y2="y2:Q",
+            color=colour,
+            opacity=alt.Opacity("p:Q", legend=None, scale=alt.Scale(domain=[0.3, 1], range=[0.05, 0.4], clamp=True)),
+            tooltip=["class:N", alt.Tooltip("p:Q", title="probability", format=".3f")],
+        )
+    )
+    dots = alt.Chart(inline(points)).mark_point(filled=True, size=28, stroke="#ffffff", strokeWidth=0.6, opacity=0.9)
+    cross = alt.Chart(inline(means)).mark_point(
+        shape="cross", filled=True, size=260, stroke="#ffffff", strokeWidth=1.5, opacity=1
+    )
+    layers = [
+        ground,
+        *(layer.encode(x=across, y=up, color=colour, tooltip=["class:N", "x:Q", "y:Q"]) for layer in (dots, cross)),
+    ]
+    return alt.layer(*layers).properties(width=420, height=360)

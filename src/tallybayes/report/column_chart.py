@@ -1,0 +1,233 @@
+"""What a column looks like in each class, as rows to draw: steps or curves of reals, bars of values, top words.
+
+Everything is read off the predictive of the column, so that a picture shows what the model believes, not the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from tallybayes.arrays.column import Bag, Reals
+from tallybayes.errors import ParameterError, did_you_mean
+from tallybayes.explaining.explanation import shorten_word
+from tallybayes.families.family import Floats, Predictive
+from tallybayes.families.histogram import HistogramPredictive
+from tallybayes.formatting import shown
+from tallybayes.model import Model
+from tallybayes.state.column_weights import plain
+from tallybayes.tally.grid import lowest_value
+
+__all__ = ["CLASSES", "Picture", "commonest", "grid_of", "part_of", "picture"]
+
+CLASSES = 7  # more lines than this nobody can tell apart; there are as many colours
+_BINS = 40
+_POINTS = 160
+_WHOLE = 60  # whole numbers up to which each has a bin of its own
+_VALUES = 12  # bars per class; the rarest of more are left out
+_WORDS = 20  # words in all
+_MOST = 50.0  # log odds that are drawn, where a word rules a class out
+_DRAWS = 400  # per class, to find where a density lives
+_SKEW = 30.0  # a range so many times the middle half is drawn on a logarithmic axis
+_LONG = 60
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """Rows to draw.
+
+    kind: "steps" (`x`, `x2`, `p`), "curve" (`x`, `p`), "values" (`value`, `p`) or "words" (`word`, `lead`), each with a
+    `class`.
+    what: the name of the numbers.
+    constant: of a symmetric logarithmic axis, None for a plain one; ticks: its numbers.
+    """
+
+    column: str
+    family: str
+    kind: Literal["steps", "curve", "values", "words"]
+    rows: list[dict[str, Any]]
+    classes: list[str]
+    what: str
+    constant: float | None = None
+    ticks: Sequence[float] = ()
+    note: str = ""
+
+
+def part_of(model: Model, column: str) -> Predictive:
+    """The predictive of one column, as it was learned, without any weight."""
+    for predictive in map(plain, model._derived().predictives):
+        if column in predictive.features:
+            return predictive.part(predictive.features.index(column))
+    raise ParameterError("a column that the model uses", got=column, hint=did_you_mean(column, model.schema.families))
+
+
+def commonest(model: Model, n: int = CLASSES) -> list[int]:
+    """The numbers of the most probable classes, in the order of the classes."""
+    return sorted(np.argsort(-model.log_prior(), kind="stable")[:n].tolist())
+
+
+def picture(model: Model, column: str, rows: list[dict[str, Any]] | None = None) -> Picture:
+    """The picture of a column; `rows` are its rows in `model.describe()`, if they are known already."""
+    part = part_of(model, column)
+    family = model.schema.families[column].told()
+    codes = commonest(model)
+    names = [shown(label) for label in model.classes]
+    few = [names[code] for code in codes]
+    if isinstance(part, HistogramPredictive):
+        return _steps(part, column, family, codes, names)
+    if model.schema.families[column].column is Reals:
+        return _curve(part, column, family, codes, names)
+    rows = model.describe().columns.get(column, []) if rows is None else rows
+    rows = [{**row, "class": shown(row["class"])} for row in rows]
+    if rows and "token" in rows[0]:
+        return _words(part, rows, column, family, codes, names)
+    return _values([row for row in rows if row["class"] in few], column, family, few)
+
+
+def grid_of(part: Predictive, n: int = _POINTS) -> Floats:
+    """Numbers over the range in which a predictive expects values; whole ones where it expects only those."""
+    rng = np.random.default_rng(0)
+    drawn = np.concatenate([np.asarray(part.sample(rng, code, _DRAWS)[0], float) for code in range(part.n_classes)])
+    drawn = drawn[np.isfinite(drawn)]
+    if not len(drawn):
+        return np.zeros(1)
+    low, high = np.quantile(drawn, [0.002, 0.998]).tolist()
+    if np.all(drawn == np.floor(drawn)):
+        step = max(1, int(np.ceil((high - low + 1) / (2 * n))))
+        return np.arange(np.floor(low), np.ceil(high) + 1, step)
+    if not high > low:
+        return np.array([low])
+    step = (high - low) / n
+    size = 10.0 ** np.floor(np.log10(step))
+    step = size * next(one for one in (1, 2, 5, 10) if one * size >= step)  # so that the numbers are short ones
+    grid = np.arange(np.floor(low / step), np.ceil(high / step) + 1) * step
+    return np.asarray(np.round(grid, int(np.clip(-np.log10(size), 0, 300))))
+
+
+def _curve(part: Predictive, column: str, family: str, codes: list[int], names: list[str]) -> Picture:
+    grid = grid_of(part)
+    out = np.zeros((len(grid), part.n_classes))
+    part.bind([Reals(grid)])(out, 0, len(grid))
+    p = np.exp(out)
+    whole = bool(np.all(grid == np.floor(grid)))
+    rows = [
+        {"x": float(x), "class": names[code], "p": float(p[i, code])}
+        for code in codes
+        for i, x in enumerate(grid)
+        if np.isfinite(p[i, code])
+    ]
+    what = "probability" if whole else "density"
+    return Picture(column, family, "curve", rows, [names[code] for code in codes], what)
+
+
+def _steps(part: HistogramPredictive, column: str, family: str, codes: list[int], names: list[str]) -> Picture:
+    cell = np.unique(part.tally.cell)
+    values = lowest_value(cell, np.broadcast_to(part.tally.levels[0], cell.shape))
+    p = np.exp(part.log_p[part.step_of_cell])
+    edges, constant = _bins(values, p.mean(axis=1), float(part.tally.amounts.floats().sum()))
+    place = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2)
+    share = np.zeros((len(edges) - 1, part.n_classes))
+    np.add.at(share, place, p)
+    rows = [
+        {"x": float(edges[i]), "x2": float(edges[i + 1]), "class": names[code], "p": float(share[i, code])}
+        for code in codes
+        for i in range(len(share))
+    ]
+    ticks = _ticks(edges) if constant is not None else ()
+    few = [names[code] for code in codes]
+    return Picture(column, family, "steps", rows, few, "share of the class", constant, ticks)
+
+
+def _bins(values: Floats, weights: Floats, n_rows: float) -> tuple[Floats, float | None]:
+    """The edges of bins of equal width, on a plain or a logarithmic axis, and the constant of that axis."""
+    low, high = float(values[0]), float(values[-1])
+    whole = bool(np.all(values == np.floor(values)))
+    n_bins = int(np.clip(2 * np.cbrt(n_rows), 8, _BINS))
+    if high == low:
+        return np.array([low - 0.5, low + 0.5]), None
+    below = np.cumsum(weights) / weights.sum()
+    place = np.minimum(np.searchsorted(below, [0.25, 0.75]), len(values) - 1)
+    q1, q3 = values[place].tolist()
+    if high - low <= max(_SKEW * (q3 - q1), _WHOLE if whole else 0.0):
+        if not whole:
+            return np.linspace(low, high, n_bins + 1), None
+        width = 1 if high - low <= _WHOLE else np.ceil((high - low + 1) / n_bins)  # as many whole numbers in each bin
+        return np.arange(low, high + width + 1, width) - 0.5, None
+    sizes = np.abs(values[values != 0])
+    constant = float(np.clip(np.quantile(sizes, 0.05), 1e-300, 1e300))
+    ends = _symlog(np.array([low, high]), constant)
+    flat = np.linspace(ends[0], ends[1], n_bins + 1)
+    edges = np.sign(flat) * constant * np.expm1(np.abs(flat))
+    edges[0], edges[-1] = low, high
+    return edges, constant
+
+
+def _symlog(x: Floats, constant: float) -> Floats:
+    return np.asarray(np.sign(x) * np.log1p(np.abs(x) / constant))
+
+
+def _ticks(edges: Floats) -> list[float]:
+    """Zero and powers of ten within the edges, a handful of them."""
+    powers = 10.0 ** np.arange(-300, 301)
+    both = np.concatenate([-powers[::-1], [0.0], powers])
+    sizes = np.abs(edges[edges != 0])
+    inside = both[(both >= edges[0]) & (both <= edges[-1]) & ((both == 0) | (np.abs(both) >= sizes.min()))]
+    return [float(tick) for tick in inside[:: max(1, len(inside) // 6)]]
+
+
+def _values(rows: list[dict[str, Any]], column: str, family: str, classes: list[str]) -> Picture:
+    """Bars; a yes/no column has two, and the rarest of many values are left out."""
+    if rows and "P(yes)" in rows[0]:
+        both = [
+            (text, row, row["P(yes)"] if text == "yes" else 1 - row["P(yes)"]) for row in rows for text in ("yes", "no")
+        ]
+        bars = [{"value": text, "class": row["class"], "p": float(p)} for text, row, p in both]
+        return Picture(column, family, "values", bars, classes, "share of the class")
+    total: dict[str, float] = {}
+    for row in rows:
+        total[shown(row["value"])] = total.get(shown(row["value"]), 0.0) + row["P(value)"]
+    order = sorted(total, key=lambda value: -total[value])
+    kept = order if len(order) <= _VALUES + 1 else order[:_VALUES]
+    bars = [
+        {"value": _short(shown(row["value"])), "class": row["class"], "p": float(row["P(value)"])}
+        for row in sorted(rows, key=lambda row: -total[shown(row["value"])])
+        if shown(row["value"]) in set(kept)
+    ]
+    note = f"the {len(kept)} commonest of {len(order)} values" if len(kept) < len(order) else ""
+    return Picture(column, family, "values", bars, classes, "share of the class", note=note)
+
+
+def _words(
+    part: Predictive, rows: list[dict[str, Any]], column: str, family: str, codes: list[int], names: list[str]
+) -> Picture:
+    """The words that speak most for each class: what one of them adds, above the mean of the other classes."""
+    tokens = list(dict.fromkeys(row["token"] for row in rows))
+    adds = token_weights(part, tokens)
+    best, each = adds.argmax(axis=1), max(2, _WORDS // max(len(codes), 1))
+    bars = []
+    for code in codes:
+        others = np.delete(adds, code, axis=1).mean(axis=1) if len(names) > 1 else 0.0
+        lead = np.clip(np.nan_to_num(adds[:, code] - others), -_MOST, _MOST)
+        own = sorted(np.flatnonzero(best == code).tolist(), key=lambda i: -lead[i])[:each]
+        texts = [_short(shorten_word(shown(tokens[i]))) for i in own]
+        bars += [
+            {"word": text, "class": names[code], "lead": float(lead[i])} for i, text in zip(own, texts, strict=True)
+        ]
+    return Picture(column, family, "words", bars, [names[code] for code in codes], "log odds against the other classes")
+
+
+def token_weights(part: Predictive, tokens: Sequence[Any]) -> Floats:
+    """What each token adds to the score of an empty bag, (tokens, classes)."""
+    n = len(tokens)
+    indptr = np.array([0, *range(n + 1)], np.int64)  # first the empty one
+    out = np.zeros((n + 1, part.n_classes))
+    part.bind([Bag(indptr, np.arange(n, dtype=np.int64), np.ones(n, np.int32), list(tokens))])(out, 0, n + 1)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.nan_to_num(out[1:] - out[:1], nan=0.0, posinf=np.inf, neginf=-np.inf))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONG else text[: _LONG - 3] + "..."

@@ -1,0 +1,54 @@
+"""Importance of columns on rows that the model has not learned: the figures of `tallybayes.importance`, over batches.
+
+    information   the mean over rows of log P(y | x_j) / P(y), the column alone
+    gain          the mean over rows of log P(y | x) / P(y | x without x_j): what the model would lose
+
+Rows that it has learned are the business of `tallybayes.importance`, which leaves each of them out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.families.family import Floats
+from tallybayes.model import Model
+from tallybayes.scoring.scorer import log_normalised
+from tallybayes.tuning.importance import ColumnImportance
+
+__all__ = ["Weighing"]
+
+_LEAST = -1e6  # log probability that a class ruled out counts with, so that it can be taken off again
+_MOST = 700.0  # nats that a single row can be worth
+
+
+class Weighing:
+    """Sums over rows, by column."""
+
+    def __init__(self) -> None:
+        self.n_rows = 0
+        self._information: dict[str, float] = {}
+        self._gain: dict[str, float] = {}
+
+    def add(self, model: Model, evidence: Mapping[str, Floats], codes: NDArray[np.int64]) -> None:
+        """Rows with what every column adds to log P(class, row), and their classes."""
+        log_prior, row = model.log_prior(), np.arange(len(codes))
+        parts = {name: np.maximum(part, _LEAST) for name, part in evidence.items()}
+        joint = np.maximum(log_prior, _LEAST) + sum(parts.values(), np.zeros((len(codes), len(log_prior))))
+        whole = model.log_proba(joint)[row, codes]
+        for name, part in parts.items():
+            alone = log_normalised(log_prior + part, log_prior)[row, codes] - log_prior[codes]
+            lost = whole - model.log_proba(joint - part)[row, codes]
+            for sums, values in ((self._information, alone), (self._gain, lost)):
+                sums[name] = sums.get(name, 0.0) + float(np.clip(np.nan_to_num(values), -_MOST, _MOST).sum())
+        self.n_rows += len(codes)
+
+    def columns(self, model: Model) -> list[ColumnImportance]:
+        """What every column is worth, without the Bayes factor."""
+        families, n = model.schema.families, max(self.n_rows, 1)
+        return [
+            ColumnImportance(name, families[name].told(), total / n, self._gain[name] / n, None)
+            for name, total in self._information.items()
+        ]

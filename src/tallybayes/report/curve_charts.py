@@ -1,0 +1,155 @@
+"""Pictures of how good a model is, each from plain rows: confusion, reliability, ROC, tuning, learning curves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from tallybayes.report.palette import GREY, HEIGHT, PALETTE, Chart, altair, colours, dashes, inline, one_legend
+
+__all__ = ["confusion", "learning_curves", "precision_recall", "reliability", "roc", "tuning"]
+
+_ACROSS = 18  # letters of class names that fit side by side on a phone
+_SLANTED = 8  # classes whose names can stand slanted
+_CELLS = 12  # classes up to which the cells of a confusion matrix hold their numbers
+
+
+def confusion(classes: Sequence[str], matrix: Sequence[Sequence[int]]) -> Chart:
+    """The confusion matrix as a heat map: the number of rows in each cell, shaded by its share of the true class."""
+    alt = altair()
+    rows = [
+        {"true": a, "predicted": b, "rows": int(n), "share": n / max(sum(line), 1)}
+        for a, line in zip(classes, matrix, strict=True)
+        for b, n in zip(classes, line, strict=True)
+    ]
+    angle = 0 if sum(map(len, classes)) <= _ACROSS else -45 if len(classes) <= _SLANTED else -90
+    size = 12 if len(classes) <= _CELLS else 9
+    base = alt.Chart(inline(rows)).encode(
+        x=alt.X(
+            "predicted:N",
+            title="predicted",
+            sort=list(classes),
+            axis=alt.Axis(labelAngle=angle, labelOverlap=False, labelFontSize=size),
+        ),
+        y=alt.Y("true:N", title="true", sort=list(classes)),
+        tooltip=["true:N", "predicted:N", "rows:Q", alt.Tooltip("share:Q", title="share of the class", format=".1%")],
+    )
+    cells = base.mark_rect().encode(
+        color=alt.Color(
+            "share:Q",
+            title="share of the true class",
+            legend=None,
+            scale=alt.Scale(domain=[0, 1], range=["#f2f6fa", "#0072B2"]),
+        )
+    )
+    height = (44 if len(classes) <= 6 else 26) * len(classes)
+    if len(classes) > _CELLS:
+        return cells.properties(height=height)
+    numbers = base.mark_text(fontSize=15 if len(classes) <= 6 else 11).encode(
+        text=alt.Text("rows:Q", format=","),
+        color=alt.condition("datum.share > 0.55", alt.value("#ffffff"), alt.value("#111111")),
+    )
+    return alt.layer(cells, numbers).properties(height=height)
+
+
+def reliability(rows: Sequence[dict[str, Any]], classes: Sequence[str], every: Sequence[str] | None = None) -> Chart:
+    """What was predicted against what came true, from rows with `class`, `predicted`, `observed` and `rows`."""
+    alt = altair()
+    unit = alt.Scale(domain=[0, 1])
+    x = alt.X("predicted:Q", title="predicted probability", scale=unit)
+    y = alt.Y("observed:Q", title="share that came true", scale=unit)
+    lines = _lines(rows, classes, every, x, y)
+    points = (
+        alt.Chart(inline(rows))
+        .mark_circle(opacity=0.85, clip=True)
+        .encode(
+            x=x,
+            y=y,
+            fill=alt.Fill("class:N", scale=colours(classes, every), legend=None),
+            size=alt.Size("rows:Q", legend=None, scale=alt.Scale(range=[20, 220])),
+            tooltip=["class:N", *(alt.Tooltip(name, format=".3f") for name in ("predicted:Q", "observed:Q")), "rows:Q"],
+        )
+    )
+    return one_legend(alt.layer(_diagonal(x, y, 0, 1), lines, points)).properties(height=HEIGHT + 60)
+
+
+def _diagonal(x: Any, y: Any, start: float, end: float) -> Chart:
+    names = x.shorthand.partition(":")[0], y.shorthand.partition(":")[0]
+    ends = [dict(zip(names, (value, value), strict=True)) for value in (start, end)]
+    return altair().Chart(inline(ends)).mark_line(color=GREY, strokeDash=[3, 3], strokeWidth=1).encode(x=x, y=y)
+
+
+def roc(rows: Sequence[dict[str, Any]], classes: Sequence[str], every: Sequence[str] | None = None) -> Chart:
+    """The share of a class that is found against the share of the others taken for it, for every threshold.
+
+    rows: `class`, `fpr` and `tpr`, in the order of the thresholds.
+    """
+    alt = altair()
+    unit = alt.Scale(domain=[0, 1])
+    x = alt.X("fpr:Q", title="false positive rate", scale=unit)
+    y = alt.Y("tpr:Q", title="true positive rate (recall)", scale=unit)
+    return alt.layer(_diagonal(x, y, 0, 1), _lines(rows, classes, every, x, y)).properties(height=HEIGHT + 60)
+
+
+def precision_recall(
+    rows: Sequence[dict[str, Any]], classes: Sequence[str], every: Sequence[str] | None = None
+) -> Chart:
+    """Precision against recall for every threshold, from rows with `class`, `recall` and `precision`."""
+    alt = altair()
+    unit = alt.Scale(domain=[0, 1])
+    x = alt.X("recall:Q", title="recall", scale=unit)
+    y = alt.Y("precision:Q", title="precision", scale=unit)
+    return _lines(rows, classes, every, x, y).properties(height=HEIGHT + 60)
+
+
+def tuning(rows: Sequence[dict[str, Any]], x: str = "k", y: str = "log_loss") -> Chart:
+    """The log loss for every strength that was tried; the best one is marked."""
+    alt = altair()
+    shown = [{"x": row[x], "y": row[y]} for row in rows if math.isfinite(row[x]) and math.isfinite(row[y])]
+    best = min(shown, key=lambda row: float(row["y"]))
+    scale = alt.Scale(type="log" if all(row["x"] > 0 for row in shown) else "symlog", nice=False)
+    base = alt.Chart(inline(shown)).encode(
+        x=alt.X("x:Q", title=x, scale=scale),
+        y=alt.Y("y:Q", title=y.replace("_", " "), scale=alt.Scale(zero=False)),
+        tooltip=[alt.Tooltip("x:Q", title=x), alt.Tooltip("y:Q", title=y.replace("_", " "), format=".4f")],
+    )
+    mark = alt.Chart(inline([best])).mark_point(size=140, color=PALETTE[1], strokeWidth=3)
+    mark = mark.encode(x="x:Q", y="y:Q")
+    return alt.layer(base.mark_line(color=PALETTE[0], point=True), mark).properties(height=HEIGHT)
+
+
+def learning_curves(rows: Sequence[dict[str, Any]], what: str = "log loss") -> Chart:
+    """A measure against the number of rows learned, a line per model, from rows with `model`, `rows` and `value`."""
+    alt = altair()
+    names = list(dict.fromkeys(str(row["model"]) for row in rows))
+    chart = (
+        alt.Chart(inline(rows))
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("rows:Q", title="rows learned", scale=alt.Scale(type="log", nice=False)),
+            y=alt.Y("value:Q", title=what, scale=alt.Scale(zero=False)),
+            color=alt.Color("model:N", title="model", scale=colours(names)),
+            strokeDash=alt.StrokeDash("model:N", title="model", scale=dashes(names)),
+            tooltip=["model:N", "rows:Q", alt.Tooltip("value:Q", title=what, format=".4f")],
+        )
+    )
+    return chart.properties(height=HEIGHT)
+
+
+def _lines(
+    rows: Sequence[dict[str, Any]], classes: Sequence[str], every: Sequence[str] | None, x: Any, y: Any
+) -> Chart:
+    alt = altair()
+    return (
+        alt.Chart(inline(rows))
+        .mark_line(interpolate="linear", clip=True)
+        .encode(
+            x=x,
+            y=y,
+            order=alt.Order("step:Q"),
+            stroke=alt.Stroke("class:N", title="class", scale=colours(classes, every)),
+            strokeDash=alt.StrokeDash("class:N", title="class", scale=dashes(classes, every)),
+            tooltip=[alt.Tooltip("class:N"), *(alt.Tooltip(f"{part.shorthand}", format=".3f") for part in (x, y))],
+        )
+    )

@@ -1,0 +1,92 @@
+"""HTML put together from values: everything that is not written here is escaped.
+
+>>> str(tag("td", "a < b", title='"quoted"'))
+'<td title="&quot;quoted&quot;">a &lt; b</td>'
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tallybayes.formatting import number, shown
+
+__all__ = ["Markup", "as_json", "cell_text", "join", "table", "tag"]
+
+_UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+_VOID = frozenset({"input", "meta", "br"})
+
+
+class Markup(str):
+    """HTML that is ready; any other text is escaped when it is put into a tag."""
+
+    __slots__ = ()
+
+
+def tag(name: str, /, *content: Any, **attributes: Any) -> Markup:
+    """An element; `class_` and `for_` end in an underscore, other underscores become dashes, True has no value."""
+    given = "".join(_attribute(key, value) for key, value in attributes.items() if value is not None)
+    if name in _VOID:
+        return Markup(f"<{name}{given}>")
+    return Markup(f"<{name}{given}>{join(content)}</{name}>")
+
+
+def join(parts: Iterable[Any]) -> Markup:
+    """Elements and texts one after the other."""
+    return Markup("".join(part if isinstance(part, Markup) else html.escape(str(part)) for part in parts))
+
+
+def _attribute(key: str, value: Any) -> str:
+    name = key.rstrip("_").replace("_", "-")
+    return f" {name}" if value is True else f' {name}="{html.escape(str(value))}"'
+
+
+def as_json(value: Any) -> Markup:
+    """JSON that can stand in a script element whatever it holds; a number that is not finite is null.
+
+    >>> as_json({"a": "</script>", "b": float("inf")}).count("<")
+    0
+    """
+    text = json.dumps(_finite(value), ensure_ascii=True, separators=(",", ":"), default=str, allow_nan=False)
+    return Markup("".join(_UNSAFE.get(sign, sign) for sign in text))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _finite(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def cell_text(value: Any) -> str:
+    """A value in a table: numbers in four digits."""
+    if isinstance(value, float):
+        return "-" if math.isnan(value) else number(value, 4)
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else shown(value)
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[Any]], caption: str, *, kind: str | None = None) -> Markup:
+    """A table in a box that scrolls by itself where it is too wide; the first cell of a row is its head."""
+    head = tag("tr", *(tag("th", name, scope="col") for name in header))
+    body = [
+        tag(
+            "tr",
+            *(
+                tag("th", cell_text(cell), scope="row")
+                if i == 0
+                else tag("td", cell_text(cell), class_="n" if _is_number(cell) else None)
+                for i, cell in enumerate(row)
+            ),
+        )
+        for row in rows
+    ]
+    inside = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", *body), class_=kind)
+    return tag("div", inside, class_="scroll", tabindex="0", role="region", aria_label=caption)
+
+
+def _is_number(cell: Any) -> bool:
+    return isinstance(cell, (int, float)) or (isinstance(cell, str) and cell.rstrip(" %").replace(".", "", 1).isdigit())

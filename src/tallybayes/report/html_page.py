@@ -1,0 +1,119 @@
+"""The page: sections of text, charts with their tables, the threshold and the nomogram, in one HTML file.
+
+Nothing is loaded from anywhere: styles, scripts and data are in the page, and its content policy forbids the rest.
+Every chart has a heading, a sentence, a name for screen readers and its numbers as a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from tallybayes.report.html_element import Markup, as_json, join, table, tag
+from tallybayes.report.palette import Chart, altair
+
+__all__ = ["Page"]
+
+_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
+_TABLE_ROWS = 120  # of the numbers behind a chart
+
+
+class Page:
+    """A page under construction: sections are added in the order in which they are read."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._sections: list[tuple[str, str, Markup]] = []
+        self._specs: dict[str, Any] = {}
+        self._data: dict[str, Any] = {}
+        self._scripts: list[str] = []
+
+    def section(self, name: str, title: str, sentence: str, *content: Any) -> None:
+        """A section with a heading and a sentence that says what one sees."""
+        head = tag("h2", title, id=f"{name}-title")
+        inside = join([head, tag("p", sentence), *content])
+        self._sections.append((name, title, tag("section", inside, id=name, aria_labelledby=f"{name}-title")))
+
+    def figure(
+        self,
+        name: str,
+        chart: Chart,
+        *,
+        says: str,
+        header: Sequence[str],
+        rows: Sequence[Sequence[Any]],
+        title: str = "",
+        note: str = "",
+    ) -> Markup:
+        """A chart with a heading of its own, a name for those who cannot see it, and its numbers in a table."""
+        self._specs[name] = _spec(chart, says)
+        caption = [tag("h3", title)] if title else []
+        caption += [tag("p", note)] if note else []
+        shown = rows[:_TABLE_ROWS]
+        cut = f" (the first {len(shown)} of {len(rows)})" if len(shown) < len(rows) else ""
+        return tag(
+            "figure",
+            *([tag("figcaption", *caption)] if caption else []),
+            tag("div", tag("div", id=name, class_="chart"), role="img", aria_label=says),
+            tag("details", tag("summary", "The numbers as a table"), table(header, shown, says + cut)),
+        )
+
+    def use(self, script: str, **data: Any) -> None:
+        """A script of the page, and the data that it reads, by the ids of their elements."""
+        self._scripts.append(_asset(script))
+        self._data |= data
+
+    def render(self, head: Markup, foot: str) -> str:
+        """The HTML."""
+        altair()
+        import vl_convert
+
+        links = [tag("li", tag("a", title, href=f"#{name}")) for name, title, _ in self._sections]
+        data = {"charts": self._specs} | {name.replace("_", "-"): value for name, value in self._data.items()}
+        held = [tag("script", as_json(value), type="application/json", id=name) for name, value in data.items()]
+        scripts = [_library(vl_convert), _asset("page.js"), *self._scripts]
+        body = tag(
+            "body",
+            tag("a", "Skip to the content", href="#content", class_="skip"),
+            tag("header", head, tag("nav", tag("ul", *links), aria_label="Sections")),
+            tag("main", *(section for _, _, section in self._sections), id="content"),
+            tag(
+                "footer",
+                tag("p", foot, class_="soft"),
+                tag("details", tag("summary", "Licences"), tag("pre", _asset("licences.txt"))),
+            ),
+            tag("noscript", tag("p", "Without JavaScript there are no charts; their numbers are in the tables.")),
+            *held,
+            *(tag("script", Markup(script)) for script in scripts),
+        )
+        page_head = tag(
+            "head",
+            tag("meta", charset="utf-8"),
+            tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+            tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+            tag("meta", name="color-scheme", content="light dark"),
+            tag("title", self._title),
+            tag("style", Markup(_asset("page.css"))),
+        )
+        return "<!doctype html>\n" + tag("html", page_head, body, lang="en") + "\n"
+
+
+def _spec(chart: Chart, says: str) -> dict[str, Any]:
+    """A chart as wide as its place on the page."""
+    spec: dict[str, Any] = chart.properties(width="container", description=says).to_dict()
+    for part in ("config", "$schema"):
+        spec.pop(part, None)
+    return {**spec, "$schema": "https://vega.github.io/schema/vega-lite/v6.json"}
+
+
+@cache
+def _asset(name: str) -> str:
+    return files("tallybayes.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+@cache
+def _library(vl_convert: Any) -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script."""
+    return str(vl_convert.javascript_bundle()).replace("</script", "<\\/script")

@@ -1,0 +1,101 @@
+"""Thresholds, one class against the others: a row is taken for the class if P(class | row) is at least the threshold.
+
+Curves over all thresholds and the counts behind the slider of the page, thinned out to what can be seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.evaluation import Evaluation
+from tallybayes.families.family import Floats
+from tallybayes.formatting import shown
+
+__all__ = ["counts_at", "precision_recall_rows", "reliability_rows", "roc_rows", "thresholds"]
+
+_POINTS = 150  # of a curve
+_REACH = 9.8  # log odds of the lowest and highest threshold of the slider
+_STEPS = 197
+
+
+def thresholds() -> Floats:
+    """Thresholds in even steps of log odds, one half among them, and before them 0, for all rows.
+
+    >>> len(thresholds()), float(thresholds()[0]), 0.5 in thresholds(), round(float(thresholds()[-1]), 5)
+    (198, 0.0, True, 0.99994)
+    """
+    return np.concatenate([[0.0], 1 / (1 + np.exp(-np.linspace(-_REACH, _REACH, _STEPS)))])
+
+
+def counts_at(p: Floats, is_class: NDArray[np.bool_], at: Floats) -> tuple[list[int], list[int]]:
+    """Rows of the class, and of the others, whose probability is at least each threshold.
+
+    >>> counts_at(np.array([0.2, 0.9, 0.8]), np.array([False, True, False]), np.array([0.0, 0.5, 0.85]))
+    ([1, 1, 1], [2, 1, 0])
+    """
+    own, others = (np.sort(p[kept]) for kept in (is_class, ~is_class))
+    above = [len(ordered) - np.searchsorted(ordered, at, side="left") for ordered in (own, others)]
+    return above[0].tolist(), above[1].tolist()
+
+
+def roc_rows(judged: Evaluation, labels: Sequence[Any]) -> list[dict[str, Any]]:
+    """The ROC curves of some classes as rows."""
+    rows = []
+    for label in labels:
+        fpr, tpr, at = judged.roc(label)
+        for step, i in enumerate(_thinned(fpr, tpr)):
+            rows.append(
+                {
+                    "class": shown(label),
+                    "step": step,
+                    "threshold": min(float(at[i]), 1.0),
+                    "fpr": float(fpr[i]),
+                    "tpr": float(tpr[i]),
+                }
+            )
+    return rows
+
+
+def precision_recall_rows(judged: Evaluation, labels: Sequence[Any]) -> list[dict[str, Any]]:
+    """Precision and recall of some classes as rows."""
+    rows = []
+    for label in labels:
+        precision, recall, at = judged.precision_recall(label)
+        at = np.append(at, 1.0)  # the last point, no row at all, has no threshold
+        for step, i in enumerate(_thinned(recall, precision)):
+            rows.append(
+                {
+                    "class": shown(label),
+                    "step": step,
+                    "threshold": float(at[i]),
+                    "recall": float(recall[i]),
+                    "precision": float(precision[i]),
+                }
+            )
+    return rows
+
+
+def reliability_rows(judged: Evaluation, labels: Sequence[Any], bins: int = 10) -> list[dict[str, Any]]:
+    """The reliability curves of some classes as rows."""
+    return [
+        {"class": shown(label), "step": step, **row}
+        for label in labels
+        for step, row in enumerate(judged.reliability(bins, label))
+    ]
+
+
+def _thinned(x: Floats, y: Floats) -> list[int]:
+    """The places of points at about even steps along a curve, both ends among them.
+
+    >>> _thinned(np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0]))
+    [0, 1, 2]
+    """
+    if len(x) <= _POINTS:
+        return list(range(len(x)))
+    path = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y)))])
+    wanted = np.searchsorted(path, np.linspace(0, path[-1], _POINTS))
+    return sorted({0, *np.minimum(wanted, len(path) - 1).tolist(), len(path) - 1})

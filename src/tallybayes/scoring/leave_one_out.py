@@ -1,0 +1,114 @@
+"""Each row scored by the model that never saw it.
+
+A model is a sum, so that the model without a row is the model minus the row; every family has that in closed form
+(`families/leave_one_out_scores.py` has the definition). Axes, grids and strengths chosen by evidence are held, so are
+weights of columns and a calibration. What is left of a class without any other rows stays a class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import kernels
+from tallybayes.families.family import Codes32, Floats, Score
+from tallybayes.families.leave_one_out_scores import joined, never_learned
+from tallybayes.scoring.scorer import Columns, Scorer, add_up, log_class_prior
+from tallybayes.state.column_weights import weighted
+from tallybayes.state.settings import Settings
+
+__all__ = ["LeaveOneOut"]
+
+
+@dataclass(frozen=True, eq=False)
+class LeaveOneOut:
+    """The sums of a model, ready to score rows that are in them."""
+
+    scorer: Scorer
+    settings: Settings
+    class_rows: Floats
+
+    def log_joint(self, columns: Columns, codes: Codes32, weights: Floats | None) -> Floats:
+        """Log P(class, row) of every row without itself, (rows, classes)."""
+        return self._added(columns, codes, weights)
+
+    def log_proba(self, columns: Columns, codes: Codes32, weights: Floats | None) -> Floats:
+        """Log P(class | row) of every row without itself, (rows, classes)."""
+        return self._added(columns, codes, weights, normalise=True)
+
+    def _added(self, columns: Columns, codes: Codes32, weights: Floats | None, *, normalise: bool = False) -> Floats:
+        """The prior and the scores of all columns, added up."""
+        line, table = self._log_priors(codes, weights)
+        ends = np.array([0, len(table)])
+        prior = partial(kernels.active.add_codes, [line], np.zeros(1, np.int64), ends, table)
+        scores: list[Score] = [prior, *joined(self.scores(columns, codes, weights).values())]
+        if normalise:
+            scores.append(partial(_normalise, line, table))
+        return add_up(np.zeros(table.shape[1]), scores, len(codes))
+
+    def log_prior(self, codes: Codes32, weights: Floats | None) -> Floats:
+        """Log P(class) without each row, (rows, classes)."""
+        line, table = self._log_priors(codes, weights)
+        return table.take(line, axis=0)
+
+    def _log_priors(self, codes: Codes32, weights: Floats | None) -> tuple[NDArray[np.int64], Floats]:
+        """Which of some priors each row has, and those, (lines, classes): one for each class and weight."""
+        n_classes = len(self.class_rows)
+        amounts, line = np.ones(1), codes.astype(np.int64)
+        if weights is not None:
+            amounts, number = np.unique(weights, return_inverse=True)
+            line += number * n_classes
+        table = np.zeros((len(amounts) * n_classes, n_classes))
+        for i in np.flatnonzero(np.bincount(line, minlength=len(table))).tolist():
+            rows, (weight, code) = self.class_rows.copy(), (float(amounts[i // n_classes]), i % n_classes)
+            rows[code] -= weight
+            if rows[code] < -1e-9 * weight:
+                raise never_learned("", int(np.argmax(line == i)))
+            rows = np.maximum(rows, 0.0)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                log_prior = log_class_prior(self.scorer.classes, rows, self.settings)
+            table[i] = np.where(np.isnan(log_prior), 0.0, log_prior)
+        return line, table
+
+    def scores(self, columns: Columns, codes: Codes32, weights: Floats | None) -> dict[str, Score]:
+        """What every column adds to log P(class, row), each row by the sums without itself."""
+        result: dict[str, Score] = {}
+        for block in self.scorer.blocks:
+            own = [columns[name] for name in block.tally.features]
+            scores = block.family.left_out(block.tally, block.prior(), own, codes, weights)
+            result |= dict(zip(block.tally.features, scores, strict=True))
+        if self.settings.column_weights is None:
+            return result
+        trust = self.settings.column_weights.table(list(result), self.scorer.classes)
+        log_prior = replace(self, settings=replace(self.settings, column_weights=None)).log_prior(codes, weights)
+        pairs = zip(result, trust, strict=True)
+        return {name: weighted(result[name], own, log_prior) for name, own in pairs if own.any()}
+
+    def evidence(self, columns: Columns, codes: Codes32, weights: Floats | None) -> dict[str, Floats]:
+        """The same worked out: (rows, classes) by column."""
+        result = {}
+        for name, score in self.scores(columns, codes, weights).items():
+            score(out := np.zeros((len(codes), len(self.class_rows))), 0, len(codes))
+            result[name] = out
+        return result
+
+
+def _normalise(line: NDArray[np.int64], table: Floats, out: Floats, start: int, stop: int) -> None:
+    """Log P(class, row) to log P(class | row), in place; a row that every class rules out gets its prior."""
+    if kernels.active.log_softmax(out, start, stop):
+        ruled_out = np.flatnonzero(np.isneginf(out[start:stop]).all(axis=1)) + start
+        out[ruled_out] = table[line[ruled_out]]
+
+
+def in_classes(codes: NDArray[np.integer], keys: list[Any], classes: Mapping[Any, int]) -> Codes32:
+    """Codes of labels as codes of a model's classes; a label it does not know is an error, none stays -1."""
+    for code, key in enumerate(keys):
+        if key not in classes and (codes == code).any():
+            raise never_learned("", int(np.argmax(codes == code)))
+    place = np.array([*(classes.get(key, -1) for key in keys), -1], np.int32)
+    return np.asarray(place[codes], np.int32)

@@ -1,0 +1,252 @@
+"""From sums to log probabilities: derived once after the last change, then only read.
+
+    log P(c, x) = log P(c) + sum over columns of log P(x_j | c)
+
+Columns are summed in the order of their families, strengths of smoothing and names, each row by itself, so a score
+depends on the sums and the row and on nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import kernels
+from tallybayes.arrays.chunks import SMALL, in_threads
+from tallybayes.arrays.column import Column
+from tallybayes.arrays.special import logsumexp
+from tallybayes.errors import ParameterError
+from tallybayes.families.family import Family, Floats, Predictive, Score, Smoothing
+from tallybayes.families.text_predictive import TextPredictive
+from tallybayes.state.column_weights import plain, with_column_weights
+from tallybayes.state.settings import Settings
+from tallybayes.state.statistics import SufficientStatistics
+from tallybayes.tally import Sums, Tally
+
+__all__ = [
+    "Block",
+    "Columns",
+    "RuledOutWarning",
+    "Scorer",
+    "add_up",
+    "log_class_prior",
+    "log_marginal",
+    "log_normalised",
+    "most_probable",
+]
+
+Columns = Mapping[str, Column]
+
+_CHUNK = 16384  # rows scored at a time: their scores stay in the cache while column after column is added
+_FEW = 8  # classes up to which it is quicker to go class by class than row by row
+
+
+class RuledOutWarning(UserWarning):
+    """Some rows have probability zero under every class; they are given the class prior."""
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Columns that are derived together: their family, sums and strength of smoothing."""
+
+    family: Family
+    tally: Tally
+    smoothing: Smoothing
+
+    def prior(self) -> Any:
+        """The prior, None for maximum likelihood."""
+        return None if self.smoothing == 0 else self.family.prior(self.tally, self.smoothing)
+
+
+@dataclass(frozen=True, eq=False)
+class Scorer:
+    """Everything scoring needs: the class prior and the predictive of every block of columns."""
+
+    classes: Sequence[Any]
+    log_prior: Floats
+    predictives: tuple[Predictive, ...]
+    blocks: tuple[Block, ...] = ()  # what the predictives are derived from
+    log_shares: Floats | None = None  # the class prior before offsets, where there are any
+
+    @classmethod
+    def of(cls, total: SufficientStatistics, settings: Settings, families: Mapping[str, Family]) -> Scorer:
+        """The scorer for sums in which every label has rows; `families` are those of the columns."""
+        if not total.labels:
+            return cls((), np.zeros(0), ())
+        log_prior = log_class_prior(total.labels, total.class_rows.floats(), settings)
+        filled = ((family, _filled(tally)) for family, tally in total.blocks.items())
+        blocks = tuple(
+            block
+            for counted, tally in filled
+            if tally.features
+            for family, part in _by_family(counted, tally, families)
+            for block in _by_smoothing(family, part, settings)
+        )
+        derived = (block.family.derive(block.tally, block.smoothing) for block in blocks)
+        shares = _log_class_prior(total.labels, total.class_rows.floats(), settings)
+        predictives = tuple(
+            with_column_weights(predictive, settings.column_weights, total.labels, shares) for predictive in derived
+        )
+        return cls(tuple(total.labels), log_prior, predictives, blocks, shares)
+
+    @property
+    def lexicons(self) -> dict[str, Any]:
+        """The lexicons of the columns of text."""
+        return {
+            name: predictive.tally.words[name].lexicon
+            for predictive in map(plain, self.predictives)
+            if isinstance(predictive, TextPredictive)
+            for name in predictive.features
+        }
+
+    def same(self, other: Scorer) -> bool:
+        """Whether two scorers have the same classes, prior and parameters."""
+        tables = [[predictive.table() for predictive in scorer.predictives] for scorer in (self, other)]
+        own = (list(self.classes), self.log_prior.tolist(), tables[0])
+        return own == (list(other.classes), other.log_prior.tolist(), tables[1])
+
+    def log_joint(self, columns: Columns, n_rows: int, *, normalise: bool = False) -> Floats:
+        """Log P(c, x), or P(c | x) if `normalise`, of every row, (rows, classes)."""
+        scores = [p.bind([columns[name] for name in p.features]) for p in self.predictives]
+        return add_up(self.log_prior, scores, n_rows, normalise=normalise)
+
+    def evidence(self, columns: Columns, n_rows: int) -> dict[str, Floats]:
+        """What every column adds to log P(c, x): (rows, classes) by name."""
+        return {
+            name: _score_one(predictive.part(j), columns[name], n_rows)
+            for predictive in self.predictives
+            for j, name in enumerate(predictive.features)
+        }
+
+
+def add_up(log_prior: Floats, scores: Sequence[Score], n_rows: int, *, normalise: bool = False) -> Floats:
+    """The class prior and the scores of rows, (rows, classes), added up; or P(c | x) if `normalise`.
+
+    log_prior: (classes,), or one for every row, (rows, classes).
+    """
+    out = np.empty((n_rows, log_prior.shape[-1]))
+
+    def chunk(start: int, stop: int) -> int:
+        out[start:stop] = log_prior if log_prior.ndim == 1 else log_prior[start:stop]
+        for score in scores:
+            score(out, start, stop)
+        return kernels.active.softmax(out, start, stop) if normalise else 0
+
+    size = min(_CHUNK, max(SMALL, -(-n_rows // 16)))  # enough chunks to keep all threads busy to the end
+    n_impossible = sum(in_threads(chunk, n_rows, size=size)) if log_prior.shape[-1] else 0
+    if n_impossible:
+        _give_prior(out, log_prior, n_impossible)
+    return out
+
+
+def _give_prior(out: Floats, log_prior: Floats, n_impossible: int) -> None:
+    """Rows that every class rules out get the class prior."""
+    out[np.isneginf(out).all(axis=1)] = np.exp(log_prior)
+    warnings.warn(
+        f"{n_impossible} of {len(out)} rows are impossible under every class and are given the class prior; "
+        "their log_marginal is -inf. Smoothing above 0 avoids this",
+        RuledOutWarning,
+        stacklevel=5,
+    )
+
+
+def _by_smoothing(family: Family, tally: Tally, settings: Settings) -> list[Block]:
+    """The columns of a block that have the same strength of smoothing."""
+    if not isinstance(settings.smoothing, Mapping):
+        return [Block(family, tally, settings.smoothing_of(""))]
+    strengths = {name: settings.smoothing_of(name) for name in tally.features}
+    groups = sorted(set(strengths.values()), key=str)
+    if len(groups) == 1:
+        return [Block(family, tally, groups[0])]
+    return [Block(family, tally.only(tuple(n for n in tally.features if strengths[n] == k)), k) for k in groups]
+
+
+def _by_family(counted: Family, tally: Tally, families: Mapping[str, Family]) -> list[tuple[Family, Tally]]:
+    """The columns of a block that are also understood alike."""
+    own = {name: families.get(name, counted) for name in tally.features}
+    groups = sorted(set(own.values()), key=str)
+    if len(groups) == 1:
+        return [(groups[0], tally)]
+    return [(family, tally.only(tuple(name for name in own if own[name] == family))) for family in groups]
+
+
+def _filled(tally: Tally) -> Tally:
+    """The columns that have values: one without any says nothing, as if it were not there."""
+    if (tally[tally.counts[0]] if isinstance(tally, Sums) else tally.rows_seen()).all_nonzero():
+        return tally  # a quick look, for streams: every column has values in every class
+    there = np.asarray(tally.rows_seen().nonzero().any(axis=1))
+    if there.all():
+        return tally
+    return tally.only(tuple(name for name, here in zip(tally.features, there, strict=True) if here))
+
+
+def _score_one(predictive: Predictive, column: Column, n_rows: int) -> Floats:
+    out = np.zeros((n_rows, predictive.n_classes))
+    predictive.bind([column])(out, 0, n_rows)
+    return out
+
+
+def log_class_prior(classes: Sequence[Any], counts: Floats, settings: Settings) -> Floats:
+    """Log P(c): given, uniform, or (N_c + k) / (N + k C); moved by offsets, if there are any."""
+    log_prior = _log_class_prior(classes, counts, settings)
+    if settings.column_weights is None or not settings.column_weights.offsets:
+        return log_prior
+    moved = log_prior + settings.column_weights.log_offsets(classes)
+    return np.asarray(moved - logsumexp(moved))
+
+
+def _log_class_prior(classes: Sequence[Any], counts: Floats, settings: Settings) -> Floats:
+    if isinstance(settings.prior, Mapping) and len(classes):
+        lacking = [label for label in classes if label not in settings.prior]
+        if lacking:
+            raise ParameterError("a prior probability for every label", got=f"none for {lacking[0]!r}")
+        given = np.array([settings.prior[label] for label in classes], np.float64)
+        if not given.any():  # only labels that were said to be impossible have come: nothing is known of them
+            given = np.ones(len(classes))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.log(given) - np.log(given.sum()))
+    if not classes or settings.prior == "uniform" or math.isinf(settings.prior_smoothing):
+        return np.full(len(classes), -np.log(max(len(classes), 1)))
+    log_prior: Floats = kernels.active.log_shares(counts, settings.prior_smoothing)
+    return log_prior
+
+
+def most_probable(scores: Floats) -> NDArray[np.intp]:
+    """The class with the greatest score of every row; ties go to the first."""
+    if len(scores) <= SMALL or scores.shape[1] > _FEW:
+        return np.asarray(scores.argmax(axis=1))
+    best = np.zeros(len(scores), np.intp)
+
+    def chunk(start: int, stop: int) -> None:
+        part = scores[start:stop]
+        top = part[:, 0].copy()
+        for c in range(1, part.shape[1]):
+            better = part[:, c] > top
+            best[start:stop][better] = c
+            np.maximum(top, part[:, c], out=top)
+
+    in_threads(chunk, len(scores), size=_CHUNK)
+    return best
+
+
+def log_marginal(log_joint: Floats) -> Floats:
+    """Log p(x) of every row."""
+    if log_joint.shape[1] == 0:
+        return np.full(len(log_joint), -np.inf)
+    with np.errstate(divide="ignore"):
+        return np.asarray(logsumexp(log_joint, axis=1))
+
+
+def log_normalised(log_joint: Floats, log_prior: Floats) -> Floats:
+    """Log P(c | x) of every row; rows that every class rules out get the class prior (one for all, or of each row)."""
+    whole = log_marginal(log_joint)
+    ruled_out = np.isneginf(whole)
+    result = log_joint - np.where(ruled_out, 0.0, whole)[:, None]
+    result[ruled_out] = log_prior if log_prior.ndim == 1 else log_prior[ruled_out]
+    return result

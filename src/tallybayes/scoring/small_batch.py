@@ -1,0 +1,177 @@
+"""A few rows scored at a time, without the overhead of a table: a dict, or a small matrix, dense or sparse.
+
+Each thread keeps a desk: a small matrix of doubles that the predictives of the model are bound to once after every
+change (`Predictive.bind_matrix`). Rows are put on it in the numbers of `model/single_row.py` and scored by the same
+kernels as any table, so they have the same bits. Whatever is odd about a row makes the general way see to it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tallybayes import kernels
+from tallybayes.arrays.column import Bag, Codes
+from tallybayes.data.schema import Schema
+from tallybayes.errors import DataError
+from tallybayes.families.family import Floats, Predictive
+from tallybayes.families.multinomial import BagPredictive
+from tallybayes.model.single_row import Block, Reader
+from tallybayes.scoring.scorer import Scorer
+from tallybayes.tally import Counts
+
+__all__ = ["ROWS", "SmallBatchScorer"]
+
+ROWS = 64  # rows on a desk; more of them are a table
+
+_NUMBERS = tuple(np.dtype(kind) for kind in ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1"))
+_AMOUNTS = tuple(np.dtype(kind) for kind in ("f8", "f4", "i8", "i4"))
+
+
+class SmallBatchScorer:
+    """The quick way to score, until the schema changes; None wherever the general way must be taken."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._local = threading.local()
+        self._layout: _Layout | None = None
+
+    def row(self, row: dict[Any, Any], scorer: Scorer, *, normalise: bool) -> Floats | None:
+        """Log P(c, x), or P(c | x) if `normalise`, of a dict, (1, classes)."""
+        desk = self._desk(scorer)
+        if desk is None or desk.read(row, desk.index, desk.first) < 0:
+            return None
+        return desk.scored(1, normalise)
+
+    def matrix(
+        self, data: np.ndarray, scorer: Scorer, *, normalise: bool, names: tuple[str, ...] | None = None
+    ) -> Floats | None:
+        """The same of the rows of a matrix, (rows, classes); its columns are x0, x1, ..., or have names."""
+        if data.ndim != 2 or not 0 < len(data) <= ROWS or data.dtype not in _NUMBERS:
+            return None
+        desk = self._desk(scorer)
+        if desk is None or not desk.layout.put(data, desk.values, names):
+            return None
+        return desk.scored(len(data), normalise)
+
+    def bags(self, data: Any, scorer: Scorer, *, normalise: bool) -> Floats | None:
+        """The same of the rows of a sparse matrix (CSR), which is one bag named x."""
+        predictive = scorer.predictives[0] if len(scorer.predictives) == 1 else None
+        if not isinstance(predictive, BagPredictive) or predictive.features != ("x",) or data.dtype not in _AMOUNTS:
+            return None
+        least = data.data.min(initial=0)
+        if not (least >= 0 and data.data.max(initial=0) < np.inf and data.has_canonical_format):
+            return None
+        out = np.repeat(scorer.log_prior[None], data.shape[0], axis=0)
+        predictive.bind([Bag(data.indptr, data.indices, data.data, range(data.shape[1]))])(out, 0, len(out))
+        return None if normalise and kernels.active.softmax(out, 0, len(out)) else out
+
+    def _desk(self, scorer: Scorer) -> _Desk | None:
+        """The desk of this thread, ready for a scorer."""
+        desk: _Desk | None = getattr(self._local, "desk", None)
+        if desk is None or desk.scorer is not scorer:
+            layout = self._layout
+            if layout is None or not layout.fits(scorer.predictives):
+                self._layout = layout = _Layout(self._schema, scorer.predictives)
+            if desk is None or desk.layout is not layout:
+                self._local.desk = desk = _Desk(layout)
+            desk.bind(scorer)
+        return desk if desk.is_ready else None
+
+
+class _Desk:
+    """A matrix of doubles, and scores that are bound to it."""
+
+    def __init__(self, layout: _Layout) -> None:
+        self.layout, self.read, self.index = layout, layout.reader.read, layout.reader.index
+        self.values = np.empty((ROWS, layout.reader.width))
+        self.first, self._parts = self.values[0], [self.values[:, part] for part in layout.reader.parts]
+        self.scorer: Scorer | None = None
+
+    def bind(self, scorer: Scorer) -> None:
+        """Get ready to score; that is impossible if one of the predictives does not go by numbers."""
+        self._scores = [p.bind_matrix(part) for p, part in zip(scorer.predictives, self._parts, strict=True)]
+        self._log_prior, self.scorer = scorer.log_prior[None], scorer
+        self.is_ready = None not in self._scores and len(scorer.log_prior) > 0
+
+    def scored(self, n_rows: int, normalise: bool) -> Floats | None:
+        """The scores of the first rows; None if some value, or every class, is impossible."""
+        out: Floats = self._log_prior.copy() if n_rows == 1 else np.repeat(self._log_prior, n_rows, axis=0)
+        try:
+            for score in self._scores:
+                score(out, 0, n_rows)  # type: ignore[misc]
+        except DataError:
+            return None
+        return None if normalise and kernels.active.softmax(out, 0, n_rows) else out
+
+
+class _Layout:
+    """Where the columns are on a desk: kept as long as the predictives have the same columns and keys."""
+
+    def __init__(self, schema: Schema, predictives: Sequence[Predictive]) -> None:
+        families = schema.families
+        self._blocks = [(p.features, getattr(p, "tally", None)) for p in predictives]
+        blocks: list[Block] = [
+            (p.features, families[p.features[0]].column if p.features else Codes, _tally(p)) for p in predictives
+        ]
+        names = [name for features, _, _ in blocks for name in features]
+        silent = families.keys() - set(names)  # no values yet
+        self.reader = Reader(schema, blocks)
+        coded = np.array([column is Codes for features, column, _ in blocks for _ in features], bool)
+        self._names, self._to, self._coded_to = names, np.flatnonzero(~coded), np.flatnonzero(coded)
+        entries = [self.reader.index[names[i]] for i in self._coded_to.tolist()]
+        are_numbers = all(isinstance(entry, tuple) and entry[2] == (int, float) for entry in entries)
+        self._codes = [entry[1] for entry in entries] if are_numbers and not silent else None
+        self._sources: dict[tuple[str, ...] | None, tuple[np.ndarray, np.ndarray, int]] = {}
+
+    def fits(self, predictives: Sequence[Predictive]) -> bool:
+        """Whether these predictives have the columns and keys of those before."""
+        if len(predictives) != len(self._blocks):
+            return False
+        for p, (features, tally) in zip(predictives, self._blocks, strict=True):
+            if p.features is not features or getattr(p, "tally", None) is not tally:
+                return False
+        return True
+
+    def _source(self, names: tuple[str, ...] | None) -> tuple[np.ndarray, np.ndarray, int]:
+        """Which columns of a matrix are numbers and which are keys here, and how many it must have (0: cannot be)."""
+        found = self._sources.get(names)
+        if found is None:
+            place = None if names is None else {name: j for j, name in enumerate(names)}
+            numbers = [_number(name) if place is None else place.get(name, -1) for name in self._names]
+            columns, possible = np.array(numbers, np.int64), bool(numbers) and min(numbers) >= 0
+            found = columns[self._to], columns[self._coded_to], max(numbers) + 1 if possible else 0
+            self._sources = {None: found} if names is None else {names: found}  # the last one comes again
+        return found
+
+    def put(self, data: np.ndarray, values: Floats, names: tuple[str, ...] | None) -> bool:
+        """Put a matrix onto a desk; False if it lacks columns, or other keys than numbers are wanted."""
+        if self._codes is None:
+            return False
+        source, coded_source, needed = self._source(names)
+        if not needed or data.shape[1] < needed:
+            return False
+        rows = values[: len(data)]
+        if not self._codes:
+            rows[:] = data.take(source, axis=1)
+            return True
+        if len(source):
+            rows[:, self._to] = data.take(source, axis=1)
+        keys = data.take(coded_source, axis=1)
+        slots = [[codes.get(key, -1) for codes, key in zip(self._codes, row, strict=True)] for row in keys.tolist()]
+        rows[:, self._coded_to] = slots if keys.dtype.kind != "f" else np.where(np.isnan(keys), np.nan, slots)
+        return True
+
+
+def _number(name: str) -> int:
+    """The number of a column of a matrix: x7 is 7; -1 for other names."""
+    return int(name[1:]) if name[1:].isdecimal() and name == f"x{int(name[1:])}" else -1
+
+
+def _tally(predictive: Predictive) -> Counts | None:
+    """The keys that the slots of a predictive are of."""
+    tally = getattr(predictive, "tally", None)
+    return tally if isinstance(tally, Counts) else None

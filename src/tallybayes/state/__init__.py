@@ -1,0 +1,1 @@
+"""What a model is: everything its file holds, nothing derived."""

@@ -1,0 +1,163 @@
+"""The sum that a model is: rows per label, and one tally for every block of columns.
+
+Everything a model learns is in its `SufficientStatistics`; settings and schema are not part of it. Labels are sorted,
+class codes are positions among them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.arrays.axis import positions
+from tallybayes.data.batch import Batch
+from tallybayes.data.schema import Schema
+from tallybayes.errors import ForgetError
+from tallybayes.families import Family
+from tallybayes.tally import Bags, Counts, Documents, Exact, Tally
+from tallybayes.tally.exact import check_counts
+from tallybayes.tally.tally import Commit
+
+__all__ = ["SufficientStatistics"]
+
+_DEAD = 256  # keys without counts from which on it is worth the time to let go of them
+
+
+class SufficientStatistics:
+    """Labels, rows per label (exact), and a tally per family, in the order of their names."""
+
+    def __init__(self, labels: list[Any], class_rows: Exact, blocks: dict[Family, Tally]) -> None:
+        self.labels, self.class_rows, self.blocks = labels, class_rows, _in_order(blocks)
+
+    @classmethod
+    def empty(cls) -> SufficientStatistics:
+        """No rows yet."""
+        return cls([], Exact.zeros(0), {})
+
+    @classmethod
+    def observed(cls, batch: Batch, keys: list[Any], labels: list[Any], schema: Schema) -> SufficientStatistics:
+        """Count a batch whose labels are `keys`, over a list of labels that holds them."""
+        codes = batch.labels.codes
+        if labels != keys:
+            codes = np.append(positions(keys, labels), -1).astype(np.int32)[codes]
+        if batch.weights is None:
+            class_rows = Exact.whole(batch.labels.counts).placed(0, positions(keys, labels), len(labels))
+        else:
+            codes = np.where(batch.weights > 0, codes, np.int32(-1)).astype(np.int32)
+            counted = codes >= 0
+            class_rows = Exact.summed(batch.weights[counted], codes[counted].astype(np.int64), len(labels))
+        by_family: dict[Family, list[str]] = {}
+        families = schema.families
+        for name in sorted(batch.columns):
+            by_family.setdefault(families[name].counted, []).append(name)
+        blocks = {
+            family: family.observe(tuple(names), [batch.columns[n] for n in names], codes, len(labels), batch.weights)
+            for family, names in by_family.items()
+        }
+        return cls(labels, class_rows, blocks)
+
+    def in_use(self) -> list[Any]:
+        """The labels that have rows."""
+        if self.class_rows.all_nonzero():
+            return list(self.labels)
+        return [label for label, here in zip(self.labels, self.class_rows.nonzero(), strict=True) if here]
+
+    def any_key(self, family: Family | None, name: str) -> Any:
+        """One category counted in a column, or None."""
+        tally = self.blocks.get(family.counted) if family is not None else None
+        return tally.any_key(name) if isinstance(tally, Counts) else None
+
+    def copy(self) -> SufficientStatistics:
+        """Sums of its own."""
+        class_rows = Exact(self.class_rows.digits.copy(), self.class_rows.low)
+        return SufficientStatistics(
+            list(self.labels), class_rows, {family: tally.copy() for family, tally in self.blocks.items()}
+        )
+
+    def aligned(self, labels: list[Any]) -> SufficientStatistics:
+        """The same sums over other labels; itself if they are its own."""
+        if labels == self.labels:
+            return self
+        where = positions(self.labels, labels)
+        kept = where >= 0
+        class_rows = self.class_rows[kept].placed(0, where[kept], len(labels)).trimmed()
+        blocks = {family: tally.with_classes(where, len(labels)) for family, tally in self.blocks.items()}
+        return SufficientStatistics(list(labels), class_rows, blocks)
+
+    def same(self, other: SufficientStatistics) -> bool:
+        """Whether the sums are equal; labels, columns and keys without any rows do not matter."""
+        if self.in_use() != other.in_use():
+            return False
+        a, b = self.aligned(self.in_use()), other.aligned(other.in_use())
+        return a.class_rows == b.class_rows and all(
+            (a.blocks.get(family) or _emptied(b.blocks[family])).same(
+                b.blocks.get(family) or _emptied(a.blocks[family])
+            )
+            for family in {*a.blocks, *b.blocks}
+        )
+
+    def add(self, other: SufficientStatistics, sign: int) -> None:
+        """Add or take away sums over the same labels; raises before anything is changed."""
+        class_rows = self.class_rows + other.class_rows if sign > 0 else self.class_rows - other.class_rows
+        check_counts(class_rows)
+        if class_rows.negative().any():
+            label = self.labels[int(np.argmax(class_rows.negative()))]
+            raise ForgetError(f"the label {label!r} was not learned that often", hint="nothing was changed")
+        if sign < 0:
+            self._check_whole_rows(class_rows, other)
+        commits: list[Commit] = []
+        new: dict[Family, Tally] = {}
+        for family, tally in other.blocks.items():
+            if family in self.blocks:
+                commits.append(self.blocks[family].prepare(tally, sign))
+            elif sign > 0:
+                check_counts(tally.rows_seen())
+                new[family] = tally
+            else:
+                _emptied(tally).prepare(tally, sign)  # raises unless there is nothing in it
+        for commit in commits:
+            commit()
+        self.blocks = _in_order(self.blocks | new) if new else self.blocks
+        self.class_rows = class_rows.trimmed()
+
+    def bound(self) -> None:
+        """Keep vocabularies within their limits."""
+        for tally in self.blocks.values():
+            if isinstance(tally, Documents):
+                tally.bound()
+
+    def free(self) -> None:
+        """Let go of keys that were all taken back, once they are many: what was forgotten is not kept for ever."""
+        for family, tally in self.blocks.items():
+            if isinstance(tally, (Counts, Bags, Documents)) and tally.n_dead > _DEAD:
+                self.blocks[family] = tally.freed()
+
+    def _check_whole_rows(self, class_rows: Exact, taken: SufficientStatistics) -> None:
+        """Refuse to leave a column with more values in a class than the class has rows: part of a row was forgotten."""
+        for family, tally in self.blocks.items():
+            left = tally.rows_seen()
+            if family in taken.blocks:
+                part = taken.blocks[family]
+                where: NDArray[np.int64] = positions(part.features, tally.features)
+                known = where >= 0
+                left = left - part.rows_seen()[known].placed(0, where[known], len(tally.features))
+            lacking = (class_rows[None] - left).negative()
+            if lacking.any():
+                raise ForgetError(
+                    "rows were to be taken back without the values that they had here",
+                    column=tally.features[int(np.argwhere(lacking)[0][0])],
+                    hint="forget takes exactly the rows, weights and labels given to fit or learn; nothing was changed",
+                )
+
+
+def _in_order(blocks: dict[Family, Tally]) -> dict[Family, Tally]:
+    return dict(sorted(blocks.items(), key=lambda block: str(block[0]))) if len(blocks) > 1 else blocks
+
+
+def _emptied(tally: Tally) -> Tally:
+    """A tally of the same kind without any rows."""
+    result = tally.copy()
+    result.prepare(tally, -1)()
+    return result

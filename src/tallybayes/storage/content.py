@@ -1,0 +1,298 @@
+"""A model as plain facts and named arrays, and back: the inside of a model file.
+
+    schema, settings    as objects of JSON; families by their string form, labels by their text (`storage/keys.py`)
+    total               labels, class_rows, and for every family with counts a block: which of its columns have any
+                        (block0.columns), and the arrays of its tally in their one canonical form (block0.x, ...)
+    written             instead of a total: values and log probabilities of every column (column0.log_p, ...)
+
+Equal sums, schema and settings give equal facts and arrays. On the way back nothing is taken for granted: the tally of
+a family decides which arrays there must be, sizes are those of the arrays that are there, and sums that no rows can
+have are an error, so that a forged file cannot crash a program, fill its memory or make it answer NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.arrays.axis import rough_kind, sort_keys
+from tallybayes.data.encode import empty_column
+from tallybayes.data.schema import Schema
+from tallybayes.errors import FileError, shorten
+from tallybayes.families import FAMILIES, Categorical, Family, parse
+from tallybayes.model.from_probabilities import WrittenPredictive
+from tallybayes.model.model import Model
+from tallybayes.scoring.scorer import Scorer
+from tallybayes.state.settings import Settings
+from tallybayes.state.statistics import SufficientStatistics
+from tallybayes.storage.container import Tensors, object_of, unique
+from tallybayes.storage.fitted_settings import FOUND, found_from_json, found_to_json
+from tallybayes.storage.keys import key_text, pack_keys, text_key, unpack_keys
+from tallybayes.tally import Exact, Tally
+from tallybayes.tally.exact import check_amounts, require
+from tallybayes.tally.tally import Arrays
+
+__all__ = ["put_together", "taken_apart"]
+
+_LABELS = {"text", "number", "yes/no", "bytes"}
+_CLASSES = 2**24  # as many as the cells of `tally.Counts` have room for
+_CHUNK = 2**18  # digits compared at a time
+
+
+def taken_apart(model: Model) -> tuple[dict[str, Any], Tensors]:
+    """The facts and arrays of a model; a ValueError if it holds keys or families that have no name in a file."""
+    facts = {
+        "schema": _schema_to_json(model.schema),
+        "settings": _settings_to_json(model.settings),
+        "skipped": model.skipped,
+    }
+    tensors: Tensors = {}
+    if model._written is None:
+        return facts | {"total": _write_total(tensors, model._total, model.schema)}, tensors
+    (predictive,) = model._written.predictives
+    assert isinstance(predictive, WrittenPredictive)
+    for i, (values, log_p) in enumerate(predictive.tables):
+        tensors[f"column{i}.log_p"] = np.ascontiguousarray(log_p)
+        _write_keys(tensors, f"column{i}.values", values)
+    return facts | {"written": True}, tensors
+
+
+def put_together(facts: dict[str, Any], tensors: Tensors) -> Model:
+    """The model of facts and arrays; a ValueError or FileError if they cannot be those of a model."""
+    content = "written" if "written" in facts else "total"
+    object_of(facts, "schema", "settings", "skipped", content)
+    model = Model(_schema_from_json(facts["schema"]), _settings_from_json(facts["settings"]))
+    require(type(skipped := facts["skipped"]) is int and 0 <= skipped < 2**63, f"rows skipped: {shorten(skipped)}")
+    model.skipped = skipped
+    left, prior = dict(tensors), model.settings.prior
+    if content == "total":
+        model._total = _read_total(left, facts["total"], model.schema)
+        require(not isinstance(prior, Mapping) or set(model._total.labels) <= prior.keys(), "labels without a prior")
+    else:
+        require(facts["written"] is True and isinstance(prior, Mapping) and prior, "no prior that is written down")
+        model._written = _read_written(left, model.schema, dict(prior))  # type: ignore[arg-type]
+    require(not left, f"arrays that do not belong here: {shorten(sorted(left))}")
+    return model
+
+
+# Sums
+
+
+def _write_total(tensors: Tensors, total: SufficientStatistics, schema: Schema) -> dict[str, Any]:
+    total = total.aligned(total.in_use())
+    _write_keys(tensors, "labels", total.labels)
+    class_rows = total.class_rows.trimmed()
+    tensors["class_rows"] = class_rows.digits
+    blocks: list[dict[str, Any]] = []
+    names = _names_by_family(schema)
+    for text, family in sorted((_family_text(family), family) for family in total.blocks):
+        arrays = total.blocks[family].arrays()
+        if not arrays.features:
+            continue
+        block, index = f"block{len(blocks)}", {name: i for i, name in enumerate(names[family])}
+        tensors[f"{block}.columns"] = np.array([index[name] for name in arrays.features], np.int64)
+        tensors |= {f"{block}.{name}": sums.digits for name, sums in arrays.sums.items()}
+        tensors |= {f"{block}.{name}": places for name, places in arrays.places.items()}
+        for name, keys in arrays.keys.items():
+            _write_keys(tensors, f"{block}.{name}", keys)
+        blocks.append({"family": text, "low": {name: sums.low for name, sums in sorted(arrays.sums.items())}})
+    return {"low": class_rows.low, "blocks": blocks}
+
+
+def _read_total(tensors: Tensors, given: Any, schema: Schema) -> SufficientStatistics:
+    facts = object_of(given, "low", "blocks")
+    labels = _read_keys(tensors, "labels")
+    require(len(labels) < _CLASSES and len(set(labels)) == len(labels), "labels that come twice")
+    require(sort_keys(labels) == labels, "labels out of order")
+    require(len(kinds := {rough_kind(label) for label in labels}) <= 1 and kinds <= _LABELS, "labels of several types")
+    class_rows = _read_sums(tensors, "class_rows", facts["low"])
+    require(class_rows.shape == (len(labels),) and class_rows.nonzero().all(), "labels without rows")
+    check_amounts(class_rows, "class_rows")
+    require(isinstance(facts["blocks"], list), "blocks that are no list")
+    blocks: dict[Family, Tally] = {}
+    names, before = _names_by_family(schema), ""
+    for i, one in enumerate(facts["blocks"]):
+        block = object_of(one, "family", "low")
+        family = _family(block["family"])
+        require(before < block["family"] == _family_text(family), "families out of order")
+        before, own = block["family"], names.get(family, [])
+        columns = _take(tensors, f"block{i}.columns", np.int64)
+        require(columns.ndim == 1 and len(columns) and len(labels), f"{family.name}: no columns")
+        require(columns[0] >= 0 and columns[-1] < len(own) and (np.diff(columns) > 0).all(), f"{family.name}: columns")
+        features = tuple(own[j] for j in columns.tolist())
+        blocks[family] = _read_tally(tensors, f"block{i}", family, features, len(labels), block["low"])
+        _check_rows(class_rows, blocks[family].rows_seen(), family)
+    return SufficientStatistics(labels, class_rows, blocks)
+
+
+def _read_tally(
+    tensors: Tensors, block: str, family: Family, features: tuple[str, ...], n_classes: int, given: Any
+) -> Tally:
+    """A tally of the kind that the family makes; the file has no say in that."""
+    like: Any = family.observe(("",), [empty_column(family, 0)], np.zeros(0, np.int32), 1, None)
+    wanted: Arrays = like.arrays()
+    low = object_of(given, *wanted.sums)
+    arrays = Arrays(
+        features,
+        {name: _read_sums(tensors, f"{block}.{name}", low[name]) for name in wanted.sums},
+        {name: _take(tensors, f"{block}.{name}", np.int64) for name in wanted.places},
+        {name: _read_keys(tensors, f"{block}.{name}") for name in wanted.keys},
+    )
+    try:
+        tally: Tally = type(like).from_arrays(arrays, n_classes, like)
+    except ValueError as error:
+        raise ValueError(f"{family.name}: {error}") from error
+    return tally
+
+
+def _check_rows(class_rows: Exact, seen: Exact, family: Family) -> None:
+    """Raise if a column has more values in a class than the class has rows. A few columns at a time, to save memory."""
+    step = max(1, _CHUNK // class_rows.digits.size)
+    for start in range(0, len(seen), step):
+        left = class_rows[None] - seen[start : start + step]
+        require(not left.negative().any(), f"{family.name}: more values than rows")
+
+
+def _read_written(tensors: Tensors, schema: Schema, prior: dict[Any, float]) -> Scorer:
+    classes, features = sort_keys(prior), tuple(schema.families)
+    require(len({rough_kind(label) for label in classes}) == 1, "labels of several types")
+    tables = []
+    for i, (name, family) in enumerate(schema.families.items()):
+        require(isinstance(family, Categorical), f"column {name!r}: not a table of categories")
+        values = _read_keys(tensors, f"column{i}.values")
+        require(len(set(values)) == len(values) and sort_keys(values) == values, f"column {name!r}: values in disorder")
+        log_p = _take(tensors, f"column{i}.log_p", np.float64)
+        require(log_p.shape == (len(values), len(classes)), f"column {name!r}: not a probability per value and class")
+        p = np.exp(np.where(log_p < 1e-8, log_p, np.nan))
+        require((np.abs(p.sum(axis=0) - 1) < 1e-8).all(), f"column {name!r}: probabilities that do not add up to 1")
+        tables.append((values, log_p))
+    with np.errstate(divide="ignore"):
+        log_prior = np.log(np.array([prior[label] for label in classes], np.float64))
+    return Scorer(tuple(classes), log_prior, (WrittenPredictive(features, len(classes), tuple(tables)),))
+
+
+# Arrays
+
+
+def _take(tensors: Tensors, name: str, dtype: type[np.generic]) -> NDArray[Any]:
+    require(name in tensors, f"the array {name} is missing")
+    require(tensors[name].dtype == dtype, f"{name}: numbers of type {tensors[name].dtype}")
+    return tensors.pop(name)
+
+
+def _read_sums(tensors: Tensors, name: str, low: Any) -> Exact:
+    require(type(low) is int, f"{name}: no place of the lowest digit")
+    try:
+        return Exact.from_digits(_take(tensors, name, np.int64), low)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+
+
+def _write_keys(tensors: Tensors, name: str, keys: list[Any]) -> None:
+    tensors[name], tensors[f"{name}.ends"] = pack_keys(keys)
+
+
+def _read_keys(tensors: Tensors, name: str) -> list[Any]:
+    return unpack_keys(_take(tensors, name, np.uint8), _take(tensors, f"{name}.ends", np.int64))
+
+
+# Schema, families, settings
+
+
+def _names_by_family(schema: Schema) -> dict[Family, list[str]]:
+    """The names of the columns of each family, sorted."""
+    result: dict[Family, list[str]] = {}
+    for name, family in schema.families.items():
+        result.setdefault(family.counted, []).append(name)
+    return result
+
+
+def _family_text(family: Family) -> str:
+    """The one string form of a family."""
+    require(
+        family.name in FAMILIES, f"the family {family} is not registered: tallybayes.register_family makes it known"
+    )
+    again = parse(str(family))
+    require(again == family, f"the family {family!r} cannot be told by its string form")
+    return str(again)
+
+
+def _family(text: Any) -> Family:
+    require(isinstance(text, str), f"a family that is no text: {shorten(text)}")
+    if (name := text.partition(":")[0]) not in FAMILIES:
+        hint = "make it known before loading: tallybayes.register_family(TheFamily)"
+        raise FileError(f"made with a family that is not known here, {shorten(name)}", hint=hint)
+    return parse(text)
+
+
+def _schema_to_json(schema: Schema) -> dict[str, Any]:
+    given, texts = schema.to_dict(), {family: _family_text(family) for family in set(schema.families.values())}
+    for name, family in schema.families.items():
+        given["columns"][name]["family"] = texts[family]
+    return given
+
+
+def _schema_from_json(given: Any) -> Schema:
+    require(isinstance(given, dict) and isinstance(given.get("columns"), dict), "a schema without columns")
+    texts = [object_of(column, "family", "reason")["family"] for column in given["columns"].values()]
+    for text in dict.fromkeys(text for text in texts if isinstance(text, str)):
+        _family(text)  # says more about one that is not known
+    return Schema.from_dict(given)
+
+
+def _settings_to_json(settings: Settings) -> dict[str, Any]:
+    smoothing, prior = settings.smoothing, settings.prior
+    return (
+        {
+            "smoothing": {name: _strength_to_json(k) for name, k in sorted(smoothing.items())}
+            if isinstance(smoothing, Mapping)
+            else _strength_to_json(smoothing),
+            "numeric": _family_text(settings.numeric),
+            "prior": sorted([key_text(c), float(p)] for c, p in prior.items()) if isinstance(prior, Mapping) else prior,
+            "prior_smoothing": _strength_to_json(settings.prior_smoothing),
+            "estimate": settings.estimate,
+            "unseen": settings.unseen,
+        }
+        | ({} if settings.infer == "data" else {"infer": settings.infer})
+        | found_to_json(settings)
+    )
+
+
+def _settings_from_json(given: Any) -> Settings:
+    names = ("smoothing", "numeric", "prior", "prior_smoothing", "estimate", "unseen")
+    more = [name for name in FOUND if isinstance(given, dict) and name in given]
+    by_type = isinstance(given, dict) and given.get("infer") == "type"  # left out where it is the data
+    facts = object_of(given, *names, *more, *(["infer"] if by_type else []))
+    smoothing, prior = facts["smoothing"], facts["prior"]
+    by_column = isinstance(smoothing, dict)
+    require(isinstance(prior, (str, list)), f"a prior: {shorten(prior)}")
+    if isinstance(prior, list):
+        require(all(isinstance(pair, list) and len(pair) == 2 for pair in prior), "a prior that is no list of pairs")
+        require(all(isinstance(c, str) and type(p) is float for c, p in prior), "a prior of labels and numbers")
+        prior = unique([(text_key(c), p) for c, p in prior])
+    return Settings(
+        {n: _strength_from_json(k) for n, k in smoothing.items()} if by_column else _strength_from_json(smoothing),
+        _family(facts["numeric"]),
+        prior,
+        _strength_from_json(facts["prior_smoothing"]),
+        facts["estimate"],
+        facts["unseen"],
+        "type" if by_type else "data",
+        **found_from_json({name: facts[name] for name in more}),
+    )
+
+
+def _strength_to_json(k: Any) -> float | str:
+    """A strength of smoothing; JSON has no infinity, and 1 and 1.0 are one strength."""
+    if isinstance(k, str):
+        return k
+    return "inf" if k == math.inf else float(k) + 0.0
+
+
+def _strength_from_json(given: Any) -> Any:
+    require(type(given) is float or given in ("auto", "inf"), f"a strength of smoothing: {shorten(given)}")
+    return math.inf if given == "inf" else given

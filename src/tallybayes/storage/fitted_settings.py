@@ -1,0 +1,124 @@
+"""Column weights, calibration and decision rule as JSON values for the model file, and back.
+
+On the way back everything is checked by the constructors of these values, and by `require` here for its shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tallybayes.errors import shorten
+from tallybayes.state.calibration import Calibration
+from tallybayes.state.column_weights import ColumnWeights
+from tallybayes.state.decision import Decision
+from tallybayes.state.settings import Settings
+from tallybayes.storage.container import object_of, unique
+from tallybayes.storage.keys import key_text, text_key
+from tallybayes.tally.exact import require
+
+__all__ = ["FOUND", "found_from_json", "found_to_json"]
+
+FOUND = ("column_weights", "calibration", "decision")
+
+
+def found_to_json(settings: Settings) -> dict[str, Any]:
+    """The facts, of what there is."""
+    result: dict[str, Any] = {}
+    if (column_weights := settings.column_weights) is not None:
+        weights = [
+            [name, _labelled(own) if isinstance(own, Mapping) else float(own)]
+            for name, own in sorted(column_weights.weights.items())
+        ]
+        result["column_weights"] = {
+            "weights": weights,
+            "offsets": _labelled(column_weights.offsets),
+            "rows": float(column_weights.rows),
+        }
+    if (calibration := settings.calibration) is not None:
+        steps = sorted([key_text(c), list(before), list(after)] for c, (before, after) in calibration.steps.items())
+        result["calibration"] = {
+            "method": calibration.method,
+            "temperature": float(calibration.temperature),
+            "steps": steps,
+            "rows": float(calibration.rows),
+            "learned": float(calibration.learned_from),
+        }
+    if (decision := settings.decision) is not None:
+        result["decision"] = {
+            "label": None if decision.label is None else key_text(decision.label),
+            "threshold": None if decision.threshold is None else float(decision.threshold),
+            "costs": sorted([key_text(t), _labelled(own)] for t, own in decision.costs.items()),
+            "abstain": float(decision.abstain),
+            "promise": decision.promise,
+            "rows": float(decision.rows),
+        }
+    return result
+
+
+def found_from_json(facts: dict[str, Any]) -> dict[str, Any]:
+    """The values of facts, by name."""
+    makers = {"column_weights": _column_weights, "calibration": _calibration, "decision": _decision}
+    return {name: makers[name](given) for name, given in facts.items()}
+
+
+def _column_weights(given: Any) -> ColumnWeights:
+    facts = object_of(given, "weights", "offsets", "rows")
+    weights = {
+        name: _by_label(own) if isinstance(own, list) else _number(own)
+        for name, own in unique(_pairs(facts["weights"], str)).items()
+    }
+    return ColumnWeights(weights, _by_label(facts["offsets"]), _number(facts["rows"]))
+
+
+def _calibration(given: Any) -> Calibration:
+    facts = object_of(given, "method", "temperature", "steps", "rows", "learned")
+    steps = {}
+    require(isinstance(facts["steps"], list), "steps that are no list")
+    for one in facts["steps"]:
+        require(isinstance(one, list) and len(one) == 3 and isinstance(one[0], str), f"steps: {shorten(one)}")
+        before, after = (tuple(_number(p) for p in _listed(part)) for part in one[1:])
+        steps[text_key(one[0])] = (before, after)
+    require(len(steps) == len(facts["steps"]), "steps of a label that come twice")
+    numbers = (_number(facts[name]) for name in ("rows", "learned"))
+    return Calibration(facts["method"], _number(facts["temperature"]), steps, *numbers)
+
+
+def _decision(given: Any) -> Decision:
+    facts = object_of(given, "label", "threshold", "costs", "abstain", "promise", "rows")
+    label, threshold, promise = facts["label"], facts["threshold"], facts["promise"]
+    require((label is None or isinstance(label, str)) and isinstance(promise, str), "a decision without words")
+    costs = unique([(text_key(true), _by_label(own)) for true, own in _pairs(facts["costs"], str)])
+    return Decision(
+        None if label is None else text_key(label),
+        None if threshold is None else _number(threshold),
+        costs,
+        _number(facts["abstain"]),
+        promise,
+        _number(facts["rows"]),
+    )
+
+
+def _labelled(values: Mapping[Any, float]) -> list[list[Any]]:
+    """Numbers by label as pairs, in order."""
+    return sorted([key_text(label), float(value)] for label, value in values.items())
+
+
+def _by_label(given: Any) -> dict[Any, float]:
+    return unique([(text_key(label), _number(value)) for label, value in _pairs(given, str)])
+
+
+def _pairs(given: Any, first: type) -> list[tuple[Any, Any]]:
+    pairs = _listed(given)
+    require(all(isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], first) for pair in pairs), "no pairs")
+    return [tuple(pair) for pair in pairs]
+
+
+def _listed(given: Any) -> list[Any]:
+    require(isinstance(given, list), f"no list: {shorten(given)}")
+    return list(given)
+
+
+def _number(given: Any) -> float:
+    require(type(given) is float, f"no number: {shorten(given)}")
+    return float(given)

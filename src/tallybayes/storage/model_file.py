@@ -1,0 +1,184 @@
+"""The model file, `*.tally`: numbers and names only, never code.
+
+`storage/content.py` says what is in it, `storage/container.py` how it is wrapped and signed. Equal
+sums, schema and settings give equal bytes; any damage, and any file that this library would not write, is a
+`FileError`. Files are replaced whole: a reader, a crash or a full disk finds the old model or the new one.
+
+>>> import tallybayes as tb
+>>> model = tb.fit({"fever": [1, 1, 0, 0], "ill": ["yes", "yes", "no", "no"]}, label="ill")
+>>> loads(dumps(model)) == model
+True
+>>> loads(dumps(model).replace(b"fever", b"fewer"), name="ill.tally")
+Traceback (most recent call last):
+    ...
+tallybayes.errors.FileError: ill.tally: the file is damaged: its checksum does not fit
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from collections.abc import Callable, Iterator
+from typing import BinaryIO
+
+from tallybayes.errors import FileError, TallyError
+from tallybayes.model.model import Model
+from tallybayes.storage.container import START, pack, unpack
+from tallybayes.storage.content import put_together, taken_apart
+
+try:
+    import fcntl
+except ImportError:  # Windows: no locks; two programs that edit one file at the same time may lose rows there
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["dumps", "edit_model_file", "is_model", "load", "loads", "save"]
+
+Path = str | os.PathLike[str]
+
+
+def dumps(model: Model) -> bytes:
+    """A model as bytes."""
+    try:
+        return pack(*taken_apart(model))
+    except (ValueError, OverflowError) as error:  # a key of a type unknown to files, a strength beyond the doubles
+        raise FileError(f"the model cannot be saved: {error}") from error
+
+
+def loads(data: bytes, name: str = "the bytes") -> Model:
+    """A model from bytes that `dumps` gave; a FileError for any others, with `name` for the place they are from."""
+    try:
+        return put_together(*unpack(bytes(data)))
+    except FileError as error:
+        raise error.at(file=name) from error.__cause__
+    except (ValueError, TypeError, ArithmeticError, RecursionError, TallyError) as error:
+        raise FileError(f"the file is damaged or forged: {error}", file=name) from error
+
+
+def save(model: Model, path: Path) -> None:
+    """Write a model to a file: to a temporary one beside it, which then takes its place."""
+    name = os.fsdecode(path)
+    try:
+        _replace(os.path.realpath(name), dumps(model))
+    except FileError as error:
+        raise error.at(file=name) from error.__cause__
+    except (OSError, ValueError) as error:
+        raise FileError(f"the model cannot be written: {_why(error)}", file=name) from error
+
+
+def load(path: Path) -> Model:
+    """Read a model from a file."""
+    name = os.fsdecode(path)
+    with _opened(name, os.O_RDONLY) as file:
+        data = _content(file, name)
+    return loads(data, name)
+
+
+def is_model(path: Path) -> bool:
+    """Whether a file begins as model files do."""
+    if not os.path.isfile(path):
+        return False
+    with _opened(os.fsdecode(path), os.O_RDONLY) as file:
+        return file.read(8 + len(START))[8:] == START
+
+
+@contextlib.contextmanager
+def edit_model_file(path: Path, *, on_wait: Callable[[], None] | None = None) -> Iterator[Model]:
+    """A model to change: read under a lock, and written back if the body ends without an exception.
+
+    Others that edit the file at the same time wait for their turn; `on_wait` is called once if it has to be waited for.
+    """
+    try:
+        name = os.path.realpath(os.fsdecode(path))  # the same file even if the body changes the working directory
+    except ValueError as error:
+        raise FileError(f"the model cannot be opened: {_why(error)}", file=os.fsdecode(path)) from error
+    with _locked(name, on_wait) as file:
+        model = loads(_content(file, name), name)
+        if fcntl is None:
+            file.close()  # Windows does not replace open files
+        yield model
+        save(model, name)
+
+
+def _why(error: OSError | ValueError) -> str:
+    """What an error of the system says; a ValueError is a path with a null character in it."""
+    return getattr(error, "strerror", None) or str(error)
+
+
+@contextlib.contextmanager
+def _opened(name: str, flags: int) -> Iterator[BinaryIO]:
+    """A file to read: not a directory, and not a pipe or a device, which may never end."""
+    try:
+        descriptor = os.open(name, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except (OSError, ValueError) as error:
+        raise FileError(f"the model cannot be opened: {_why(error)}", file=name) from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise FileError("this is no file, but a directory, a pipe or a device", file=name)
+    with open(descriptor, "rb") as file:
+        yield file
+
+
+def _content(file: BinaryIO, name: str) -> bytes:
+    """All of a file, or only its beginning if that shows that it is something else, which may be large."""
+    try:
+        start = file.read(8 + len(START))
+        return start + file.read() if start[8:] == START else start
+    except OSError as error:
+        raise FileError(f"the model cannot be read: {_why(error)}", file=name) from error
+
+
+@contextlib.contextmanager
+def _locked(name: str, on_wait: Callable[[], None] | None) -> Iterator[BinaryIO]:
+    """A file that nobody else edits. The lock is on the file itself, so that nothing is left behind."""
+    while True:
+        with _opened(name, os.O_RDWR) as file:
+            if fcntl is None:
+                yield file
+                return
+            try:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    if on_wait is not None:
+                        on_wait()
+                        on_wait = None
+                    fcntl.flock(file, fcntl.LOCK_EX)
+                same = os.path.samestat(os.fstat(file.fileno()), os.stat(name))
+            except OSError as error:
+                raise FileError(f"the model cannot be locked: {_why(error)}", file=name) from error
+            if not same:  # somebody has replaced the file while we waited: our lock is on the old one
+                continue
+            try:
+                yield file
+            finally:
+                fcntl.flock(file, fcntl.LOCK_UN)  # closing is not enough if a child process has the file open too
+            return
+
+
+def _replace(target: str, data: bytes) -> None:
+    """Put a file in the place of another: all of it or nothing."""
+    directory = os.path.dirname(target)
+    mode = stat.S_IMODE(os.stat(target).st_mode) if os.path.lexists(target) else None
+    temporary = os.path.join(directory, f".{secrets.token_hex(8)}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(temporary, flags, 0o666 if mode is None else 0o600)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(descriptor)
+        if mode is not None:
+            os.chmod(temporary, mode)
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    with contextlib.suppress(OSError):  # where a directory cannot be synced, the system sees to it
+        descriptor = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

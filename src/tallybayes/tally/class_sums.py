@@ -1,0 +1,209 @@
+"""Exact sums of a few statistics per column and class: n and the sums of x and x*x, or of whatever a family needs.
+
+Used by every family whose sufficient statistics are a fixed list of numbers (bernoulli, gaussian, poisson).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.arrays.axis import merged, positions
+from tallybayes.errors import ForgetError
+from tallybayes.tally.exact import Exact, check_amounts, check_counts, require
+from tallybayes.tally.tally import Arrays, Commit
+
+__all__ = ["Sums"]
+
+# by how many digits of 32 bits a sum may be longer than the number of rows: x*x < 2**2048, x and log x! < 2**64
+_SQUARES, _EVENTS = 2048 // 32 + 1, 64 // 32 + 1
+
+
+class Sums:
+    """Named statistics, each an `Exact` of shape (columns, classes).
+
+    The statistics named in `counts` are numbers of rows: never negative, within 64 bits, and where all of them are
+    zero every other statistic is zero too. If x and xx are there, n * xx >= x * x.
+
+    >>> one = Sums(("age",), {"n": Exact.whole(np.array([[2]])), "x": Exact.of(np.array([[0.1]]))}, counts=("n",))
+    >>> two = one.copy(); two.prepare(one, 1)(); two["n"].floats().tolist()
+    [[4.0]]
+    """
+
+    def __init__(self, features: tuple[str, ...], statistics: Mapping[str, Exact], *, counts: tuple[str, ...]) -> None:
+        self.features = features
+        self.statistics = dict(statistics)
+        self.counts = counts
+        self.n_classes = next(iter(self.statistics.values())).shape[1]
+
+    def __getitem__(self, name: str) -> Exact:
+        return self.statistics[name]
+
+    def copy(self) -> Sums:
+        """A tally of its own with the same sums."""
+        own = {name: Exact(s.digits.copy(), s.low) for name, s in self.statistics.items()}
+        return Sums(self.features, own, counts=self.counts)
+
+    def with_classes(self, positions: NDArray[np.int64], n_classes: int) -> Sums:
+        """The same sums with class c at positions[c]."""
+        kept = positions >= 0
+        moved = {
+            name: s[:, kept].placed(1, positions[kept], n_classes).trimmed() for name, s in self.statistics.items()
+        }
+        return Sums(self.features, moved, counts=self.counts)
+
+    def only(self, features: tuple[str, ...]) -> Sums:
+        """The sums of some of the columns."""
+        where = positions(features, self.features)
+        return Sums(features, {name: s[where].trimmed() for name, s in self.statistics.items()}, counts=self.counts)
+
+    def pooled(self) -> Sums:
+        """The sums over all classes, as if they were one."""
+        one = {name: s.sum(axis=1).trimmed() for name, s in self.statistics.items()}
+        return Sums(
+            self.features, {name: Exact(s.digits[:, None], s.low) for name, s in one.items()}, counts=self.counts
+        )
+
+    def with_features(self, features: tuple[str, ...]) -> Sums:
+        """The same sums with more columns."""
+        if features == self.features:
+            return self
+        where = positions(self.features, features)
+        moved = {name: s.placed(0, where, len(features)) for name, s in self.statistics.items()}
+        return Sums(features, moved, counts=self.counts)
+
+    def opened(self, **room: int) -> dict[str, Exact] | None:
+        """The sums in arrays of their own, to be changed in place by whoever asks; None unless they are whole.
+
+        room: statistics that need not be whole, and how many more digits on either side most rows fit into.
+        """
+        if not all(numbers.is_whole for name, numbers in self.statistics.items() if name not in room):
+            return None
+        for name, numbers in self.statistics.items():
+            self.statistics[name] = numbers.roomy(room[name]) if name in room else Exact(numbers.digits.copy())
+        return self.statistics
+
+    def prepare(self, other: Sums, sign: int) -> Commit:
+        """Check that `other` can be added or taken away; the function returned does it."""
+        features = tuple(merged(self.features, other.features))
+        a, b = self.with_features(features), other.with_features(features)
+        total = {name: (a[name] + b[name] if sign > 0 else a[name] - b[name]).trimmed() for name in self.statistics}
+        result = Sums(features, total, counts=self.counts)
+        result.check(sign)
+
+        def commit() -> None:
+            self.features, self.statistics = result.features, result.statistics
+
+        return commit
+
+    def check(self, sign: int) -> None:
+        """Raise if these sums cannot come from rows."""
+        rows = [self[name] for name in self.counts]
+        for n in rows:
+            check_counts(n)
+        if sign > 0:
+            return
+        impossible = np.any([n.negative() for n in rows], axis=0)
+        empty = ~np.any([n.nonzero() for n in rows], axis=0)
+        for name in set(self.statistics) - set(self.counts):
+            impossible |= empty & self[name].nonzero()
+        if not impossible.any() and "xx" in self.statistics:
+            impossible |= self._negative_variance()
+        if impossible.any():
+            feature = int(np.argwhere(impossible)[0][0])
+            raise ForgetError(
+                "these rows cannot have been learned: taking them back leaves an impossible sum",
+                column=self.features[feature],
+                hint="forget takes exactly the rows, weights and labels given to fit or learn; nothing was changed",
+            )
+
+    def _negative_variance(self) -> NDArray[np.bool_]:
+        """Where n * xx < x * x. Only sums that look suspicious in floating point are compared exactly."""
+        n, x, xx = (self[name] for name in ("n", "x", "xx"))
+        suspicious = np.ones(n.shape, bool)
+        if n.is_whole and max(abs(x.low), abs(xx.low)) < 12:  # within the range of doubles
+            with np.errstate(over="ignore", invalid="ignore"):
+                ratio = n.floats() * _approximate(xx) - _approximate(x) ** 2
+                suspicious = ~(ratio > 1e-9 * _approximate(x) ** 2)
+        negative = np.zeros(n.shape, bool)
+        for index in zip(*np.nonzero(suspicious), strict=True):
+            count, s, ss = (int(part[index].integers()) for part in (n, x, xx))
+            shift = 32 * (n.low + xx.low - 2 * x.low)
+            negative[index] = (count * ss << max(shift, 0)) < (s * s << max(-shift, 0))
+        return negative
+
+    def rows_seen(self) -> Exact:
+        """Rows per (column, class): the sum of the counts."""
+        total = self[self.counts[0]]
+        for name in self.counts[1:]:
+            total = total + self[name]
+        return total
+
+    def same(self, other: Sums) -> bool:
+        """Whether the sums are equal; columns without any row do not matter."""
+        return self._trim()._equal(other._trim())
+
+    def _trim(self) -> Sums:
+        there = np.any([s.nonzero().any(axis=1) for s in self.statistics.values()], axis=0)
+        features = tuple(name for name, here in zip(self.features, there, strict=True) if here)
+        return Sums(features, {name: s[there].trimmed() for name, s in self.statistics.items()}, counts=self.counts)
+
+    def _equal(self, other: Sums) -> bool:
+        return self.features == other.features and self.statistics == other.statistics
+
+    def arrays(self) -> Arrays:
+        """The sums by name, (columns, classes) each."""
+        trimmed = self._trim()
+        return Arrays(trimmed.features, trimmed.statistics)
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, n_classes: int, like: Sums) -> Sums:
+        """Sums that could come from rows, or a ValueError."""
+        for name, numbers in arrays.sums.items():
+            require(numbers.shape == (len(arrays.features), n_classes), f"{name}: one sum for each column and class")
+        result = cls(arrays.features, {name: arrays.sums[name] for name in like.statistics}, counts=like.counts)
+        for name in like.counts:
+            check_amounts(result[name], name)
+        result._check_reach()
+        try:
+            if not result._plainly_possible():
+                result.check(-1)
+        except ForgetError as error:
+            raise ValueError(f"column {error.column!r}: sums that no rows have") from error
+        return result
+
+    def _plainly_possible(self) -> bool:
+        """Whether a first look, in floating point, shows that rows can have these sums; `check` is exact, and slow."""
+        there = np.any([self[name].nonzero() for name in self.counts], axis=0)
+        if any((~there & numbers.nonzero()).any() for numbers in self.statistics.values()):
+            return False
+        if "xx" not in self.statistics:
+            return True
+        if max(abs(numbers.low) for numbers in self.statistics.values()) >= 12:  # beyond the range of doubles
+            return False
+        with np.errstate(over="ignore", invalid="ignore"):
+            n, x, xx = (_approximate(self[name]) for name in ("n", "x", "xx"))
+            return bool((~there | (n * xx - x * x > 1e-9 * x * x)).all())
+
+    def _check_reach(self) -> None:
+        """Raise if squares of doubles, or counts of events, cannot add up to so much over so many rows."""
+        rows, events = _top_place(self.rows_seen()), "log_factorial" in self.statistics
+        for name, numbers in self.statistics.items():
+            if name == "xx" or (events and name not in self.counts):
+                reach = _top_place(numbers) - rows <= (_EVENTS if events else _SQUARES)
+                require((reach | ~numbers.nonzero()).all(), f"{name}: sums beyond those of doubles")
+                require(not numbers.negative().any(), f"{name}: negative sums")
+
+
+def _top_place(numbers: Exact) -> NDArray[np.int64]:
+    """The place of the highest digit that is not zero."""
+    wide = numbers.wide()
+    return np.asarray(wide.low + wide.digits.shape[-1] - 1 - (wide.digits[..., ::-1] != 0).argmax(axis=-1))
+
+
+def _approximate(numbers: Exact) -> NDArray[np.float64]:
+    """The numbers to about 60 bits below their top digit: quick, for a first look only."""
+    scale = 2.0 ** (32.0 * (numbers.low + np.arange(numbers.digits.shape[-1])))
+    return np.asarray((numbers.digits * scale).sum(axis=-1))

@@ -1,0 +1,404 @@
+"""NaiveBayesClassifier: scikit-learn's checks, every kind of table, and the tools of scikit-learn around it."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+import sklearn
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.datasets import load_iris
+from sklearn.ensemble import VotingClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV, cross_val_predict, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import tallybayes as tb
+from tallybayes import NaiveBayesClassifier
+
+
+@parametrize_with_checks([NaiveBayesClassifier(), NaiveBayesClassifier(numeric="gaussian", smoothing=1.0)])
+def test_scikit_learns_checks_of_estimators(estimator, check):
+    check(estimator)
+
+
+def mixed(n=300, seed=0):
+    """Numbers, categories, flags, tags, gaps, and a label that depends on them."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice(["cat", "dog", "rabbit"], n)
+    kind = np.searchsorted(["cat", "dog", "rabbit"], y)
+    frame = pd.DataFrame(
+        {
+            "kilos": np.where(rng.random(n) < 0.1, np.nan, rng.normal(4 + 8 * (kind == 1), 2)),
+            "legs": rng.integers(3, 5, n),
+            "colour": pd.Categorical.from_codes((kind + rng.integers(0, 2, n)) % 3, ["black", "brown", "white"]),
+            "home": np.where(rng.random(n) < 0.1, None, np.where(rng.random(n) < 0.3 + 0.2 * kind, "in", "out")),
+            "tame": rng.random(n) < 0.5 + 0.2 * (kind == 1),
+            "likes": ["sun|" * int(k != 1) + "fetch" * int(k == 1) for k in kind],
+        }
+    )
+    return frame, y
+
+
+FRAMES = {
+    "pandas": lambda frame: frame,
+    "pandas with Arrow types": lambda frame: frame.convert_dtypes(dtype_backend="pyarrow"),
+    "pandas with nullable types": lambda frame: frame.convert_dtypes(dtype_backend="numpy_nullable"),
+    "polars": pl.from_pandas,
+    "pyarrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
+    "pyarrow batch": lambda frame: pa.RecordBatch.from_pandas(frame, preserve_index=False),
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_every_kind_of_frame_gives_the_same_model(kind):
+    frame, y = mixed()
+    expected = NaiveBayesClassifier().fit(frame, y)
+    assert expected.score(frame, y) > 0.8
+    data = FRAMES[kind](frame)
+    one = NaiveBayesClassifier().fit(data, y)
+    assert one.model_ == expected.model_
+    assert one.n_features_in_ == 6
+    assert list(one.feature_names_in_) == list(frame.columns)
+    assert np.array_equal(one.predict_proba(data), expected.predict_proba(frame))
+    assert np.array_equal(one.predict_proba(data[:1]), expected.predict_proba(frame)[:1])
+
+
+@pytest.mark.parametrize(
+    "as_y", [list, np.array, pd.Series, lambda y: pd.Series(y, dtype="category"), pl.Series, pa.array]
+)
+def test_labels_of_every_kind(as_y):
+    frame, y = mixed()
+    one = NaiveBayesClassifier().fit(frame, as_y(list(y)))
+    assert one.classes_.tolist() == ["cat", "dog", "rabbit"]
+    assert (one.predict(frame) == NaiveBayesClassifier().fit(frame, y).predict(frame)).all()
+
+
+def test_the_estimator_is_the_model():
+    frame, y = mixed()
+    options = {"families": {"kilos": "gaussian"}, "ignore": ["legs"], "smoothing": 2.0, "prior": "uniform"}
+    one = NaiveBayesClassifier(**options).fit(frame, y)
+    model = tb.fit(frame, y, **options)
+    assert one.model_ == model
+    assert one.model_.schema == model.schema
+    assert np.array_equal(one.predict_proba(frame), model.predict_proba(frame))
+    assert np.array_equal(one.predict_joint_log_proba(frame), model.log_joint(frame))
+    assert np.array_equal(one.score_samples(frame), model.log_marginal(frame))
+    np.testing.assert_allclose(np.exp(one.predict_log_proba(frame)), model.predict_proba(frame), atol=1e-12)
+    assert one.class_count_.tolist() == [model.class_counts[label] for label in one.classes_]
+
+
+def test_numpy_and_sparse_matrices():
+    X, y = load_iris(return_X_y=True)
+    for data in (X, X.astype(np.float32), np.asfortranarray(X), X.tolist()):
+        assert NaiveBayesClassifier().fit(data, y).score(data, y) > 0.93
+    objects = np.array([["a", 1.5], ["b", None], ["a", 2.5], ["b", 7.0]], object)
+    assert NaiveBayesClassifier().fit(objects, [0, 1, 0, 1]).predict([["a", 1.0], ["b", 7.5]]).tolist() == [0, 1]
+    words = CountVectorizer().fit_transform(["cash now", "win cash", "lunch at noon", "lunch tomorrow"])
+    for kind in (sp.csr_matrix, sp.csr_array, sp.csc_array, sp.coo_array):
+        one = NaiveBayesClassifier().fit(kind(words), ["spam", "spam", "ham", "ham"])
+        assert one.predict(kind(words)).tolist() == ["spam", "spam", "ham", "ham"]
+        assert one.predict(words.toarray()).tolist() == ["spam", "spam", "ham", "ham"]
+
+
+def test_names_are_compared_and_matrices_go_by_position():
+    frame, y = load_iris(return_X_y=True, as_frame=True)
+    one = NaiveBayesClassifier().fit(frame, y)
+    expected = one.predict_proba(frame)
+    with pytest.raises(ValueError, match="feature names should match"):
+        one.predict(frame.iloc[:, ::-1])
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        assert np.array_equal(one.predict_proba(frame.to_numpy()), expected)
+    other = NaiveBayesClassifier().fit(frame.to_numpy(), y)
+    with pytest.warns(UserWarning, match="was fitted without feature names"):
+        np.testing.assert_allclose(other.predict_proba(frame), expected)  # columns are added up in the order of names
+    assert not hasattr(other, "feature_names_in_")
+    with pytest.raises(ValueError, match="has 2 features, but NaiveBayesClassifier is expecting 4"):
+        other.predict(frame.to_numpy()[:, :2])
+
+
+# Learning in parts
+
+
+def test_parts_give_the_whole_and_meet_new_labels():
+    frame, y = mixed()
+    order = np.argsort(y, kind="stable")  # one class after the other
+    frame, y = frame.iloc[order], y[order]
+    families = {
+        "kilos": "gaussian",
+        "legs": "poisson",
+        "colour": "categorical",
+        "home": "categorical",
+        "tame": "bernoulli",
+        "likes": "tags",
+    }
+    whole = NaiveBayesClassifier(families=families).fit(frame, y)
+    parts = NaiveBayesClassifier(families=families)
+    for start in range(0, 300, 40):
+        parts.partial_fit(frame[start : start + 40], y[start : start + 40])
+    assert parts.classes_.tolist() == ["cat", "dog", "rabbit"]
+    assert parts.model_ == whole.model_
+    assert np.array_equal(parts.predict_proba(frame), whole.predict_proba(frame))
+
+
+def test_classes_named_at_the_start_are_all_there_can_be():
+    X, y = load_iris(return_X_y=True)
+    one = NaiveBayesClassifier().partial_fit(X[:100], y[:100], classes=[0, 1, 2])
+    assert one.classes_.tolist() == [0, 1, 2]
+    assert one.predict_proba(X).shape == (150, 3)
+    assert not one.predict_proba(X)[:, 2].any()
+    assert np.isneginf(one.predict_joint_log_proba(X)[:, 2]).all()
+    assert one.class_count_.tolist() == [50, 50, 0]
+    before = one.predict_proba(X)
+    with pytest.raises(ValueError, match=r"The target label\(s\) \[7\] in y do not exist"):
+        one.partial_fit(X[:1], [7])
+    with pytest.raises(ValueError, match="is not the same as on last call"):
+        one.partial_fit(X[:1], [1], classes=[0, 1])
+    assert np.array_equal(one.predict_proba(X), before)
+    one.partial_fit(X[100:], y[100:])
+    assert one.model_ == NaiveBayesClassifier().fit(X, y).model_
+
+
+def test_longer_words_as_new_labels_are_not_cut():
+    one = NaiveBayesClassifier().partial_fit([[1.0], [2.0]], ["a", "b"])
+    one.partial_fit([[9.0]], ["a longer one"])
+    assert one.classes_.tolist() == ["a", "a longer one", "b"]
+
+
+def test_a_part_that_fails_changes_nothing():
+    frame, y = mixed()
+    one = NaiveBayesClassifier().partial_fit(frame, y)
+    before, state = one.predict_proba(frame), one.classes_.copy()
+    bad = frame.assign(kilos=np.inf)
+    with pytest.raises(ValueError, match=r"column 'kilos', row 0: expected a finite number, got inf"):
+        one.partial_fit(bad, np.full(300, "wolf"))
+    assert one.classes_.tolist() == state.tolist()
+    assert np.array_equal(one.predict_proba(frame), before)
+    with pytest.raises(ValueError, match="finite"):
+        NaiveBayesClassifier().partial_fit(bad, y)
+
+
+# Weights
+
+
+def test_a_weight_of_two_is_the_row_twice():
+    frame, y = mixed()
+    weight = np.random.default_rng(1).integers(0, 3, 300)
+    one = NaiveBayesClassifier().fit(frame, y, sample_weight=weight)
+    twice = NaiveBayesClassifier().fit(frame.loc[frame.index.repeat(weight)], y.repeat(weight))
+    assert np.array_equal(one.predict_proba(frame), twice.predict_proba(frame))
+
+
+def test_class_weights():
+    X, y = load_iris(return_X_y=True)
+    X, y = X[:120], y[:120]
+    heavy = NaiveBayesClassifier(class_weight={2: 5}).fit(X, y)
+    assert heavy.model_ == NaiveBayesClassifier().fit(X, y, sample_weight=np.where(y == 2, 5, 1)).model_
+    balanced = NaiveBayesClassifier(class_weight="balanced").fit(X, y)
+    np.testing.assert_allclose(balanced.class_count_, 40)
+    with pytest.raises(ValueError, match="not supported for partial_fit"):
+        balanced.partial_fit(X, y)
+    with pytest.raises(ValueError, match="class_weight"):
+        NaiveBayesClassifier(class_weight={"x": 1}).fit(X, y)
+
+
+# The tools around it
+
+
+def test_pipelines_searches_and_ensembles():
+    frame, y = mixed()
+    C = NaiveBayesClassifier
+    numbers = make_column_selector(dtype_include="number")
+    scaled = ColumnTransformer([("scaled", StandardScaler(), numbers)], remainder="passthrough")
+    one_hot = ColumnTransformer([("one hot", OneHotEncoder(), ["colour", "home"])])
+    assert make_pipeline(scaled, C()).fit(frame, y).score(frame, y) > 0.8
+    assert make_pipeline(scaled.set_output(transform="pandas"), C()).fit(frame, y).score(frame, y) > 0.8
+    assert make_pipeline(one_hot, C()).fit(frame, y).score(frame, y) > 0.4
+    assert cross_val_score(C(), frame, y, cv=3, n_jobs=2).mean() > 0.8
+    search = GridSearchCV(C(), {"smoothing": ["auto", 1.0], "numeric": ["histogram", "gaussian"]}, cv=3, n_jobs=2)
+    assert search.fit(frame, y).best_score_ > 0.8
+    assert CalibratedClassifierCV(C(), cv=3).fit(frame, y).score(frame, y) > 0.8
+    assert OneVsRestClassifier(C()).fit(frame, y).score(frame, y) > 0.8
+    voting = VotingClassifier([("a", C()), ("b", C(numeric="gaussian"))], voting="soft")
+    assert voting.fit(frame, y).score(frame, y) > 0.8
+    tuned = TunedThresholdClassifierCV(C(), cv=3).fit(frame, y == "dog")
+    assert 0 < tuned.best_threshold_ < 1
+    assert tuned.score(frame, y == "dog") > 0.8
+
+
+def test_the_same_answers_in_every_process():
+    frame, y = mixed()
+    alone = cross_val_predict(NaiveBayesClassifier(), frame, y, cv=3, method="predict_proba")
+    together = cross_val_predict(NaiveBayesClassifier(), frame, y, cv=3, method="predict_proba", n_jobs=2)
+    assert np.array_equal(alone, together)
+
+
+def test_weights_are_routed():
+    frame, y = mixed()
+    weight = np.random.default_rng(0).integers(1, 3, 300)
+    with sklearn.config_context(enable_metadata_routing=True):
+        one = NaiveBayesClassifier().set_fit_request(sample_weight=True)
+        pipeline = make_pipeline(one).fit(frame, y, sample_weight=weight)
+        expected = NaiveBayesClassifier().fit(frame, y, sample_weight=weight)
+        assert pipeline[-1].model_ == expected.model_
+        ovr = OneVsRestClassifier(NaiveBayesClassifier().set_partial_fit_request(classes=True))
+        assert ovr.get_metadata_routing()
+
+
+def test_copies_pickles_parameters_and_pictures():
+    frame, y = mixed()
+    one = NaiveBayesClassifier(smoothing=3.0).fit(frame, y)
+    again = pickle.loads(pickle.dumps(one))
+    assert np.array_equal(again.predict_proba(frame), one.predict_proba(frame))
+    assert again.model_ == one.model_
+    fresh = clone(one).set_params(numeric="gaussian")
+    assert fresh.get_params()["smoothing"] == 3.0
+    assert not hasattr(fresh, "classes_")
+    assert repr(fresh) == "NaiveBayesClassifier(numeric='gaussian', smoothing=3.0)"
+    assert "NaiveBayesClassifier" in one._repr_html_()
+    with pytest.raises(NotFittedError):
+        fresh.predict(frame)
+    tags = one.__sklearn_tags__()
+    assert tags.input_tags.allow_nan
+    assert tags.input_tags.sparse
+    assert tags.input_tags.string
+    assert tags.input_tags.categorical
+
+
+# Wrong input
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"smoothing": -1}, "smoothing: 'auto' or a number"),
+        ({"numeric": "gausian"}, "did you mean 'gaussian'"),
+        ({"families": {"kilo": "poisson"}}, "did you mean 'kilos'"),
+        ({"estimate": "map"}, "estimate"),
+        ({"families": {"home": "gaussian"}}, "column 'home'.*a number"),
+    ],
+)
+def test_wrong_parameters_are_told(options, words):
+    frame, y = mixed()
+    with pytest.raises(ValueError, match=words):
+        NaiveBayesClassifier(**options).fit(frame, y)
+
+
+def test_wrong_tables_are_told():
+    frame, y = mixed()
+    with pytest.raises(ValueError, match="0 sample"):
+        NaiveBayesClassifier().fit(frame[:0], y[:0])
+    with pytest.raises(ValueError, match="0 feature"):
+        NaiveBayesClassifier().fit(frame[[]], y)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        NaiveBayesClassifier().fit(frame, y[:-1])
+    with pytest.raises(ValueError, match="requires y"):
+        NaiveBayesClassifier().fit(frame, None)
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        NaiveBayesClassifier().fit(frame, np.where(y == "cat", np.nan, 1.0))
+    with pytest.raises(ValueError, match="not negative"):
+        NaiveBayesClassifier().fit(sp.csr_matrix([[-1.0, 0.0], [1.0, 0.0]]), [0, 1])
+
+
+def test_it_is_one_of_the_voices_beside_others():
+    frame, y = load_iris(return_X_y=True, as_frame=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        voting = VotingClassifier([("nb", NaiveBayesClassifier()), ("lr", LogisticRegression(max_iter=1000))])
+        assert voting.fit(frame, y).score(frame, y) > 0.95
+
+
+def test_a_fit_that_fails_changes_nothing():
+    frame, y = mixed()
+    one = NaiveBayesClassifier().fit(frame, y)
+    before = one.predict_proba(frame)
+    for options, data, labels in (
+        ({"smoothing": -1}, frame, np.where(y == "cat", "p", "q")),
+        ({}, frame.assign(kilos=np.inf), np.where(y == "cat", "p", "q")),
+        ({}, frame[["kilos"]], y[:-1]),
+        ({"class_weight": "heavy"}, frame, y),
+    ):
+        with pytest.raises(ValueError, match=r"."):
+            one.set_params(smoothing="auto", class_weight=None).set_params(**options).fit(data, labels)
+        assert one.classes_.tolist() == ["cat", "dog", "rabbit"]
+        assert np.array_equal(one.predict_proba(frame), before)
+
+
+def test_columns_named_by_numbers_go_by_name():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 100)
+    frame = pd.DataFrame(np.column_stack([rng.normal(10 * y, 1), rng.normal(-10 * y, 1)]))
+    one = NaiveBayesClassifier().fit(frame, y)
+    assert one.score(frame[[1, 0]], y) == one.score(frame, y) == 1.0
+
+
+def test_a_frame_after_a_sparse_matrix_and_a_few_rows_of_everything():
+    X = np.abs(np.random.default_rng(0).normal(size=(40, 4)) * 2).round()
+    y = (X[:, 0] > 1).astype(int)
+    bags = NaiveBayesClassifier().fit(sp.csr_array(X), y)
+    frame = pd.DataFrame(X).add_prefix("c")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # names where there were none
+        assert np.array_equal(bags.predict_proba(frame), bags.predict_proba(X))
+    for data in (X, sp.csr_array(X), frame, X.astype(np.float32)):
+        for options in ({}, {"numeric": "gaussian"}, {"families": "categorical"} if not sp.issparse(data) else {}):
+            one = NaiveBayesClassifier(**options).fit(data, y)
+            whole = one.predict_proba(data), one.predict_joint_log_proba(data)
+            for i in range(0, 40, 7):
+                assert np.array_equal(one.predict_proba(data[i : i + 1]), whole[0][i : i + 1])
+                assert np.array_equal(one.predict_joint_log_proba(data[i : i + 1]), whole[1][i : i + 1])
+
+
+def test_a_pixel_that_was_only_on_or_off_may_be_grey_later():
+    X = np.array([[0.0, 1.5], [1.0, 2.5], [0.0, 3.5], [1.0, 0.5]])
+    one = NaiveBayesClassifier().fit(X, [0, 1, 0, 1])
+    assert np.isfinite(one.predict_log_proba(np.array([[3.0, 1.0]]))).all()
+    with pytest.raises(ValueError, match="inf"):
+        one.predict(np.array([[np.inf, 1.0]]))
+
+
+def test_weights_of_labels_that_are_still_to_come():
+    one = NaiveBayesClassifier(class_weight={"a": 2, "b": 3}).partial_fit([[1.0], [2.0]], ["a", "c"])
+    one.partial_fit([[3.0]], ["b"])
+    assert one.class_count_.tolist() == [2, 3, 1]
+    with pytest.raises(ValueError, match="labels that are not in y"):
+        one.fit([[1.0], [2.0]], ["a", "c"])
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        one.fit([[1.0], [2.0]], ["a", None])
+
+
+def test_when_nothing_is_left_to_learn_from():
+    names = pd.DataFrame({"name": [f"number-{i}" for i in range(30)]})
+    with pytest.warns(UserWarning, match="no column is used:(.|\n)*identifier"):
+        NaiveBayesClassifier().fit(names, np.arange(30) % 2)
+    with pytest.raises(ValueError, match="2"):
+        NaiveBayesClassifier().fit(np.arange(30.0), np.arange(30) % 2)
+    with pytest.raises(ValueError, match="class_weight: wanted numbers that are not negative"):
+        NaiveBayesClassifier(class_weight={0: -1}).fit([[1.0], [2.0]], [0, 1])
+
+
+@pytest.mark.parametrize("make", [list, tuple, np.array, pd.Series, pa.array, lambda x: pa.chunked_array([x])])
+def test_a_list_of_texts_is_a_column_of_text(make):
+    texts = ["win cash now", "cash prize", "lunch at noon", "lunch with you"] * 15
+    y = ["spam", "spam", "ham", "ham"] * 15
+    clf = NaiveBayesClassifier().fit(make(texts), y)
+    assert clf.predict(make(["cash", "lunch"])).tolist() == ["spam", "ham"]
+    assert clf.n_features_in_ == 1
+    assert clf.model_.schema.families["text"].name == "text"
+    with pytest.raises(ValueError, match="fitted on texts"):
+        clf.predict([[1.0]])
+    given = NaiveBayesClassifier(families="text:complement,ngrams=2").fit(make(texts), y)
+    assert given.model_.schema.families["text"].variant == "complement"
+    clf.partial_fit(make(["bitcoin"]), ["spam"])
+    assert clf.predict(make(["bitcoin"])).tolist() == ["spam"]

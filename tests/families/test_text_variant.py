@@ -1,0 +1,174 @@
+"""How a column of text is decided: by documents left out, exactly, whatever the order they came in."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_text import fit, mails
+
+import tallybayes as tb
+from tallybayes import kernels
+from tallybayes.arrays.column import Bag
+from tallybayes.arrays.token_rules import packed
+from tallybayes.families import Text
+from tallybayes.families.text_variant import LEAST, _Trial
+from tallybayes.tally.vocabulary import KINDS
+
+CANDIDATES = [
+    *(Text(variant, tf=tf) for variant in ("counts", "complement") for tf in ("count", "once")),
+    *(Text(variant, tf="log", unit=unit) for variant in ("counts", "complement") for unit in (True, False)),
+    Text("presence", tf="count"),
+]
+
+
+@pytest.mark.parametrize("family", CANDIDATES, ids=str)
+@pytest.mark.parametrize("k", [0.05, 1.0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_document_left_out_is_a_document_never_seen(family, k, weighted):
+    data = mails(40, seed=11)
+    rows = [i for i, text in enumerate(data["text"]) if text is not None]
+    data = {name: [column[i] for i in rows] for name, column in data.items()}
+    weights = np.random.default_rng(0).integers(1, 4, len(rows)).astype(float) if weighted else np.ones(len(rows))
+    model = tb.fit(data, label="label", families={"text": family}, smoothing=k, weight=weights)
+    tally = model._total.blocks[family.counted]
+    words, n_documents = tally.words["text"], tally.n_documents("text").floats()
+    data_, offsets = packed(data["text"])
+    ends, tokens, amounts = words.lexicon.tokenise(offsets, data_, None, 0, len(rows), family.rules, None, False)
+    codes = np.array([model.classes.index(label) for label in data["label"]], np.int32)
+    slots = np.arange(len(words.lexicon))
+    trial = _Trial(
+        words,
+        n_documents,
+        Bag(ends, tokens, amounts, ()),
+        codes,
+        weights,
+        {kind: words.rows(kind, slots) for kind in KINDS},
+    )
+    losses = []
+    for i in range(len(rows)):
+        without = {name: column[:i] + column[i + 1 :] for name, column in data.items()}
+        other = tb.fit(without, label="label", families={"text": family}, smoothing=k, weight=np.delete(weights, i))
+        p = other.predict_proba({"text": [data["text"][i]]})[0]
+        losses.append(-np.log(p[other.classes.index(data["label"][i])]))
+    np.testing.assert_allclose(trial.losses(family, k), losses, rtol=1e-9, atol=1e-12)
+
+
+def test_the_choice_does_not_depend_on_order_or_batches():
+    data = pa.table(mails(600, seed=3))
+    whole = fit(data)
+    family = whole.schema.families["text"]
+    assert family.variant != "auto"
+    assert family.k != "auto"
+    assert "left out, the best of" in whole.schema.fields["text"].reason
+    order = np.random.default_rng(1).permutation(600)
+    assert str(fit(data.take(order)).schema) == str(whole.schema)
+    batches = iter([data.slice(start, 37) for start in range(0, 600, 37)])
+    assert str(fit(batches).schema) == str(whole.schema)
+    weighted = tb.fit(data, label="label", families={"text": "text"}, weight=np.ones(600))
+    assert str(weighted.schema) == str(whole.schema)
+
+
+def test_what_is_told_is_not_chosen():
+    data = mails(200)
+    assert fit(data, "text:complement").schema.families["text"].variant == "complement"
+    assert fit(data, "text:complement").schema.families["text"].tf != "auto"
+    assert fit(data, "text:complement,tf=count").schema.families["text"].tf == "count"
+    assert fit(data, "text:tf=once").schema.families["text"].tf in ("once", "count")  # presence has no tf
+    assert fit(data, "text:k=0.125").schema.families["text"].k == 0.125
+    assert fit(data, smoothing=0.5).schema.families["text"].variant != "auto"
+    assert fit(data, "text:counts,k=1").schema.fields["text"].reason == "as asked"
+    assert fit(data, estimate="mle").schema.families["text"].variant == "auto"  # nothing to choose
+
+
+def test_with_few_documents_the_choice_is_left_open():
+    few = {"text": ["win cash", "see you at lunch"], "label": ["spam", "ham"]}
+    model = fit(few)
+    assert model.schema.families["text"] == Text()
+    assert model.predict({"text": ["cash", "lunch"]}).tolist() == ["spam", "ham"]
+    assert fit({"text": ["one class"] * 50, "label": ["a"] * 50}).schema.families["text"] == Text()
+    more = mails(4 * LEAST)
+    model.learn(more)
+    assert model.schema.families["text"].variant != "auto"
+    decided = model.schema.families["text"]
+    model.learn(mails(4 * LEAST, seed=9))
+    assert model.schema.families["text"] == decided  # once chosen, it stays
+
+
+def test_a_better_variant_wins():
+    """Repetition says nothing here, so counting a word once must do better than counting it often."""
+    rng = np.random.default_rng(0)
+    label = rng.integers(0, 2, 400)
+    text = [" ".join(np.repeat(rng.choice(WORDS[c], 3, replace=False), rng.integers(1, 40, 3))) for c in label]
+    model = fit({"text": text, "label": [str(c) for c in label]})
+    assert model.schema.families["text"].tf != "count" or model.schema.families["text"].variant == "presence"
+
+
+WORDS = [["ant", "bee", "cat", "dog", "elk"], ["cat", "dog", "elk", "fox", "gnu"]]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.lists(st.integers(0, 9), max_size=8) | st.permutations(range(80)), min_size=1, max_size=10),
+    st.integers(1, 4),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([0.01, 1.0, 30.0]),
+)
+def test_native_kernels_of_documents_equal_the_reference(documents, n_classes, unit, complement, k):
+    native, plain = kernels.active, kernels.reference
+    bags = [dict.fromkeys(document, 0) for document in documents]
+    for bag, document in zip(bags, documents, strict=True):
+        for token in document:
+            bag[token] += 1 + 1500 * (token == 9)
+    indptr = np.cumsum([0, *map(len, bags)])
+    indices = np.array([token for bag in bags for token in bag], np.int32)
+    amounts = np.array([n for bag in bags for n in bag.values()], np.int32)
+    codes = np.array([i % n_classes - (i == 5) * 9 for i in range(len(bags))], np.int32)
+    assert np.array_equal(native.log_amounts(indptr, amounts, unit), plain.log_amounts(indptr, amounts, unit))
+    ranges = ((0, n_classes), (0, 1), (1, n_classes))
+    parts = [
+        [m.document_sums(indptr, indices, amounts, codes, n_classes, 80, unit, *own) for own in ranges]
+        for m in (native, plain)
+    ]
+    assert all(np.array_equal(a, b) for x, y in zip(*parts, strict=True) for a, b in zip(x, y, strict=True))
+    (cells, sums, totals, _), first, second = parts[0]
+    for m in (native, plain):
+        assert all(map(np.array_equal, m.merge_cells(*first[:2], *second[:2]), (cells, sums)))
+        assert all(map(np.array_equal, m.merge_cells(*first[:2], *first[:2]), (first[0], 2 * first[1])))
+    assert np.array_equal(first[2] + second[2], totals)
+    data, offsets = packed(
+        [
+            "",
+            "a",
+            "bb",
+            "ccc",
+            "eight888",
+            "nine99999",
+            "ñ",
+            "seventeen17171717",
+            "\0",
+            "zz",
+            *(f"more{i}" for i in range(70)),
+        ]
+    )
+    assert np.array_equal(*(m.fingerprints(indptr, indices, amounts, data, offsets) for m in (native, plain)))
+    codes, weights = np.maximum(codes, 0), np.arange(1.0, len(bags) + 1)
+    row = np.repeat(np.arange(len(bags)), np.diff(indptr))
+    table = np.full((80, n_classes), 0.25)
+    np.add.at(table, (indices, codes[row]), amounts * weights[row])
+    arguments = (
+        table,
+        table.sum(axis=1),
+        table.sum(axis=0) + 3,
+        90.0,
+        indptr,
+        indices,
+        amounts.astype(float),
+        amounts + 0.5,
+        codes,
+        weights,
+        k,
+        complement,
+    )
+    np.testing.assert_allclose(native.left_out(*arguments), plain.left_out(*arguments), rtol=1e-9, atol=1e-9)

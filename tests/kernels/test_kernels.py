@@ -1,0 +1,517 @@
+"""The native kernels against their definition: sums and counts bit for bit, scores to a few units in the last place."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tables import doubles
+from tallybayes import kernels
+from tallybayes.kernels import reference
+from tallybayes.tally import Exact
+
+native = pytest.mark.skipif(kernels.IMPLEMENTATION != "native", reason="built without a C++ compiler")
+pytestmark = native
+active = kernels.active
+SIDES = (kernels.active, reference)
+
+gappy = st.one_of(doubles, st.just(float("nan")))
+
+
+@st.composite
+def blocks(draw, values=gappy, dtypes=(np.float64, np.float32)):
+    """Columns in any memory layout, codes with rows left out, and a range of rows."""
+    n_rows, n_columns, n_classes = draw(st.integers(0, 40)), draw(st.integers(0, 6)), draw(st.integers(1, 5))
+    dtype = draw(st.sampled_from(dtypes))
+    flat = draw(st.lists(values, min_size=n_rows * n_columns, max_size=n_rows * n_columns))
+    with np.errstate(over="ignore"):
+        matrix = np.array(flat).reshape(n_rows, n_columns).astype(dtype)
+    if np.dtype(dtype).kind == "f":
+        matrix[np.isinf(matrix)] = 3.0  # a double may be too large for float32
+    layout = draw(st.sampled_from(["C", "F", "strided", "reversed", "columns"]))
+    if layout == "F":
+        matrix = np.asfortranarray(matrix)
+    elif layout == "strided":
+        wide = np.zeros((2 * n_rows, 3 * n_columns), dtype)
+        wide[::2, ::3] = matrix
+        matrix = wide[::2, ::3]
+    elif layout == "reversed":
+        matrix = matrix[::-1, ::-1].copy()[::-1, ::-1]
+    columns = [matrix[:, j] for j in range(n_columns)]
+    if layout == "columns":
+        columns = [column.copy() for column in columns]
+    codes = np.array(draw(st.lists(st.integers(-1, n_classes - 1), min_size=n_rows, max_size=n_rows)), np.int32)
+    start = draw(st.integers(0, n_rows))
+    return columns, codes, n_classes, start, draw(st.integers(start, n_rows))
+
+
+def same_sums(a, b):
+    for one, other in zip(a[:3], b[:3], strict=True):
+        assert (one is None) == (other is None)
+        if one is not None:
+            assert Exact(*one).trimmed() == Exact(*other).trimmed()
+            digits = one[0]
+            assert (digits[..., :-1] >= 0).all()
+            assert (digits[..., :-1] < 2**32).all()
+    assert a[3] == b[3]
+
+
+@given(blocks(), st.sampled_from([1, 2]), st.data())
+@settings(max_examples=300)
+def test_sums(block, order, data):
+    columns, codes, n_classes, start, stop = block
+    weights = None
+    if data.draw(st.booleans()):
+        weight = st.one_of(doubles.map(abs), st.integers(0, 3).map(float))
+        weights = np.array(data.draw(st.lists(weight, min_size=len(codes), max_size=len(codes))), float)
+    arguments = (columns, codes, n_classes, weights, order, start, stop)
+    same_sums(active.sums(*arguments), reference.sums(*arguments))
+
+
+@pytest.mark.parametrize("kind", ["offset", "huge", "tiny", "wide", "normal", "whole", "infinite"])
+@pytest.mark.parametrize("layout", ["C", "F"])
+def test_sums_of_many_rows(kind, layout):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(70_001, 5))
+    x = {
+        "offset": 1e15 + 0.1 * x,
+        "huge": 1e200 * x,
+        "tiny": 1e-310 * x,
+        "wide": x * 10.0 ** rng.integers(-300, 300, x.shape),
+        "normal": np.where(rng.random(x.shape) < 0.1, np.nan, x),
+        "whole": np.round(100 * x),
+        "infinite": np.where(rng.random(x.shape) < 1e-4, np.inf, x),
+    }[kind]
+    x = np.asarray(x, order=layout)
+    codes = rng.integers(-1, 3, len(x)).astype(np.int32)
+    arguments = ([x[:, j] for j in range(5)], codes, 3, None, 2, 17, 70_000)
+    same_sums(active.sums(*arguments), reference.sums(*arguments))
+
+
+@given(blocks(), st.integers(-40, 40))
+@settings(max_examples=300)
+def test_mean_and_variance_are_correctly_rounded(block, unit):
+    columns, codes, n_classes, _, _ = block
+    (n, _), (x, x_low), (xx, xx_low), _ = active.sums(columns, codes, n_classes, None, 2, 0, len(codes))
+    units = np.full(len(columns), unit, np.int64)
+    arguments = (n[..., 0].copy(), x, x_low, xx, xx_low, units)
+    found, wanted = active.mean_variance(*arguments), reference.mean_variance(*arguments)
+    for a, b in zip(found, wanted, strict=True):
+        assert np.array_equal(a, b)
+    for j, column in enumerate(columns):
+        for c in range(n_classes):
+            own = [Fraction(float(v)) for v, code in zip(column, codes, strict=True) if code == c and not math.isnan(v)]
+            if own and unit == 0:
+                mean = sum(own) / len(own)
+                assert wanted[0][j, c] == rounded(mean)
+                assert wanted[1][j, c] == rounded(mean - Fraction(wanted[0][j, c])) or math.isinf(wanted[0][j, c])
+                assert wanted[2][j, c] == rounded(sum((v - mean) ** 2 for v in own) / len(own))
+
+
+def rounded(x):
+    try:
+        return float(x)
+    except OverflowError:
+        return math.inf if x > 0 else -math.inf
+
+
+@given(blocks(), st.data())
+@settings(max_examples=200)
+def test_adding_a_row_in_place_equals_adding_its_sums(block, data):
+    columns, codes, n_classes, _, _ = block
+    codes = np.abs(codes) % n_classes
+    if not columns:
+        return
+    parts = active.sums(columns, codes, n_classes, None, 2, 0, len(codes))
+    before = [Exact(*part).trimmed() for part in parts[:3]]
+    room = [Exact(before[0].digits.copy()), *(e.widened(e.low - 3, e.low + e.digits.shape[-1] + 3) for e in before[1:])]
+    row = np.array(data.draw(st.lists(gappy, min_size=len(columns), max_size=len(columns))))
+    code, sign = data.draw(st.integers(0, n_classes - 1)), data.draw(st.sampled_from([1, -1]))
+    state = (room[0].digits[..., 0], room[1].digits, room[1].low, room[2].digits, room[2].low)
+    ok = active.add_row(*state, row, code, sign)
+    one = reference.sums(
+        [row[j : j + 1] for j in range(len(row))], np.array([code], np.int32), n_classes, None, 2, 0, 1
+    )
+    for had, now, more in zip(before, room, one[:3], strict=True):
+        change = Exact(*more)
+        wanted = (had + change if sign > 0 else had - change) if ok else had
+        assert now.trimmed() == wanted.trimmed()
+
+
+names = st.sampled_from(["a", "b", "c", "d", "e", "f", "1", 1, np.str_("a"), ("b",)])
+cell = st.one_of(
+    st.none(),
+    gappy,
+    st.integers(),
+    st.sampled_from(["red", "blue", float("inf"), [], 1j]),
+    st.booleans(),
+    st.sampled_from([np.float64(0.5), np.float32(2), np.int64(1), np.uint8(1), np.True_, np.str_("red"), np.inf]),
+)
+
+
+@given(st.dictionaries(names, cell))
+@settings(max_examples=300)
+def test_reading_a_row(row):
+    kinds = ({"red": 0}, (str,)), ({0: 0, 1: 1}, (bool, int, float)), ({1: 7, 2: 3}, (int, float))
+    index = {"a": 0, "b": (1, *kinds[0]), "c": (2, *kinds[1]), "d": -2, "e": -1, "f": (3, *kinds[2]), "1": 4}
+    values, wanted = np.empty(5), np.empty(5)
+    n = reference.read_row(row, index, wanted)
+    assert active.read_row(row, index, values) == n
+    if n >= 0:
+        assert np.array_equal(values, wanted, equal_nan=True)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1, -1]), st.booleans(), st.booleans())
+def test_counting_a_row_in_place(seed, sign, strange, wide):
+    rng = np.random.default_rng(seed)
+    n, no, yes = rng.integers(0, 9, (3, 4, 3))
+    x, totals = rng.integers(0, 2**61, (4, 3)), rng.integers(0, 9, (4, 3))
+    row = np.where(rng.random(4) < 0.3, np.nan, rng.poisson(3, 4).astype(float))
+    row[0] = -0.5 if strange else 2.0**53 if wide else row[0]
+    terms = np.array([math.lgamma(v + 1) if v >= 0 else v for v in row])
+    logs = Exact.of(rng.random((4, 3))).widened(-5, 3)
+    both = [(n.copy(), x.copy(), logs.digits.copy()) for _ in range(2)]
+    done = [module.add_event_row(*own, logs.low, row, terms, 1, sign) for module, own in zip(SIDES, both, strict=True)]
+    assert done[0] == done[1] == (not strange)
+    assert all(np.array_equal(one, other) for one, other in zip(*both, strict=True))
+    flags = np.where(np.isnan(row), row, row % 2)
+    both = [(no.copy(), yes.copy()) for _ in range(2)]
+    for module, own in zip(SIDES, both, strict=True):
+        assert module.add_flag_row(*own, flags, 2, sign)
+    assert all(np.array_equal(one, other) for one, other in zip(*both, strict=True))
+    slots = np.where(np.isnan(row), np.nan, rng.permutation(6)[:4])
+    both = [(rng.integers(0, 2, (6, 3)) * 0 + np.eye(6, 3, dtype=np.int64), totals.copy()) for _ in range(2)]
+    fresh = [module.count_row(*own, slots, 1) for module, own in zip(SIDES, both, strict=True)]
+    assert fresh[0] == fresh[1]
+    assert all(np.array_equal(one, other) for one, other in zip(*both, strict=True))
+
+
+@given(blocks(), st.sampled_from([0.0, 1.0]), st.floats(0.1, 9), st.floats(0.1, 9))
+@settings(max_examples=200)
+def test_students_tables(block, share, kappa, nu):
+    columns, codes, n_classes, _, _ = block
+    (n, _), (x, x_low), (xx, xx_low), _ = active.sums(columns, codes, n_classes, None, 2, 0, len(codes))
+    sums = (n[..., 0], x, x_low, xx, xx_low)
+    (units, pooled), (wanted_units, wanted) = (module.pooled_moments(*sums) for module in SIDES)
+    assert np.array_equal(units, wanted_units)
+    assert np.array_equal(pooled, wanted)
+    tables = [module.student(*sums, units, pooled, kappa, nu, share) for module in SIDES]
+    assert np.array_equal(tables[0][:8], tables[1][:8])  # all but the logs
+    close(*(t[8] for t in tables))
+
+
+def test_pooled_moments_leave_more_rows_than_counts_can_hold_to_others():
+    n = np.full((1, 2), 2**62)
+    x = np.zeros((1, 2, 1), np.int64)
+    for module in SIDES:
+        assert module.pooled_moments(n, x, 0, x, 0) is None
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.3, 1.0, math.inf]))
+def test_tables_of_counts(seed, k):
+    rng = np.random.default_rng(seed)
+    counts = rng.poisson(2, (5, 3)).astype(float) * (rng.random((5, 3)) < 0.7)
+    totals, sizes = counts.sum(axis=0, keepdims=True) * rng.integers(0, 2), rng.integers(1, 9, (5, 1)).astype(float)
+    close(*(module.laplace(counts, totals, k, sizes) for module in SIDES))
+    close(*(module.laplace(counts, np.repeat(totals, 5, axis=0), k, sizes[:1]) for module in SIDES))
+    no, yes = rng.poisson(2, (2, 5, 3))
+    close(*(module.beta(no, yes, k) for module in SIDES))
+    assert np.array_equal(active.pooled_rate(no, yes), reference.pooled_rate(no, yes))
+    mean = reference.pooled_rate(no, yes) * rng.integers(0, 2, 5)
+    tables = [module.negative_binomial(no, yes, mean, 1.0) for module in SIDES]
+    assert np.array_equal(*tables)
+    close(*(module.log_shares(counts[:, 0] + 1, 0.5) for module in SIDES))
+
+
+flag_cells = st.sampled_from([0.0, 1.0, 0.0, 1.0, float("nan")])
+
+
+@given(blocks(flag_cells), st.booleans())
+def test_flags(block, spoil):
+    columns, codes, *_ = block
+    if spoil and columns and len(codes):
+        columns[-1][len(codes) // 2] = 0.5
+    found, wanted = active.flags(*block), reference.flags(*block)
+    assert np.array_equal(found[0], wanted[0])
+    assert np.array_equal(found[1], wanted[1])
+    assert found[2] == wanted[2]
+
+
+whole = st.integers(-3, 9)
+
+
+@given(blocks(whole, (np.int8, np.int16, np.int32, np.int64)))
+def test_counts_and_flags_of_integers(block):
+    columns, codes, n_classes, start, stop = block
+    origins = np.array([(-1) ** j for j in range(len(columns))], np.int64)
+    sizes = np.array([j + 2 for j in range(len(columns))], np.int64)
+    arguments = (columns, origins, sizes, codes, n_classes, start, stop)
+    assert np.array_equal(active.counts(*arguments), reference.counts(*arguments))
+    if columns and columns[0].dtype in (np.int8, np.int64):
+        for a, b in zip(active.flags(*block), reference.flags(*block), strict=True):
+            assert np.array_equal(a, b)
+
+
+@given(blocks(), st.integers(2, 6))
+@settings(max_examples=200)
+def test_cells(block, limit):
+    columns, codes, n_classes, start, stop = block
+    arguments = (columns, codes, n_classes, limit, start, stop)
+    for a, b in zip(active.cells(*arguments), reference.cells(*arguments), strict=True):
+        assert np.array_equal(a, b)
+
+
+def test_cells_of_many_rows():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(30_000, 3)) * 10.0 ** rng.integers(-3, 3, (30_000, 3))
+    codes = rng.integers(-1, 4, 30_000).astype(np.int32)
+    arguments = ([x[:, j] for j in range(3)], codes, 4, 1024, 5, 29_999)
+    for a, b in zip(active.cells(*arguments), reference.cells(*arguments), strict=True):
+        assert np.array_equal(a, b)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.sampled_from(["f8", "f4", "i8", "i4", None]), st.booleans())
+def test_bags(seed, n_classes, dtype, long):
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(0, 6, 30)
+    index = np.int64 if long else np.int32
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(index)
+    indices = rng.integers(0, 12, lengths.sum()).astype(index)
+    amounts = None if dtype is None else rng.integers(0, 4, lengths.sum()).astype(dtype)
+    if dtype in ("f8", "f4") and seed % 5 == 0 and len(amounts):
+        amounts[0] = 0.5
+    codes = rng.integers(-1, n_classes, 30).astype(np.int32)
+    arguments = (indptr, indices, amounts, codes, n_classes, 12, 3, 28)
+    found, wanted = active.bags(*arguments), reference.bags(*arguments)
+    assert (found is None) == (wanted is None)
+    if wanted is not None:
+        assert np.array_equal(found[0], wanted[0])
+        assert np.array_equal(found[1], wanted[1])
+    table = rng.normal(size=(12, n_classes))
+    table[rng.random(table.shape) < 0.1] = -np.inf
+    both = [np.zeros((30, n_classes)) for _ in range(2)]
+    active.add_bags(indptr, indices, amounts, table, both[0], 3, 28)
+    reference.add_bags(indptr, indices, amounts, table, both[1], 3, 28)
+    close(*both)
+
+
+def close(a, b):
+    assert np.array_equal(np.isfinite(a), np.isfinite(b))
+    assert not np.isnan(a).any()
+    there = np.isfinite(b)
+    assert np.allclose(a[there], b[there], rtol=1e-13, atol=1e-11)
+
+
+def scores(kernel, arguments, out, start, stop):
+    own = out.copy()
+    return getattr(kernel, arguments[0])(*arguments[1:], own, start, stop), own
+
+
+def alike(arguments, out, start, stop):
+    found, wanted = (scores(kernel, arguments, out, start, stop) for kernel in (active, reference))
+    assert found[0] == wanted[0]
+    close(found[1], wanted[1])
+    for row in range(start, min(stop, start + 3)):  # a row alone, bit for bit
+        assert np.array_equal(scores(active, arguments, out, row, row + 1)[1][row], found[1][row])
+
+
+@given(blocks(), st.integers(0, 2**32 - 1), st.booleans())
+@settings(max_examples=300)
+def test_scores_of_reals(block, seed, equal_freedom):
+    columns, codes, n_classes, start, stop = block
+    rng = np.random.default_rng(seed)
+    shape = (len(columns), n_classes)
+    units = 2.0 ** rng.integers(-30, 30, len(columns))
+    mean, low = rng.normal(size=shape), rng.normal(size=shape) * 1e-17 * rng.integers(0, 2)
+    inverse = 10.0 ** rng.uniform(-3, 3, shape) * (rng.random(shape) < 0.9)
+    half = np.full(shape, 7.5) if equal_freedom else rng.uniform(0, 50, shape)
+    constant, out = rng.normal(size=shape), rng.normal(size=(len(codes), n_classes))
+    alike(("add_student", columns, units, mean, low, inverse, half, constant), out, start, stop)
+    alike(("add_normal", columns, units, mean, low, inverse, constant), out, start, stop)
+
+
+@given(blocks(), st.integers(0, 2**32 - 1))
+def test_scores_of_steps(block, seed):
+    columns, codes, n_classes, start, stop = block
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(0, 9, len(columns))
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    pool = np.array([-np.inf, -1e308, -5.0, -0.0, 5e-324, 0.1, 1.0, 2.0, 100.0, 1e15, 1e200, 1.7e308])
+    edges = np.concatenate([np.sort(rng.choice(pool, size, replace=False)) for size in sizes] or [np.zeros(0)])
+    table, out = rng.normal(size=(offsets[-1], n_classes)), rng.normal(size=(len(codes), n_classes))
+    alike(("add_steps", columns, offsets, edges, table), out, start, stop)
+
+
+@given(blocks(whole, (np.int8, np.int16, np.int32, np.int64)), st.integers(0, 2**32 - 1))
+def test_scores_of_codes(block, seed):
+    columns, codes, n_classes, start, stop = block
+    rng = np.random.default_rng(seed)
+    offsets = np.concatenate([[0], np.cumsum(rng.integers(0, 9, len(columns)))]).astype(np.int64)
+    origins = rng.integers(-3, 3, len(columns)).astype(np.int64)
+    table, out = rng.normal(size=(offsets[-1], n_classes)), rng.normal(size=(len(codes), n_classes))
+    table[rng.random(table.shape) < 0.1] = -np.inf
+    alike(("add_codes", columns, origins, offsets, table), out, start, stop)
+
+
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from([0.0, 0.5, math.inf]))
+def test_scores_of_slots(seed, silent, k):
+    rng = np.random.default_rng(seed)
+    counts = rng.poisson(1, (9, 3)) * rng.integers(0, 2, (9, 1))
+    slots = np.where(rng.random((6, 4)) < 0.2, np.nan, rng.integers(-1, 9, (6, 4)))
+    out, totals, sizes = (
+        rng.normal(size=(6, 3)),
+        rng.poisson(9, (4, 3)).astype(float),
+        rng.integers(1, 9, 4).astype(float),
+    )
+    alike(("add_laplace", slots, counts, totals, k, sizes, silent), out, 1, 6)
+    table, known = rng.normal(size=(13, 3)), rng.random(13) < 0.9
+    found, wanted = (scores(module, ("add_lines", slots, known, table), out, 1, 6) for module in SIDES)
+    assert found[0] == wanted[0]
+    assert np.array_equal(found[1], wanted[1])
+    alike(("add_lines", slots, known | True, table), out, 1, 6)
+
+
+@given(
+    blocks(st.one_of(st.integers(0, 300).map(float), st.just(float("nan")))), st.integers(0, 2**32 - 1), st.booleans()
+)
+def test_scores_of_events(block, seed, spoil):
+    columns, codes, n_classes, start, stop = block
+    rng = np.random.default_rng(seed)
+    if spoil and columns and len(codes):
+        columns[-1][len(codes) // 2] = rng.choice([0.5, -1.0, np.inf, 2.0**60])
+    shape, rate = 1.0 + rng.poisson(40, (2, len(columns), n_classes))
+    silent, out = rng.random(shape.shape) < 0.2, rng.normal(size=(len(codes), n_classes))
+    shape[silent] = 0
+    for form in (shape, None):
+        alike(("add_events", columns, form, rate - (form is None), silent), out, start, stop)
+
+
+def test_scores_of_many_events_are_those_of_few():
+    rng = np.random.default_rng(0)
+    x = rng.poisson(30, (500, 2)) * 10.0 ** rng.integers(0, 3, (500, 2))
+    shape, rate, silent = (
+        np.array([[3.0, 40.0], [1.0, 2.0]]),
+        np.array([[0.5, 2.0], [1.0, 7.0]]),
+        np.zeros((2, 2), bool),
+    )
+    alike(("add_events", [x[:, 0], x[:, 1]], shape, rate, silent), np.zeros((500, 2)), 0, 500)
+
+
+@given(blocks(flag_cells), st.integers(0, 2**32 - 1))
+def test_scores_of_flags(block, seed):
+    columns, codes, n_classes, start, stop = block
+    rng = np.random.default_rng(seed)
+    log_no, log_yes = rng.normal(size=(2, len(columns), n_classes))
+    out = rng.normal(size=(len(codes), n_classes))
+    alike(("add_flags", columns, log_no, log_yes), out, start, stop)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 30), st.integers(0, 40))
+def test_softmax(seed, n_classes, n_rows):
+    rng = np.random.default_rng(seed)
+    out = rng.normal(size=(n_rows, n_classes)) * 10.0 ** rng.integers(0, 4, (n_rows, 1))
+    out[rng.random(out.shape) < 0.2] = -np.inf
+    alike(("softmax",), out, 0, n_rows)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.booleans())  # with one class all choices tie
+@settings(max_examples=40)
+def test_averaging_binnings(seed, n_classes, fractional):
+    rng = np.random.default_rng(seed)
+    offsets = np.concatenate([[0], np.cumsum(rng.integers(0, 40, 3))]).astype(np.int64)
+    counts = rng.poisson(rng.exponential(20, (offsets[-1], n_classes))).astype(float)
+    if fractional:
+        counts *= rng.random()
+    arguments = (counts, offsets, np.array([1.0, 3.0, 10.0, 30.0]), np.array([0.003, 0.01, 0.03, 0.1, 0.3]))
+    found, wanted = active.average_binnings(*arguments), reference.average_binnings(*arguments)
+    assert np.allclose(found[3], wanted[3], rtol=1e-9, atol=1e-9)
+    same = np.repeat((found[1] == wanted[1]) & (found[2] == wanted[2]), np.diff(offsets))  # near-ties may differ
+    assert np.allclose(found[0][same], wanted[0][same], rtol=1e-8, atol=1e-300)
+    assert same.mean() > 0.5 or not len(same)
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.none(),
+            st.binary(max_size=40),
+            st.sampled_from([b"", b"a", b"yes", b"12345678", b"123456789", b"x" * 17]),
+        )
+    ),
+    st.booleans(),
+)
+def test_words(rows, known):
+    rows = [b"" if row is None and known else row for row in rows]
+    offsets = np.cumsum([0, *(len(row or b"") for row in rows)]).astype(np.int32)
+    data = np.frombuffer(b"".join(row or b"" for row in rows), np.uint8)
+    valid = None if known else np.array([row is not None for row in rows], bool)
+    for a, b in zip(kernels.active.words(offsets, data, valid), reference.words(offsets, data, valid), strict=True):
+        assert a.tolist() == b.tolist()
+        assert a.dtype == b.dtype
+
+
+def test_many_words():
+    texts = [f"{i * 7919 % 5000:x}" * (1 + i % 3) for i in range(20_000)]
+    offsets = np.cumsum([0, *map(len, texts)]).astype(np.int32)
+    data = np.frombuffer("".join(texts).encode(), np.uint8)
+    for a, b in zip(kernels.active.words(offsets, data, None), reference.words(offsets, data, None), strict=True):
+        assert a.tolist() == b.tolist()
+
+
+def test_words_outside_the_data_are_refused():
+    data = np.frombuffer(b"abc", np.uint8)
+    for offsets in ([0, 4], [2, 1], [-1, 2], []):
+        with pytest.raises(ValueError, match=r"offsets"):
+            kernels.active.words(np.array(offsets, np.int32), data, None)
+
+
+@given(st.lists(st.tuples(doubles, doubles, st.integers(0, 4)), max_size=30), st.booleans())
+def test_sums_by_group(rows, weighted):
+    values, weights, groups = (
+        np.array([row[i] for row in rows], kind) for i, kind in enumerate((float, float, np.int64))
+    )
+    weights = np.abs(weights) if weighted else None
+    a, b = (Exact(*module.grouped(values, weights, groups, 5)) for module in (active, reference))
+    assert a.trimmed() == b.trimmed()
+    for group in range(5):
+        terms = [Fraction(v) * (Fraction(weights[i]) if weighted else 1) for i, v in enumerate(values.tolist())]
+        exact = sum((term for term, own in zip(terms, groups, strict=True) if own == group), Fraction(0))
+        assert Fraction(int(a[group].integers())) * Fraction(2) ** (32 * a.low) == exact
+    rounded = active.rounded(np.ascontiguousarray(a.digits), a.low)
+    assert np.array_equal(rounded, reference.rounded(a.digits, a.low))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.int32, None])
+@pytest.mark.parametrize("weighted", [False, True])
+@given(seed=st.integers(0, 99))
+def test_sums_of_bags(dtype, weighted, seed):
+    rng = np.random.default_rng(seed)
+    indptr = np.concatenate([[0], np.cumsum(rng.integers(0, 6, 20))]).astype(rng.choice([np.int32, np.int64]))
+    indices = rng.integers(0, 7, indptr[-1]).astype(rng.choice([np.int32, np.int64]))
+    amounts = None if dtype is None else (rng.normal(size=indptr[-1]) * 10.0 ** rng.integers(-9, 9)).astype(dtype)
+    if dtype is np.int64:
+        amounts = rng.integers(-(2**62), 2**62, len(amounts))
+    codes = rng.integers(-1, 4, 20).astype(np.int32)
+    first, last = sorted(rng.integers(0, 5, 2).tolist())
+    arguments = (indptr, indices, amounts, rng.random(20) if weighted else None, codes, 7, first, last)
+    a, b = (Exact(*module.bag_sums(*arguments)) for module in (active, reference))
+    assert a.shape == b.shape == (last - first, 7)
+    assert a.trimmed() == b.trimmed()
+
+
+def test_matrices_are_lists_of_columns():
+    rng = np.random.default_rng(0)
+    flags, codes = rng.integers(0, 2, (50, 3)).astype(np.int8), rng.integers(0, 2, 50).astype(np.int32)
+    tables = rng.normal(size=(2, 3, 2))
+    for module in (active, reference):
+        for one, other in zip(
+            module.flags(flags, codes, 2, 0, 50), module.flags(list(flags.T), codes, 2, 0, 50), strict=True
+        ):
+            assert np.array_equal(one, other)
+        scores = [np.zeros((50, 2)) for _ in range(2)]
+        for out, columns in zip(scores, (flags, list(flags.T)), strict=True):
+            assert module.add_flags(columns, *tables, out, 0, 50) == -1
+        assert np.array_equal(*scores)

@@ -1,0 +1,209 @@
+"""Pictures: that they draw what the model says, each as an Altair chart that can be saved."""
+
+import itertools
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import tallybayes as tb
+from tallybayes.errors import ParameterError, UnsupportedError
+from tallybayes.report.charts import pictured
+from tallybayes.report.column_chart import picture
+from tallybayes.report.palette import PALETTE, colours
+
+pytest.importorskip("altair")
+
+
+def rows_of(chart):
+    """The rows that a chart or its first layer is drawn from."""
+    own = chart if hasattr(chart.data, "values") else chart.layer[0]
+    return own.data.values
+
+
+@pytest.fixture(scope="module")
+def iris():
+    from sklearn.datasets import load_iris
+
+    found = load_iris(as_frame=True)
+    names = {name: name.removesuffix(" (cm)") for name in found.feature_names}
+    return found.frame.rename(columns=names).assign(target=found.target_names[found.target])
+
+
+@pytest.fixture(scope="module")
+def model(iris):
+    return tb.fit(iris, label="target", numeric="gaussian")
+
+
+@pytest.fixture(scope="module")
+def judged(model, iris):
+    return tb.evaluate(model, iris, leave_one_out=True)
+
+
+def test_densities_of_a_gaussian_are_those_of_the_model(model):
+    rows = rows_of(tb.plot.densities(model, "petal length"))
+    for row in rows[::40]:
+        told = model.explain({"petal length": row["x"]})[0].log_evidence["petal length"]
+        assert row["p"] == pytest.approx(np.exp(told[model.classes.index(row["class"])]))
+    for name in model.classes:
+        x, p = (np.array([row[key] for row in rows if row["class"] == name]) for key in ("x", "p"))
+        assert np.trapezoid(p, x) == pytest.approx(1, abs=0.02)
+
+
+@pytest.mark.parametrize("column", ["sepal width", "petal length"])
+def test_the_bins_of_a_histogram_add_up_to_one(iris, column):
+    rows = picture(tb.fit(iris, label="target"), column).rows
+    for name in set(iris["target"]):
+        own = [row for row in rows if row["class"] == name]
+        assert sum(row["p"] for row in own) == pytest.approx(1)
+        assert all(a["x2"] == b["x"] for a, b in itertools.pairwise(own))
+
+
+def test_bins_hold_as_many_whole_numbers_each_and_skewed_ones_are_logarithmic():
+    rng = np.random.default_rng(0)
+    age, gain = rng.integers(17, 91, 900), np.where(rng.random(900) < 0.9, 0, np.exp(rng.normal(8, 1, 900)).round())
+    model = tb.fit({"age": age, "gain": gain, "y": np.arange(900) % 2}, label="y")
+    assert {row["x2"] - row["x"] for row in picture(model, "age").rows} == {4.0}
+    one = picture(model, "gain")
+    assert one.constant is not None
+    assert 0 in one.ticks
+    assert pictured(one).to_dict()["layer"][0]["encoding"]["x"]["scale"]["type"] == "symlog"
+
+
+def test_counts_flags_categories_and_words_have_pictures_of_their_own():
+    rows = {
+        "n": [1, 2, 3, 9] * 6,
+        "flag": [True, False, True, True] * 6,
+        "kind": ["a", "b", "b", "c"] * 6,
+        "tags": ["x|y", "y", "z", "z|x"] * 6,
+        "y": ["p", "p", "q", "q"] * 6,
+    }
+    model = tb.fit(rows, label="y", families={"n": "poisson", "flag": "bernoulli", "tags": "tags"})
+    kinds = {name: picture(model, name).kind for name in model.schema.families}
+    assert kinds == {"flag": "values", "kind": "values", "n": "curve", "tags": "words"}
+    bars = {(row["value"], row["class"]): row["p"] for row in picture(model, "kind").rows}
+    assert sum(p for (_, name), p in bars.items() if name == "p") == pytest.approx(1)
+    assert bars["a", "p"] > bars["a", "q"]
+    words = {row["word"]: row["class"] for row in picture(model, "tags").rows}
+    assert words["y"] == "p"
+    assert words["z"] == "q"
+    for name in kinds:
+        assert tb.plot.densities(model, name).to_dict()["$schema"]
+
+
+def test_evidence_bars_are_the_explanation(model, iris):
+    why = model.explain(iris[70:71])[0]
+    rows = rows_of(tb.plot.evidence(why))
+    odds = why.log_odds(*why.sides())
+    assert rows[0]["column"] == "prior"
+    assert {row["column"]: row["decibans"] for row in rows[1:]} == pytest.approx(
+        {name: value * 10 / np.log(10) for name, value in odds.items() if name}
+    )
+    sizes = [abs(row["decibans"]) for row in rows[1:]]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_the_boundary_is_that_of_the_model_and_means_are_marked(model, iris):
+    chart = tb.plot.boundary(model, iris, x="petal length", y="petal width")
+    cells, dots, means = (layer.data.values for layer in chart.layer)
+    for cell in cells[::97]:
+        middle = {"petal length": (cell["x"] + cell["x2"]) / 2, "petal width": cell["y"] + 1e-6}
+        assert model.predict_proba_one(middle)[cell["class"]] > 1 / 3
+    assert len(dots) == 150
+    true = iris.groupby("target")[["petal length", "petal width"]].mean()
+    assert {row["class"]: row["x"] for row in means} == pytest.approx(true["petal length"].to_dict())
+    area = sum((cell["x2"] - cell["x"]) * (cell["y2"] - cell["y"]) for cell in cells)
+    assert area == pytest.approx(1.12**2 * 5.9 * 2.4)
+
+
+def test_a_display_draws_the_boundary_of_an_estimator(iris):
+    from sklearn.linear_model import LogisticRegression
+
+    names = ["petal length", "petal width"]
+    for fitted in (tb.NaiveBayesClassifier(), LogisticRegression(max_iter=500)):
+        X = iris[names] if isinstance(fitted, LogisticRegression) else iris.drop(columns="target")
+        fitted.fit(X, iris["target"])
+        display = tb.plot.BoundaryDisplay.from_estimator(fitted, X, iris["target"], features=names)
+        assert {cell["class"] for cell in rows_of(display.chart_)} == set(iris["target"])
+        plain = tb.plot.BoundaryDisplay.from_estimator(
+            fitted.fit(X.to_numpy(), iris["target"]), X.to_numpy(), iris["target"]
+        )
+        assert len(plain.chart_.layer) == 3
+    estimator = tb.NaiveBayesClassifier().fit(iris[names], iris["target"])
+    assert rows_of(tb.plot.DensitiesDisplay.from_estimator(estimator, "petal width").chart_)
+
+
+def test_the_curves_are_those_of_the_evaluation(judged):
+    cells = rows_of(tb.plot.confusion(judged))
+    assert sum(cell["rows"] for cell in cells if cell["true"] == cell["predicted"]) == judged.matrix().trace()
+    label = "versicolor"
+    reliable = rows_of(tb.plot.reliability(judged, label).layer[1])
+    assert [row["observed"] for row in reliable] == [row["observed"] for row in judged.reliability(10, label)]
+    found = rows_of(tb.plot.roc(judged, label).layer[1])
+    assert [row["tpr"] for row in found] == judged.roc(label)[1].tolist()
+    assert {row["class"] for row in rows_of(tb.plot.precision_recall(judged))} == set(judged.classes)
+
+
+def test_long_curves_are_thinned_and_keep_their_ends():
+    rng = np.random.default_rng(0)
+    judged = tb.Evaluation()
+    p = rng.random(20_000)
+    judged.add([False, True], (rng.random(20_000) < p).tolist(), np.log(np.stack([1 - p, p], axis=1)))
+    rows = rows_of(tb.plot.roc(judged).layer[1])
+    assert len(rows) < 200
+    assert (rows[0]["fpr"], rows[0]["tpr"], rows[-1]["fpr"], rows[-1]["tpr"]) == (0, 0, 1, 1)
+    x, y = ([row[key] for row in rows] for key in ("fpr", "tpr"))
+    assert np.trapezoid(y, x) == pytest.approx(judged.auc, abs=1e-3)
+
+
+def test_rankings_tunings_and_learning_curves_take_rows_or_what_has_them(iris):
+    assert [row["column"] for row in rows_of(tb.plot.ranking([("a", 1.0), ("b", 2.0)]))] == ["b", "a"]
+    found = tb.importance(tb.fit(iris, label="target"), iris)
+    for figure in ("gain", "information"):
+        drawn = {row["column"]: row["worth"] for row in rows_of(tb.plot.ranking(found, figure))}
+        assert drawn == {one.column: getattr(one, figure) for one in found.columns}
+    with pytest.raises(ParameterError, match="a figure"):
+        tb.plot.ranking(found, "beauty")
+    steps = [{"k": 0, "log_loss": 0.4}, {"k": 1, "log_loss": 0.3}, {"k": 10, "log_loss": 0.5}]
+    chart = tb.plot.tuning(steps)
+    assert chart.layer[1].data.values == [{"x": 1, "y": 0.3}]
+    comparison = tb.compare(iris, label="target", sizes=[15, 60], folds=3)
+    rows = rows_of(tb.plot.learning_curves(comparison))
+    assert {row["model"] for row in rows} == {"tallybayes", "logistic", "majority"}
+    assert rows_of(tb.plot.learning_curves(comparison.rows, "log_loss"))[0]["value"] == comparison.rows[0]["log_loss"]
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "html"])
+def test_charts_can_be_saved(model, tmp_path, ending):
+    path = tmp_path / f"chart.{ending}"
+    tb.plot.densities(model, "petal length").save(path, **({"inline": True} if ending == "html" else {}))
+    start = {"png": b"\x89PNG", "svg": b"<svg", "html": b"<!DOCTYPE html>"}[ending]
+    assert path.read_bytes().startswith(start)
+
+
+def test_a_class_has_one_colour_everywhere():
+    every = ["a", "b", "c"]
+    assert colours(["c"], every).to_dict() == {"domain": ["c"], "range": [PALETTE[2]]}
+    assert len(set(PALETTE)) == 7
+
+
+def test_mistakes_are_told(model, iris):
+    with pytest.raises(ParameterError, match="did you mean 'petal length'"):
+        tb.plot.densities(model, "petal lenght")
+    with pytest.raises(ParameterError, match="a column of the data"):
+        tb.plot.boundary(model, iris, x="petal length", y="petals")
+    with pytest.raises(ParameterError, match="a model"):
+        tb.plot.densities(iris, "petal length")
+
+
+def test_without_altair_the_error_says_how_to_get_it(model, monkeypatch):
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(UnsupportedError, match=r"pip install 'tallybayes\[report\]'"):
+        tb.plot.densities(model, "petal length")
+
+
+def test_altair_is_loaded_when_a_picture_is_drawn():
+    code = "import sys, tallybayes as tb; tb.plot; print('altair' in sys.modules, 'vl_convert' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False False\n"

@@ -1,0 +1,407 @@
+"""The page about a model: what is in it, that nothing in the data can break it, that its numbers are the model's."""
+
+import html
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import tallybayes as tb
+from tallybayes.errors import DataError, FileError, ParameterError, UnsupportedError
+from tallybayes.report import report, write
+from tallybayes.report.findings import gather
+from tallybayes.report.nomogram import nomogram
+from tallybayes.state.column_weights import ColumnWeights
+
+pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
+
+NASTY = "</script><img src=x onerror=alert(1)>\u2028&\"'"
+
+
+def mixed(n=240, seed=3):
+    """Rows of every kind, with gaps: a table whose columns tell the classes apart to different degrees."""
+    rng = np.random.default_rng(seed)
+    species = rng.choice(["cat", "dog", "fox"], n, p=[0.5, 0.3, 0.2])
+    code = np.searchsorted(["cat", "dog", "fox"], species)
+    words = {"cat": ["purr", "sofa", "milk"], "dog": ["bark", "walk", "ball"], "fox": ["den", "night", "hen"]}
+    rows = []
+    for s, c in zip(species.tolist(), code.tolist(), strict=True):
+        own = [*rng.choice(words[s], 3), *rng.choice(["the", "and", "very", "quiet", "house"], 4)]
+        row = {
+            "kilos": float(rng.normal(4 + 6 * c, 2)),
+            "litter": int(rng.poisson(2 + 2 * c)),
+            "colour": str(rng.choice(["red", "black", "white"], p=[[0.2, 0.4, 0.4], [0.3, 0.4, 0.3], [1, 0, 0]][c])),
+            "tame": bool(rng.random() < [0.9, 0.95, 0.05][c]),
+            "likes": "|".join(sorted({str(w) for w in own[:2]})),
+            "story": " ".join(map(str, own)),
+            "length": float(rng.gamma(2, 10 * (c + 1))),
+            "species": s,
+        }
+        gap = rng.choice(["kilos", "colour", "tame", "likes", "story", "none"], p=[0.1, 0.1, 0.1, 0.05, 0.05, 0.6])
+        rows.append({**row, **({gap: None} if gap != "none" else {})})
+    return rows
+
+
+FAMILIES = {"kilos": "gaussian", "litter": "poisson", "likes": "tags", "story": "text:counts", "tame": "bernoulli"}
+
+
+@pytest.fixture(scope="module")
+def split():
+    rows = mixed()
+    return tb.fit(rows[:160], label="species", families=FAMILIES), rows[160:]
+
+
+@pytest.fixture(scope="module")
+def page(split):
+    return report(*split)
+
+
+def held(page, name):
+    """The data of a script element, as the page reads it."""
+    return json.loads(re.search(rf'<script type="application/json" id="{name}">(.*?)</script>', page)[1])
+
+
+def markup(page):
+    """The page without its scripts."""
+    return re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+
+
+def by_hand(data, row):
+    """P(class | row) as the script of the page adds it up."""
+    infinite = lambda values: np.array([-np.inf if v is None else v for v in values])  # noqa: E731
+    total = infinite(data["prior"])
+    for ruler, at in zip(data["rulers"], row["at"], strict=True):
+        if at is None:
+            continue
+        if ruler["kind"] == "words":
+            total = total + infinite(at["adds"])
+        elif ruler["kind"] == "choice":
+            total = total + infinite(ruler["adds"][at])
+        else:
+            marks = np.array([-np.inf if m is None else m for m in ruler["marks"]])
+            i = max(int(np.searchsorted(marks, at, side="right")) - 1, 0)
+            if ruler["kind"] == "curve":
+                assert at in ruler["marks"]
+            total = total + infinite(ruler["adds"][i])
+    total = total + infinite(row["rest"])
+    p = np.exp(total - total.max())
+    how = data["calibration"]
+    if how and "temperature" in how:
+        p = p ** (1 / how["temperature"])
+    elif how:
+        p = np.array([np.interp(one, *steps) for one, steps in zip(p / p.sum(), how["steps"], strict=True)])
+    return p / p.sum()
+
+
+def test_the_sections_come_in_order(page):
+    titles = re.findall(r"<h2[^>]*>(.*?)</h2>", markup(page))
+    assert titles == [
+        "The columns",
+        "The class prior",
+        "What the columns are worth",
+        "The columns in each class",
+        "How good it is",
+        "Where to draw the line",
+        "The nomogram",
+    ]
+    assert markup(page).count("<h1") == 1
+    assert "learned from 160 rows" in page
+
+
+def test_the_figures_are_those_of_the_evaluation(split, page):
+    judged = tb.evaluate(*split)
+    assert f">{judged.accuracy:.1%}<" in page
+    assert f">{judged.log_loss:.4g}<" in page
+    assert f"the shares alone: {judged.prior_log_loss:.4g}" in page
+
+
+def test_rows_that_were_learned_are_scored_without_themselves():
+    rows = mixed(80)
+    model = tb.fit(rows, label="species", families=FAMILIES)
+    page = report(model, rows, leave_one_out=True)
+    judged = tb.evaluate(model, rows, leave_one_out=True)
+    assert "each scored without itself" in page
+    assert f">{judged.log_loss:.4g}<" in page
+    assert f">{tb.evaluate(model, rows).log_loss:.4g}<" not in page
+
+
+def test_the_nomogram_adds_up_to_the_model(split, page):
+    model, rows = split
+    data = held(page, "nomogram-data")
+    assert {ruler["kind"] for ruler in data["rulers"]} == {"choice", "steps", "curve", "words"}
+    assert len(data["rows"]) == 16
+    for row in data["rows"]:
+        number = int(re.match(r"row (\d+)", row["name"])[1])
+        assert by_hand(data, row) == pytest.approx(model.predict_proba([rows[number]])[0], abs=1e-7)
+
+
+@pytest.mark.parametrize("method", ["temperature", "isotonic"])
+def test_weights_calibration_and_decisions_are_in_the_page(method):
+    rows = mixed()
+    model = tb.fit(rows[:160], label="species", families=FAMILIES)
+    model.column_weights = ColumnWeights({"kilos": 0.5, "story": 0.1, "length": {"cat": 0.3, "dog": 0.9}}, {"dog": 0.2})
+    model.calibrate(rows[:160], method)
+    model.decision = tb.Decision(abstain=0.6)
+    page = report(model, rows[160:])
+    assert "Probabilities are calibrated" in page
+    assert "no answer below probability 0.6" in page
+    assert ", weight" in page
+    assert f">{tb.evaluate(model, rows[160:]).log_loss:.4g}<" in page
+    data = held(page, "nomogram-data")
+    for row in data["rows"]:
+        number = int(re.match(r"row (\d+)", row["name"])[1])
+        assert by_hand(data, row) == pytest.approx(model.predict_proba([rows[160 + number]])[0], abs=1e-6)
+
+
+def test_the_nomogram_takes_the_columns_without_a_ruler_from_the_row():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    X = (rng.random((200, 60)) < 0.4 + 0.2 * y[:, None]).astype(float)
+    model = tb.fit(X[:100], label=y[:100])
+    data = held(report(model, X[100:], label=y[100:]), "nomogram-data")
+    assert len(data["rulers"]) == 40
+    assert data["others"] == 20
+    for row in data["rows"]:
+        number = int(re.match(r"row (\d+)", row["name"])[1])
+        assert by_hand(data, row) == pytest.approx(model.predict_proba(X[100 + number : 101 + number])[0], abs=1e-7)
+
+
+def test_words_add_up_to_a_text_that_holds_each_once(split, page):
+    model, _ = split
+    story = next(ruler for ruler in held(page, "nomogram-data")["rulers"] if ruler["name"] == "story")
+    words = [story["marks"].index(word) for word in ("purr", "den")]
+    by_words = np.array(story["empty"]) + np.array(story["adds"])[words].sum(axis=0)
+    whole = model.explain([{"story": "purr den"}])[0].log_evidence["story"]
+    assert by_words - by_words.max() == pytest.approx(whole - whole.max(), abs=1e-7)
+
+
+def test_a_class_that_is_ruled_out_stays_so_in_the_nomogram():
+    rows = {"sky": ["red", "red", "blue", "grey"] * 5, "rain": [0, 0, 1, 1] * 5}
+    model = tb.fit(rows, label="rain", smoothing=0)
+    data = held(report(model, rows), "nomogram-data")
+    (ruler,) = data["rulers"]
+    assert ruler["adds"][ruler["marks"].index("red")][1] is None
+    assert [by_hand(data, row).max() for row in data["rows"]] == [1.0] * len(data["rows"])
+
+
+def test_the_threshold_counts_are_those_of_the_rows(split, page):
+    model, rows = split
+    data = held(page, "threshold-data")
+    p, true = model.predict_proba(rows), np.array([row["species"] for row in rows])
+    for i in (0, 40, 99, 150, 197):
+        for code, one in enumerate(data["classes"]):
+            taken = p[:, code] >= data["thresholds"][i]
+            assert one["above"][i] == (taken & (true == one["name"])).sum()
+            assert one["others"][i] == (taken & (true != one["name"])).sum()
+
+
+def test_nothing_is_loaded_from_anywhere(page):
+    seen = markup(page)
+    assert not re.findall(r'(?:src|href|action|data)="(?!#)', seen)
+    assert "url(" not in seen
+    assert "@import" not in seen
+    assert "default-src 'none'" in html.unescape(seen)
+    assert not re.findall(r"<script[^>]*\ssrc", page)
+    for name in ("fetch(", "XMLHttpRequest", "importScripts"):
+        assert name not in "".join(re.findall(r'"use strict";.*?</script>', page, flags=re.DOTALL))
+
+
+def test_the_page_is_small_and_names_the_licences(page):
+    assert len(page.encode()) < 2_000_000
+    assert "University of Washington Interactive Data Lab" in page
+    assert "Mike Bostock" in page
+
+
+def test_whatever_the_data_holds_is_text():
+    rows = [
+        {NASTY: c, "text": f"{NASTY} {c} some longer prose about nothing in particular", "y<b>": f"{y}{NASTY}"}
+        for c, y in (("a<i>", "x"), (NASTY, "z"), ("b", "x"), ("b", "z")) * 6
+    ]
+    model = tb.fit(rows, label="y<b>", families={NASTY: "categorical", "text": "text"})
+    page = report(model, rows, title=f"About {NASTY}")
+    assert "<img src=x" not in page
+    assert "<i>" not in markup(page)
+    assert "<b>y&lt;b&gt;</b>" in page
+    assert "onerror=alert(1)&gt;" in markup(page)
+    charts = held(page, "charts")
+    assert any(NASTY in json.dumps(spec, ensure_ascii=False).replace('\\"', '"') for spec in charts.values())
+    assert held(page, "nomogram-data")["classes"] == [f"x{NASTY}", f"z{NASTY}"]
+
+
+def test_every_chart_has_a_name_and_a_table(page):
+    charts = held(page, "charts")
+    figures = re.findall(r"<figure>(.*?)</figure>", page, flags=re.DOTALL)
+    assert len(figures) == len(charts) > 12
+    for figure in figures:
+        assert re.search(r'role="img" aria-label="[^"]{10,}"', figure)
+        assert "<details><summary>" in figure
+        assert "<table>" in figure
+    for spec in charts.values():
+        assert spec["width"] == "container"
+        assert spec["description"]
+
+
+def test_every_control_has_a_label(page):
+    seen = markup(page)
+    controls = re.findall(r"<(?:select|input)[^>]*\sid=\"([^\"]+)\"", seen)
+    assert len(controls) == 5
+    for name in controls:
+        assert f'<label for="{name}">' in seen
+    assert '<html lang="en">' in seen
+    for landmark in ("<header>", "<nav ", "<main ", "<footer>"):
+        assert seen.count(landmark) == 1
+
+
+def test_gaps_and_families_are_told(page):
+    table = page[page.index("<h2") : page.index("The class prior</h2>")]
+    assert "gaussian" in table
+    assert re.search(r"<th scope=\"row\">kilos</th>.*?<td class=\"n\">\d+\.\d%</td>", table)
+
+
+def test_a_tuning_is_drawn_if_there_was_one(split):
+    steps = [{"k": k, "log_loss": 0.5 + (k - 1) ** 2} for k in (0.1, 1.0, 3.0)]
+    page = report(*split, tuning=steps)
+    assert ">The tuning</h2>" in page
+    assert [{"x": 1.0, "y": 0.5}] in held(page, "charts")["chart-tuning"]["datasets"].values()
+
+
+def test_of_many_columns_the_best_are_drawn_and_the_others_listed():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 150)
+    X = rng.normal(size=(150, 30)) + y[:, None] * np.linspace(2, 0, 30)
+    model = tb.fit(X, label=y)
+    page = report(model, X, label=y)
+    assert sum(name.startswith("chart-column") for name in held(page, "charts")) == 20
+    assert "The other columns" in page
+    worth = gather(model, X, label=y).worth
+    assert worth == sorted(worth, key=lambda one: -one.information)
+    assert {one.column for one in worth[:3]} <= {f"x{i}" for i in range(8)}
+
+
+def test_the_worth_of_columns_is_what_knowing_them_is_worth(split):
+    model, rows = split
+    p, prior = np.log(model.predict_proba(rows)), model.log_prior()
+    code = np.array([model.classes.index(row["species"]) for row in rows])
+    for one in gather(model, rows).worth:
+        alone = np.log(model.predict_proba([{one.column: row[one.column]} for row in rows]))
+        without = np.log(model.predict_proba([{**row, one.column: None} for row in rows]))
+        assert one.information == pytest.approx((alone - prior)[np.arange(len(rows)), code].mean())
+        assert one.gain == pytest.approx((p - without)[np.arange(len(rows)), code].mean())
+
+
+def test_the_worth_of_columns_that_were_learned_is_that_of_rank():
+    rows = mixed(80)
+    model = tb.fit(rows, label="species", families=FAMILIES)
+    found = gather(model, rows, leave_one_out=True).worth
+    assert sorted(found, key=str) == sorted(tb.importance(model, rows).columns, key=str)
+    assert "Bayes factor" in report(model, rows, leave_one_out=True)
+
+
+def test_more_classes_than_colours():
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 12, 600)
+    page = report(tb.fit({"x": y + rng.normal(size=600), "y": y}, label="y"), {"x": y * 1.0, "y": y})
+    assert "Of 12 classes the 7 commonest are drawn" in page
+    assert len(held(page, "threshold-data")["classes"]) == 12
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"x": [1.0, 2.0, 3.0], "y": ["a", "a", "a"]},
+        {"x": [None, None, None], "y": ["a", "b", "a"]},
+        {"x": [0, 1, 1], "y": [True, False, True]},
+        {"x": [7, 7, 7], "y": [1, 2, 1]},
+    ],
+)
+def test_one_class_no_values_flags_and_constants_have_a_page(data):
+    assert report(tb.fit(data, label="y"), data).startswith("<!doctype html>")
+
+
+def test_a_model_that_was_written_down_has_a_page():
+    tables = {"test": {"ill": {"+": 0.9, "-": 0.1}, "well": {"+": 0.05, "-": 0.95}}}
+    model = tb.from_probabilities({"ill": 0.01, "well": 0.99}, tables, label="state")
+    page = report(model, {"test": ["+", "-", "-"], "state": ["ill", "well", "well"]})
+    assert "written down by hand" in page
+    data = held(page, "nomogram-data")
+    assert by_hand(data, data["rows"][0]) == pytest.approx(model.predict_proba({"test": "+"})[0], abs=1e-9)
+
+
+def test_labels_the_model_has_never_seen_are_in_the_matrix():
+    model = tb.fit({"x": [1.0, 2.0] * 5, "y": ["a", "b"] * 5}, label="y")
+    page = report(model, {"x": [1.0, 2.0, 3.0, None], "y": ["a", "b", "c", None]})
+    assert '<th scope="row">c</th>' in page
+    assert "1 without a label left out" in page
+
+
+def test_bags_of_a_matrix_have_rulers_of_words():
+    from scipy.sparse import random as sparse
+
+    X = sparse(60, 30, density=0.3, random_state=0, format="csr")
+    X.data[:] = 1
+    y = np.arange(60) % 2
+    model = tb.fit(X, label=y)
+    data = held(report(model, X, label=y), "nomogram-data")
+    assert [ruler["kind"] for ruler in data["rulers"]] == ["words"]
+    for row in data["rows"]:
+        number = int(re.match(r"row (\d+)", row["name"])[1])
+        assert by_hand(data, row) == pytest.approx(model.predict_proba(X[[number]])[0], abs=1e-7)
+
+
+def test_rows_are_judged_from_the_first_on(split):
+    model, rows = split
+    found = gather(model, rows, rows=30)
+    assert found.n_rows == found.judged.n_rows == 30
+    labels = [row["species"] for row in rows]
+    assert gather(model, rows, label=labels, rows=30).judged.log_loss == found.judged.log_loss
+    assert found.judged.log_loss == pytest.approx(tb.evaluate(model, rows[:30]).log_loss)
+    with pytest.raises(ParameterError, match="rows"):
+        gather(model, rows, rows=0)
+
+
+def test_what_cannot_be_told_is_an_error(split, tmp_path):
+    model, rows = split
+    with pytest.raises(DataError, match="no row has a label"):
+        report(model, [{**row, "species": None} for row in rows])
+    with pytest.raises(FileError, match="cannot be written"):
+        write(tmp_path / "no" / "such" / "folder.html", "page")
+
+
+def test_without_the_extra_the_error_says_how_to_get_it(split, monkeypatch):
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(UnsupportedError, match=r"pip install 'tallybayes\[report\]'"):
+        report(*split)
+
+
+def test_the_command_writes_the_page(split, tmp_path):
+    model, rows = split
+    model.save(tmp_path / "pets.tally")
+    (tmp_path / "new.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    run = lambda *words: subprocess.run(  # noqa: E731
+        [sys.executable, "-m", "tallybayes.cli.main", "report", *words], cwd=tmp_path, capture_output=True, text=True
+    )
+    done = run("pets.tally", "new.jsonl", "-o", "page.html", "--title", "Pets")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == "the report is in page.html\n"
+    assert "<h1>Pets</h1>" in (tmp_path / "page.html").read_text()
+    before = (tmp_path / "new.jsonl").read_text()
+    refused = run("pets.tally", "new.jsonl", "-o", "new.jsonl")
+    assert refused.returncode == 2
+    assert (tmp_path / "new.jsonl").read_text() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new.jsonl", "page.html", "pets.tally"]
+
+
+def test_every_number_of_a_ruler_is_the_models(split):
+    model, _ = split
+    data = nomogram(model, ["litter", "length", "tame"], [], model.describe().columns)
+    for ruler in data["rulers"]:
+        values = ruler.get("inside", ruler["marks"])
+        for i in range(0, len(values), 7):
+            value = {"no": False, "yes": True}.get(values[i], values[i])
+            told = model.explain([{ruler["name"]: value}])[0].log_evidence[ruler["name"]]
+            added = np.array(ruler["adds"][i])
+            assert added - added.max() == pytest.approx(told - told.max(), abs=1e-8)

@@ -1,0 +1,188 @@
+"""Decisions keep their promises, and cost what they should."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+import tallybayes as tb
+from models import round_trip
+from tallybayes.errors import DataError, ParameterError
+
+shares = arrays.arrays(np.float64, st.tuples(st.integers(1, 30), st.just(3)), elements=st.floats(0.001, 1.0))
+LABELS = ["G", "PG", "R"]
+
+
+def log_shares(p):
+    return np.log(p / p.sum(axis=1, keepdims=True))
+
+
+@settings(deadline=None)
+@given(p=shares, data=st.data(), asked=st.one_of(st.integers(0, 5), st.floats(0, 0.5)))
+def test_a_threshold_keeps_its_promise_on_the_rows_it_was_chosen_on(p, data, asked):
+    log_p = log_shares(p)
+    codes = np.array(data.draw(st.lists(st.integers(-1, 2), min_size=len(p), max_size=len(p))), np.int32)
+    mine, others = codes == 2, (codes >= 0) & (codes != 2)
+    if mine.any():
+        rule = tb.Decision.promising(log_p, codes, LABELS, "R", false_negatives=asked)
+        missed = np.count_nonzero(rule.chosen(log_p, LABELS)[mine] != 2)
+        allowed = asked if asked >= 1 else int(asked * mine.sum() + 1e-9)
+        assert missed <= allowed
+        stricter = rule.with_(threshold=min(1.0, rule.threshold * (1 + 1e-6)))
+        more = np.count_nonzero(stricter.chosen(log_p, LABELS)[mine] != 2)
+        assert more > allowed or rule.threshold == 1.0 or allowed >= mine.sum()  # no greater one would do
+    if others.any() and np.exp(log_p[others, 2]).max() < 1 - 1e-6:
+        rule = tb.Decision.promising(log_p, codes, LABELS, "R", false_positives=asked)
+        wrong = np.count_nonzero(rule.chosen(log_p, LABELS)[others] == 2)
+        assert wrong <= (asked if asked >= 1 else int(asked * others.sum() + 1e-9))
+
+
+@settings(deadline=None)
+@given(p=shares, costs=arrays.arrays(np.float64, (3, 3), elements=st.integers(0, 20).map(float)))
+def test_the_answer_of_least_cost_is_that(p, costs):
+    log_p = log_shares(p)
+    rule = tb.Decision(costs={t: {a: costs[i, j] for j, a in enumerate(LABELS)} for i, t in enumerate(LABELS)})
+    for row, code in zip(np.exp(log_p), rule.chosen(log_p, LABELS), strict=True):
+        expected = [sum(row[t] * costs[t, a] for t in range(3)) for a in range(3)]
+        assert expected[code] <= min(expected) + 1e-12
+
+
+def test_without_a_rule_the_most_probable_wins_and_ties_go_to_the_first():
+    log_p = np.log([[0.4, 0.4, 0.2], [0.2, 0.3, 0.5]])
+    assert tb.Decision().chosen(log_p, LABELS).tolist() == [0, 2]
+    assert tb.Decision(costs={}).chosen(log_p, LABELS).tolist() == [0, 2]
+    assert tb.Decision(abstain=0.45).chosen(log_p, LABELS).tolist() == [-1, 2]
+
+
+def test_costs_may_be_pairs():
+    assert tb.Decision(costs={("R", "G"): 10, ("G", "R"): 2}) == tb.Decision(costs={"R": {"G": 10.0}, "G": {"R": 2.0}})
+
+
+ROWS = {"x": ["a", "a", "a", "b", "b", "b"] * 5, "y": ["G", "G", "R", "R", "R", "G"] * 5}
+
+
+def test_a_model_goes_by_its_rule_and_keeps_it():
+    model = tb.fit(ROWS, label="y")
+    assert set(model.predict(ROWS)) == {"G", "R"}
+    model.decide(ROWS, "R", false_negatives=0)
+    assert (model.predict({"x": ["a", "b"]}) == "R").all()
+    again = round_trip(model)
+    assert again.decision == model.decision
+    assert "at most 0 false negatives: misses 0 of 15 rows of it" in str(again.decision)
+    model.decision = tb.Decision(abstain=0.99)
+    assert model.predict({"x": ["a"]}).tolist() == [None]
+    model.decision = None
+    assert model.predict({"x": ["a"]}).tolist() == ["G"]
+    assert model.settings == tb.fit(ROWS, label="y").settings
+
+
+def test_the_promise_holds_for_predict_on_new_rows_it_was_chosen_on():
+    """Probabilities of predict are worked out in another way than those the threshold was chosen by."""
+    rng = np.random.default_rng(0)
+    y = rng.choice(["G", "R"], 400)
+    table = {f"x{j}": rng.normal(size=400) + (y == "R") for j in range(5)} | {"y": y}
+    model = tb.fit(table, label="y", families="gaussian")
+    for asked in (0, 1, 7):
+        model.decide(table, "R", false_negatives=asked, leave_one_out=False)
+        assert np.count_nonzero(model.predict(table)[y == "R"] == "G") == asked
+        model.decide(table, "R", false_positives=asked, leave_one_out=False)
+        assert np.count_nonzero(model.predict(table)[y == "G"] == "R") == asked
+
+
+def test_it_is_chosen_on_calibrated_probabilities_of_rows_left_out():
+    model = tb.fit(ROWS, label="y")
+    model.calibrate(ROWS)
+    rule = model.decide(ROWS, "R", false_negatives=2)
+    chosen = rule.chosen(model.leave_one_out(ROWS), model.classes)
+    assert np.count_nonzero((np.array(ROWS["y"]) == "R") & (chosen != 1)) <= 2
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"label": "R"}, "label and threshold together"),
+        ({"label": "R", "threshold": 1.5}, "a threshold from 0 to 1"),
+        ({"abstain": -0.1}, "abstain"),
+        ({"costs": {"R": 3}}, "true: .answered"),
+        ({"costs": {"R": {"G": "much"}}}, "costs that are numbers"),
+        ({"label": "R", "threshold": 0.5, "costs": {"R": {"G": 2}}}, "not both"),
+    ],
+)
+def test_wrong_rules_are_refused(given, words):
+    with pytest.raises(ParameterError, match=words):
+        tb.Decision(**given)
+
+
+def test_rules_about_other_labels_and_impossible_promises_are_refused():
+    model = tb.fit(ROWS, label="y")
+    with pytest.raises(ParameterError, match="a label of the model"):
+        model.decision = tb.Decision(label="X", threshold=0.5)
+    with pytest.raises(ParameterError, match="a label of the model"):
+        model.decide(ROWS, "X", false_negatives=0)
+    with pytest.raises(ParameterError, match="one of them"):
+        model.decide(ROWS, "R")
+    with pytest.raises(ParameterError, match="share below 1"):
+        model.decide(ROWS, "R", false_negatives=1.5)
+    with pytest.raises(ParameterError, match="a Decision"):
+        model.decision = 0.5
+    with pytest.raises(DataError, match="to keep the promise on"):
+        model.decide({"x": ["a"], "y": ["G"]}, "R", false_negatives=0)
+    assert model.decision == tb.Decision()
+
+
+def test_classes_that_are_told_apart_without_doubt_have_a_threshold_too():
+    log_p = np.array([[0.0, -np.inf], [0.0, -2000.0], [-2000.0, 0.0]])
+    rule = tb.Decision.promising(log_p, np.array([0, 0, 1]), ["ham", "spam"], "spam", false_positives=0)
+    assert rule.chosen(log_p, ["ham", "spam"]).tolist() == [0, 0, 1]
+
+
+def test_no_answer_is_no_wrong_answer():
+    """A promise is kept when the model may also stay silent."""
+    rng = np.random.default_rng(0)
+    log_p = log_shares(rng.random((200, 3)) + 0.01)
+    codes = rng.integers(0, 3, 200)
+    rule = tb.Decision.promising(log_p, codes, LABELS, "R", false_negatives=3).with_(abstain=0.6)
+    chosen = rule.chosen(log_p, LABELS)
+    assert np.count_nonzero((codes == 2) & (chosen != 2) & (chosen >= 0)) <= 3
+
+
+def test_labels_that_the_model_does_not_know_count_as_others():
+    model = tb.fit(ROWS, label="y")
+    new = {"x": ["a"] * 5 + ["b"] * 5, "y": ["zz"] * 9 + ["R"]}
+    model.decide(new, "R", false_positives=0, leave_one_out=False)
+    assert (model.predict(new)[:9] != "R").all()
+
+
+def test_a_promise_that_was_made_under_other_probabilities_is_stale():
+    model = tb.fit(ROWS, label="y")
+    model.decide(ROWS, "R", false_negatives=0)
+    assert model.stale == []
+    model.calibrate(ROWS)
+    assert model.stale == ["decision"]
+    model.decide(ROWS, "R", false_negatives=0)
+    assert model.stale == []
+    model.column_weights = tb.ColumnWeights({"x": 0.5})
+    assert model.stale == ["calibration", "decision"]
+    assert round_trip(model).stale == ["calibration", "decision"]
+
+
+def test_explanations_tell_the_answer_by_the_rule():
+    model = tb.fit(ROWS, label="y")
+    model.decide(ROWS, "R", false_negatives=0)
+    (one,) = model.explain({"x": ["a"]})
+    assert one.answer == model.predict({"x": ["a"]})[0] == "R"
+    assert "the answer is R, by the model's rule" in str(one)
+    assert one.to_dict()["predicted"] == "R"
+
+
+def test_the_wrappers_go_by_the_rule_too():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"x": ROWS["x"]})
+    classifier = tb.NaiveBayesClassifier().fit(frame, ROWS["y"])
+    classifier.model_.decide({"x": ROWS["x"]}, "R", false_negatives=0, label=ROWS["y"])
+    assert (classifier.predict(frame) == "R").all()
+    classifier.model_.decision = tb.Decision(abstain=0.999)
+    assert set(classifier.predict(frame)) == {None}
+    classifier.model_.calibrate(frame, label=ROWS["y"])
+    np.testing.assert_allclose(np.exp(classifier.predict_log_proba(frame)), classifier.predict_proba(frame))
