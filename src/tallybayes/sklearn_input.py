@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_array, check_non_negative, validate_data
 
 from tallybayes.arrays.axis import positions
+from tallybayes.arrays.sparse_matrix import checked_csr, is_sparse
 from tallybayes.data.label import Labels, encode_labels
 
 __all__ = [
@@ -49,7 +50,7 @@ def is_plain(X: Any, *, sparse: bool = False, plain: frozenset[np.dtype[Any]] = 
     """
     if type(X) is np.ndarray:
         return X.ndim == 2 and X.dtype in plain and X.shape[0] > 0 and X.shape[1] > 0
-    return sparse and getattr(X, "format", None) == "csr" and X.dtype in _SPARSE and 0 not in X.shape
+    return sparse and is_sparse(X) and X.format == "csr" and X.dtype in _SPARSE and 0 not in X.shape
 
 
 def check_matrix(
@@ -67,6 +68,8 @@ def check_matrix(
     plain: the dtypes that need no conversion.
     options: for scikit-learn's `validate_data`, where it is needed; there NaN and infinity are let pass by default.
     """
+    if sparse and is_sparse(X):
+        X = checked_csr(X)
     if is_plain(X, sparse=sparse, plain=plain) and (y is NO_LABELS or _is_plain_target(y, X.shape[0])):
         if reset:
             estimator.n_features_in_ = X.shape[1]
@@ -80,7 +83,7 @@ def check_matrix(
     options = {"ensure_all_finite": False, "accept_sparse": "csr" if sparse else False} | options
     found = validate_data(estimator, X, y, reset=reset, **options)
     X, y = (found, y) if y is NO_LABELS else found
-    if hasattr(X, "tocsr") and X.dtype not in _SPARSE:
+    if is_sparse(X) and X.dtype not in _SPARSE:
         X = X.astype(np.int64 if np.can_cast(X.dtype, np.int64) else np.float64)
     return X, y
 

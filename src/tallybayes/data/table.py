@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tallybayes.arrays.sparse_matrix import checked_csr, is_sparse
 from tallybayes.data.arrow import integers
 from tallybayes.errors import DataError, TallyError
 
@@ -109,10 +110,8 @@ def to_table(data: Any) -> Table:
         return _from_pandas(data)
     if hasattr(data, "__arrow_c_stream__") or isinstance(data, pa.RecordBatch):
         return _from_arrow(data)
-    if hasattr(data, "tocsr"):
-        if len(data.shape) != 2:
-            raise DataError("a matrix of rows and columns", got=f"an array of shape {data.shape}")
-        return Table(data.shape[0], {"x": data.tocsr()})
+    if is_sparse(data):
+        return Table(data.shape[0], {"x": checked_csr(data, "x")})
     if isinstance(data, np.ndarray):
         return _from_numpy(data)
     if isinstance(data, Mapping):
@@ -130,7 +129,7 @@ def raw_column(values: Any) -> Raw:
         if values.ndim != 1:
             raise DataError("a column of values", got=f"an array of shape {values.shape}")
         return values
-    if isinstance(values, (list, pa.Array, pa.ChunkedArray)) or hasattr(values, "tocsr"):
+    if isinstance(values, (list, pa.Array, pa.ChunkedArray)) or is_sparse(values):
         return values
     if hasattr(values, "__arrow_c_stream__"):
         try:
@@ -225,8 +224,9 @@ def _from_mapping(data: Mapping[Any, Any]) -> Table:
             )
         if str(name) in columns:
             raise DataError("column names that differ", got=str(name))
-        columns[str(name)] = raw = raw_column(values)
-        length = raw.shape[0] if hasattr(raw, "tocsr") else len(raw)
+        sparse = is_sparse(values)
+        columns[str(name)] = raw = checked_csr(values, str(name)) if sparse else raw_column(values)
+        length = raw.shape[0] if sparse else len(raw)
         if n_rows is not None and length != n_rows:
             raise DataError(f"{n_rows} values as in the other columns", got=length, column=str(name))
         n_rows = length

@@ -15,6 +15,7 @@ import numpy as np
 
 from tallybayes import kernels
 from tallybayes.arrays.column import Bag, Codes
+from tallybayes.arrays.sparse_matrix import checked_csr
 from tallybayes.data.schema import Schema
 from tallybayes.errors import DataError
 from tallybayes.families.family import Floats, Predictive
@@ -62,7 +63,7 @@ class SmallBatchScorer:
         predictive = scorer.predictives[0] if len(scorer.predictives) == 1 else None
         if not isinstance(predictive, BagPredictive) or predictive.features != ("x",) or data.dtype not in _AMOUNTS:
             return None
-        least = data.data.min(initial=0)
+        least = checked_csr(data, "x").data.min(initial=0)
         if not (least >= 0 and data.data.max(initial=0) < np.inf and data.has_canonical_format):
             return None
         out = np.repeat(scorer.log_prior[None], data.shape[0], axis=0)
