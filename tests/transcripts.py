@@ -2,8 +2,8 @@
 
 In a Markdown document a fenced block whose info string ends in a file's name is written to that file; in a block of
 `console`, lines that begin with "$ " are run by bash in a folder of the document's own, and what they print (standard
-output and standard error) must be what stands below them. `python tests/transcripts.py` writes what is printed now
-into the documents, for a person to read before it is committed.
+output and standard error) must be what stands below them. `python tests/transcripts.py [DOCUMENT...]` writes what is
+printed now into the documents (all, if none is named), for a person to read before it is committed.
 """
 
 import os
@@ -60,5 +60,5 @@ def _run(command: str, where: Path) -> tuple[str, Path]:
 
 
 if __name__ == "__main__":
-    for document in DOCUMENTS:
+    for document in map(Path, sys.argv[1:]) if len(sys.argv) > 1 else DOCUMENTS:
         document.write_text(rewritten(document.read_text()))

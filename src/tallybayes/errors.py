@@ -19,6 +19,7 @@ hint: leave the cell empty
 """
 
 import difflib
+import numbers
 from collections.abc import Iterable
 from typing import Any, Self
 
@@ -30,6 +31,7 @@ __all__ = [
     "ParameterError",
     "TallyError",
     "UnsupportedError",
+    "check_integer",
     "did_you_mean",
     "shorten",
 ]
@@ -77,7 +79,11 @@ class DataError(TallyError, ValueError):
 
 
 class ForgetError(DataError):
-    """Rows were to be taken back that cannot have been learned."""
+    """The rows to forget cannot have been learned."""
+
+    def __init__(self, expected: str, **facts: Any) -> None:
+        hint = "forget needs exactly the rows, weights and labels given to fit or learn; nothing was changed"
+        super().__init__(expected, **{"hint": hint} | facts)
 
 
 class FileError(TallyError, ValueError):
@@ -94,6 +100,21 @@ class CountError(TallyError, OverflowError):
 
 class UnsupportedError(TallyError, TypeError):
     """The question has no answer for this kind of model."""
+
+
+def check_integer(name: str, value: Any, *, at_least: int) -> int:
+    """Return an argument as an int; raise a ParameterError unless it is an integer (of any type) of at least this.
+
+    >>> check_integer("folds", 4, at_least=2)
+    4
+    >>> check_integer("folds", True, at_least=0)
+    Traceback (most recent call last):
+        ...
+    tallybayes.errors.ParameterError: expected folds to be an integer of at least 0, got True
+    """
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < at_least:
+        raise ParameterError(f"{name} to be an integer of at least {at_least}", got=value)
+    return int(value)
 
 
 def shorten(value: Any, width: int = 60) -> str:

@@ -1,13 +1,20 @@
-"""Tables for people, in plain text."""
+"""Values as text: numbers, tables for people, and plain values for JSON."""
 
-from collections.abc import Sequence
+import math
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["number", "probability", "rows_of", "shown", "text_table"]
+__all__ = ["DECIBANS", "finite_json", "number", "printable", "probability", "rows_of", "shown", "signed", "text_table"]
+
+DECIBANS = 10 / math.log(10)  # in one nat: a factor of ten in the odds is ten decibans
+
+# Control characters, line and paragraph separators, marks that change the direction of text, unpaired surrogates.
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def number(value: float, digits: int = 5) -> str:
-    """A number in at most so many digits.
+    """Format a number with at most this many significant digits.
 
     >>> number(3.0), number(0.123456), number(1e-9), number(1234567, 12)
     ('3', '0.12346', '1e-09', '1234567')
@@ -15,8 +22,17 @@ def number(value: float, digits: int = 5) -> str:
     return f"{value:.{digits}g}"
 
 
+def signed(value: float, digits: int = 1) -> str:
+    """Format a number with its sign, rounded to this many decimals; zero is positive.
+
+    >>> signed(3.14159), signed(-0.04), signed(-math.inf)
+    ('+3.1', '+0.0', '-inf')
+    """
+    return f"{round(value, digits) + 0.0:+.{digits}f}"
+
+
 def rows_of(n: float) -> str:
-    """A number of rows (or their weight).
+    """Format a number of rows, or their total weight.
 
     >>> rows_of(1), rows_of(2.5)
     ('1 row', '2.5 rows')
@@ -25,7 +41,7 @@ def rows_of(n: float) -> str:
 
 
 def probability(p: float) -> str:
-    """A probability in four digits, more where it would look like certainty.
+    """Format a probability with four digits, or more where it would be rounded to 1.
 
     >>> probability(0.25), probability(0.99998), probability(1.0)
     ('0.25', '0.99998', '1')
@@ -35,7 +51,7 @@ def probability(p: float) -> str:
 
 
 def shown(value: Any) -> str:
-    """A label or category for people and files: text as it is, yes/no as true and false, missing as nothing.
+    """Format a label or category: text unchanged, booleans as true and false, missing as an empty string.
 
     >>> shown("a"), shown(True), shown(2.0), shown(None)
     ('a', 'true', '2', '')
@@ -47,24 +63,37 @@ def shown(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
+def printable(text: str, keep: str = "") -> str:
+    r"""Replace the characters that a terminal would act on, except those in `keep`, by their escape sequences.
+
+    >>> print(printable("red\x1b[31m\n"))
+    red\x1b[31m\n
+    """
+    return _UNPRINTABLE.sub(lambda found: found[0] if found[0] in keep else _escaped(found[0]), text)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
+
+
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns side by side, numbers to the right.
+    """Format a table of text: columns are aligned, numbers to the right, and cells made printable.
 
     >>> print(text_table(["name", "n"], [["a", "10"], ["b", "7"]]))
     name    n
     a      10
     b       7
     """
-    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
-    right = [bool(rows) and all(_is_number(row[i]) for row in rows) for i in range(len(header))]
-    lines = []
-    for row in [header, *rows]:
-        cells = [
+    lines = [[printable(cell) for cell in row] for row in [header, *rows]]
+    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    right = [bool(rows) and all(map(_is_number, cells[1:])) for cells in zip(*lines, strict=True)]
+    return "\n".join(
+        "   ".join(
             cell.rjust(width) if to_right else cell.ljust(width)
-            for cell, width, to_right in zip(row, widths, right, strict=True)
-        ]
-        lines.append("   ".join(cells).rstrip())
-    return "\n".join(lines)
+            for cell, width, to_right in zip(line, widths, right, strict=True)
+        ).rstrip()
+        for line in lines
+    )
 
 
 def _is_number(text: str) -> bool:
@@ -73,3 +102,20 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return text in ("", "-")
     return True
+
+
+def finite_json(value: Any) -> Any:
+    """Return plain values for JSON: None for numbers that are not finite, text for keys that JSON does not have.
+
+    >>> finite_json({"p": (0.5, math.nan), b"x": math.inf})
+    {'p': [0.5, None], "b'x'": None}
+    """
+    if isinstance(value, Mapping):
+        return {_json_key(key): finite_json(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite_json(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _json_key(key: Any) -> Any:
+    return key if key is None or isinstance(key, (str, int, float)) else shown(key)

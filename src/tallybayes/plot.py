@@ -23,7 +23,7 @@ from tallybayes.errors import ParameterError, did_you_mean
 from tallybayes.evaluation import Comparison, Evaluation
 from tallybayes.explaining.explanation import Explanation
 from tallybayes.families.family import Floats
-from tallybayes.formatting import shown
+from tallybayes.formatting import DECIBANS, shown
 from tallybayes.model import Model
 from tallybayes.report import charts, curve_charts
 from tallybayes.report.column_chart import CLASSES, picture
@@ -46,7 +46,6 @@ __all__ = [
     "tuning",
 ]
 
-_DECIBAN = 10 / np.log(10)
 _COLUMNS = 30  # bars of an explanation
 _POINTS = 2_000  # rows drawn over a boundary
 _CELLS = 90  # of a boundary, each way
@@ -72,7 +71,7 @@ def evidence(explanation: Explanation, label: Any = None, against: Any = None) -
     parts = explanation.log_odds(best, other)
     names = ["", *sorted((name for name in parts if name), key=lambda name: -abs(parts[name]))]
     rows = [
-        {"column": name or "prior", "value": shown(explanation.values.get(name)), "decibans": parts[name] * _DECIBAN}
+        {"column": name or "prior", "value": shown(explanation.values.get(name)), "decibans": parts[name] * DECIBANS}
         for name in names[:_COLUMNS]
     ]
     return charts.evidence(rows, shown(best), shown(other))

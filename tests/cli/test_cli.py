@@ -273,12 +273,12 @@ def test_two_commands_learn_into_one_file(here):
         (["evaluate", "pets.csv"], 2, "a model, or --label"),
         (["evaluate", "pets.tally"], 2, "data to evaluate the model on"),
         (["evaluate", "pets.tally", "new.csv"], 1, "the label column"),
-        (["evaluate", "pets.csv", "--label", "pet", "--folds", "1"], 2, "folds: a whole number from 2 on"),
+        (["evaluate", "pets.csv", "--label", "pet", "--folds", "1"], 2, "folds to be an integer of at least 2"),
         (["explain", "pets.tally", "new.csv", "--row", "7"], 2, "a row of the data (it has 2)"),
         (["explain", "pets.tally", "new.csv", "--for", "cow"], 2, "a class of the model"),
         (["inspect", "pets.tally", "--column", "colours"], 2, "did you mean 'colour'?"),
         (["merge", "pets.tally", "-o", "x.tally"], 2, "two models or more"),
-        (["sample", "pets.tally", "-n", "-1"], 2, "a number of rows"),
+        (["sample", "pets.tally", "-n", "-1"], 2, "n to be an integer of at least 0"),
     ],
 )
 def test_mistakes_are_told_in_a_few_lines(here, arguments, code, words):

@@ -83,7 +83,7 @@ def test_compare_answers_in_words_and_in_json(here, tally):
         (["evaluate", "t.tally", "t.csv", "--prequential"], "without a model"),
         (["evaluate", "t.csv", "--label", "y", "--every", "5"], "--every only with --prequential"),
         (["evaluate", "t.csv", "--label", "y", "--weight", "w"], "--weight only with --leave-one-out"),
-        (["evaluate", "t.csv", "--label", "y", "--bootstrap", "0"], "n: a whole number from 1 on"),
+        (["evaluate", "t.csv", "--label", "y", "--bootstrap", "0"], "n to be an integer of at least 1"),
         (["evaluate", "t.csv", "--label", "y", "--prequential", "--every", "0"], "every: a whole number"),
         (["compare", "t.csv"], "--label COL"),
         (["compare", "t.csv", "--label", "y", "--sizes", "a,b"], "--sizes: whole numbers"),

@@ -181,7 +181,7 @@ def test_small_tables_are_tuned_too(n, seed):
     [
         ({"what": "everything"}, "something that can be tuned"),
         ({"by": "magic"}, "by: 'leave-one-out'"),
-        ({"rows": 3}, "rows: a whole number from 10 on"),
+        ({"rows": 3}, "rows to be an integer of at least 10"),
         ({"strengths": 1}, "strengths"),
     ],
 )

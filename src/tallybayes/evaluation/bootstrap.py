@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tallybayes.errors import ParameterError
+from tallybayes.errors import ParameterError, check_integer
 from tallybayes.evaluation.auc import compared, mean_auc, rankings, ratios
 from tallybayes.evaluation.scores import Scores
 from tallybayes.families.family import Floats
@@ -24,15 +24,14 @@ _CELLS = 2**20  # of weights at a time: 8 MB
 
 def intervals(scores: Scores, n: int, *, seed: int, level: float) -> dict[str, tuple[float, float]]:
     """The interval of every figure; NaN where it is not defined."""
-    for name, value, least in (("n", n, 1), ("seed", seed, 0)):
-        if not isinstance(value, (int, np.integer)) or value < least:
-            raise ParameterError(f"{name}: a whole number from {least} on", got=value)
+    n = check_integer("n", n, at_least=1)
+    check_integer("seed", seed, at_least=0)
     if not 0 < level < 1:
         raise ParameterError("level: the share of replicates within the interval, between 0 and 1", got=level)
     if not len(scores):
         return dict.fromkeys(FIGURES, (np.nan, np.nan))
     figures = _Figures(scores)
-    parts = [figures(weights) for weights in _weights(len(scores), int(n), np.random.default_rng(seed))]
+    parts = [figures(weights) for weights in _weights(len(scores), n, np.random.default_rng(seed))]
     return {name: _between(np.concatenate([part[name] for part in parts]), level) for name in FIGURES}
 
 

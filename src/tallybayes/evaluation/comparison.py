@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tallybayes.errors import ParameterError
-from tallybayes.evaluation.evaluation_text import digits, finite
-from tallybayes.formatting import text_table
+from tallybayes.evaluation.evaluation_text import digits
+from tallybayes.formatting import finite_json, text_table
 
 __all__ = ["MEASURES", "MODELS", "Comparison"]
 
@@ -53,7 +53,7 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for programs."""
-        return finite(  # type: ignore[no-any-return]
+        return finite_json(  # type: ignore[no-any-return]
             {
                 "rows": self.n_rows,
                 "folds": self.folds,

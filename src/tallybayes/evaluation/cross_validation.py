@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tallybayes.data.label import Labels, find_labels
 from tallybayes.data.source import BadRows, Source, Whole, as_columns, to_source
 from tallybayes.data.table import Table
-from tallybayes.errors import DataError, ParameterError
+from tallybayes.errors import DataError, ParameterError, check_integer
 from tallybayes.evaluation.evaluate import add, scored
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.model import Model
@@ -36,9 +36,8 @@ def cross_validate(data: Any, label: Any = None, *, folds: int = 10, seed: int =
     >>> tb.cross_validate(rows, label="y", folds=5).accuracy
     1.0
     """
-    for name, value, least in (("folds", folds, 2), ("seed", seed, 0)):
-        if not isinstance(value, int) or value < least:
-            raise ParameterError(f"{name}: a whole number from {least} on", got=value)
+    folds = check_integer("folds", folds, at_least=2)
+    check_integer("seed", seed, at_least=0)
     source = to_source(data)
     source, label, _ = as_columns(source, label)
     empty, label = planned(source, label, **options)

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tallybayes.formatting import number, rows_of, shown, text_table
+from tallybayes.formatting import finite_json, number, rows_of, shown, text_table
 
 if TYPE_CHECKING:
     from tallybayes.evaluation.metrics import Evaluation
 
-__all__ = ["digits", "finite", "for_people", "for_programs"]
+__all__ = ["digits", "for_people", "for_programs"]
 
 _CLASSES = 30  # more classes than this make no readable confusion matrix
 
@@ -44,7 +44,7 @@ def for_programs(judged: Evaluation) -> dict[str, Any]:
     if judged.intervals:
         result["interval_level"] = judged.draws[1]
         result["intervals"] = {name: list(bounds) for name, bounds in judged.intervals.items()}
-    return finite(result)  # type: ignore[no-any-return]
+    return finite_json(result)  # type: ignore[no-any-return]
 
 
 def for_people(judged: Evaluation) -> str:
@@ -106,12 +106,3 @@ def _notes(judged: Evaluation) -> list[str]:
 def digits(value: float) -> str:
     """A figure in four digits; "-" if it is not defined."""
     return "-" if np.isnan(value) else f"{value:.4f}" if np.isfinite(value) else number(value)
-
-
-def finite(value: Any) -> Any:
-    """Plain values for JSON: None for what is not finite."""
-    if isinstance(value, dict):
-        return {key: finite(part) for key, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(part) for part in value]
-    return None if isinstance(value, float) and not np.isfinite(value) else value

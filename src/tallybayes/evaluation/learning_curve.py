@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tallybayes.data.label import Labels, find_labels
 from tallybayes.data.source import Source, Whole, as_columns, to_source
 from tallybayes.data.table import Raw, Table
-from tallybayes.errors import DataError, ParameterError
+from tallybayes.errors import DataError, ParameterError, check_integer
 from tallybayes.evaluation.comparison import MODELS, Comparison
 from tallybayes.evaluation.cross_validation import Deal
 from tallybayes.evaluation.evaluate import add, scored
@@ -61,9 +61,8 @@ def compare(
     >>> tb.compare(rows, label="y", sizes=[16, 64], folds=5).sizes
     [16, 64]
     """
-    for name, value, least in (("folds", folds, 2), ("seed", seed, 0)):
-        if not isinstance(value, int) or value < least:
-            raise ParameterError(f"{name}: a whole number from {least} on", got=value)
+    folds = check_integer("folds", folds, at_least=2)
+    check_integer("seed", seed, at_least=0)
     source, label, _ = as_columns(to_source(data), label)
     empty, label = planned(source, label, **options)
     if empty.schema.weight is not None or options.get("weight") is not None:
@@ -140,10 +139,10 @@ def _sizes(given: Iterable[int] | None, largest: int) -> list[int]:
     if given is None:
         steps = (first * 10**power for power in range(1, 12) for first in (1, 2, 5))
         return [*(size for size in steps if _LEAST <= size <= largest * 0.8), largest]
-    sizes = list(given)
-    if not sizes or not all(isinstance(size, (int, np.integer)) and 1 <= size <= largest for size in sizes):
-        raise ParameterError(f"sizes: whole numbers from 1 to {largest}, the training rows of a fold", got=sizes)
-    return sorted({int(size) for size in sizes})
+    sizes = sorted({check_integer("each of the sizes", size, at_least=1) for size in given})
+    if not sizes or sizes[-1] > largest:
+        raise ParameterError(f"sizes of at most {largest}, the number of training rows of a fold", got=sizes)
+    return sizes
 
 
 def _nested(codes: NDArray[np.int32], rows: Rows, rng: np.random.Generator) -> Rows:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.errors import ParameterError, shorten
+from tallybayes.errors import ParameterError, check_integer, shorten
 from tallybayes.evaluation.scores import Scores
 from tallybayes.families.family import Floats
 
@@ -54,8 +54,7 @@ def reliability(scores: Scores, bins: int, place: int | None) -> list[dict[str, 
     place: of a class, whose probability is compared with its share; None compares that of the answer with how often
     it was right.
     """
-    if not isinstance(bins, (int, np.integer)) or bins < 1:
-        raise ParameterError("bins: a whole number from 1 on", got=bins)
+    bins = check_integer("bins", bins, at_least=1)
     said, true = _claims(scores, place)
     edges = np.linspace(0, 1, bins + 1)
     which = np.searchsorted(edges[1:-1], said)

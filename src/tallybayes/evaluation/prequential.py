@@ -14,11 +14,11 @@ import numpy as np
 
 from tallybayes.data.source import Source, Whole, as_columns, to_source
 from tallybayes.data.table import Table
-from tallybayes.errors import DataError, ParameterError
+from tallybayes.errors import DataError, ParameterError, check_integer
 from tallybayes.evaluation.evaluate import add, scored
-from tallybayes.evaluation.evaluation_text import digits, finite
+from tallybayes.evaluation.evaluation_text import digits
 from tallybayes.evaluation.metrics import Evaluation
-from tallybayes.formatting import text_table
+from tallybayes.formatting import finite_json, text_table
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value, planned
 
@@ -48,7 +48,7 @@ class Prequential:
 
     def to_dict(self) -> dict[str, Any]:
         """The evaluation as plain values, and the curve beside it."""
-        return self.evaluation.to_dict() | {"curve": finite(self.rows)}
+        return self.evaluation.to_dict() | {"curve": finite_json(self.rows)}
 
     def __str__(self) -> str:
         names = ("accuracy", "log_loss")
@@ -75,8 +75,8 @@ def prequential(data: Any, label: Any = None, *, every: int | None = None, **opt
     >>> [(row["rows"], row["block_accuracy"]) for row in tb.prequential(rows, label="y", every=20).rows]
     [(40, 1.0), (60, 1.0), (80, 1.0), (100, 1.0)]
     """
-    if every is not None and (not isinstance(every, (int, np.integer)) or every < 1):
-        raise ParameterError("every: a whole number of rows from 1 on", got=every)
+    if every is not None:
+        every = check_integer("every", every, at_least=1)
     source, label, _ = as_columns(to_source(data), label)
     model, label = planned(source, label, **options)
     if model.schema.weight is not None or options.get("weight") is not None:

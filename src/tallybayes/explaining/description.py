@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes.data.schema import Schema
-from tallybayes.formatting import number, shown, text_table
+from tallybayes.formatting import finite_json, number, shown, text_table
 from tallybayes.scoring.scorer import Scorer
 
 __all__ = ["Description"]
@@ -56,11 +56,9 @@ class Description:
         schema = self.schema.to_dict()
         for name, family in self.schema.families.items():
             schema["columns"][name]["family"] = family.told()
-        return {
-            **schema,
-            "classes": self.classes,
-            "parameters": {name: [_plain(row) for row in rows] for name, rows in self.columns.items()},
-        } | ({"notes": self.notes} if self.notes else {})
+        return {**schema, "classes": self.classes, "parameters": finite_json(self.columns)} | (
+            {"notes": self.notes} if self.notes else {}
+        )
 
     def __repr__(self) -> str:
         return str(self)
@@ -72,11 +70,6 @@ class Description:
             told = ", ".join(text for text in (family and family.told(), note) if text)
             parts.append(f"{name} ({told})\n{_render(rows)}")
         return "\n\n".join(parts)
-
-
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    """A row in which what is not finite is None: JSON has no word for it."""
-    return {name: None if isinstance(v, float) and not np.isfinite(v) else v for name, v in row.items()}
 
 
 def _render(rows: list[dict[str, Any]]) -> str:

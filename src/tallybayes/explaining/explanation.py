@@ -16,7 +16,7 @@ from tallybayes.errors import ParameterError, UnsupportedError, shorten
 from tallybayes.explaining.flip import Flip, smallest_flip
 from tallybayes.families.family import Floats, Predictive
 from tallybayes.families.text_predictive import TextPredictive, Word
-from tallybayes.formatting import probability, shown, text_table
+from tallybayes.formatting import DECIBANS, finite_json, printable, probability, shown, signed, text_table
 from tallybayes.scoring.scorer import Scorer, log_normalised
 from tallybayes.state.calibration import Calibration
 from tallybayes.state.column_weights import WeightedPredictive, plain
@@ -25,7 +25,6 @@ from tallybayes.state.settings import Settings
 
 __all__ = ["Explanation", "explain"]
 
-_DECIBAN = 10 / np.log(10)
 _WORDS = 10  # of a text that are shown
 
 
@@ -120,7 +119,7 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values: natural logs by class; the parts, in their order, add up to `log_joint`."""
         parts = {"prior": self.log_prior, **self.log_evidence}
-        by_class = {name: [_finite(v) for v in part.tolist()] for name, part in parts.items()}
+        by_class = {name: finite_json(part.tolist()) for name, part in parts.items()}
         p = self.probabilities
         return {
             "predicted": self.answer,
@@ -134,13 +133,13 @@ class Explanation:
                         "word": word.token or None,
                         "times": len(word.spans),
                         "at": [list(span) for span in word.spans],
-                        "log_evidence": [_finite(v) for v in word.log_evidence.tolist()],
+                        "log_evidence": finite_json(word.log_evidence.tolist()),
                     }
                     for word in words
                 ]
                 for name, words in self.words.items()
             },
-            "log_joint": [_finite(v) for v in self.log_joint.tolist()],
+            "log_joint": finite_json(self.log_joint.tolist()),
             "probabilities": p.tolist(),
             "flip": None if (flip := self.flip()) is None else flip.to_dict(),
         }
@@ -154,8 +153,8 @@ class Explanation:
     def shown(self, label: Any = None, against: Any = None, *, units: str = "decibans") -> str:
         """One class against another (the winner against the runner-up if nothing is said), strongest evidence first.
 
-        In decibans, ten times the decimal log odds, or natural "log-odds". Numbers are rounded so that what is shown
-        adds up to the sum that is shown.
+        In decibans, ten times the decimal log odds, or natural "log-odds". Every number is rounded by itself, so the
+        rounded parts may differ from the rounded sum in the last digit.
         """
         if not len(self.classes):
             return "a model without classes"
@@ -165,11 +164,11 @@ class Explanation:
         best, other = self.sides(label, against)
         parts = self.log_odds(best, other)
         names = ["", *sorted((name for name in parts if name), key=lambda name: -abs(parts[name]))]
-        scale, digits = (_DECIBAN, 1) if units == "decibans" else (1.0, 3)
-        texts, total = _adding_up([parts[name] * scale for name in names], digits)
-        rows = [[name or "prior", self._value_of(name), text] for name, text in zip(names, texts, strict=True)]
-        both = self.log_joint[[classes.index(best), classes.index(other)]]
-        rows.append(["sum", "", "both are ruled out" if np.isneginf(both).all() else total])
+        scale, digits = (DECIBANS, 1) if units == "decibans" else (1.0, 3)
+        rows = [[name or "prior", self._value_of(name), signed(parts[name] * scale, digits)] for name in names]
+        with np.errstate(invalid="ignore"):
+            total = self.log_joint[classes.index(best)] - self.log_joint[classes.index(other)]
+        rows.append(["sum", "", "both are ruled out" if np.isnan(total) else signed(float(total) * scale, digits)])
         p = self.probabilities[classes.index(best)]
         head = f"{shown(best)} with probability {probability(p)}, against {shown(other)}"
         if self.decision is not None:
@@ -199,16 +198,12 @@ class Explanation:
         if not odds:
             return ""
         rows = [
-            [
-                shorten_word(word.token) or "(words not there)",
-                str(len(word.spans) or ""),
-                f"{value * scale:+.{digits}f}",
-            ]
+            [shorten_word(word.token) or "(words not there)", str(len(word.spans) or ""), signed(value * scale, digits)]
             for word, value in odds[:_WORDS]
         ]
         if len(odds) > _WORDS:
             rest = sum(value for _, value in odds[_WORDS:])
-            rows.append([f"({len(odds) - _WORDS} more)", "", f"{rest * scale:+.{digits}f}"])
+            rows.append([f"({len(odds) - _WORDS} more)", "", signed(rest * scale, digits)])
         return text_table([f"word of {column}", "times", "adds"], rows)
 
     def _value_of(self, name: str) -> str:
@@ -216,28 +211,9 @@ class Explanation:
         return "" if not name else "(missing)" if value is None else shorten(value, 30)
 
 
-def _adding_up(values: Sequence[float], digits: int) -> tuple[list[str], str]:
-    """Numbers and their sum, rounded so that they add up: each is the step between two rounded partial sums.
-
-    >>> _adding_up([0.26, 0.26, 0.26], 1)
-    (['+0.3', '+0.2', '+0.3'], '+0.8')
-    """
-    if not np.all(np.isfinite(values)):
-        endless = {float(value) for value in values if np.isinf(value)}
-        return [f"{value:+.{digits}f}" for value in values], f"{endless.pop():+.{digits}f}" if len(
-            endless
-        ) == 1 else "-"
-    rounded = np.round(np.cumsum([0.0, *values]), digits)
-    return [f"{step:+.{digits}f}" for step in np.diff(rounded) + 0.0], f"{rounded[-1] + 0.0:+.{digits}f}"
-
-
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None
-
-
 def shorten_word(token: str) -> str:
-    """A token as it can be shown in a table: not too long, and nothing that moves the cursor."""
-    plain = "".join(c if c.isprintable() else "\ufffd" for c in token)
+    """A token as it is shown in a table: printable and not too long."""
+    plain = printable(token)
     return plain if len(plain) <= 40 else plain[:37] + "..."
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes.families.family import Floats
-from tallybayes.formatting import shown
+from tallybayes.formatting import finite_json, shown
 
 __all__ = ["Flip", "smallest_flip"]
 
@@ -40,7 +40,7 @@ class Flip:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values; odds without end are None."""
-        odds = [value if np.isfinite(value) else None for value in self.log_odds]
+        odds = finite_json(self.log_odds)
         named = {"columns": list(self.columns)} | ({"words": list(self.words)} if self.words else {})
         return {**named, "label": self.label, "against": self.against, "log_odds": odds}
 

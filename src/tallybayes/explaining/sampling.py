@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from tallybayes.data.schema import Schema
-from tallybayes.errors import DataError, ParameterError
+from tallybayes.errors import DataError, check_integer
 from tallybayes.scoring.scorer import Scorer
 
 __all__ = ["sample"]
@@ -16,8 +16,7 @@ __all__ = ["sample"]
 
 def sample(scorer: Scorer, n: int, schema: Schema, rng: np.random.Generator) -> Any:
     """N rows as a pyarrow Table, the label last."""
-    if not isinstance(n, (int, np.integer)) or n < 0:
-        raise ParameterError("a number of rows", got=n)
+    n = check_integer("n", n, at_least=0)
     if not scorer.classes:
         raise DataError("the model has not learned any row yet")
     prior = np.exp(scorer.log_prior)

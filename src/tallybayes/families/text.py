@@ -36,7 +36,7 @@ from tallybayes import kernels
 from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Bag, Column
 from tallybayes.arrays.token_rules import Rules, packed
-from tallybayes.errors import ParameterError, UnsupportedError
+from tallybayes.errors import ParameterError, UnsupportedError, check_integer
 from tallybayes.families.bag_counts import add_columns, lengths_by_class
 from tallybayes.families.bag_leave_one_out import LeftOutDocuments, check_learned, distinct
 from tallybayes.families.family import Codes32, Family, Floats, Score, Smoothing
@@ -135,9 +135,7 @@ class Text(Family):
                 wanted = f"{option} of text: {', '.join(map(repr, choices))}"
                 raise ParameterError(wanted, got=getattr(self, option))
         for option, least in _LEAST.items():
-            given = getattr(self, option)
-            if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < least:
-                raise ParameterError(f"{option} of text: a whole number from {least} on", got=given)
+            check_integer(f"{option} of text", getattr(self, option), at_least=least)
         for option in ("unit", "idf", "balanced", "addresses"):
             if not isinstance(given := getattr(self, option), (bool, np.bool_)):
                 raise ParameterError(f"{option} of text: True or False", got=given)

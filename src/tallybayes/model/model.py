@@ -264,7 +264,7 @@ class Model(Scoring):
         """Refuse to forget labels never learned, and to learn labels that a given prior leaves out."""
         for label in batch.in_use():
             if sign < 0 and label not in self._total.labels:
-                raise ForgetError("a label that was learned", got=label, hint="nothing was changed")
+                raise ForgetError("a label that was learned", got=label)
             if isinstance(self._settings.prior, Mapping) and label not in self._settings.prior:
                 raise ParameterError("a prior probability for every label", got=f"none for {label!r}")
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tallybayes.arrays.axis import to_array
 from tallybayes.data.label import find_labels
 from tallybayes.data.table import Table, to_table
-from tallybayes.errors import DataError, ParameterError, UnsupportedError
+from tallybayes.errors import DataError, UnsupportedError, check_integer
 from tallybayes.explaining.description import Description
 from tallybayes.explaining.explanation import Explanation, explain
 from tallybayes.explaining.objective import Objective, objective
@@ -114,8 +114,8 @@ class Scoring(Reading):
     def sample(self, n: int, *, seed: int | None = None) -> Any:
         """Rows drawn from the model, as a pyarrow Table with the label in the last column."""
         self._only_likelihoods("sample")
-        if seed is not None and (not isinstance(seed, (int, np.integer)) or seed < 0):
-            raise ParameterError("a seed (a whole number from 0 on)", got=seed)
+        if seed is not None:
+            check_integer("seed", seed, at_least=0)
         return sample(self._derived(), n, self._schema, np.random.default_rng(seed))
 
     def describe(self) -> Description:

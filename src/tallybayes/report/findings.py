@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tallybayes.data.label import Labels, find_labels
 from tallybayes.data.source import BadRows, Source, Stream, to_source
 from tallybayes.data.table import Table, is_missing
-from tallybayes.errors import DataError, ParameterError
+from tallybayes.errors import DataError, check_integer
 from tallybayes.evaluation import Evaluation
 from tallybayes.evaluation.evaluate import add
 from tallybayes.explaining.explanation import Explanation
@@ -52,8 +52,8 @@ def gather(
     """Judge a model on labelled data, at most `rows` of it, and note what a report needs."""
     if not model.classes:
         raise DataError("the model has not learned any row yet")
-    if rows is not None and rows < 1:
-        raise ParameterError("rows: a whole number from 1 on", got=rows)
+    if rows is not None:
+        rows = check_integer("rows", rows, at_least=1)
     source, found, weighing = to_source(data), Findings(), Weighing()
     label = model.label_for(label)
     for table, log_proba in _scored(model, source, label, leave_one_out=leave_one_out):

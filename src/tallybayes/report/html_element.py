@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tallybayes.formatting import number, shown
+from tallybayes.formatting import finite_json, number, shown
 
 __all__ = ["Markup", "as_json", "cell_text", "join", "table", "tag"]
 
@@ -50,16 +50,8 @@ def as_json(value: Any) -> Markup:
     >>> as_json({"a": "</script>", "b": float("inf")}).count("<")
     0
     """
-    text = json.dumps(_finite(value), ensure_ascii=True, separators=(",", ":"), default=str, allow_nan=False)
+    text = json.dumps(finite_json(value), ensure_ascii=True, separators=(",", ":"), default=str, allow_nan=False)
     return Markup("".join(_UNSAFE.get(sign, sign) for sign in text))
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _finite(part) for key, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def cell_text(value: Any) -> str:

@@ -104,7 +104,7 @@ class SufficientStatistics:
         check_counts(class_rows)
         if class_rows.negative().any():
             label = self.labels[int(np.argmax(class_rows.negative()))]
-            raise ForgetError(f"the label {label!r} was not learned that often", hint="nothing was changed")
+            raise ForgetError(f"the label {label!r} was not learned that often")
         if sign < 0:
             self._check_whole_rows(class_rows, other)
         commits: list[Commit] = []
@@ -148,7 +148,6 @@ class SufficientStatistics:
                 raise ForgetError(
                     "rows were to be taken back without the values that they had here",
                     column=tally.features[int(np.argwhere(lacking)[0][0])],
-                    hint="forget takes exactly the rows, weights and labels given to fit or learn; nothing was changed",
                 )
 
 

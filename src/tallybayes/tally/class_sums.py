@@ -116,7 +116,6 @@ class Sums:
             raise ForgetError(
                 "these rows cannot have been learned: taking them back leaves an impossible sum",
                 column=self.features[feature],
-                hint="forget takes exactly the rows, weights and labels given to fit or learn; nothing was changed",
             )
 
     def _negative_variance(self) -> NDArray[np.bool_]:

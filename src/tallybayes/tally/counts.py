@@ -441,11 +441,7 @@ class Counts:
     ) -> ForgetError:
         known = list(zip(self.column_of, self.key_of, strict=True))
         feature, key = [*known, *new][int(cells[below][0] >> _CLASS_BITS) if below.any() else len(known)]
-        return ForgetError(
-            f"{key!r} was not learned that often in this class",
-            column=feature,
-            hint="forget takes exactly the rows, weights and labels given to fit or learn; nothing was changed",
-        )
+        return ForgetError(f"{key!r} was not learned that often in this class", column=feature)
 
     def same(self, other: Counts) -> bool:
         """Whether the sums are equal."""

@@ -191,11 +191,7 @@ class Grid:
 
     @staticmethod
     def _impossible(feature: str) -> ForgetError:
-        return ForgetError(
-            "these values were not learned that often in this class",
-            column=feature,
-            hint="forget takes exactly the rows, weights and labels given to fit or learn; nothing was changed",
-        )
+        return ForgetError("these values were not learned that often in this class", column=feature)
 
     def rows_seen(self) -> Exact:
         """Amount per (column, class)."""

@@ -428,8 +428,4 @@ def _not_sums(sums: Sums) -> NDArray[np.bool_]:
 
 
 def _impossible(token: Key, column: str) -> ForgetError:
-    return ForgetError(
-        f"{token!r} was not learned that often in this class",
-        column=column,
-        hint="forget takes exactly the rows, weights and labels given to fit or learn; nothing was changed",
-    )
+    return ForgetError(f"{token!r} was not learned that often in this class", column=column)

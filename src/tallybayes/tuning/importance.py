@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from tallybayes.data.source import Source, Stream, Whole, as_columns, to_source
-from tallybayes.errors import DataError, ParameterError, UnsupportedError
+from tallybayes.errors import DataError, ParameterError, UnsupportedError, check_integer
 from tallybayes.families import Bernoulli, Categorical
 from tallybayes.families.family import Floats, Smoothing
-from tallybayes.formatting import text_table
+from tallybayes.formatting import DECIBANS, signed, text_table
 from tallybayes.model import Model
 from tallybayes.scoring.scorer import Block
 from tallybayes.tuning.column_evidence import Evidence, Good, Judged, sampled
@@ -32,7 +32,6 @@ from tallybayes.tuning.weight_fit import centred
 
 __all__ = ["ColumnImportance", "Importance", "importance"]
 
-_DECIBAN = 10 / np.log(10)
 _LEAST = 10  # rows to be left out
 
 
@@ -49,7 +48,7 @@ class ColumnImportance:
     @property
     def decibans(self) -> float | None:
         """The Bayes factor in decibans: 10 are odds of ten to one that the column depends on the class."""
-        return None if self.log_factor is None else self.log_factor * _DECIBAN
+        return None if self.log_factor is None else self.log_factor * DECIBANS
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,10 +92,10 @@ class Importance:
                 [
                     one.column,
                     one.family,
-                    _signed(one.gain, 4),
-                    _signed(one.information, 4),
+                    signed(one.gain, 4),
+                    signed(one.information, 4),
                     "-" if share is None else f"{round(100 * share, 1) + 0.0:.1f}",
-                    "-" if decibans is None else _signed(decibans, 1),
+                    "-" if decibans is None else signed(decibans, 1),
                 ]
             )
         told = (
@@ -120,8 +119,7 @@ def importance(
     >>> [(one.column, round(one.information, 2), round(one.decibans)) for one in ranking.columns]
     [('fever', 0.32, 150), ('coin', -0.0, -6)]
     """
-    if isinstance(rows, bool) or not isinstance(rows, int) or rows < _LEAST:
-        raise ParameterError(f"rows: a whole number from {_LEAST} on", got=rows)
+    rows = check_integer("rows", rows, at_least=_LEAST)
     if len(model.classes) < 2:
         raise DataError("a model of at least two classes", got=model.classes)
     source = to_source(data)
@@ -139,11 +137,6 @@ def importance(
     if not len(evidence.codes):
         raise DataError("rows with a label", got=n_rows)
     return _ranked(model, evidence)
-
-
-def _signed(value: float, digits: int) -> str:
-    """A number with its sign; what is rounded to 0 is +0."""
-    return f"{round(value, digits) + 0.0:+.{digits}f}"
 
 
 def _n_rows(source: Source, model: Model, label: Any, weight: Any) -> int:

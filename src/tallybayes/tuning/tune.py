@@ -11,11 +11,9 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, Literal
 
-import numpy as np
-
 from tallybayes.data.schema import Field
 from tallybayes.data.source import Source, Stream, Whole, as_columns, to_source
-from tallybayes.errors import DataError, ParameterError, did_you_mean
+from tallybayes.errors import DataError, ParameterError, check_integer, did_you_mean
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value, planned
 from tallybayes.state.column_weights import ColumnWeights
@@ -121,8 +119,7 @@ def _checked(what: Any, by: Any, rows: Any, strengths: Any, seed: Any) -> tuple[
     if by not in ("leave-one-out", "evidence", "validation"):
         raise ParameterError("by: 'leave-one-out', 'evidence' or 'validation'", got=by)
     for name, value, least in (("rows", rows, _LEAST), ("strengths", strengths, 2), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-            raise ParameterError(f"{name}: a whole number from {least} on", got=value)
+        check_integer(name, value, at_least=least)
     return tuple(name for name in WHAT if name in names)
 
 
