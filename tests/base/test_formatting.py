@@ -31,7 +31,10 @@ def test_a_table_has_one_line_per_row_whatever_is_in_the_cells():
 
 def test_numbers_that_are_not_finite_are_null_in_json():
     value = {"a": [1.5, math.inf, (math.nan,)], "b": {True: -math.inf}, b"c": 1}
-    assert json.dumps(finite_json(value), allow_nan=False) == '{"a": [1.5, null, [null]], "b": {"true": null}, "b\'c\'": 1}'
+    assert (
+        json.dumps(finite_json(value), allow_nan=False)
+        == '{"a": [1.5, null, [null]], "b": {"true": null}, "b\'c\'": 1}'
+    )
 
 
 def test_signed_numbers_have_no_negative_zero():
