@@ -17,6 +17,8 @@ __all__ = ["Bag", "Codes", "Column", "Flags", "Key", "Reals"]
 
 Key = Hashable
 
+_FEW_KEYS = 1024  # that it is not worth looking for those in use
+
 
 @dataclass(frozen=True, eq=False)
 class Reals:
@@ -67,6 +69,21 @@ class Codes:
     def take(self, rows: NDArray[np.integer]) -> Codes:
         """Some of the rows."""
         return Codes(self.codes[rows], self.keys)
+
+    def with_keys_in_use(self) -> Codes:
+        """The same values with only the keys that occur, if there are more keys than rows; else itself.
+
+        >>> column = Codes(np.array([-9, 700, 300]), range(0, 2000)).with_keys_in_use()
+        >>> column.codes.tolist(), column.keys
+        ([-1, 1, 0], [300, 700])
+        """
+        if len(self.keys) <= max(len(self.codes), _FEW_KEYS):
+            return self
+        used, codes = np.unique(self.codes, return_inverse=True)
+        keys = used.astype(np.int64) - self.origin
+        n_below = int(np.count_nonzero(keys < 0))  # a code below the first key, or above the last, stays outside
+        known = keys[(keys >= 0) & (keys < len(self.keys))].tolist()
+        return Codes((codes - n_below).astype(np.int32), [self.keys[key] for key in known])
 
 
 @dataclass(frozen=True, eq=False)

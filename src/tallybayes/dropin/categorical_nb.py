@@ -188,7 +188,7 @@ class CategoricalNB(Discrete):
 
     def _scores_of_many(self, X: Any) -> Score:
         """With a table of the categories that X holds, instead of all."""
-        columns = category_columns(X)
+        columns = [column.with_keys_in_use() for column in category_columns(X)]
         tables = [self._table(j, column.keys) for j, column in enumerate(columns)]
         offsets = np.cumsum([0, *(len(table) for table in tables)]).astype(np.int64)
         origins = np.array([column.origin for column in columns], np.int64)

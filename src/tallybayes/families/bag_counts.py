@@ -17,9 +17,17 @@ from tallybayes.arrays.column import Bag, Key
 from tallybayes.families.family import Codes32, Floats
 from tallybayes.tally import Counts, Exact
 
-__all__ = ["add_columns", "counted_lengths", "counted_tokens", "each_once", "fractional_sums", "lengths_by_class"]
+__all__ = [
+    "DENSE",
+    "add_columns",
+    "counted_lengths",
+    "counted_tokens",
+    "each_once",
+    "fractional_sums",
+    "lengths_by_class",
+]
 
-_DENSE = 2**22  # tokens x classes up to which a dense table is worth its memory (32 MB per thread)
+DENSE = 2**22  # tokens x classes up to which a dense table is worth its memory (32 MB per thread)
 
 
 def each_once(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> tuple[Bag, Codes32, Floats | None]:
@@ -37,7 +45,7 @@ def each_once(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) 
 def counted_tokens(name: str, bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> Counts:
     """Total amount of every token in every class."""
     if weights is None:
-        dense = len(bag.keys) * n_classes <= _DENSE and len(bag.indices) * 4 >= len(bag.keys) * n_classes
+        dense = len(bag.keys) * n_classes <= DENSE and len(bag.indices) * 4 >= len(bag.keys) * n_classes
         kernel = kernels.active.bag_table if dense else kernels.active.bags
         parts = in_threads(
             lambda start, stop: kernel(
@@ -49,7 +57,7 @@ def counted_tokens(name: str, bag: Bag, codes: Codes32, n_classes: int, weights:
             for part in parts[1:] if dense else ():
                 parts[0] += part
             return Counts.of_dense(name, bag.keys, parts[0]) if dense else _merged(name, bag.keys, parts, n_classes)
-    if len(bag.keys) * n_classes <= _DENSE:
+    if len(bag.keys) * n_classes <= DENSE:
         amounts = fractional_sums(bag, codes, n_classes, weights)
         token, klass = np.nonzero(amounts.nonzero().T)
         return Counts.of_bag(name, bag.keys, token * n_classes + klass, amounts[klass, token].trimmed(), n_classes)
@@ -117,7 +125,7 @@ def lengths_by_class(name: str, length: np.ndarray, codes: Codes32, n_classes: i
     """Bags by length, given the length of each."""
     kept = np.flatnonzero(codes >= 0)
     size = length[kept].astype(np.int64)
-    if weights is None and 0 < (size.max(initial=0) + 1) * n_classes <= _DENSE:
+    if weights is None and 0 < (size.max(initial=0) + 1) * n_classes <= DENSE:
         table = np.bincount(size * n_classes + codes[kept], minlength=(size.max(initial=-1) + 1) * n_classes)
         return Counts.of_dense(name, range(len(table) // n_classes), table.reshape(-1, n_classes))
     keys, position = np.unique(size, return_inverse=True)

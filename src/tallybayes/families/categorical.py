@@ -17,10 +17,12 @@ import numpy as np
 
 from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
-from tallybayes.arrays.column import Codes, Column, Key
+from tallybayes.arrays.column import Bag, Codes, Column, Key
+from tallybayes.arrays.memory_budget import BUDGET
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError
 from tallybayes.families.alignment import integer_arrays
+from tallybayes.families.bag_counts import DENSE, add_columns, counted_tokens
 from tallybayes.families.credible import beta_cumulants, beta_interval, check_posterior, gamma_cumulants
 from tallybayes.families.family import Add, Codes32, Family, Floats, Predictive, Score, Smoothing, Unseen
 from tallybayes.families.leave_one_out_scores import Shrunk, Values, discrete
@@ -65,19 +67,20 @@ class Categorical(Family):
         n_classes: int,
         weights: Floats | None,
     ) -> Counts:
-        """Count each value."""
-        arrays = integer_arrays(columns)
-        sizes = np.array([len(column.keys) for column in columns], np.int64)
-        origins = np.array([column.origin for column in columns], np.int64)
-        if weights is None:
-            parts = in_threads(
-                lambda start, stop: kernels.active.counts(arrays, origins, sizes, codes, n_classes, start, stop),
-                len(codes),
-            )
-            table = Exact.whole(sum(parts))
-        else:
-            table = _weighted(arrays, origins, sizes, codes, n_classes, weights)
-        return Counts.of_table(features, [column.keys for column in columns], table)
+        """Count each value: in a dense table, or cell by cell in columns with many values times classes."""
+        columns = [column.with_keys_in_use() for column in columns]
+        limit = DENSE // max(len(columns) * n_classes, 1)
+        named = list(zip(features, columns, strict=True))
+        narrow = [(name, column) for name, column in named if len(column.keys) <= limit]
+        if len(narrow) == len(named):
+            return _counted(features, columns, codes, n_classes, weights)
+        wide = [(name, column) for name, column in named if len(column.keys) > limit]
+        parts = [_counted_cells(name, column, codes, n_classes, weights) for name, column in wide]
+        if narrow:
+            names, some = zip(*narrow, strict=True)
+            parts.append(_counted(names, some, codes, n_classes, weights))
+        whole = add_columns(parts, n_classes)
+        return whole if whole.features == features else whole.only(features)
 
     def adder(self, tally: Counts, values: Floats) -> Add | None:
         """One more of each value."""
@@ -116,7 +119,7 @@ class Categorical(Family):
         totals, scores = _totals(tally), []
         strengths = None if prior is None else prior.strengths
         shrunk = None if strengths is None else Shrunk.each(_shares(tally), strengths)
-        for j, (name, column) in enumerate(zip(tally.features, columns, strict=True)):
+        for j, (name, column) in enumerate(zip(tally.features, [c.with_keys_in_use() for c in columns], strict=True)):
             k = 0.0 if prior is None or prior.k is None else prior.k
             how = k if shrunk is None else shrunk[j]
             own = Values(column.codes, len(column.keys), codes, tally.n_classes, weights, column.origin)
@@ -187,7 +190,7 @@ class CategoricalPredictive(Predictive):
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Get ready to score category columns."""
-        own = [column for column in columns if isinstance(column, Codes)]
+        own = [column.with_keys_in_use() for column in columns if isinstance(column, Codes)]
         arrays = integer_arrays(own)
         origins = np.array([column.origin for column in own], np.int64)
         tables = [self.log_table(j, column.keys) for j, column in enumerate(own)]
@@ -199,7 +202,7 @@ class CategoricalPredictive(Predictive):
 
         return score
 
-    def bind_matrix(self, values: Floats) -> Score:
+    def bind_matrix(self, values: Floats) -> Score | None:
         """Get ready to score a matrix of slots: straight from open counts, else as each slot is first met."""
         counts, k, silent = self.tally.open_counts(), self.prior.k, self.unseen == "missing"
         if counts is not None and k is not None:
@@ -207,6 +210,8 @@ class CategoricalPredictive(Predictive):
                 values, counts, self.totals, k, self.n_values, silent, out, start, stop
             )
         n_slots, n_columns = len(self.tally.key_of), values.shape[1]
+        if n_slots * self.n_classes * 8 > BUDGET:
+            return None
         table = np.zeros((n_slots + n_columns, self.n_classes))  # a line for each slot, and for a key new to a column
         known = np.zeros(len(table), bool)
 
@@ -319,16 +324,33 @@ def _shares(tally: Counts) -> Shares:
     return Shares(len(tally.features), tally.owners()[used], value, klass, amount, _totals(tally))
 
 
-def _weighted(
-    arrays: Sequence[Any], origins: np.ndarray, sizes: np.ndarray, codes: Codes32, n_classes: int, weights: Floats
-) -> Exact:
-    """Exact sums of the weights of the rows that hold each value."""
-    groups, amounts, first = [], [], 0
-    for array, origin, size in zip(arrays, origins.tolist(), sizes.tolist(), strict=True):
-        value = array.astype(np.int64) - origin
-        row = np.flatnonzero((value >= 0) & (value < size) & (codes >= 0))
-        groups.append((first + value[row]) * n_classes + codes[row])
-        amounts.append(weights[row])
-        first += size
-    total = Exact.summed(np.concatenate(amounts), np.concatenate(groups), first * n_classes)
-    return total.reshaped(first, n_classes)
+def _counted(
+    features: Sequence[str], columns: Sequence[Codes], codes: Codes32, n_classes: int, weights: Floats | None
+) -> Counts:
+    """The counts of columns with few values, by way of a dense table."""
+    arrays, sizes = integer_arrays(columns), np.array([len(column.keys) for column in columns], np.int64)
+    origins = np.array([column.origin for column in columns], np.int64)
+    if weights is None:
+        parts = in_threads(
+            lambda start, stop: kernels.active.counts(arrays, origins, sizes, codes, n_classes, start, stop), len(codes)
+        )
+        table = Exact.whole(sum(parts))
+    else:
+        groups, amounts, first = [], [], 0
+        for array, origin, size in zip(arrays, origins.tolist(), sizes.tolist(), strict=True):
+            value = array.astype(np.int64) - origin
+            row = np.flatnonzero((value >= 0) & (value < size) & (codes >= 0))
+            groups.append((first + value[row]) * n_classes + codes[row])
+            amounts.append(weights[row])
+            first += size
+        total = Exact.summed(np.concatenate(amounts), np.concatenate(groups), first * n_classes)
+        table = total.reshaped(first, n_classes)
+    return Counts.of_table(tuple(features), [column.keys for column in columns], table)
+
+
+def _counted_cells(feature: str, column: Codes, codes: Codes32, n_classes: int, weights: Floats | None) -> Counts:
+    """The counts of a column with many values, as those of bags with one token: memory only for pairs that occur."""
+    value = column.codes.astype(np.int64) - column.origin
+    there = (value >= 0) & (value < len(column.keys))
+    bag = Bag(np.arange(len(value) + 1), np.where(there, value, 0), None, column.keys)
+    return counted_tokens(feature, bag, np.where(there, codes, np.int32(-1)), n_classes, weights)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -166,14 +167,15 @@ class Values:
 
     def scored(self, lines: Lines, table: Floats, known: NDArray[np.bool_], column: str) -> Score:
         """A score that looks rows up in a table (lines, classes); raises for a row that is not `known`, (lines,)."""
-        table = with_marks(table, known)
-        value, codes, origin = self.value, self.codes, self.origin
-        if lines.of_row is not None:
-            value, codes, origin = lines.of_row, np.zeros(len(codes), np.int32), 0
-            table = np.repeat(table, self.n_classes, axis=0)  # a line for a value, whatever the class
+        if (of_row := lines.of_row) is not None:
+            lost = np.flatnonzero(~np.append(known, True)[of_row])  # a missing value, -1, is the last
+            if len(lost):
+                raise never_learned(column, int(lost[0]))
+            return partial(kernels.active.add_codes, [of_row], np.zeros(1, np.int64), np.array([0, len(table)]), table)
+        marked = with_marks(table, known)
 
         def score(out: Floats, start: int, stop: int) -> None:
-            row = kernels.active.add_pairs(value, origin, codes, table, out, start, stop)
+            row = kernels.active.add_pairs(self.value, self.origin, self.codes, marked, out, start, stop)
             if row >= 0:
                 raise never_learned(column, row)
 

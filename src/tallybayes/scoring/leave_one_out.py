@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import kernels
+from tallybayes.arrays.memory_budget import check_budget
 from tallybayes.families.family import Codes32, Floats, Score
 from tallybayes.families.leave_one_out_scores import joined, never_learned
 from tallybayes.scoring.scorer import Columns, Scorer, add_up, log_class_prior
@@ -63,9 +64,11 @@ class LeaveOneOut:
         if weights is not None:
             amounts, number = np.unique(weights, return_inverse=True)
             line += number * n_classes
-        table = np.zeros((len(amounts) * n_classes, n_classes))
-        for i in np.flatnonzero(np.bincount(line, minlength=len(table))).tolist():
-            rows, (weight, code) = self.class_rows.copy(), (float(amounts[i // n_classes]), i % n_classes)
+        used, line = np.unique(line, return_inverse=True)
+        check_budget(len(used), n_classes)
+        table = np.zeros((len(used), n_classes))
+        for i, place in enumerate(used.tolist()):
+            rows, (weight, code) = self.class_rows.copy(), (float(amounts[place // n_classes]), place % n_classes)
             rows[code] -= weight
             if rows[code] < -1e-9 * weight:
                 raise never_learned("", int(np.argmax(line == i)))

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Column
+from tallybayes.arrays.memory_budget import check_budget
 from tallybayes.arrays.special import logsumexp
 from tallybayes.errors import ParameterError
 from tallybayes.families.family import Family, Floats, Predictive, Score, Smoothing
@@ -130,6 +131,7 @@ def add_up(log_prior: Floats, scores: Sequence[Score], n_rows: int, *, normalise
 
     log_prior: (classes,), or one for every row, (rows, classes).
     """
+    check_budget(n_rows, log_prior.shape[-1])
     out = np.empty((n_rows, log_prior.shape[-1]))
 
     def chunk(start: int, stop: int) -> int:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import positions
+from tallybayes.arrays.memory_budget import check_budget
 from tallybayes.data.batch import Batch
 from tallybayes.data.schema import Schema
 from tallybayes.errors import ForgetError
@@ -52,6 +53,7 @@ class SufficientStatistics:
         families = schema.families
         for name in sorted(batch.columns):
             by_family.setdefault(families[name].counted, []).append(name)
+        check_budget(len(batch.columns), len(labels), "columns", cell_bytes=64)  # sums of reals: some eight digits
         blocks = {
             family: family.observe(tuple(names), [batch.columns[n] for n in names], codes, len(labels), batch.weights)
             for family, names in by_family.items()

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.arrays.axis import merged, positions, sort_keys
 from tallybayes.arrays.column import Key
+from tallybayes.arrays.memory_budget import check_budget
 from tallybayes.errors import ForgetError
 from tallybayes.tally.exact import Exact, check_amounts, check_counts, check_totals, require
 from tallybayes.tally.tally import Arrays, Commit, check_ends, plain
@@ -222,6 +223,7 @@ class Counts:
 
     def rows(self, slots: NDArray[np.int64]) -> NDArray[np.float64]:
         """Rounded amounts (slots, classes); zeros where a slot is -1."""
+        check_budget(len(slots), self.n_classes, "values")
         dense = self._dense
         if dense is not None:
             known = slots >= 0
