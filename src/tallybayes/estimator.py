@@ -213,8 +213,8 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
     def _fitted(self, X: Any, labels: Labels, sample_weight: Any) -> Model:
         options = {name: getattr(self, name) for name in _OPTIONS}
         if self._names == _TEXT and options["families"] is None and options["schema"] is None:
-            found = propose(_TEXT, X.columns[_TEXT], Histogram()).family
-            options["families"] = {_TEXT: found if isinstance(found, Text) else Text()}
+            found = propose(_TEXT, X.columns[_TEXT], Histogram())
+            options["families"] = {_TEXT: found.family if found.is_text else Text()}
         return fit(X, labels, weight=self._weights(labels, sample_weight), **options)
 
     def _labels(self, X: Any, y: Any) -> tuple[NDArray[Any], Labels]:

@@ -33,7 +33,8 @@ class Trial:
     def observe(self, rows: Any, weights: Any = None) -> Tally:
         """Count some rows."""
         rows = np.asarray(rows, np.int64)
-        return self.family.observe(("x",), [self.column.take(rows)], self.codes[rows], _CLASSES, weights)
+        tally: Tally = self.family.observe(("x",), [self.column.take(rows)], self.codes[rows], _CLASSES, weights)
+        return tally
 
     def scores(self, column: Column, smoothing: Any = 1.0) -> Any:
         """What the family says after seeing all rows."""

@@ -5,12 +5,12 @@ Kernels take texts as Arrow holds them: the bytes of all of them, one after the 
 
 import itertools
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Rules", "packed", "unpacked"]
+__all__ = ["Rules", "Tokeniser", "packed", "unpacked"]
 
 Packed = tuple[NDArray[np.uint8], NDArray[np.int64]]
 
@@ -33,6 +33,24 @@ class Rules(NamedTuple):
     longest: int = 1  # to this many
     min_length: int = 2  # characters of a word
     max_length: int = 64  # 0: no limit
+
+
+class Tokeniser(Protocol):
+    """How a column of texts becomes a bag of numbered tokens."""
+
+    @property
+    def rules(self) -> Rules:
+        """What counts as a token."""
+
+    @property
+    def buckets(self) -> int:
+        """The number of buckets that tokens are hashed into; 0: every token has a number of its own."""
+
+    def numbers(self) -> Any:
+        """An object that numbers tokens: a new lexicon, or the buckets of the hash."""
+
+    def stop_words(self) -> Any:
+        """A lexicon of the words to be excluded; None if there are none."""
 
 
 def packed(texts: Iterable[str | bytes]) -> Packed:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tallybayes.families.text_predictive import Word
+    from tallybayes.families.predictive import Word
 
 __all__ = ["marked"]
 

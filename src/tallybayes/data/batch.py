@@ -19,7 +19,6 @@ from tallybayes.data.label import Labels, find_labels, find_weights, label_colum
 from tallybayes.data.schema import Schema
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError
-from tallybayes.families import Text
 from tallybayes.formatting import shown
 
 __all__ = ["Batch", "check_kinds", "encode_columns", "read_batch"]
@@ -71,8 +70,8 @@ def read_batch(table: Table, schema: Schema, label: Any, weight: Any) -> Batch:
 
 def _side_by_side(table: Table, tasks: Mapping[Any, Callable[[], Any]], schema: Schema) -> dict[Any, Any]:
     """Tasks by column, in threads where that pays; sparse matrices and texts use threads themselves."""
-    families = schema.families
-    alone = {n for n in tasks if isinstance(families.get(n), Text) or hasattr(table.columns.get(n), "tocsr")}
+    fields = schema.fields
+    alone = {n for n in tasks if (n in fields and fields[n].is_text) or hasattr(table.columns.get(n), "tocsr")}
     names = [] if table.n_rows <= SMALL else [name for name in tasks if name not in alone]
     done = in_threads(lambda start, stop: tasks[names[start]](), len(names), size=1, small=0) if names else []
     first = dict(zip(names, done, strict=True))

@@ -21,7 +21,6 @@ from tallybayes.data.arrow import integers, to_numpy, valid_rows
 from tallybayes.data.table import Raw, is_missing
 from tallybayes.data.tokenise import to_documents
 from tallybayes.errors import DataError
-from tallybayes.families import Text
 from tallybayes.families.family import Family
 
 __all__ = ["NUMBERS", "as_codes", "as_reals", "coded", "empty_column", "encode", "is_missing"]
@@ -37,16 +36,15 @@ _WIDE = (np.int64, np.int32, np.int16, np.int8, np.uint8)
 
 def encode(name: str, raw: Raw, family: Family, known: Any = None) -> Column:
     """A raw column as the kind that a family counts; `known` is the lexicon of a column of text, if it has one."""
-    if isinstance(family, Text):
-        return _at_the_door(lambda n, r: to_documents(n, r, family, known), name, raw, "texts")
+    if (tokeniser := family.tokeniser) is not None:
+        return _at_the_door(lambda n, r: to_documents(n, r, tokeniser, known), name, raw, "texts")
     if family.column is Reals:
         return as_reals(name, raw)
     if family.column is Flags:
         return _at_the_door(to_flags, name, raw, "yes or no (0, 1, true, false)")
     if family.column is Codes:
         return as_codes(name, raw)
-    separator = getattr(family, "separator", None)
-    return _at_the_door(lambda n, r: to_bag(n, r, separator), name, raw, "bags of tokens")
+    return _at_the_door(lambda n, r: to_bag(n, r, family.separator), name, raw, "bags of tokens")
 
 
 def as_reals(name: str, raw: Raw) -> Reals:

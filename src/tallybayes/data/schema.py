@@ -23,6 +23,11 @@ class Field:
     family: Family | None
     reason: str
 
+    @property
+    def is_text(self) -> bool:
+        """Whether the column holds texts that are cut into tokens."""
+        return self.family is not None and self.family.tokeniser is not None
+
 
 @dataclass(repr=False)
 class Schema:

@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads, n_threads
 from tallybayes.arrays.column import Bag
-from tallybayes.arrays.token_rules import packed
+from tallybayes.arrays.token_rules import Tokeniser, packed
 from tallybayes.data.arrow import valid_rows
 from tallybayes.data.table import Raw, is_missing
 from tallybayes.errors import DataError
-from tallybayes.families import Text
 
 __all__ = ["to_documents"]
 
@@ -35,20 +34,21 @@ _PLAIN = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.t
 Bytes = tuple[NDArray[np.integer], NDArray[np.uint8], NDArray[np.bool_] | None]
 
 
-def to_documents(name: str, raw: Raw, family: Text, known: Any = None) -> Bag:
+def to_documents(name: str, raw: Raw, tokeniser: Tokeniser, known: Any = None) -> Bag:
     """The tokens of every text, with how often each occurs; `known` is a lexicon to look them up in.
 
+    >>> from tallybayes.families import Text
     >>> bag = to_documents("mail", ["Cash! cash!", None, "Lunch?"], Text())
     >>> bag.indptr.tolist(), bag.indices.tolist(), bag.amounts.tolist(), bag.present.tolist()
     ([0, 1, 1, 2], [0, 1], [2, 1], [True, False, True])
     """
     offsets, data, valid = _bytes(name, raw)
     ranges = _ranges(offsets)
-    stop, rules = family.stop_words(), family.rules
-    fixed = family.numbers() if family.buckets else known
+    stop, rules = tokeniser.stop_words(), tokeniser.rules
+    fixed = tokeniser.numbers() if tokeniser.buckets else known
 
     def cut(i: int, _: int) -> tuple[Any, Any]:
-        numbers = family.numbers() if fixed is None else fixed
+        numbers = tokeniser.numbers() if fixed is None else fixed
         return numbers, numbers.tokenise(offsets, data, valid, *ranges[i], rules, stop, fixed is None)
 
     parts = in_threads(cut, len(ranges), size=1, small=0)

@@ -17,7 +17,6 @@ from tallybayes.arrays.column import Bag, Codes, Column
 from tallybayes.data.batch import encode_columns
 from tallybayes.data.schema import Schema
 from tallybayes.data.table import Table, is_missing
-from tallybayes.families import Text
 from tallybayes.families.family import Floats
 
 __all__ = ["Design", "Logistic"]
@@ -29,9 +28,8 @@ class Design:
     """The columns of a table in the parts that are prepared alike: numbers, categories, and each bag and text alone."""
 
     def __init__(self, table: Table, schema: Schema) -> None:
-        families = schema.families
-        texts = [name for name in families if isinstance(families[name], Text) and name in table.columns]
-        plain = Schema(None, {name: f for name, f in schema.fields.items() if not isinstance(f.family, Text)})
+        texts = [name for name, field in schema.fields.items() if field.is_text and name in table.columns]
+        plain = Schema(None, {name: field for name, field in schema.fields.items() if not field.is_text})
         columns = encode_columns(table, plain, {})
         numbers = [_numbers(c) for c in columns.values() if not isinstance(c, (Codes, Bag))]
         codes = [_codes(c) for c in columns.values() if isinstance(c, Codes)]

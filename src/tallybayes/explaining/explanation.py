@@ -14,12 +14,11 @@ import numpy as np
 from tallybayes.data.table import Table
 from tallybayes.errors import ParameterError, UnsupportedError, shorten
 from tallybayes.explaining.flip import Flip, smallest_flip
-from tallybayes.families.family import Floats, Predictive
-from tallybayes.families.text_predictive import TextPredictive, Word
+from tallybayes.families.family import Floats
+from tallybayes.families.predictive import Word
 from tallybayes.formatting import DECIBANS, finite_json, printable, probability, shown, signed, text_table
 from tallybayes.scoring.scorer import Scorer, log_normalised
 from tallybayes.state.calibration import Calibration
-from tallybayes.state.column_weights import WeightedPredictive, plain
 from tallybayes.state.decision import Decision
 from tallybayes.state.settings import Settings
 
@@ -219,8 +218,8 @@ def shorten_word(token: str) -> str:
 
 def explain(scorer: Scorer, parts: dict[str, Floats], table: Table, settings: Settings) -> list[Explanation]:
     """The explanation of every row of a table, given what its columns add to log P(class, row)."""
-    texts = {name: p for p in scorer.predictives if isinstance(plain(p), TextPredictive) for name in p.features}
-    inseparable = frozenset(name for name, p in texts.items() if _together(plain(p)))
+    texts = {name: p for p in scorer.predictives for name in p.features if p.lexicon(name) is not None}
+    inseparable = frozenset(name for name, predictive in texts.items() if predictive.tokens_interact)
     return [
         Explanation(
             scorer.classes,
@@ -228,7 +227,7 @@ def explain(scorer: Scorer, parts: dict[str, Floats], table: Table, settings: Se
             scorer.log_prior,
             {name: part[row] for name, part in parts.items()},
             {
-                name: _words(predictive, name, text)
+                name: predictive.words_of(name, text) or []
                 for name, predictive in texts.items()
                 if name in table.columns and (text := _text(table.columns[name], row)) is not None
             },
@@ -238,26 +237,6 @@ def explain(scorer: Scorer, parts: dict[str, Floats], table: Table, settings: Se
         )
         for row in range(table.n_rows)
     ]
-
-
-def _together(predictive: Predictive) -> bool:
-    """Whether what a word adds depends on the other words: on their absence, their number or their length."""
-    assert isinstance(predictive, TextPredictive)
-    family = predictive.family
-    scaled = family.tf == "log" and family.unit
-    shared = family.buckets > 0 and family.tf != "count"  # words in one bucket are one
-    return family.variant == "presence" or scaled or shared or bool(family.top or family.length)
-
-
-def _words(predictive: Predictive, name: str, text: bytes) -> list[Word]:
-    """What the words of a text add, each with the weight of its column."""
-    inner = plain(predictive)
-    assert isinstance(inner, TextPredictive)
-    words = inner.words_of(name, text)
-    if not isinstance(predictive, WeightedPredictive):
-        return words
-    weights = predictive.weights[predictive.features.index(name)]
-    return [replace(word, log_evidence=np.where(weights == 0, 0.0, word.log_evidence * weights)) for word in words]
 
 
 def _text(raw: Any, row: int) -> bytes | None:

@@ -39,7 +39,7 @@ class BernoulliPrior:
 
 
 @dataclass(frozen=True)
-class Bernoulli(Family):
+class Bernoulli(Family[Sums, BernoulliPrior]):
     """One probability of yes per class.
 
     >>> column, codes = Flags(np.array([1, 1, 0, 0])), np.array([0, 0, 0, 1], np.int32)
@@ -50,6 +50,7 @@ class Bernoulli(Family):
 
     name: ClassVar[str] = "bernoulli"
     column: ClassVar[type[Column]] = Flags
+    takes_smoothing: ClassVar[bool] = True
 
     def observe(
         self,
@@ -135,6 +136,10 @@ class Bernoulli(Family):
     def independence(self, tally: Sums, prior: BernoulliPrior) -> Floats:
         """One distribution for all classes for a k; the class shares whatever the value for shrunk shares."""
         return super().independence(tally, prior) if prior.strengths is None else _shares(tally).independence()
+
+    def log_bayes_factor(self, tally: Sums, smoothing: Smoothing) -> Floats:
+        """By the evidence of the column given the classes, so that columns can be compared: k = 1 for "auto"."""
+        return super().log_bayes_factor(tally, 1.0 if smoothing == "auto" else smoothing)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ one, k / (n_c + k (V + 1)); `unseen="missing"` makes it silent instead.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,6 +31,8 @@ from tallybayes.tally import Counts, Exact
 
 __all__ = ["Categorical", "CategoricalPredictive", "CategoricalPrior"]
 
+_NUMBERS = 30  # different integers up to which tuning may treat a column of numbers as categories
+
 
 @dataclass(frozen=True, eq=False)
 class CategoricalPrior:
@@ -41,7 +43,7 @@ class CategoricalPrior:
 
 
 @dataclass(frozen=True)
-class Categorical(Family):
+class Categorical(Family[Counts, CategoricalPrior]):
     """One probability per value and class.
 
     >>> column, codes = Codes(np.array([0, 1, 1]), ["blue", "red"]), np.array([0, 0, 1], np.int32)
@@ -58,6 +60,7 @@ class Categorical(Family):
 
     name: ClassVar[str] = "categorical"
     column: ClassVar[type[Column]] = Codes
+    takes_smoothing: ClassVar[bool] = True
 
     def observe(
         self,
@@ -148,6 +151,19 @@ class Categorical(Family):
         """One distribution for all classes for a k; the class shares whatever the value for shrunk shares."""
         return super().independence(tally, prior) if prior.strengths is None else _shares(tally).independence()
 
+    def log_bayes_factor(self, tally: Counts, smoothing: Smoothing) -> Floats:
+        """By the evidence of the column given the classes, so that columns can be compared: k = 1 for "auto"."""
+        return super().log_bayes_factor(tally, 1.0 if smoothing == "auto" else smoothing)
+
+    def with_unseen(self, unseen: Unseen) -> Categorical:
+        """Whether a value never counted has the prior's share or contributes nothing."""
+        return self if unseen == self.unseen else replace(self, unseen=unseen)
+
+    @classmethod
+    def candidates(cls, values: Floats) -> list[Family]:
+        """For a few different integers."""
+        return [cls()] if bool((values == np.floor(values)).all()) and len(np.unique(values)) <= _NUMBERS else []
+
 
 @dataclass(frozen=True, eq=False)
 class CategoricalPredictive(Predictive):
@@ -225,6 +241,10 @@ class CategoricalPredictive(Predictive):
                 kernels.active.add_lines(values, known, table, out, start, stop)
 
         return score
+
+    def keyed_tally(self) -> Counts:
+        """The counts."""
+        return self.tally
 
     def part(self, number: int) -> CategoricalPredictive:
         """One column."""

@@ -1,140 +1,102 @@
-"""What a family is.
+"""The interface of a family: how the columns of one kind are counted, and what the counts predict.
 
-A family says how the columns of one kind are counted and what the counts predict. It sees columns and class codes,
-never frames, files or labels. Every family file holds the same names in the same order: the prior (frozen values),
-the family, the predictive.
+A family works on columns and class codes, never on data frames, files or labels. Every family file holds the same
+names in the same order: the prior (frozen values), the family, the predictive. Families work on blocks: all columns of
+a model that share a family, in the order of their names, so that a matrix goes through the kernels in one piece.
 
-Families work on blocks: all columns of a model that share a family, in the order of their names. That is what lets
-a matrix go through the kernels in one piece.
+Code above this package never asks which family it has. It calls the methods below; those with a default describe what a
+family can do beyond the minimum (tuning, reading text, single rows, closed forms). A family that is registered with
+`tallybayes.register_family` is treated like those of the package; `tallybayes.testing.check_family` checks it.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallybayes.arrays.column import Bag, Codes, Column, Flags, Reals
-from tallybayes.errors import UnsupportedError
-from tallybayes.families.leave_one_out_scores import added, one_by_one
+from tallybayes.arrays.token_rules import Tokeniser
+from tallybayes.errors import ForgetError
+from tallybayes.families.leave_one_out_scores import added, never_learned
+from tallybayes.families.predictive import Add, Codes32, Floats, Predictive, Score, Smoothing, Unseen
 from tallybayes.tally.tally import Tally
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    TallyT = TypeVar("TallyT", bound=Tally, default=Any)
+    PriorT = TypeVar("PriorT", default=Any)
+else:  # Python 3.11 has no defaults of type variables; they let `Family` stand for `Family[Any, Any]`
+    from typing import TypeVar
+
+    TallyT, PriorT = TypeVar("TallyT"), TypeVar("PriorT")
 
 __all__ = ["Add", "Codes32", "Family", "Floats", "Predictive", "Score", "Smoothing", "Unseen"]
 
-Floats = NDArray[np.float64]
-Codes32 = NDArray[np.int32]
-Smoothing = float | Literal["auto"]
-Unseen = Literal["prior", "missing"]
-Score = Callable[[Floats, int, int], None]  # adds the log likelihood of rows start to stop to out (rows, classes)
-Add = Callable[[int, int], bool]  # adds (sign 1) or takes back (-1) a row of class `code`; False: nothing was changed
-
-
-class Predictive(ABC):
-    """What a block of columns says about a row, class by class. Immutable: learning makes a new one."""
-
-    features: tuple[str, ...]
-    n_classes: int
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        if "bind" in vars(cls) and "bind_matrix" not in vars(cls):  # an inherited quick way would score otherwise
-            cls.bind_matrix = Predictive.bind_matrix  # type: ignore[method-assign]
-
-    @abstractmethod
-    def bind(self, columns: Sequence[Column]) -> Score:
-        """Get ready to score these columns; the function returned adds their log likelihood to rows of `out`."""
-
-    def bind_matrix(self, values: Floats) -> Score | None:
-        """The same for a matrix (rows, columns) that is filled later; None where numbers cannot tell what a cell holds.
-
-        Missing is NaN, yes is 1 and no 0, a category is the slot of its key in the tally (-1: never counted). The score
-        raises a DataError for any value that `bind` would not take.
-        """
-        return None
-
-    @abstractmethod
-    def part(self, number: int) -> Predictive:
-        """The predictive of one column of the block."""
-
-    @abstractmethod
-    def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
-        """N values of every column for a class: one sequence per column."""
-
-    @abstractmethod
-    def table(self) -> list[dict[str, Any]]:
-        """The parameters for people: a row for each column and class ('column', 'class', then names and numbers)."""
-
-    def note(self, number: int) -> str:
-        """What is to be said of a column besides its parameters, in a few words."""
-        return ""
-
-    def intervals(self, level: float) -> list[dict[str, Any]]:
-        """Rows like those of `table` with the ends of credible intervals, 'low' and 'high'; none if none are known."""
-        return []
-
-    def log_cumulants(self, columns: Sequence[Column]) -> Floats:
-        """How log P(x | c) is spread, given how well the parameters are known, (3, rows, classes).
-
-        Its mean less the score, its variance and its third cumulant, as in `tallybayes.families.credible`.
-        """
-        raise UnsupportedError("a family whose posterior is known", column=self.features[0] if self.features else None)
-
-    def log_prob(self, columns: Sequence[Column]) -> Floats:
-        """Log likelihood of each row under each class, (rows, classes)."""
-        out = np.zeros((len(columns[0]) if columns else 0, self.n_classes))
-        self.bind(columns)(out, 0, len(out))
-        return out
-
 
 @dataclass(frozen=True)
-class Family(ABC):
+class Family(ABC, Generic[TallyT, PriorT]):
     """The form of a column's likelihood. Options are its fields, so `eval(repr(family)) == family`."""
 
     name: ClassVar[str]
     column: ClassVar[type[Column]]  # the kind of column it counts
+    takes_smoothing: ClassVar[bool] = False  # whether the prior depends on k, for 0 < k < infinity
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if "observe" in vars(cls) and "adder" not in vars(cls):  # an inherited quick way would count otherwise
+        if "observe" in vars(cls) and "adder" not in vars(cls):  # an inherited fast path would count differently
             cls.adder = Family.adder  # type: ignore[method-assign]
+
+    # Counting and predicting: every family has these
 
     @abstractmethod
     def observe(
         self, features: tuple[str, ...], columns: Sequence[Any], codes: Codes32, n_classes: int, weights: Floats | None
-    ) -> Tally:
-        """Count columns: the only statistics there are. Rows with a negative code are left out."""
+    ) -> TallyT:
+        """Count columns of the kind `column`. Rows with a negative class code are not counted."""
 
     @abstractmethod
-    def prior(self, tally: Any, smoothing: Smoothing) -> Any:
+    def prior(self, tally: TallyT, smoothing: Smoothing) -> PriorT:
         """The prior for a strength of smoothing (0 < k <= infinity), or the best one by evidence for "auto"."""
 
     @abstractmethod
-    def predictive(self, tally: Any, prior: Any) -> Predictive:
-        """What to expect after the data: the posterior mean of the likelihood under the prior."""
+    def predictive(self, tally: TallyT, prior: PriorT) -> Predictive:
+        """The posterior mean of the likelihood under the prior."""
 
     @abstractmethod
-    def plug_in(self, tally: Any) -> Predictive:
-        """The maximum-likelihood twin: the likelihood at its most likely parameters."""
+    def plug_in(self, tally: TallyT) -> Predictive:
+        """The likelihood at its maximum-likelihood parameters: smoothing 0."""
 
     @abstractmethod
-    def evidence(self, tally: Any, prior: Any) -> Floats:
+    def evidence(self, tally: TallyT, prior: PriorT) -> Floats:
         """Log marginal likelihood of each column's tally under the prior, in closed form, (columns,)."""
 
-    def independence(self, tally: Any, prior: Any) -> Floats:
-        """Log evidence of each column's tally if it did not depend on the class, (columns,).
+    def independence(self, tally: TallyT, prior: PriorT) -> Floats:
+        """Log marginal likelihood of each column's tally if it did not depend on the class, (columns,).
 
-        Of the same thing and under the same prior as `evidence`, so that the difference is a Bayes factor.
+        Of the same data and under the same prior as `evidence`, so that the difference is a Bayes factor.
         """
-        return self.evidence(_pooled(tally), prior)
+        return self.evidence(tally.pooled(), prior)
+
+    def log_bayes_factor(self, tally: TallyT, smoothing: Smoothing) -> Floats:
+        """Log of P(column | it depends on the class) / P(column | it does not), (columns,)."""
+        prior = self.prior(tally, 1.0 if smoothing == 0 else smoothing)
+        return np.asarray(self.evidence(tally, prior) - self.independence(tally, prior))
+
+    def derive(self, tally: TallyT, smoothing: Smoothing) -> Predictive:
+        """The plug-in for k = 0, the predictive otherwise."""
+        return self.plug_in(tally) if smoothing == 0 else self.predictive(tally, self.prior(tally, smoothing))
+
+    # What its options mean
 
     @property
-    def counted(self) -> Family:
-        """The family without what is only decided when sums are turned into probabilities: equal ones can be merged."""
+    def counted(self) -> Family[TallyT, PriorT]:
+        """The family without options that do not affect counting: equal ones have tallies that can be merged."""
         return self
 
     @property
@@ -142,71 +104,131 @@ class Family(ABC):
         """Whether scores are log likelihoods of the values."""
         return True
 
+    @property
+    def own_smoothing(self) -> Smoothing:
+        """The strength of smoothing that is set by an option of the family; "auto" if none is."""
+        return "auto"
+
+    @property
+    def separator(self) -> str | None:
+        """The text that separates the tokens of a bag that is given as a text; None if it cannot be."""
+        return None
+
+    @property
+    def tokeniser(self) -> Tokeniser | None:
+        """How raw texts are cut into tokens; None unless columns are texts."""
+        return None
+
+    def with_unseen(self, unseen: Unseen) -> Self:
+        """The family with a rule for values that were never counted, if it has such an option."""
+        return self
+
     def told(self) -> str:
-        """The string form, as people may see it."""
+        """The string form without secrets, for people."""
         return str(self)
 
-    def adder(self, tally: Any, values: Floats) -> Add | None:
-        """A way to add single rows to a tally in place; None if the general way is the only one.
+    def is_open(self, smoothing: Smoothing) -> bool:
+        """Whether some of its options are still to be chosen, by leave-one-out on a sample of documents."""
+        return False
 
-        A row is put into `values` (columns,) first, in the numbers of `Predictive.bind_matrix`.
+    # Tuning
+
+    @classmethod
+    def candidates(cls, values: Floats) -> Iterable[Family]:
+        """Members of this family that tuning may try on a column of these numbers (at least one, none missing)."""
+        return ()
+
+    def alternatives(self, given: Family | None) -> Iterable[Self]:
+        """The family with other options, which tuning may try; `counted` is the same.
+
+        given: the family that the user specified, None if it was inferred. Options set there are kept.
+        """
+        return ()
+
+    @property
+    def smoothing_candidates(self) -> tuple[Smoothing, ...]:
+        """Strengths of smoothing that tuning may try for a column; none if `alternatives` include them."""
+        return ("auto", *(4.0**i for i in range(-4, 5))) if self.takes_smoothing else ()
+
+    # Single rows, and rows scored without themselves
+
+    def adder(self, tally: TallyT, values: Floats) -> Add | None:
+        """A function that adds single rows to a tally in place; None if there is no such fast path.
+
+        The caller writes a row into `values` (columns,) first, encoded as in `Predictive.bind_matrix`.
         """
         return None
 
-    def repooled(self, prior: Any, tally: Any) -> Any:
-        """A prior for other sums: its strengths are held, and what is pooled over the classes is worked out anew."""
+    def repooled(self, prior: PriorT, tally: TallyT) -> PriorT:
+        """A prior for other sums: strengths are kept, and what is pooled over the classes is computed again."""
         return prior
 
-    def held(self, tally: Any, prior: Any) -> Any:
-        """A prior for one column that rows are to be left out of: with all that is chosen by evidence."""
+    def held(self, tally: TallyT, prior: PriorT) -> PriorT:
+        """A prior for one column whose rows are scored without themselves: everything chosen by evidence is fixed."""
         return prior
 
     def left_out(
-        self, tally: Any, prior: Any, columns: Sequence[Any], codes: Codes32, weights: Floats | None
+        self, tally: TallyT, prior: PriorT | None, columns: Sequence[Any], codes: Codes32, weights: Floats | None
     ) -> list[Score]:
-        """Log likelihoods of rows that are in the tally, each by the sums without itself: one score for each column.
+        """Leave-one-out log likelihoods of rows that are in the tally: one score for each column.
 
         prior: from `prior`, None for maximum likelihood; codes: the class of every row; weights: None, or of every row.
-        Families that know a quicker way than the definition override this, and `tallybayes.testing` compares the two.
+        This is the definition; families with a faster method override it, and `tallybayes.testing` compares the two.
         """
         scores = []
         for number, (name, column) in enumerate(zip(tally.features, columns, strict=True)):
             part = tally.only((name,))
             own = None if prior is None else self.held(part, self.part_of(prior, number))
-            scores.append(added(one_by_one(self, part, own, column, codes, weights)))
+            scores.append(added(self.left_out_one_by_one(part, own, column, codes, weights)))
         return scores
 
-    def part_of(self, prior: Any, number: int) -> Any:
-        """The prior of one column of a block: arrays along the columns are cut."""
+    def left_out_one_by_one(
+        self, tally: TallyT, prior: PriorT | None, column: Any, codes: Codes32, weights: Floats | None
+    ) -> Floats:
+        """Leave-one-out log likelihoods of one column by subtracting each row in turn, (rows, classes).
+
+        prior: with its strengths fixed; None for maximum likelihood.
+        """
+        part, out = tally.copy(), np.zeros((len(codes), tally.n_classes))
+        for row in range(len(codes)):
+            value, weight = column.take(np.array([row])), None if weights is None else weights[row : row + 1]
+            one = self.observe(tally.features, [value], codes[row : row + 1], tally.n_classes, weight)
+            try:
+                part.prepare(one, -1)()
+            except ForgetError as error:
+                raise never_learned(tally.features[0], row) from error
+            predictive = self.plug_in(part) if prior is None else self.predictive(part, self.repooled(prior, part))
+            predictive.bind([value])(out[row : row + 1], 0, 1)
+            part.prepare(one, 1)()
+        return out
+
+    def part_of(self, prior: PriorT, number: int) -> PriorT:
+        """The prior of one column of a block: arrays are cut along their last axis, which is that of the columns."""
         if not dataclasses.is_dataclass(prior) or isinstance(prior, type):
             return prior
-        return dataclasses.replace(
-            prior,
-            **{
-                field.name: value[..., number : number + 1]
-                for field in dataclasses.fields(prior)
-                if isinstance(value := getattr(prior, field.name), np.ndarray)
-            },
-        )
+        arrays = {
+            field.name: value[..., number : number + 1]
+            for field in dataclasses.fields(prior)
+            if isinstance(value := getattr(prior, field.name), np.ndarray)
+        }
+        return dataclasses.replace(prior, **arrays)
 
-    def derive(self, tally: Any, smoothing: Smoothing) -> Predictive:
-        """The plug-in for k = 0, the predictive otherwise."""
-        return self.plug_in(tally) if smoothing == 0 else self.predictive(tally, self.prior(tally, smoothing))
+    # Examples and names
 
     def example(self, rng: np.random.Generator, n: int) -> Column:
-        """A random column that the family can count, with gaps: what `tallybayes.testing.check_family` tries."""
-        gap = rng.random(n) < 0.2
+        """A random column that the family can count, with missing values, for `tallybayes.testing.check_family`."""
+        missing = rng.random(n) < 0.2
         if self.column is Reals:
-            return Reals(np.where(gap, np.nan, rng.normal(size=n) * 10.0 ** rng.integers(-3, 4, n)))
+            return Reals(np.where(missing, np.nan, rng.normal(size=n) * 10.0 ** rng.integers(-3, 4, n)))
         if self.column is Flags:
-            return Flags(np.where(gap, -1, rng.integers(0, 2, n)).astype(np.int8))
+            return Flags(np.where(missing, -1, rng.integers(0, 2, n)).astype(np.int8))
         if self.column is Codes:
-            return Codes(np.where(gap, -1, rng.integers(0, 4, n)).astype(np.int32), ["a", "b", "c", "d"])
-        lengths = np.where(gap, 0, rng.integers(0, 4, n))
+            return Codes(np.where(missing, -1, rng.integers(0, 4, n)).astype(np.int32), ["a", "b", "c", "d"])
+        lengths = np.where(missing, 0, rng.integers(0, 4, n))
         tokens = np.concatenate([rng.choice(6, size=k, replace=False) for k in lengths] or [np.zeros(0)])
         indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         amounts = rng.integers(1, 4, len(tokens)).astype(np.float64)
-        return Bag(indptr, tokens.astype(np.int64), amounts, list("abcdef"), ~gap)
+        return Bag(indptr, tokens.astype(np.int64), amounts, list("abcdef"), ~missing)
 
     def __str__(self) -> str:
         options = [
@@ -215,12 +237,3 @@ class Family(ABC):
             if getattr(self, field.name) != field.default
         ]
         return self.name + (":" + ",".join(options) if options else "")
-
-
-def _pooled(tally: Any) -> Any:
-    """The same sums with all classes put together."""
-    parts = [tally.with_classes(np.where(np.arange(tally.n_classes) == c, 0, -1), 1) for c in range(tally.n_classes)]
-    result = parts[0].copy()
-    for part in parts[1:]:
-        result.prepare(part, 1)()
-    return result

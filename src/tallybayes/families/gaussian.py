@@ -68,7 +68,7 @@ class GaussianPrior:
 
 
 @dataclass(frozen=True)
-class Gaussian(Family):
+class Gaussian(Family[Sums, GaussianPrior]):
     """A mean and a variance per class.
 
     >>> column, codes = Reals(np.array([1.0, 2.0, 3.0, 9.0])), np.zeros(4, np.int32)
@@ -204,6 +204,11 @@ class Gaussian(Family):
         """Random numbers with gaps, above 0 for logarithms."""
         column = super().example(rng, n)
         return Reals(np.abs(column.values)) if self.log and isinstance(column, Reals) else column
+
+    @classmethod
+    def candidates(cls, values: Floats) -> list[Family]:
+        """For all numbers; of the logarithm for positive ones."""
+        return [cls(), *([cls(log=True)] if values.min() > 0 else [])]
 
     def evidence(self, tally: Sums, prior: GaussianPrior) -> Floats:
         """Closed form of the integral over mean and variance, summed over the classes."""

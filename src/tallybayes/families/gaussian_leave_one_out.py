@@ -20,7 +20,7 @@ from tallybayes import kernels
 from tallybayes.arrays.column import Reals
 from tallybayes.families.alignment import refuse
 from tallybayes.families.family import Codes32, Floats
-from tallybayes.families.leave_one_out_scores import Together, one_by_one
+from tallybayes.families.leave_one_out_scores import Together
 from tallybayes.tally import Sums
 
 if TYPE_CHECKING:
@@ -94,7 +94,8 @@ class _LeftOut(Together):
         refuse(int(infinite[0]) if len(infinite) else -1, (name,), [x], "a finite number")
         prior = None if self.prior is None else self.family.part_of(self.prior, number)
         weights, column = None if self.weights is None else self.weights[rows], self.columns[number].take(rows)
-        return one_by_one(self.family, self.tally.only((name,)), prior, column, self.codes[rows], weights)
+        part = self.tally.only((name,))
+        return self.family.left_out_one_by_one(part, prior, column, self.codes[rows], weights)
 
 
 @dataclass(frozen=True, eq=False)

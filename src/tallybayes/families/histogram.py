@@ -37,6 +37,7 @@ from tallybayes.families.histogram_buckets import (
     left_out_scores,
 )
 from tallybayes.families.leave_one_out_scores import added
+from tallybayes.families.predictive import Steps
 from tallybayes.kernels.reference.observe import ordered
 from tallybayes.tally import Exact, Grid
 from tallybayes.tally.grid import LIMIT, lowest_value
@@ -60,7 +61,7 @@ class HistogramPrior:
 
 
 @dataclass(frozen=True)
-class Histogram(Family):
+class Histogram(Family[Grid, HistogramPrior]):
     """Fine counts, averaged over all binnings.
 
     >>> column, codes = Reals(np.array([1.0, 2.0, 8.0, 9.0] * 5)), np.array([0, 0, 1, 1] * 5, np.int32)
@@ -147,6 +148,11 @@ class Histogram(Family):
     def held(self, tally: Grid, prior: HistogramPrior) -> HistogramPrior:
         """With the buckets of a column and what is chosen by evidence for it."""
         return replace(prior, held=Held.of(tally, prior.strengths, prior.rates))
+
+    @classmethod
+    def candidates(cls, values: Floats) -> list[Family]:
+        """For all numbers."""
+        return [cls()]
 
     def plug_in(self, tally: Grid) -> HistogramPredictive:
         """The frequency of each cell; nothing between cells."""
@@ -241,6 +247,16 @@ class HistogramPredictive(Predictive):
                         share = float(p[group, c].sum())
                         rows.append({"column": name, "class": c, "from": ends[0], "to": ends[1], "P": share})
         return rows
+
+    def steps(self) -> Steps:
+        """Runs of grid cells."""
+        inside = np.where(np.isfinite(self.edges), self.edges, self.edges[1] - 1 if len(self.edges) > 1 else 0.0)
+        cell = np.unique(self.tally.cell)
+        values = lowest_value(cell, np.broadcast_to(self.tally.levels[0], cell.shape))
+        step, first = np.unique(self.step_of_cell, return_index=True)
+        inside[step] = np.maximum(inside[step], values[first])
+        p = np.exp(self.log_p[self.step_of_cell])
+        return Steps(self.edges, inside, values, p, float(self.tally.amounts.floats().sum()))
 
     def _posterior(self, number: int) -> tuple[Floats, Floats, Floats]:
         """Least values of the buckets of a column, and alpha and total of P(class | bucket), (buckets, classes)."""

@@ -1,10 +1,10 @@
-"""Rows scored by the sums without themselves: what the families share.
+"""Leave-one-out scores: what the families share.
 
-A sum can be taken back, so the model that never saw a row is the model minus that row. `one_by_one` is the definition:
-take a row out of its column's tally, derive, score it, put it back. Axes, grids and strengths chosen by evidence are
-held (of a histogram also the class shares that its runs are shrunk to); counts, the other class shares and pooled means
-are those without the row. The families have quicker ways to the same
-numbers: for columns with few values there are few different rows (`Lines`), each of which has one closed form.
+Sums can be subtracted, so the model that never saw a row is the model minus that row. `Family.left_out_one_by_one` is
+the definition: subtract a row from its column's tally, derive, score it, add it again. Axes, grids and strengths chosen
+by evidence are fixed (of a histogram also the class shares that its runs are shrunk to); counts, the other class shares
+and pooled means are those without the row. Families have faster methods for the same numbers: a column with few values
+has few different rows (`Lines`), and each of them has one closed form.
 """
 
 from __future__ import annotations
@@ -13,18 +13,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.errors import ForgetError
+from tallybayes.families.predictive import Codes32, Floats, Score
+from tallybayes.families.shrinkage import Shares
 from tallybayes.kernels.reference.derive import laplace
-
-if TYPE_CHECKING:
-    from tallybayes.families.family import Codes32, Family, Floats, Score
-    from tallybayes.families.shrinkage import Shares
 
 __all__ = [
     "Lines",
@@ -36,34 +34,10 @@ __all__ = [
     "joined",
     "left",
     "never_learned",
-    "one_by_one",
     "with_marks",
 ]
 
 _ROUNDING = 1e-12  # what is left of fractional weights below this share of the sum is rounding
-
-
-def one_by_one(family: Family, tally: Any, prior: Any, column: Any, codes: Codes32, weights: Floats | None) -> Floats:
-    """The definition, for one column: log P(value | class), (rows, classes), each row by the tally without it.
-
-    prior: with its strengths held; None for maximum likelihood.
-    """
-    part, out = tally.copy(), np.zeros((len(codes), tally.n_classes))
-    for row in range(len(codes)):
-        value, own = column.take(np.array([row])), codes[row : row + 1]
-        weight = None if weights is None else weights[row : row + 1]
-        if weight is None or weight[0] != 0:
-            try:
-                one = family.observe(tally.features, [value], own, tally.n_classes, weight)
-                part.prepare(one, -1)()
-            except ForgetError as error:
-                raise never_learned(tally.features[0], row) from error
-        predictive = family.plug_in(part) if prior is None else family.predictive(part, family.repooled(prior, part))
-        predictive.bind([value])(score := np.zeros((1, tally.n_classes)), 0, 1)
-        out[row] = score[0]
-        if weight is None or weight[0] != 0:
-            part.prepare(one, 1)()
-    return out
 
 
 def never_learned(column: str, row: int) -> ForgetError:

@@ -51,7 +51,7 @@ class MultinomialPrior:
 
 
 @dataclass(frozen=True)
-class Multinomial(Family):
+class Multinomial(Family[Bags, MultinomialPrior]):
     """Tokens with amounts.
 
     >>> bag = Bag(np.array([0, 2, 3]), np.array([0, 1, 1]), None, ["cash", "lunch"])
@@ -64,6 +64,7 @@ class Multinomial(Family):
 
     name: ClassVar[str] = "multinomial"
     column: ClassVar[type[Column]] = Bag
+    takes_smoothing: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.variant not in ("counts", "complement", "presence"):
@@ -227,6 +228,8 @@ class BagPredictive(Predictive):
         if found is None:
             found = self._tables[number, keys] = self.log_table(number, keys)
         return found
+
+    takes_sparse_matrix: ClassVar[bool] = True
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Get ready to score bags."""

@@ -41,7 +41,7 @@ class PoissonPrior:
 
 
 @dataclass(frozen=True)
-class Poisson(Family):
+class Poisson(Family[Sums, PoissonPrior]):
     """One rate per class.
 
     >>> column, codes = Reals(np.array([0.0, 2.0, 4.0])), np.zeros(3, np.int32)
@@ -113,6 +113,12 @@ class Poisson(Family):
     def example(self, rng: np.random.Generator, n: int) -> Column:
         """Counts with gaps."""
         return Reals(np.where(rng.random(n) < 0.2, np.nan, rng.poisson(3.0, n)))
+
+    @classmethod
+    def candidates(cls, values: Floats) -> list[Family]:
+        """For counts."""
+        are_counts = bool((values == np.floor(values)).all()) and values.min() >= 0 and values.max() < 2**31
+        return [cls()] if are_counts else []
 
     def repooled(self, prior: PoissonPrior, tally: Sums) -> PoissonPrior:
         """The pooled mean of other sums."""

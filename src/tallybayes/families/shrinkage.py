@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tallybayes.arrays.special import gammaln, xlogy
-from tallybayes.families.family import Floats
+from tallybayes.families.predictive import Floats
 from tallybayes.kernels.reference.derive import laplace
 
 __all__ = [

@@ -22,7 +22,7 @@ _PRESENCE = Multinomial(variant="presence")
 
 
 @dataclass(frozen=True)
-class Tags(Family):
+class Tags(Family[Bags, MultinomialPrior]):
     """One probability per tag and class; text is split at the separator.
 
     >>> import numpy as np
@@ -40,6 +40,7 @@ class Tags(Family):
 
     name: ClassVar[str] = "tags"
     column: ClassVar[type[Column]] = Bag
+    takes_smoothing: ClassVar[bool] = True
 
     def observe(
         self, features: tuple[str, ...], columns: Sequence[Bag], codes: Codes32, n_classes: int, weights: Floats | None

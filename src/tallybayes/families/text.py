@@ -22,10 +22,11 @@ never seen is silent. Three caps make a filter hard to fool; they are off unless
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import re
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -81,7 +82,7 @@ class TextPrior:
 
 
 @dataclass(frozen=True)
-class Text(Family):
+class Text(Family[Documents, TextPrior]):
     r"""Documents. Besides the options above, it can be told what is a token and how many are kept.
 
     ngrams, shortest: word n-grams from `shortest` to `ngrams` words; of characters with tokens="characters".
@@ -128,6 +129,7 @@ class Text(Family):
 
     name: ClassVar[str] = "text"
     column: ClassVar[type[Column]] = Bag
+    takes_smoothing: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for option, choices in _CHOICES.items():
@@ -173,6 +175,35 @@ class Text(Family):
     def told(self) -> str:
         """The string form without the secret key."""
         return str(self).replace(f"key={self.key}", "key=(secret)") if self.key else str(self)
+
+    @property
+    def own_smoothing(self) -> Smoothing:
+        """The option k."""
+        return self.k  # type: ignore[return-value]
+
+    @property
+    def smoothing_candidates(self) -> tuple[Smoothing, ...]:
+        """None: `alternatives` include k."""
+        return ()
+
+    @property
+    def tokeniser(self) -> Text:
+        """Its own options."""
+        return self
+
+    def is_open(self, smoothing: Smoothing) -> bool:
+        """Whether variant, tf or k are "auto"; not with k = 0, where a single word can rule out every class."""
+        k = self.k if smoothing == "auto" else smoothing
+        return k == "auto" or (self.variant == "auto" and 0 < float(k) < math.inf)
+
+    def alternatives(self, given: Family | None) -> Iterator[Text]:
+        """Other variants, tf and k, unless these were given."""
+        own = given if isinstance(given, Text) else Text()
+        variants = ("counts", "complement") if own.variant == "auto" else (own.variant,)
+        tfs = ("count", "once", "log") if own.tf == "auto" and own.variant != "presence" else (self.tf,)
+        strengths = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0) if own.k == "auto" else (own.k,)
+        for variant, tf, k in itertools.product(variants, tfs, strengths):
+            yield dataclasses.replace(self, variant=variant, tf=tf, k=k)
 
     @property
     def rules(self) -> Rules:

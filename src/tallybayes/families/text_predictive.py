@@ -25,7 +25,7 @@ from tallybayes.families.credible import (
     presence_cumulants,
     with_ends,
 )
-from tallybayes.families.family import Floats, Predictive, Score
+from tallybayes.families.predictive import Floats, Predictive, Score, Word
 from tallybayes.families.shrinkage import by_group, laplace
 from tallybayes.kernels.reference.tokeniser import spans
 from tallybayes.tally import Documents, Vocabulary
@@ -34,21 +34,12 @@ from tallybayes.tally.vocabulary import LOST, lexicon_of
 if TYPE_CHECKING:
     from tallybayes.families.text import Text
 
-__all__ = ["KIND_OF", "TextPredictive", "Word", "whole_amounts"]
+__all__ = ["KIND_OF", "TextPredictive", "whole_amounts"]
 
 KIND_OF = {"count": "counts", "once": "documents", "log": "logs"}
 _FEW = 4  # tokens of a batch times this are fewer than all: only theirs are worked out
 _SHOWN = 10  # tokens per class in a table
 _SIDE_BY_SIDE = 12  # classes up to which all are told about all of these tokens
-
-
-@dataclass(frozen=True, eq=False)
-class Word:
-    """A token of a document: where it stands (first and last character), and what it adds to log P(class, row)."""
-
-    token: str
-    log_evidence: Floats
-    spans: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,6 +214,18 @@ class TextPredictive(Predictive):
         if family.cap or family.top or family.length:
             amounts = self._capped(bag, indices, amounts, table)
         return table, amounts
+
+    def lexicon(self, feature: str) -> Any:
+        """That of its vocabulary."""
+        return self.tally.lexicon(feature)
+
+    @property
+    def tokens_interact(self) -> bool:
+        """Whether what a token adds depends on the absence, number or length of the others."""
+        family = self.family
+        scaled = family.tf == "log" and family.unit
+        shared = family.buckets > 0 and family.tf != "count"  # tokens in one bucket are one
+        return family.variant == "presence" or scaled or shared or bool(family.top or family.length)
 
     def words_of(self, name: str, text: bytes) -> list[Word]:
         """The tokens of a document that say something, in the order in which they come first; they add up to its score.

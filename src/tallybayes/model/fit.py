@@ -12,7 +12,7 @@ from tallybayes.data.schema import Field, Schema
 from tallybayes.data.source import Source, to_source
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
-from tallybayes.families import Categorical, Family, Smoothing, Text, parse
+from tallybayes.families import Family, Smoothing, Text, parse
 from tallybayes.families.family import Unseen
 from tallybayes.model.model import Model
 from tallybayes.state.settings import Settings
@@ -144,10 +144,10 @@ def plan(
             fields[name] = Field(name, None, "where the row comes from")
         elif head.holds_prose(name):
             proposed = settings.propose(name, head.columns[name])
-            fields[name] = proposed if isinstance(proposed.family, Text) else Field(name, Text(), "texts of files")
+            fields[name] = proposed if proposed.is_text else Field(name, Text(), "texts of files")
         else:
             fields[name] = settings.propose(name, head.columns[name])
-        if not (name in chosen and chosen[name] != Categorical()):
+        if name not in chosen or chosen[name] == type(chosen[name])():  # options that were given stay
             fields[name] = settings.with_unseen(fields[name])
     label_name, weight_name = (name if isinstance(name, str) else None for name in (label, weight))
     return Schema(label_name, fields, weight_name)

@@ -24,7 +24,6 @@ from tallybayes.model.update import NEW_COLUMN, Learning, own_kind
 from tallybayes.state.calibration import Calibration
 from tallybayes.state.decision import Decision
 from tallybayes.state.statistics import SufficientStatistics
-from tallybayes.tally import Documents, Grid
 
 __all__ = ["Change", "Model"]
 
@@ -276,13 +275,4 @@ class Model(Scoring):
 
 def _notes(total: SufficientStatistics, sign: int) -> tuple[str, ...]:
     """What a change could not do exactly."""
-    coarse = sign < 0 and any(isinstance(t, Grid) and t.levels.any() for t in total.blocks.values())
-    bounded = any(isinstance(t, Documents) and t.has_lost() for t in total.blocks.values())
-    return (
-        *(["histogram columns stay on the grid they have: resolution given up is not regained"] if coarse else []),
-        *(
-            ["more tokens than max_tokens: the rarest are counted together, and which depends on the order of rows"]
-            if bounded
-            else []
-        ),
-    )
+    return tuple(dict.fromkeys(note for tally in total.blocks.values() for note in tally.change_notes(sign)))

@@ -23,11 +23,11 @@ from tallybayes.data.infer import NO_VALUES
 from tallybayes.data.schema import Schema
 from tallybayes.families.family import Add, Family
 from tallybayes.state.statistics import SufficientStatistics
-from tallybayes.tally import Counts, Exact
+from tallybayes.tally import Exact, Tally
 
 __all__ = ["Block", "Reader", "SingleRowLearner"]
 
-Block = tuple[Sequence[str], type[Column], Counts | None]  # columns, their kind, and the slots of their keys
+Block = tuple[Sequence[str], type[Column], Tally | None]  # columns, their kind, and the slots of their keys
 
 _LABELS = (str, bool, int, float)
 _ROWS = 2**62  # counts below it have room for more single rows than there will ever be
@@ -63,12 +63,12 @@ class Reader:
         self.width, self.read = ends[-1], kernels.active.read_row
 
 
-def _entry(place: int, name: str, column: type[Column], tally: Counts | None) -> Any:
+def _entry(place: int, name: str, column: type[Column], tally: Tally | None) -> Any:
     if column is Flags:
         return place, _YES_NO, (bool, int, float)
-    if tally is None:
+    if tally is None or not tally.has_keys:
         return place
-    return place, tally.index[name], _KINDS.get(rough_kind(tally.any_key(name)), ())
+    return place, tally.key_slots(name), _KINDS.get(rough_kind(tally.any_key(name)), ())
 
 
 class SingleRowLearner:
@@ -84,11 +84,11 @@ class SingleRowLearner:
         if any(type(family).adder is Family.adder for family in total.blocks):
             return
         # Categories last: nothing is refused after them, so they need not be taken back.
-        blocks = sorted(total.blocks.items(), key=lambda block: isinstance(block[1], Counts))
-        self._tallies = [tally for _, tally in blocks if isinstance(tally, Counts)]
+        blocks = sorted(total.blocks.items(), key=lambda block: block[1].has_keys)
+        self._tallies = [tally for _, tally in blocks if tally.has_keys]
         reader = Reader(
             schema,
-            [(tally.features, family.column, tally if isinstance(tally, Counts) else None) for family, tally in blocks],
+            [(tally.features, family.column, tally) for family, tally in blocks],
             undecided=[name for name, field in schema.fields.items() if field.reason == NO_VALUES],
         )
         self._read, self._index, self._values = reader.read, reader.index, np.empty(reader.width)

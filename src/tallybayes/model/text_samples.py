@@ -36,11 +36,7 @@ Hashes = NDArray[np.uint64]
 
 def is_open(family: Family | None, settings: Settings, name: str) -> bool:
     """Whether a column's family is to be decided by documents left out."""
-    if not isinstance(family, Text):
-        return False
-    smoothing = settings.smoothing_of(name)
-    k = family.k if smoothing == "auto" else smoothing
-    return k == "auto" or (family.variant == "auto" and 0 < float(k) < np.inf)  # with k = 0 a word can rule out all
+    return family is not None and family.is_open(settings.smoothing_of(name))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,12 +14,10 @@ import numpy as np
 from tallybayes.arrays.column import Bag, Reals
 from tallybayes.errors import ParameterError, did_you_mean
 from tallybayes.explaining.explanation import shorten_word
-from tallybayes.families.family import Floats, Predictive
-from tallybayes.families.histogram import HistogramPredictive
+from tallybayes.families.predictive import Floats, Predictive, Steps
 from tallybayes.formatting import shown
 from tallybayes.model import Model
 from tallybayes.state.column_weights import plain
-from tallybayes.tally.grid import lowest_value
 
 __all__ = ["CLASSES", "Picture", "commonest", "grid_of", "part_of", "picture"]
 
@@ -76,8 +74,8 @@ def picture(model: Model, column: str, rows: list[dict[str, Any]] | None = None)
     codes = commonest(model)
     names = [shown(label) for label in model.classes]
     few = [names[code] for code in codes]
-    if isinstance(part, HistogramPredictive):
-        return _steps(part, column, family, codes, names)
+    if (steps := part.steps()) is not None:
+        return _steps(steps, column, family, codes, names)
     if model.schema.families[column].column is Reals:
         return _curve(part, column, family, codes, names)
     rows = model.describe().columns.get(column, []) if rows is None else rows
@@ -123,14 +121,11 @@ def _curve(part: Predictive, column: str, family: str, codes: list[int], names: 
     return Picture(column, family, "curve", rows, [names[code] for code in codes], what)
 
 
-def _steps(part: HistogramPredictive, column: str, family: str, codes: list[int], names: list[str]) -> Picture:
-    cell = np.unique(part.tally.cell)
-    values = lowest_value(cell, np.broadcast_to(part.tally.levels[0], cell.shape))
-    p = np.exp(part.log_p[part.step_of_cell])
-    edges, constant = _bins(values, p.mean(axis=1), float(part.tally.amounts.floats().sum()))
-    place = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2)
-    share = np.zeros((len(edges) - 1, part.n_classes))
-    np.add.at(share, place, p)
+def _steps(steps: Steps, column: str, family: str, codes: list[int], names: list[str]) -> Picture:
+    edges, constant = _bins(steps.values, steps.p.mean(axis=1), steps.n_rows)
+    place = np.clip(np.searchsorted(edges, steps.values, side="right") - 1, 0, len(edges) - 2)
+    share = np.zeros((len(edges) - 1, steps.p.shape[1]))
+    np.add.at(share, place, steps.p)
     rows = [
         {"x": float(edges[i]), "x2": float(edges[i + 1]), "class": names[code], "p": float(share[i, code])}
         for code in codes

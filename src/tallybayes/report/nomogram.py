@@ -23,11 +23,9 @@ from tallybayes.arrays.column import Bag, Codes, Column, Flags, Reals
 from tallybayes.errors import shorten
 from tallybayes.explaining.explanation import Explanation, shorten_word
 from tallybayes.families.family import Floats
-from tallybayes.families.histogram import HistogramPredictive
 from tallybayes.formatting import shown
 from tallybayes.model import Model
 from tallybayes.report.column_chart import grid_of, part_of
-from tallybayes.tally.grid import lowest_value
 
 __all__ = ["nomogram"]
 
@@ -95,8 +93,8 @@ def _draft(model: Model, name: str, examples: Sequence[Explanation], table: list
     used = [one.values.get(name) for one in examples]
     if family.column is Flags:
         return _Draft("choice", ["no", "yes"], Flags(np.array([0.0, 1.0])))
-    if isinstance(part, HistogramPredictive):
-        return _Draft("steps", part.edges.tolist(), Reals(_inside(part)))
+    if (steps := part.steps()) is not None:
+        return _Draft("steps", steps.edges.tolist(), Reals(steps.inside))
     if family.column is Reals:
         own = [float(value) for value in used if value is not None]
         grid = np.unique(np.concatenate([grid_of(part, _POINTS), own]))
@@ -111,17 +109,6 @@ def _draft(model: Model, name: str, examples: Sequence[Explanation], table: list
     indptr, indices = [0, *range(n + 1), 2 * n], [*range(n), *range(n)]
     bag = Bag(np.array(indptr, np.int64), np.array(indices, np.int64), np.ones(2 * n, np.int32), tokens)
     return _Draft("words", [shorten_word(shown(token)) for token in tokens], bag)
-
-
-def _inside(part: HistogramPredictive) -> Floats:
-    """A number in every step: the least that was counted there, else its edge (of the first one, one below its end)."""
-    edges = part.edges
-    inside = np.where(np.isfinite(edges), edges, edges[1] - 1 if len(edges) > 1 else 0.0)
-    cell = np.unique(part.tally.cell)
-    counted = lowest_value(cell, np.broadcast_to(part.tally.levels[0], cell.shape))
-    step, first = np.unique(part.step_of_cell, return_index=True)
-    inside[step] = np.maximum(inside[step], counted[first])
-    return np.asarray(inside)
 
 
 def _keys(table: list[dict[str, Any]], used: Sequence[Any]) -> list[Any]:

@@ -24,11 +24,10 @@ from tallybayes.arrays.memory_budget import check_budget
 from tallybayes.arrays.special import logsumexp
 from tallybayes.errors import ParameterError
 from tallybayes.families.family import Family, Floats, Predictive, Score, Smoothing
-from tallybayes.families.text_predictive import TextPredictive
-from tallybayes.state.column_weights import plain, with_column_weights
+from tallybayes.state.column_weights import with_column_weights
 from tallybayes.state.settings import Settings
 from tallybayes.state.statistics import SufficientStatistics
-from tallybayes.tally import Sums, Tally
+from tallybayes.tally import Tally
 
 __all__ = [
     "Block",
@@ -100,10 +99,10 @@ class Scorer:
     def lexicons(self) -> dict[str, Any]:
         """The lexicons of the columns of text."""
         return {
-            name: predictive.tally.words[name].lexicon
-            for predictive in map(plain, self.predictives)
-            if isinstance(predictive, TextPredictive)
+            name: lexicon
+            for predictive in self.predictives
             for name in predictive.features
+            if (lexicon := predictive.lexicon(name)) is not None
         }
 
     def same(self, other: Scorer) -> bool:
@@ -180,8 +179,8 @@ def _by_family(counted: Family, tally: Tally, families: Mapping[str, Family]) ->
 
 def _filled(tally: Tally) -> Tally:
     """The columns that have values: one without any says nothing, as if it were not there."""
-    if (tally[tally.counts[0]] if isinstance(tally, Sums) else tally.rows_seen()).all_nonzero():
-        return tally  # a quick look, for streams: every column has values in every class
+    if tally.is_full():
+        return tally
     there = np.asarray(tally.rows_seen().nonzero().any(axis=1))
     if there.all():
         return tally

@@ -19,10 +19,8 @@ from tallybayes.arrays.sparse_matrix import checked_csr
 from tallybayes.data.schema import Schema
 from tallybayes.errors import DataError
 from tallybayes.families.family import Floats, Predictive
-from tallybayes.families.multinomial import BagPredictive
 from tallybayes.model.single_row import Block, Reader
 from tallybayes.scoring.scorer import Scorer
-from tallybayes.tally import Counts
 
 __all__ = ["ROWS", "SmallBatchScorer"]
 
@@ -60,8 +58,10 @@ class SmallBatchScorer:
 
     def bags(self, data: Any, scorer: Scorer, *, normalise: bool) -> Floats | None:
         """The same of the rows of a sparse matrix (CSR), which is one bag named x."""
-        predictive = scorer.predictives[0] if len(scorer.predictives) == 1 else None
-        if not isinstance(predictive, BagPredictive) or predictive.features != ("x",) or data.dtype not in _AMOUNTS:
+        if len(scorer.predictives) != 1 or data.dtype not in _AMOUNTS:
+            return None
+        predictive = scorer.predictives[0]
+        if not predictive.takes_sparse_matrix or predictive.features != ("x",):
             return None
         least = checked_csr(data, "x").data.min(initial=0)
         if not (least >= 0 and data.data.max(initial=0) < np.inf and data.has_canonical_format):
@@ -114,9 +114,9 @@ class _Layout:
 
     def __init__(self, schema: Schema, predictives: Sequence[Predictive]) -> None:
         families = schema.families
-        self._blocks = [(p.features, getattr(p, "tally", None)) for p in predictives]
+        self._blocks = [(p.features, p.keyed_tally()) for p in predictives]
         blocks: list[Block] = [
-            (p.features, families[p.features[0]].column if p.features else Codes, _tally(p)) for p in predictives
+            (p.features, families[p.features[0]].column if p.features else Codes, p.keyed_tally()) for p in predictives
         ]
         names = [name for features, _, _ in blocks for name in features]
         silent = families.keys() - set(names)  # no values yet
@@ -133,7 +133,7 @@ class _Layout:
         if len(predictives) != len(self._blocks):
             return False
         for p, (features, tally) in zip(predictives, self._blocks, strict=True):
-            if p.features is not features or getattr(p, "tally", None) is not tally:
+            if p.features is not features or p.keyed_tally() is not tally:
                 return False
         return True
 
@@ -170,9 +170,3 @@ class _Layout:
 def _number(name: str) -> int:
     """The number of a column of a matrix: x7 is 7; -1 for other names."""
     return int(name[1:]) if name[1:].isdecimal() and name == f"x{int(name[1:])}" else -1
-
-
-def _tally(predictive: Predictive) -> Counts | None:
-    """The keys that the slots of a predictive are of."""
-    tally = getattr(predictive, "tally", None)
-    return tally if isinstance(tally, Counts) else None

@@ -11,7 +11,7 @@ weights the level matters. `tallybayes.tune` finds them.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,8 @@ import numpy as np
 from tallybayes.arrays.column import Column
 from tallybayes.arrays.special import logsumexp
 from tallybayes.errors import ParameterError, did_you_mean
-from tallybayes.families.family import Floats, Predictive, Score
+from tallybayes.families.predictive import Floats, Predictive, Score, Word
+from tallybayes.tally import Tally
 
 __all__ = ["ColumnWeights", "WeightedPredictive", "plain", "weighted", "with_column_weights"]
 
@@ -89,10 +90,25 @@ class WeightedPredictive(Predictive):
         """The classes."""
         return self.inner.n_classes
 
+    def keyed_tally(self) -> Tally | None:
+        """That of the inner one."""
+        return self.inner.keyed_tally()
+
+    def lexicon(self, feature: str) -> Any | None:
+        """That of the inner one."""
+        return self.inner.lexicon(feature)
+
     @property
-    def tally(self) -> Any:
-        """The sums of the inner one, if it keeps them."""
-        return getattr(self.inner, "tally", None)
+    def tokens_interact(self) -> bool:
+        """Whether they do in the inner one."""
+        return self.inner.tokens_interact
+
+    def words_of(self, feature: str, text: bytes) -> list[Word] | None:
+        """The tokens of the inner one, each with the weight of its column."""
+        words, weights = self.inner.words_of(feature, text), self.weights[self.features.index(feature)]
+        if words is None:
+            return None
+        return [replace(word, log_evidence=np.where(weights == 0, 0.0, word.log_evidence * weights)) for word in words]
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Get ready to score columns, each by itself."""

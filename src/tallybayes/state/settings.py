@@ -12,7 +12,7 @@ from tallybayes.data.infer import propose, propose_by_type
 from tallybayes.data.schema import Field
 from tallybayes.data.table import Raw
 from tallybayes.errors import ParameterError
-from tallybayes.families import Categorical, Family, Histogram, Smoothing, parse
+from tallybayes.families import Family, Histogram, Smoothing, parse
 from tallybayes.families.family import Unseen
 from tallybayes.state.calibration import Calibration
 from tallybayes.state.column_weights import ColumnWeights
@@ -82,9 +82,7 @@ class Settings:
 
     def with_unseen(self, field: Field) -> Field:
         """A column whose family is told what to do with unseen values."""
-        if isinstance(field.family, Categorical) and field.family.unseen != self.unseen:
-            return replace(field, family=replace(field.family, unseen=self.unseen))
-        return field
+        return field if field.family is None else replace(field, family=field.family.with_unseen(self.unseen))
 
 
 def _check_strength(name: str, k: Any, *, auto: bool = False) -> None:

@@ -17,7 +17,7 @@ from tallybayes.data.batch import Batch
 from tallybayes.data.schema import Schema
 from tallybayes.errors import ForgetError
 from tallybayes.families import Family
-from tallybayes.tally import Bags, Counts, Documents, Exact, Tally
+from tallybayes.tally import Exact, Tally
 from tallybayes.tally.exact import check_counts
 from tallybayes.tally.tally import Commit
 
@@ -69,7 +69,7 @@ class SufficientStatistics:
     def any_key(self, family: Family | None, name: str) -> Any:
         """One category counted in a column, or None."""
         tally = self.blocks.get(family.counted) if family is not None else None
-        return tally.any_key(name) if isinstance(tally, Counts) else None
+        return None if tally is None else tally.any_key(name)
 
     def copy(self) -> SufficientStatistics:
         """Sums of its own."""
@@ -127,13 +127,12 @@ class SufficientStatistics:
     def bound(self) -> None:
         """Keep vocabularies within their limits."""
         for tally in self.blocks.values():
-            if isinstance(tally, Documents):
-                tally.bound()
+            tally.bound()
 
     def free(self) -> None:
         """Let go of keys that were all taken back, once they are many: what was forgotten is not kept for ever."""
         for family, tally in self.blocks.items():
-            if isinstance(tally, (Counts, Bags, Documents)) and tally.n_dead > _DEAD:
+            if tally.n_dead > _DEAD:
                 self.blocks[family] = tally.freed()
 
     def _check_whole_rows(self, class_rows: Exact, taken: SufficientStatistics) -> None:

@@ -20,10 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import rough_kind, sort_keys
+from tallybayes.arrays.column import Codes
 from tallybayes.data.encode import empty_column
 from tallybayes.data.schema import Schema
 from tallybayes.errors import FileError, shorten
-from tallybayes.families import FAMILIES, Categorical, Family, parse
+from tallybayes.families import FAMILIES, Family, parse
 from tallybayes.model.from_probabilities import WrittenPredictive
 from tallybayes.model.model import Model
 from tallybayes.scoring.scorer import Scorer
@@ -162,7 +163,7 @@ def _read_written(tensors: Tensors, schema: Schema, prior: dict[Any, float]) -> 
     require(len({rough_kind(label) for label in classes}) == 1, "labels of several types")
     tables = []
     for i, (name, family) in enumerate(schema.families.items()):
-        require(isinstance(family, Categorical), f"column {name!r}: not a table of categories")
+        require(family.column is Codes, f"column {name!r}: not a table of categories")
         values = _read_keys(tensors, f"column{i}.values")
         require(len(set(values)) == len(values) and sort_keys(values) == values, f"column {name!r}: values in disorder")
         log_p = _take(tensors, f"column{i}.log_p", np.float64)

@@ -11,24 +11,24 @@ from numpy.typing import NDArray
 
 from tallybayes.tally.counts import Counts
 from tallybayes.tally.exact import Exact, require
-from tallybayes.tally.tally import Arrays, Commit
+from tallybayes.tally.tally import Arrays, Commit, Tally
 
 __all__ = ["Bags"]
 
 
-class Bags:
+class Bags(Tally):
     """Two tables of counts for the same columns: amounts of tokens, and bags by length."""
 
     def __init__(self, tokens: Counts, lengths: Counts) -> None:
         self.tokens, self.lengths = tokens, lengths
 
     @property
-    def features(self) -> tuple[str, ...]:
+    def features(self) -> tuple[str, ...]:  # type: ignore[override]
         """The names of the columns."""
         return self.lengths.features
 
     @property
-    def n_classes(self) -> int:
+    def n_classes(self) -> int:  # type: ignore[override]
         """How many classes there are."""
         return self.tokens.n_classes
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tallybayes.arrays.axis import merged, positions
 from tallybayes.errors import ForgetError
 from tallybayes.tally.exact import Exact, check_amounts, check_counts, require
-from tallybayes.tally.tally import Arrays, Commit
+from tallybayes.tally.tally import Arrays, Commit, Tally
 
 __all__ = ["Sums"]
 
@@ -21,7 +21,7 @@ __all__ = ["Sums"]
 _SQUARES, _EVENTS = 2048 // 32 + 1, 64 // 32 + 1
 
 
-class Sums:
+class Sums(Tally):
     """Named statistics, each an `Exact` of shape (columns, classes).
 
     The statistics named in `counts` are numbers of rows: never negative, within 64 bits, and where all of them are
@@ -132,6 +132,10 @@ class Sums:
             shift = 32 * (n.low + xx.low - 2 * x.low)
             negative[index] = (count * ss << max(shift, 0)) < (s * s << max(-shift, 0))
         return negative
+
+    def is_full(self) -> bool:
+        """A quick check by the first of the counts."""
+        return self[self.counts[0]].all_nonzero()
 
     def rows_seen(self) -> Exact:
         """Rows per (column, class): the sum of the counts."""

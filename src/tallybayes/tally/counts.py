@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from tallybayes.arrays.column import Key
 from tallybayes.arrays.memory_budget import check_budget
 from tallybayes.errors import ForgetError
 from tallybayes.tally.exact import Exact, check_amounts, check_counts, check_totals, require
-from tallybayes.tally.tally import Arrays, Commit, check_ends, plain
+from tallybayes.tally.tally import Arrays, Commit, Tally, check_ends, plain
 
 __all__ = ["Counts"]
 
@@ -32,7 +33,7 @@ _OVERLAY = 1024  # fold the overlay in when it is larger than this and than an e
 _OPEN = 2**16  # cells of a table that may lie open, however few of them are in use
 
 
-class Counts:
+class Counts(Tally):
     """Exact amounts per (column, key, class).
 
     Every (column, key) has a slot, given out in order of arrival: `index[column][key]` finds it, `column_of` and
@@ -42,6 +43,8 @@ class Counts:
     >>> a.table("colour", ["red", "green"]).tolist(), a.n_keys("colour")
     ([[2.0, 5.0], [0.0, 0.0]], 2)
     """
+
+    has_keys: ClassVar[bool] = True
 
     def __init__(self, features: tuple[str, ...], n_classes: int) -> None:
         self.features = features
@@ -308,6 +311,10 @@ class Counts:
                     self._keys_in_use[self.column_of[slot]] += int(self._live[slot] == 0)
                     self._live[slot] += 1
         return True
+
+    def key_slots(self, feature: str) -> Mapping[Key, int]:
+        """The slot of every key of a column."""
+        return self.index[feature]
 
     def slot_for(self, feature: str, key: Key) -> int:
         """The slot of a key, a new one if it has none: until something is counted there, it does not show."""

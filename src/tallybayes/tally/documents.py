@@ -15,13 +15,13 @@ from tallybayes.arrays.axis import merged
 from tallybayes.arrays.column import Key
 from tallybayes.tally.counts import Counts
 from tallybayes.tally.exact import Exact, check_amounts, require
-from tallybayes.tally.tally import Arrays, Commit, check_ends
+from tallybayes.tally.tally import Arrays, Commit, Tally, check_ends
 from tallybayes.tally.vocabulary import KINDS, LOST, Vocabulary, lexicon_of
 
 __all__ = ["Documents"]
 
 
-class Documents:
+class Documents(Tally):
     """Vocabularies by column, and documents by length; `limit` bounds the tokens of each (0: no limit)."""
 
     def __init__(self, words: dict[str, Vocabulary], lengths: Counts, limit: int = 0, buckets: Any = None) -> None:
@@ -29,12 +29,12 @@ class Documents:
         self.buckets = buckets  # what hashes the tokens, if they are hashed
 
     @property
-    def features(self) -> tuple[str, ...]:
+    def features(self) -> tuple[str, ...]:  # type: ignore[override]
         """The names of the columns."""
         return self.lengths.features
 
     @property
-    def n_classes(self) -> int:
+    def n_classes(self) -> int:  # type: ignore[override]
         """How many classes there are."""
         return self.lengths.n_classes
 
@@ -72,6 +72,16 @@ class Documents:
     def has_lost(self) -> bool:
         """Whether tokens have lost their names."""
         return any(part.has_lost() for part in self.words.values())
+
+    def change_notes(self, sign: int) -> tuple[str, ...]:
+        """A bounded vocabulary depends on the order of the rows."""
+        if not self.has_lost():
+            return ()
+        return ("more tokens than max_tokens: the rarest are counted together, and which depends on the order of rows",)
+
+    def lexicon(self, feature: str) -> Any:
+        """The lexicon of a column's vocabulary."""
+        return self.words[feature].lexicon
 
     def bound(self) -> None:
         """Keep every vocabulary within the limit."""

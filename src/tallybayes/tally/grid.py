@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tallybayes.arrays.axis import merged, positions
 from tallybayes.errors import ForgetError
 from tallybayes.tally.exact import Exact, check_amounts, check_counts, check_totals, require
-from tallybayes.tally.tally import Arrays, Commit, check_ends
+from tallybayes.tally.tally import Arrays, Commit, Tally, check_ends
 
 __all__ = ["LIMIT", "Grid", "lowest_value"]
 
@@ -37,7 +37,7 @@ def lowest_value(cell: NDArray[np.int64], level: NDArray[np.int64]) -> NDArray[n
     return np.asarray(np.where(ordered < 0, ordered ^ _SIGNLESS, ordered).view(np.float64))
 
 
-class Grid:
+class Grid(Tally):
     """Exact amounts per (column, cell, class), as flat arrays sorted in that order."""
 
     def __init__(
@@ -192,6 +192,12 @@ class Grid:
     @staticmethod
     def _impossible(feature: str) -> ForgetError:
         return ForgetError("these values were not learned that often in this class", column=feature)
+
+    def change_notes(self, sign: int) -> tuple[str, ...]:
+        """The grid does not become finer."""
+        if sign > 0 or not self.levels.any():
+            return ()
+        return ("histogram columns stay on the grid they have: resolution given up is not regained",)
 
     def rows_seen(self) -> Exact:
         """Amount per (column, class)."""

@@ -1,15 +1,16 @@
-"""What every tally can do.
+"""The interface of a tally: the sufficient statistics of a block of columns.
 
-A tally belongs to a block: the columns of one family. It knows its columns by name and its classes by code; what a
-code means is the model's business. Two steps make changes safe: `prepare` works out the sum and raises if it cannot
-be, and only the function it returns changes anything.
+A block is all columns of one family. A tally identifies columns by name and classes by code; the model keeps the labels
+of the codes. A change takes two steps: `prepare` computes the new sums and raises an error if they are impossible, and
+only the function it returns changes the tally.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +25,9 @@ Commit = Callable[[], None]
 
 @dataclass(frozen=True, eq=False)
 class Arrays:
-    """A tally taken apart, to be written to a file: the columns that have counts, and named arrays of three kinds.
+    """A serialised tally: the columns that have counts, and named arrays of three kinds.
 
-    There is one such form for equal sums, whatever order they have come in.
+    The form is canonical: equal sums have equal arrays, whatever the order of the rows.
     """
 
     features: tuple[str, ...]
@@ -53,7 +54,7 @@ _SCALARS = (np.bool_, np.integer, np.floating, np.str_, np.bytes_)
 
 
 def plain(key: Key) -> Key:
-    """A key as one of Python's own types where it equals one: NumPy's scalars, members of enumerations.
+    """A key as a built-in type where it equals one: NumPy scalars and members of enumerations are converted.
 
     >>> plain(np.int32(3)), plain("a")
     (3, 'a')
@@ -66,7 +67,7 @@ def plain(key: Key) -> Key:
 
 
 def check_ends(ends: NDArray[np.int64], n_parts: int, length: int, what: str) -> NDArray[np.int64]:
-    """The part that each of `length` things belongs to, from the place where each part ends; raises if they lie.
+    """The part that each of `length` items belongs to, from the end of each part; a ValueError if these are invalid.
 
     >>> check_ends(np.array([2, 2, 3]), 3, 3, "keys").tolist()
     [0, 0, 2]
@@ -78,42 +79,93 @@ def check_ends(ends: NDArray[np.int64], n_parts: int, length: int, what: str) ->
     return np.repeat(np.arange(n_parts), np.diff(bounds))
 
 
-@runtime_checkable
-class Tally(Protocol):
-    """Sums over rows, per column and class."""
+class Tally(ABC):
+    """Sums over rows, per column and class.
 
-    @property
-    def features(self) -> tuple[str, ...]:
-        """The names of the columns, sorted."""
+    The methods at the end have defaults that suit most tallies; `tallybayes.testing.check_family` checks them all.
+    """
 
-    @property
-    def n_classes(self) -> int:
-        """How many classes there are."""
+    features: tuple[str, ...]  # the names of the columns, sorted
+    n_classes: int
+    has_keys: ClassVar[bool] = False  # whether columns hold keys that have slots: see `key_slots`
 
+    @abstractmethod
     def prepare(self, other: Self, sign: int) -> Commit:
-        """Check that `other` can be added (sign 1) or taken away (-1); the function returned does it."""
+        """Check that `other` can be added (sign 1) or subtracted (sign -1); the function returned does it."""
 
+    @abstractmethod
     def copy(self) -> Self:
-        """A tally of its own with the same sums."""
+        """An independent tally with the same sums."""
 
+    @abstractmethod
     def with_classes(self, positions: NDArray[np.int64], n_classes: int) -> Self:
         """The same sums with class c at positions[c] of `n_classes`; a class at -1 is dropped."""
 
+    @abstractmethod
     def only(self, features: tuple[str, ...]) -> Self:
         """The sums of some of the columns."""
 
+    @abstractmethod
     def rows_seen(self) -> Exact:
-        """Rows (or their weight) with a value, per column and class: never more than the class has rows."""
+        """Rows (or their weight) with a value, per column and class: never more than the rows of the class."""
 
+    @abstractmethod
     def same(self, other: Self) -> bool:
         """Whether the sums are equal; columns, keys and cells without any count do not matter."""
 
+    @abstractmethod
     def arrays(self) -> Arrays:
-        """The sums as named arrays, in their one form."""
+        """The sums as named arrays, in canonical form."""
 
     @classmethod
+    @abstractmethod
     def from_arrays(cls, arrays: Arrays, n_classes: int, like: Self) -> Self:
-        """A tally from arrays of which nothing is known but their names; a ValueError if they cannot be sums.
+        """A tally from untrusted arrays with the right names; a ValueError if no rows can have these sums.
 
-        `like` is an empty tally of the family in question: it says which sums there should be.
+        `like` is an empty tally of the same family: it defines which sums are expected.
         """
+
+    def pooled(self) -> Self:
+        """The sums over all classes, as if they were one."""
+        codes = np.arange(self.n_classes)
+        parts = [self.with_classes(np.where(codes == c, 0, -1), 1) for c in codes]
+        result = parts[0].copy()
+        for part in parts[1:]:
+            result.prepare(part, 1)()
+        return result
+
+    def is_full(self) -> bool:
+        """A quick check that every column has values in every class; False if it has not, or if that is not clear."""
+        return self.rows_seen().all_nonzero()
+
+    def change_notes(self, sign: int) -> tuple[str, ...]:
+        """What adding (sign 1) or subtracting (sign -1) rows could not do exactly, for people."""
+        return ()
+
+    def bound(self) -> None:  # noqa: B027 - most tallies have no limit
+        """Shrink to the limits that the family sets, if it sets any."""
+
+    @property
+    def n_dead(self) -> int:
+        """The number of keys that are kept although they have no counts any more."""
+        return 0
+
+    def freed(self) -> Self:
+        """The same sums without the keys that have no counts any more."""
+        return self
+
+    def any_key(self, feature: str) -> Key | None:
+        """One key counted in a column, which shows their type; None if there is none."""
+        return None
+
+    def key_slots(self, feature: str) -> Mapping[Key, int]:
+        """The slot of every key of a column: the number that stands for it in `Predictive.bind_matrix`."""
+        return {}
+
+    def slot_for(self, feature: str, key: Key) -> int:
+        """The slot of a key, a new one if it has none; it has no effect until something is counted there."""
+        raise NotImplementedError(f"{type(self).__name__} has no keys")
+
+    def lexicon(self, feature: str) -> Any | None:
+        """The lexicon that numbers the tokens of a column of text; None for other columns."""
+        return None

@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tallybayes.errors import UnsupportedError
-from tallybayes.families import Text
 from tallybayes.families.family import Smoothing
 from tallybayes.model import Model
-from tallybayes.tuning.candidate import STRENGTHS, takes_k
+from tallybayes.tuning.candidate import STRENGTHS
 from tallybayes.tuning.tuning_result import Step, Tuning
 
 __all__ = ["by_evidence"]
@@ -25,7 +24,7 @@ def by_evidence(model: Model) -> Tuning:
     n = max(sum(model.class_counts.values()), 1.0)
     for block in model.without_rows().scorer.blocks:
         family = block.family
-        if not takes_k(family) or not family.is_likelihood:
+        if not family.takes_smoothing or not family.is_likelihood:
             continue
         for name in block.tally.features:
             part = block.tally.only((name,))
@@ -35,7 +34,7 @@ def by_evidence(model: Model) -> Tuning:
 
             best = min(STRENGTHS, key=surprise)
             told = model.settings.smoothing_of(name)  # smoothing by evidence is another thing: then it begins at 1
-            start = told if told != "auto" else family.k if isinstance(family, Text) and family.k != "auto" else 1.0
+            start = next((k for k in (told, family.own_smoothing) if k != "auto"), 1.0)
             chosen[name] = best
             steps.append(Step(name, len(STRENGTHS), f"k = {best:.3g}", surprise(float(start)), surprise(best)))
             before, after = before + steps[-1].before, after + steps[-1].after

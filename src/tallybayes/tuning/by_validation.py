@@ -17,7 +17,7 @@ from tallybayes.data.source import Source, Whole
 from tallybayes.errors import DataError
 from tallybayes.evaluation import Evaluation, evaluate
 from tallybayes.model import Model
-from tallybayes.tuning.candidate import grid, takes_k
+from tallybayes.tuning.candidate import grid
 from tallybayes.tuning.tuning_result import Step, Tuning
 
 __all__ = ["by_validation"]
@@ -38,7 +38,7 @@ def by_validation(
             both.learn(table, label=label)
     if len(train.classes) < 2:
         raise DataError("rows of at least two classes in the part to learn from", got=train.classes)
-    names = [name for name, family in like.schema.families.items() if takes_k(family)]
+    names = [name for name, family in like.schema.families.items() if family.takes_smoothing]
     tried = [("as it was", like.settings)]
     told = {name: like.settings.smoothing_of(name) for name in like.schema.families}
     tried += [

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from tallybayes.arrays.column import Reals
+from tallybayes.arrays.column import Codes, Reals
 from tallybayes.data.schema import Field, Schema
-from tallybayes.families import Bernoulli, Categorical, Family, Gaussian, Histogram, Multinomial, Poisson, Tags, Text
+from tallybayes.families import FAMILIES, Family
 from tallybayes.families.family import Floats, Smoothing
 from tallybayes.model import Model
 
@@ -19,17 +18,14 @@ __all__ = [
     "STRENGTHS",
     "Candidate",
     "grid",
-    "has_k",
     "only",
     "other_families",
+    "other_options",
     "other_strengths",
-    "others_of",
-    "takes_k",
     "with_strength",
 ]
 
 STRENGTHS = tuple(4.0**i for i in range(-4, 5))  # of k, tried for each column
-_CATEGORIES = 30  # different numbers up to which a column of numbers may be one of categories
 _ASKED = "as asked"
 
 
@@ -47,47 +43,25 @@ class Candidate:
         return self.family.told().replace(":unseen=missing", "") + k
 
 
-def takes_k(family: Family) -> bool:
-    """Whether Laplace's k has a meaning for a family."""
-    return isinstance(family, (Bernoulli, Categorical, Multinomial, Tags, Text))
-
-
 def grid(n: int) -> list[float]:
     """Strengths from 1/1000 to 1000, evenly spread by their logarithms."""
     return [float(k) for k in np.logspace(-3, 3, n)]
 
 
-def with_strength(now: Candidate, k: float) -> Candidate:
-    """The same column with a k. A category never seen is silent then: with a small k its share would decide alone."""
-    family = now.family
-    if isinstance(family, Categorical):
-        family = dataclasses.replace(family, unseen="missing")
+def with_strength(now: Candidate, k: Smoothing) -> Candidate:
+    """The same column with a k. Unseen categories contribute nothing then: with a small k their share would decide."""
+    family = now.family if k == "auto" else now.family.with_unseen("missing")
     return dataclasses.replace(now, family=family, smoothing=k)
 
 
 def other_strengths(now: Candidate) -> Iterator[Candidate]:
     """The same column with other strengths of smoothing."""
-    if takes_k(now.family) and not isinstance(now.family, Text):
-        yield dataclasses.replace(now, smoothing="auto")
-        for k in STRENGTHS:
-            yield with_strength(now, k)
+    return (with_strength(now, k) for k in now.family.smoothing_candidates)
 
 
-def has_k(asked: Family | None) -> bool:
-    """Whether a family was asked for with a k of its own."""
-    return isinstance(asked, Text) and asked.k != "auto"
-
-
-def others_of(now: Candidate, asked: Family | None) -> Iterator[Candidate]:
-    """A column of text with other variants, tf and strengths, as far as these were not asked for."""
-    if not isinstance(now.family, Text):
-        return
-    told = asked if isinstance(asked, Text) else Text()
-    variants = ("counts", "complement") if told.variant == "auto" else (told.variant,)
-    tfs = ("count", "once", "log") if told.tf == "auto" and told.variant != "presence" else (now.family.tf,)
-    strengths = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0) if told.k == "auto" else (told.k,)
-    for variant, tf, k in itertools.product(variants, tfs, strengths):
-        family = dataclasses.replace(now.family, variant=variant, tf=tf, k=k)
+def other_options(now: Candidate, given: Family | None) -> Iterator[Candidate]:
+    """The same column with other options of its family, unless these were given by the user."""
+    for family in now.family.alternatives(given):
         if family != now.family:
             yield dataclasses.replace(now, family=family, smoothing=None)
 
@@ -105,13 +79,9 @@ def other_families(schema: Schema, values: dict[str, Floats], *, from_file: bool
         seen = values[name][~np.isnan(values[name])]
         if not len(seen):
             continue
-        possible: list[Family] = [Histogram(), Gaussian()]
-        possible += [Gaussian(log=True)] if seen.min() > 0 else []
-        whole = bool((seen == np.floor(seen)).all())
-        possible += [Poisson()] if whole and seen.min() >= 0 and seen.max() < 2**31 else []
-        possible += [Categorical()] if whole and not from_file and len(np.unique(seen)) <= _CATEGORIES else []
+        possible = [family for kind in FAMILIES.values() for family in kind.candidates(seen)]
         for family in possible:
-            if family != field.family:
+            if family != field.family and not (from_file and family.column is Codes):
                 result.setdefault(family, []).append(name)
     return result
 

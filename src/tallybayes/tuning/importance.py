@@ -22,8 +22,7 @@ import numpy as np
 
 from tallybayes.data.source import Source, Stream, Whole, as_columns, to_source
 from tallybayes.errors import DataError, ParameterError, UnsupportedError, check_integer
-from tallybayes.families import Bernoulli, Categorical
-from tallybayes.families.family import Floats, Smoothing
+from tallybayes.families.family import Floats
 from tallybayes.formatting import DECIBANS, signed, text_table
 from tallybayes.model import Model
 from tallybayes.scoring.scorer import Block
@@ -188,11 +187,9 @@ def _mean(losses: Floats, judged: Judged) -> float:
 
 def _log_factors(block: Block) -> dict[str, float | None]:
     """Log of P(column | it depends on the class) / P(column | it does not), by column."""
-    family, tally, k = block.family, block.tally, block.smoothing
-    asked: Smoothing = 1.0 if k == 0 or (k == "auto" and isinstance(family, (Bernoulli, Categorical))) else k
-    prior = family.prior(tally, asked)
+    features = block.tally.features
     try:
-        log_factor = family.evidence(tally, prior) - family.independence(tally, prior)
+        log_factor = block.family.log_bayes_factor(block.tally, block.smoothing)
     except UnsupportedError:
-        return dict.fromkeys(tally.features)
-    return dict(zip(tally.features, log_factor.tolist(), strict=True))
+        return dict.fromkeys(features)
+    return dict(zip(features, log_factor.tolist(), strict=True))

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.families import Family, Text
+from tallybayes.families import Family
 from tallybayes.families.family import Floats
 from tallybayes.model import Model
-from tallybayes.tuning.candidate import Candidate, grid, has_k, other_strengths, others_of, takes_k, with_strength
+from tallybayes.tuning.candidate import Candidate, grid, other_options, other_strengths, with_strength
 from tallybayes.tuning.column_evidence import Evidence, Judged
 from tallybayes.tuning.tuning_result import Step
 from tallybayes.tuning.weight_fit import KINDS, STRENGTH, Weights, cross_fitted, fitted
@@ -109,7 +109,7 @@ class Search:
 
     def one_strength(self, n: int) -> None:
         """One k for all columns that take one, from a grid; the curve is that of the plain log loss."""
-        names = [name for name, own in self.now.items() if takes_k(own.family) and not has_k(self.asked.get(name))]
+        names = [name for name, own in self.now.items() if own.family.takes_smoothing and not self._has_given_k(name)]
         if not names:
             return
         rest = self.total() - sum((self.array(self.now[name]) for name in names), np.zeros(1))
@@ -129,6 +129,11 @@ class Search:
             self.now |= best[2]
         choice = f"k = {best[1]:.3g} for all" if won else "as it was"
         self._note("one k for all columns", len(ks), choice, self.mean(before), self.mean(best[0]) if won else None)
+
+    def _has_given_k(self, name: str) -> bool:
+        """Whether the user specified a family with a strength of smoothing among its options."""
+        given = self.asked.get(name)
+        return given is not None and given.own_smoothing != "auto"
 
     def each(self, what: str, others: Callable[[Candidate], Iterable[Candidate]]) -> None:
         """For every column in turn the best of its candidates, the other columns being as they are."""
@@ -164,9 +169,8 @@ class Search:
         self.each("k of each column", other_strengths)
 
     def texts(self) -> None:
-        """For every column of text its variant, tf and k."""
-        if any(isinstance(own.family, Text) for own in self.now.values()):
-            self.each("variants of text", lambda now: others_of(now, self.asked.get(now.name)))
+        """For every column whose family has options to choose from, such as the variant, tf and k of text."""
+        self.each("options of families", lambda now: other_options(now, self.asked.get(now.name)))
 
     def prior(self, models: list[tuple[str, Model]]) -> None:
         """The strength of the class prior."""

@@ -1,0 +1,132 @@
+"""The interface of a predictive: the log likelihood of values given the class, for a block of columns.
+
+The methods with a default describe what a predictive can do beyond scoring: credible intervals, charts, explanations of
+texts, scoring of a few rows without any preparation.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.arrays.column import Column
+from tallybayes.errors import UnsupportedError
+from tallybayes.tally.tally import Tally
+
+__all__ = ["Add", "Codes32", "Floats", "Predictive", "Score", "Smoothing", "Steps", "Unseen", "Word"]
+
+Floats = NDArray[np.float64]
+Codes32 = NDArray[np.int32]
+Smoothing = float | Literal["auto"]
+Unseen = Literal["prior", "missing"]
+Score = Callable[[Floats, int, int], None]  # adds the log likelihood of rows start to stop to out (rows, classes)
+Add = Callable[[int, int], bool]  # adds (sign 1) or removes (-1) a row of class `code`; False: nothing was changed
+
+
+@dataclass(frozen=True, eq=False)
+class Word:
+    """A token of a document: where it stands (first and last character), and what it adds to log P(class, row)."""
+
+    token: str
+    log_evidence: Floats
+    spans: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """A piecewise constant likelihood of one column of numbers.
+
+    edges: the least value of each step; inside: a value in each step; values: the values that have probability, sorted;
+    p: their probabilities, (values, classes); n_rows: the rows behind them.
+    """
+
+    edges: Floats
+    inside: Floats
+    values: Floats
+    p: Floats
+    n_rows: float
+
+
+class Predictive(ABC):
+    """The log likelihood of the values of a block of columns, class by class. Immutable: learning makes a new one."""
+
+    features: tuple[str, ...]
+    n_classes: int
+    takes_sparse_matrix: ClassVar[bool] = False  # whether rows of amounts by column number can be scored as bags
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "bind" in vars(cls) and "bind_matrix" not in vars(cls):  # an inherited fast path would score differently
+            cls.bind_matrix = Predictive.bind_matrix  # type: ignore[method-assign]
+
+    @abstractmethod
+    def bind(self, columns: Sequence[Column]) -> Score:
+        """Prepare to score these columns; the function returned adds their log likelihood to rows of `out`."""
+
+    def bind_matrix(self, values: Floats) -> Score | None:
+        """The same for a matrix (rows, columns) that is filled later; None if cells cannot be given as numbers.
+
+        Missing is NaN, true is 1 and false 0, a category is the slot of its key in the tally (-1: never counted). The
+        score raises a DataError for any value that `bind` does not accept.
+        """
+        return None
+
+    def keyed_tally(self) -> Tally | None:
+        """The tally whose slots stand for categories in `bind_matrix`; None if there are no categories."""
+        return None
+
+    def lexicon(self, feature: str) -> Any | None:
+        """The lexicon that numbers the tokens of a column of text; None for other columns."""
+        return None
+
+    @abstractmethod
+    def part(self, number: int) -> Predictive:
+        """The predictive of one column of the block."""
+
+    @abstractmethod
+    def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
+        """Draw n values of every column for a class: one sequence per column."""
+
+    @abstractmethod
+    def table(self) -> list[dict[str, Any]]:
+        """The parameters for people: a row for each column and class ('column', 'class', then names and numbers)."""
+
+    def note(self, number: int) -> str:
+        """A remark about a column besides its parameters, in a few words."""
+        return ""
+
+    def steps(self) -> Steps | None:
+        """The likelihood as a step function; only for predictives of one column, and None where it has no steps."""
+        return None
+
+    def words_of(self, feature: str, text: bytes) -> list[Word] | None:
+        """What every token of a text adds to its score; None unless columns are texts."""
+        return None
+
+    @property
+    def tokens_interact(self) -> bool:
+        """Whether what a token of a text adds depends on the other tokens of the text."""
+        return False
+
+    def intervals(self, level: float) -> list[dict[str, Any]]:
+        """Rows like those of `table` with the ends of credible intervals, 'low' and 'high'; empty if not available."""
+        return []
+
+    def log_cumulants(self, columns: Sequence[Column]) -> Floats:
+        """Cumulants of log P(x | c) under the posterior of the parameters, (3, rows, classes).
+
+        Its mean minus the score, its variance and its third cumulant, as in `tallybayes.families.credible`.
+        """
+        column = self.features[0] if self.features else None
+        raise UnsupportedError("a family with a posterior in closed form", column=column)
+
+    def log_prob(self, columns: Sequence[Column]) -> Floats:
+        """Log likelihood of each row under each class, (rows, classes)."""
+        out = np.zeros((len(columns[0]) if columns else 0, self.n_classes))
+        self.bind(columns)(out, 0, len(out))
+        return out
