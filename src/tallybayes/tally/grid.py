@@ -131,31 +131,32 @@ class Grid(Tally):
         return Grid(self.features, self.n_classes, target, self.owner, cell, self.klass, self.amounts)
 
     def _summed(self, coarsen: bool = True) -> Grid:
-        """Entries sorted and alike entries added up; coarser until at most LIMIT cells of a column are in use."""
-        grid = self
-        while True:
-            order = np.lexsort((grid.klass, grid.cell, grid.owner))
-            owner, cell, klass = grid.owner[order], grid.cell[order], grid.klass[order]
-            new_cell = np.ones(len(order), bool)
-            new_cell[1:] = (owner[1:] != owner[:-1]) | (cell[1:] != cell[:-1])
-            new = new_cell.copy()
-            new[1:] |= klass[1:] != klass[:-1]
-            group = np.cumsum(new) - 1
-            amounts = grid.amounts[order].grouped(group, int(new.sum())) if len(order) else grid.amounts
-            there = amounts.nonzero()
-            grid = Grid(
-                grid.features,
-                grid.n_classes,
-                grid.levels,
-                owner[new][there],
-                cell[new][there],
-                klass[new][there],
-                amounts[there].trimmed(),
-            )
-            crowded = grid.n_cells() > LIMIT
-            if not coarsen or not crowded.any():
-                return grid
-            grid = grid.at_levels(grid.levels + crowded)
+        """Entries sorted and equal ones added; coarser where more than LIMIT cells of a column are in use."""
+        order = np.lexsort((self.klass, self.cell, self.owner))
+        owner, cell, klass = self.owner[order], self.cell[order], self.klass[order]
+        first = np.ones(len(order), bool)
+        first[1:] = (owner[1:] != owner[:-1]) | (cell[1:] != cell[:-1]) | (klass[1:] != klass[:-1])
+        amounts = self.amounts[order].grouped(np.cumsum(first) - 1, int(first.sum())) if len(order) else self.amounts
+        kept = amounts.nonzero()
+        entries = (array[first][kept] for array in (owner, cell, klass))
+        grid = Grid(self.features, self.n_classes, self.levels, *entries, amounts[kept].trimmed())
+        steps = grid._levels_to_coarsen() if coarsen else np.zeros(1, np.int64)
+        return grid.at_levels(grid.levels + steps)._summed(coarsen=False) if steps.any() else grid
+
+    def _levels_to_coarsen(self) -> NDArray[np.int64]:
+        """By how many levels to coarsen each column so that at most LIMIT of its cells are in use.
+
+        Neighbouring cells become one l levels up if they differ only in their last l bits. So it is enough to count
+        the pairs of neighbours by the highest bit in which they differ: one pass, whatever the number of levels.
+        """
+        same = np.flatnonzero(self.owner[1:] == self.owner[:-1])
+        differing = self.cell[same + 1] ^ self.cell[same]  # negative where zero lies between them: never one cell
+        high, low = differing >> 32, differing & (2**32 - 1)  # halves, which doubles hold exactly
+        n_bits = np.where(high > 0, 32 + np.frexp(high)[1], np.frexp(low)[1])
+        place = self.owner[same] * 65 + np.where(high < 0, 64, n_bits)
+        pairs = np.bincount(place, minlength=len(self.features) * 65).reshape(-1, 65)
+        apart = pairs[:, ::-1].cumsum(axis=1)[:, ::-1] - pairs  # pairs that are still apart, by levels coarsened
+        return np.argmax(apart < LIMIT, axis=1)
 
     def n_cells(self) -> NDArray[np.int64]:
         """How many cells of each column are in use."""
