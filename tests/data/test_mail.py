@@ -18,7 +18,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tallybayes as tb
-from tallybayes.data.formats import document
 from tallybayes.data.formats.encoding import decoded
 from tallybayes.data.formats.html_text import visible
 from tallybayes.data.formats.mail import is_mail, mail
@@ -326,7 +325,7 @@ def test_how_to_read_can_be_told(tmp_path):
 
 
 def test_a_text_that_is_too_long_is_a_bad_row(tmp_path, monkeypatch):
-    monkeypatch.setattr(document, "LONGEST", 100)
+    monkeypatch.setattr(document_files, "LONGEST", 100)
     path = written(tmp_path / "a.txt", "x" * 101)
     with pytest.raises(DataError, match=r"a\.txt: wanted a text of at most"):
         rows(path, format="text")
@@ -386,8 +385,8 @@ def test_an_mbox_is_read_as_it_goes_by(monkeypatch, tmp_path):
 def test_batches_do_not_show(post, monkeypatch):
     whole = rows(post)
     for n_rows, n_bytes in ((3, 2**26), (4096, 500)):
-        monkeypatch.setattr(document, "_BATCH_ROWS", n_rows)
-        monkeypatch.setattr(document, "_BATCH_BYTES", n_bytes)
+        monkeypatch.setattr(document_files, "_BATCH_ROWS", n_rows)
+        monkeypatch.setattr(document_files, "_BATCH_BYTES", n_bytes)
         sizes = [table.n_rows for table in tb.read(post).batches()]
         assert len(sizes) > 3
         assert max(sizes) <= n_rows

@@ -119,7 +119,7 @@ def test_a_wrong_type_is_refused_with_column_row_value_and_what_was_wanted(model
 def test_a_flag_other_than_yes_or_no_is_refused():
     model = tb.fit({"f": [0, 1, 1], "y": [0, 1, 1]}, label="y", families={"f": "bernoulli"})
     for bad in (2, -1, 0.5):
-        with pytest.raises(DataError, match="column 'f', row 1: wanted yes or no"):
+        with pytest.raises(DataError, match="column 'f', row 1: expected a boolean"):
             model.predict_proba({"f": [1, bad]})
 
 
@@ -356,5 +356,5 @@ def test_a_number_where_only_0_and_1_came_before():
     for bad, told in ((np.inf, model), (2, tb.fit(data, label="y", families={"f": "bernoulli"}))):
         with pytest.raises(tb.errors.DataError, match="column 'f'"):
             told.predict_proba({"f": [bad]})
-    with pytest.raises(tb.errors.DataError, match="wanted yes or no"):
+    with pytest.raises(tb.errors.DataError, match="expected a boolean"):
         model.learn({"f": [2], "y": ["a"]})

@@ -162,8 +162,8 @@ def test_an_empty_model_learns_single_rows():
     [
         ({"real": float("inf")}, "finite"),
         ({"real": "x"}, "a number"),
-        ({"flag": 2}, "yes or no"),
-        ({"flag": "yes"}, "yes or no"),
+        ({"flag": 2}, "a boolean"),
+        ({"flag": "yes"}, "a boolean"),
         ({"kind": 3}, "text"),
         ({"code": "x"}, "number"),
         ({"code": True}, "number"),

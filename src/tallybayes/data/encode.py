@@ -41,7 +41,7 @@ def encode(name: str, raw: Raw, family: Family, known: Any = None) -> Column:
     if family.column is Reals:
         return as_reals(name, raw)
     if family.column is Flags:
-        return _at_the_door(to_flags, name, raw, "yes or no (0, 1, true, false)")
+        return _at_the_door(to_flags, name, raw, "a boolean (0, 1, true, false)")
     if family.column is Codes:
         return as_codes(name, raw)
     return _at_the_door(lambda n, r: to_bag(n, r, family.separator), name, raw, "bags of tokens")
@@ -118,7 +118,7 @@ def to_flags(name: str, raw: Raw) -> Flags:
     if isinstance(raw, np.ndarray) and raw.dtype.kind in "fiub":
         if raw.dtype.kind == "i" and (raw < 0).any():
             row = int(np.argmax(raw < 0))
-            raise DataError("yes or no (0, 1, true, false)", got=raw[row], column=name, row=row)
+            raise DataError("a boolean (0, 1, true, false)", got=raw[row], column=name, row=row)
         if raw.dtype in (np.float64, np.float32, np.int8, np.uint8, np.int64, np.bool_):
             return Flags(raw)
         return Flags(raw.astype(np.float64 if raw.dtype.kind in "fu" else np.int64))
@@ -127,7 +127,7 @@ def to_flags(name: str, raw: Raw) -> Flags:
     try:
         return Flags(to_reals(name, raw).values)
     except DataError as error:
-        wanted = "yes or no (0, 1, true, false)"
+        wanted = "a boolean (0, 1, true, false)"
         raise DataError(wanted, got=error.got, column=name, row=error.row) from None
 
 

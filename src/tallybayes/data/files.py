@@ -17,12 +17,12 @@ from dataclasses import replace
 from typing import Any
 
 from tallybayes.data.formats.delimited import Delimited
-from tallybayes.data.formats.document_files import KINDS, Documents, document_kind, together
-from tallybayes.data.formats.file_bytes import Disk, without_packing
-from tallybayes.data.formats.file_format import Format, Reading
+from tallybayes.data.formats.document_files import KINDS, DocumentFiles, combined, document_kind
+from tallybayes.data.formats.file_format import FileFormat, ReadOptions
 from tallybayes.data.formats.folder import Folder
+from tallybayes.data.formats.input_file import InputFile, without_compression_suffix
 from tallybayes.data.formats.json import Json
-from tallybayes.data.formats.relation import Database, Parquet, Sql
+from tallybayes.data.formats.relation import Database, Parquet, Sql, is_query
 from tallybayes.data.formats.sqlite import Sqlite
 from tallybayes.data.source import HEAD, BadRows, Given, Kind, Source, to_source
 from tallybayes.data.table import Table
@@ -32,18 +32,17 @@ __all__ = ["FORMATS", "Files", "Progress", "read"]
 
 Progress = Callable[[int, float | None, int], None]
 
-FORMATS: dict[str, Callable[[Disk, Reading], Format]] = {
+FORMATS: dict[str, Callable[[InputFile, ReadOptions], FileFormat]] = {
     "csv": Delimited,
     "tsv": Delimited,
     "json": Json,
     "parquet": Parquet,
     "duckdb": Database,
     "sqlite": Sqlite,
-    **dict.fromkeys(KINDS, Documents.of),
+    **dict.fromkeys(KINDS, DocumentFiles.of),
 }
 _LATER = 1000  # rows looked at in files after the first
 _ENDINGS = {".tsv": "tsv", ".tab": "tsv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
-_QUERY = re.compile(r"\s*(select|from|with)\s", re.IGNORECASE)
 
 
 def read(
@@ -81,13 +80,13 @@ def read(
     {'cat': 2, 'dog': 1}
     """
     missing = None if missing is None else tuple(missing)
-    reading = Reading(format, delimiter, decimal, encoding, missing, header, table)
+    reading = ReadOptions(format, delimiter, decimal, encoding, missing, header, table)
     if isinstance(data, Source):
         raise ParameterError("data that has not been through read() already", got=data)
     source = to_source(data)
     if isinstance(source, Files):
         source = Files(source.paths, reading, progress)
-    elif reading != Reading():
+    elif reading != ReadOptions():
         raise ParameterError("a path, a query or '-' to be read in a certain way", got=type(data).__name__)
     source.bad = BadRows() if skip_bad else None
     return Given(source, given) if given else source
@@ -96,11 +95,11 @@ def read(
 class Files(Source):
     """Files, or a query, one after the other."""
 
-    def __init__(self, paths: list[str], reading: Reading | None = None, progress: Progress | None = None) -> None:
+    def __init__(self, paths: list[str], reading: ReadOptions | None = None, progress: Progress | None = None) -> None:
         self.paths = paths
-        self.reading = reading or Reading()
+        self.reading = reading or ReadOptions()
         self._progress = progress
-        self._formats: list[Format] | None = None
+        self._formats: list[FileFormat] | None = None
         self._head: Table | None = None
 
     @property
@@ -121,7 +120,7 @@ class Files(Source):
         given = [data] if isinstance(data, (str, os.PathLike)) else list(data)
         paths: list[str] = []
         for path in (str(os.fspath(path)) for path in given):
-            if path == "-" or os.path.exists(path) or _QUERY.match(path):
+            if path == "-" or os.path.exists(path) or is_query(path):
                 paths.append(path)
                 continue
             matched = sorted(glob.glob(path, recursive=True))
@@ -132,10 +131,10 @@ class Files(Source):
         return cls(paths)
 
     @property
-    def formats(self) -> list[Format]:
+    def formats(self) -> list[FileFormat]:
         """The files, opened."""
         if self._formats is None:
-            self._formats = together(_format(path, self.reading) for path in self.paths)
+            self._formats = combined(_format(path, self.reading) for path in self.paths)
         return self._formats
 
     @property
@@ -161,9 +160,8 @@ class Files(Source):
             for form in self.formats[1:]:
                 for name, raw in form.head(_LATER, skip_bad=skip).columns.items():
                     columns.setdefault(name, raw)
-            for name in [name for name, raw in columns.items() if _is_empty(raw)]:
-                found = (form.some(name, _LATER, skip_bad=skip) for form in self.formats)
-                columns[name] = next((values for values in found if values is not None), columns[name])
+            for form in self.formats:
+                columns |= form.some([n for n, raw in columns.items() if _is_empty(raw)], _LATER, skip_bad=skip)
             self._head = Table(first.n_rows, columns, first.origin)
         return self._head
 
@@ -184,35 +182,35 @@ class Files(Source):
         return None if None in parts else sum(n or 0 for n in parts)
 
 
-def _format(path: str, reading: Reading) -> Format:
-    if reading.format == "sql" or (reading.format is None and _QUERY.match(path) and not os.path.exists(path)):
+def _format(path: str, reading: ReadOptions) -> FileFormat:
+    if reading.format == "sql" or (reading.format is None and is_query(path) and not os.path.exists(path)):
         return Sql(path, reading)
     if os.path.isdir(path):
         return Folder(path, reading)
-    disk = Disk.of(path)
-    kind = reading.format or _kind(disk)
+    file = InputFile.of(path)
+    kind = reading.format or _kind(file)
     if kind not in FORMATS:
         raise ParameterError(f"a format ({', '.join(FORMATS)})", got=kind, hint=did_you_mean(kind, FORMATS))
     if kind == "tsv" and reading.delimiter is None:
         reading = replace(reading, delimiter="\t")
-    return FORMATS[kind](disk, reading)
+    return FORMATS[kind](file, reading)
 
 
-def _kind(disk: Disk) -> str:
+def _kind(file: InputFile) -> str:
     """The format by the first bytes, else by the name, else by what the text looks like."""
-    start = disk.start(2**12)
+    start = file.start(2**12)
     if start.startswith(b"PAR1"):
         return "parquet"
     if start.startswith(b"SQLite format 3\x00"):
         return "sqlite"
     if start[8:12] == b"DUCK":
         return "duckdb"
-    ending = os.path.splitext(without_packing(disk.name))[1]
+    ending = os.path.splitext(without_compression_suffix(file.name))[1]
     if ending in _ENDINGS:
         return _ENDINGS[ending]
     if ending in (".parquet", ".duckdb", ".sqlite"):
-        raise FileError(f"a {ending[1:]} file", got=f"a file that begins with {start[:16]!r}", file=disk.name)
-    if (kind := document_kind(disk.name, start)) is not None:
+        raise FileError(f"a {ending[1:]} file", got=f"a file that begins with {start[:16]!r}", file=file.name)
+    if (kind := document_kind(file.name, start)) is not None:
         return kind
     return "json" if re.match(rb"(\xef\xbb\xbf)?\s*(\[\s*)?\{", start) else "csv"
 

@@ -27,7 +27,7 @@ from tallybayes.tally import Exact, Sums
 
 __all__ = ["Bernoulli", "BernoulliPredictive", "BernoulliPrior"]
 
-_WANTED = "yes or no (0, 1, true, false)"
+_WANTED = "a boolean (0, 1, true, false)"
 
 
 @dataclass(frozen=True, eq=False)

@@ -138,8 +138,8 @@ class Grid(Tally):
         first[1:] = (owner[1:] != owner[:-1]) | (cell[1:] != cell[:-1]) | (klass[1:] != klass[:-1])
         amounts = self.amounts[order].grouped(np.cumsum(first) - 1, int(first.sum())) if len(order) else self.amounts
         kept = amounts.nonzero()
-        entries = (array[first][kept] for array in (owner, cell, klass))
-        grid = Grid(self.features, self.n_classes, self.levels, *entries, amounts[kept].trimmed())
+        owner, cell, klass = (array[first][kept] for array in (owner, cell, klass))
+        grid = Grid(self.features, self.n_classes, self.levels, owner, cell, klass, amounts[kept].trimmed())
         steps = grid._levels_to_coarsen() if coarsen else np.zeros(1, np.int64)
         return grid.at_levels(grid.levels + steps)._summed(coarsen=False) if steps.any() else grid
 
@@ -156,7 +156,7 @@ class Grid(Tally):
         place = self.owner[same] * 65 + np.where(high < 0, 64, n_bits)
         pairs = np.bincount(place, minlength=len(self.features) * 65).reshape(-1, 65)
         apart = pairs[:, ::-1].cumsum(axis=1)[:, ::-1] - pairs  # pairs that are still apart, by levels coarsened
-        return np.argmax(apart < LIMIT, axis=1)
+        return np.asarray(np.argmax(apart < LIMIT, axis=1))
 
     def n_cells(self) -> NDArray[np.int64]:
         """How many cells of each column are in use."""

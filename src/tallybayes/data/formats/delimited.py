@@ -1,8 +1,7 @@
-"""CSV and its relatives: text with a delimiter.
+"""CSV, TSV and other text with a delimiter between cells.
 
-What the file does not say of itself is found out from its beginning: encoding and byte order mark, delimiter, decimal
-comma. Every cell is read as text first; what a column is, is told by its first rows (`typed`), and from then on by the
-model.
+Encoding, delimiter and decimal comma are detected from the beginning of the file. Every cell is read as text; the type
+of a column is inferred from its first rows (`column_type.py`), and given by the model once there is one.
 """
 
 from __future__ import annotations
@@ -12,17 +11,16 @@ import csv
 import io
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import IO, Any
 
-import numpy as np
-import pyarrow as pa
-
-from tallybayes.data.formats.file_bytes import Disk, without_packing
-from tallybayes.data.formats.file_format import MISSING, Reading
-from tallybayes.data.formats.projection import Faults, Query, connect, line_in, path_text, text
-from tallybayes.data.formats.typed_text import typed, with_comma
+from tallybayes.data.formats.column_type import has_decimal_comma, with_inferred_type
+from tallybayes.data.formats.duckdb_connection import connect, sql_text
+from tallybayes.data.formats.duckdb_format import DuckDBFormat, Faults, line_in
+from tallybayes.data.formats.file_format import MISSING, ReadOptions
+from tallybayes.data.formats.input_file import InputFile, without_compression_suffix
+from tallybayes.data.formats.line_facts import LineFacts
 from tallybayes.data.source import BadRows, Kind
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError, FileError, ParameterError, TallyError, shorten
@@ -31,34 +29,36 @@ __all__ = ["Delimited"]
 
 _DELIMITERS = ",;\t|"
 _ONE_PART = 2**22  # bytes that DuckDB reads in one part anyway
+_DUCKDB_LINE = 1_900_000  # bytes of a line that DuckDB reads unless told otherwise: its limit is 2,000,000
+_LONGEST_LINE = 2**27  # bytes of a line: DuckDB keeps several of them in memory
 _LARGEST = 2**31 - 1  # the csv module's own limit is 128 kB a cell
 
 
-class Delimited(Query):
+class Delimited(DuckDBFormat):
     """A file of text with a delimiter between cells."""
 
     kind = "csv"
 
-    def __init__(self, disk: Disk, reading: Reading) -> None:
-        self.encoding = _encoding(disk.start(), reading.encoding, disk.name)
-        self.disk = disk if self.encoding in _DUCKDB else disk.in_utf8(self.encoding)
-        self._coded = self.encoding if self.encoding in _DUCKDB else "utf-8"  # as it is on disk
-        self.name, self.size = disk.name, disk.size
-        shown = self.disk.start().decode(self._coded, errors="replace").removeprefix("\ufeff")
+    def __init__(self, file: InputFile, options: ReadOptions) -> None:
+        self.encoding = _encoding(file.start(), options.encoding, file.name)
+        self.file = file if self.encoding in _DUCKDB else file.in_utf8(self.encoding)
+        self._stored = self.encoding if self.encoding in _DUCKDB else "utf-8"
+        self.name, self.size = file.name, file.size
+        shown = self.file.start().decode(self._stored, errors="replace").removeprefix("\ufeff")
         if "\x00" in shown:
-            hint = "format= (--format) tells what it is"
+            hint = "name the format with format= (--format)"
             raise FileError("a file of text", got=shown[:20], file=self.name, hint=hint)
-        self.delimiter = reading.delimiter or _delimiter(shown)
+        self.delimiter = options.delimiter or _delimiter(shown)
         if len(self.delimiter) != 1 or self.delimiter in '"\r\n':
             raise ParameterError("a delimiter of one character", got=self.delimiter)
-        if reading.decimal not in (None, ".", ","):
-            raise ParameterError("a decimal sign: . or ,", got=reading.decimal)
-        self.header = reading.header
-        self._given_decimal = reading.decimal
-        self.decimal = reading.decimal or "."
-        self.words = ("", *(w for w in (MISSING if reading.missing is None else reading.missing) if w))
+        if options.decimal not in (None, ".", ","):
+            raise ParameterError("a decimal sign: . or ,", got=options.decimal)
+        self.header = options.header
+        self._given_decimal = options.decimal
+        self.decimal = options.decimal or "."
+        self.words = ("", *(w for w in (MISSING if options.missing is None else options.missing) if w))
         self.connection = connect()
-        self._rejected: set[int] = set()  # lines that DuckDB left out
+        self._rejected: set[int] = set()  # lines that DuckDB could not read
         names, self._blank_lines = self._names()
         self.expressions = {name: (f"f{i}", "VARCHAR") for i, name in enumerate(names)}
 
@@ -68,7 +68,7 @@ class Delimited(Query):
             reader = csv.reader(file, delimiter=self.delimiter)
             row = next((cells for cells in reader if any(cell.strip() for cell in cells)), None)
             if row is None:
-                raise FileError("there is no line with the names of the columns: the file is empty", file=self.name)
+                raise FileError("a line with the names of the columns", got="an empty file", file=self.name)
             line = reader.line_num
         row[0] = row[0].removeprefix("\ufeff")
         if not self.header:
@@ -82,111 +82,99 @@ class Delimited(Query):
 
     def _text(self) -> IO[str]:
         csv.field_size_limit(_LARGEST)
-        return io.TextIOWrapper(self.disk.opened(), self._coded, errors="replace", newline="")
+        return io.TextIOWrapper(self.file.opened(), self._stored, errors="replace", newline="")
 
     def relation(self, faults: Faults = "stop") -> str:
-        """DuckDB's reader, with everything told."""
+        """DuckDB's CSV reader, with nothing left for it to detect."""
         words = ("",) if self.missing else self.words
         columns = ", ".join(f"'f{i}': 'VARCHAR'" for i in range(len(self.expressions)))
         options = [
-            path_text(self.disk.path),
+            sql_text(self.file.literal_path),
             "auto_detect=false",
             f"skip={self._blank_lines}",
-            f"compression='{self.disk.compression}'",
-            f"encoding='{_DUCKDB[self._coded]}'",
+            f"compression='{self.file.compression}'",
+            f"encoding='{_DUCKDB[self._stored]}'",
             f"header={str(self.header).lower()}",
-            f"delim={text(self.delimiter)}",
+            f"delim={sql_text(self.delimiter)}",
             "quote='\"'",
             "escape='\"'",
             f"columns={{{columns}}}",
-            f"nullstr=[{', '.join(map(text, words))}]",
+            f"nullstr=[{', '.join(map(sql_text, words))}]",
+            *(["store_rejects=true"] if faults == "report" else []),
+            *self._reader_options,
         ]
-        options += ["store_rejects=true"] if faults == "report" else []
-        options += self._care
         return f"read_csv({', '.join(options)})"
 
     @cached_property
-    def _care(self) -> list[str]:
-        """What DuckDB must be told so that it reads the file at all.
+    def _reader_options(self) -> list[str]:
+        """What DuckDB (seen with 2.0) must be told about the lines of the file, or it reads them wrongly.
 
-        Where a cell goes on over the end of a line, it must not read parts of the file side by side: it begins anew at
-        some line, and cannot know that it is within quotes. Where lines end in different ways, or a carriage return
-        stands alone, it must not be strict. (Seen with DuckDB 2.0.)
+        * Where a cell continues on the next line, parts of the file must not be read in parallel: DuckDB starts at
+          some line and cannot tell that it is within quotes.
+        * Where lines end in different ways, or a carriage return stands alone, it must not be strict.
+        * It refuses lines of more than 2 MB, and drops them without an error if they are longer than its buffer.
         """
-        within, long_cells, ends = 0, False, {"crlf": 0, "lf": 0, "cr": 0}
-        with self.disk.opened() as file:
-            while chunk := file.read(2**20):
-                chunk += file.read(1) if chunk.endswith(b"\r") else b""  # what belongs together is looked at together
-                if within or b'"' in chunk:
-                    values = np.frombuffer(chunk, np.uint8)
-                    quotes, lines = np.flatnonzero(values == ord('"')), np.flatnonzero(values == ord("\n"))
-                    long_cells = long_cells or bool(((np.searchsorted(quotes, lines) + within) % 2).any())
-                    within = (within + len(quotes)) % 2
-                if b"\r" in chunk:
-                    ends["crlf"] += chunk.count(b"\r\n")
-                    ends["cr"] += chunk.count(b"\r")
-                ends["lf"] += chunk.count(b"\n")
-        odd = ends["cr"] > ends["crlf"] or 0 < ends["crlf"] < ends["lf"]
-        large = self.disk.size > _ONE_PART or self.disk.compression != "none"
-        apart = large and long_cells and not within  # a quote that is never closed is told only by parts side by side
-        return [*(["parallel=false"] if apart else []), *(["strict_mode=false"] if odd else [])]
+        with self.file.opened() as file:
+            lines = LineFacts.of(file)
+        if lines.longest > _LONGEST_LINE:
+            expected = f"lines of at most {_LONGEST_LINE >> 20} MB"
+            raise DataError(expected, got=f"a line of {lines.longest >> 20} MB", file=self.name)
+        # DuckDB reports a quote that is never closed only if it reads in parallel
+        large = self.file.size > _ONE_PART or self.file.compression != "none"
+        options = ["parallel=false"] if large and lines.has_long_cells and not lines.has_open_quote else []
+        options += ["strict_mode=false"] if lines.have_mixed_ends else []
+        if lines.longest > _DUCKDB_LINE:
+            options += [f"max_line_size={lines.longest + 2}", f"buffer_size={2 * lines.longest + 4}"]
+        return options
 
     def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
-        """Stream the wanted columns; cells that are kept are kept as they are, words for missing values included."""
+        """The wanted columns, batch by batch; original cells include the words for missing values."""
         self.missing = self.words if keep else ()
         return super().tables(wanted, keep=keep, bad=bad)
 
     def n_expected(self) -> int | None:
         """From the length of the first lines."""
-        if self.disk.compression != "none":
+        if self.file.compression != "none":
             return None
-        start = self.disk.start()
+        start = self.file.start()
         lines = start.count(b"\n")
-        return round(self.disk.size * lines / len(start)) if lines else None
+        return round(self.file.size * lines / len(start)) if lines else None
 
     def head(self, n: int, *, skip_bad: bool = False) -> Table:
-        """The first rows, every column typed by what is in it."""
+        """The first rows, with the type of each column inferred from them."""
         found = super().head(n, skip_bad=skip_bad)
-        columns = {name: raw.combine_chunks() for name, raw in found.columns.items()}
-        if self._given_decimal is None and self.delimiter != "," and any(map(with_comma, columns.values())):
+        decides = self._given_decimal is None and self.delimiter != ","
+        if decides and any(map(has_decimal_comma, found.columns.values())):
             self.decimal = ","
-        columns = {name: typed(raw, self.decimal) for name, raw in columns.items()}
-        types = {name: raw.type for name, raw in columns.items()}
-        self.flags = {
-            name: "BOOLEAN" if pa.types.is_boolean(own) else "DOUBLE"
-            for name, own in types.items()
-            if pa.types.is_boolean(own) or pa.types.is_integer(own) or pa.types.is_floating(own)
-        }
+        columns = {name: with_inferred_type(cells, self.decimal) for name, cells in found.columns.items()}
         return Table(found.n_rows, columns, found.origin)
 
     def facts(self) -> dict[str, Any]:
-        """What is not as in most files."""
+        """Delimiter, decimal sign and encoding, where they are unusual."""
         if len(self.expressions) == 1:
             return {}
         usual = {"delimiter": (",",), "decimal": (".",), "encoding": ("utf-8", "utf-8-sig")}
         return {name: getattr(self, name) for name, values in usual.items() if getattr(self, name) not in values}
 
-    def some(self, name: str, n: int, *, skip_bad: bool = False) -> Any:
-        """Values that are not null, typed by what they are."""
-        found = super().some(name, n, skip_bad=skip_bad)
-        return None if found is None else typed(found, self.decimal)
+    def some(self, names: Sequence[str], n: int, *, skip_bad: bool = False) -> dict[str, Any]:
+        """Values that are not missing, their type inferred from them."""
+        found = super().some(names, n, skip_bad=skip_bad)
+        return {name: with_inferred_type(cells, self.decimal) for name, cells in found.items()}
 
     def broken(self, error: BaseException) -> TallyError:
-        """A line that is no row: too few or too many cells, an open quote, bytes in another encoding."""
+        """The error for a line that is not a row: a wrong number of cells, an open quote, another encoding."""
         message = re.split(r"\n\s*file = ", str(error))[0]  # what follows are DuckDB's options
         line = line_in(message)
         if "unicode" in message.lower() or "encoded" in message.lower():
-            hint = "encoding= (--encoding), for example latin-1 or cp1252"
-            words = f"the text is not in {self.encoding}"
-            return DataError(words, file=self.name, line=line, hint=hint)
+            hint = "name the encoding with encoding= (--encoding), for example latin-1 or cp1252"
+            return DataError(f"the text is not in {self.encoding}", file=self.name, line=line, hint=hint)
         if found := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
             hint = f"the line is {shorten(_original(message), 80)}; {_SKIP}"
-            if without_packing(self.name).endswith(".txt"):
-                hint = "if this is a text and no table: format='text' (--format text)"
+            if without_compression_suffix(self.name).endswith(".txt"):
+                hint = "if this is a text and not a table: format='text' (--format text)"
             return DataError(f"{found[1]} cells", got=int(found[2]), file=self.name, line=line, hint=hint)
         if "unterminated quote" in message.lower():
-            came = _original(message)
-            return DataError("a quote that is closed", got=came, file=self.name, line=line, hint=_SKIP)
+            return DataError("a closing quote", got=_original(message), file=self.name, line=line, hint=_SKIP)
         if line is not None:
             what = next((m for m in message.splitlines()[1:] if m and not m.startswith("Original Line")), message)
             words = f"a line that can be read ({_in_words(what)})"
@@ -194,7 +182,7 @@ class Delimited(Query):
         return super().broken(error)
 
     def reported(self) -> list[DataError]:
-        """The lines that DuckDB left out."""
+        """The lines that DuckDB could not read."""
         there = "SELECT 1 FROM duckdb_tables() WHERE table_name = 'reject_errors'"
         if not self.connection.execute(there).fetchall():
             return []
@@ -203,17 +191,17 @@ class Delimited(Query):
         self.connection.execute("DROP TABLE reject_errors; DROP TABLE reject_scans")
         self._rejected = {line for line, _, _ in found}
         return [
-            DataError(f"a line that can be read ({_in_words(message)})", got=came.strip(), file=self.name, line=line)
-            for line, message, came in found
+            DataError(f"a line that can be read ({_in_words(message)})", got=content.strip(), file=self.name, line=line)
+            for line, message, content in found
         ]
 
     def line_of(self, row: int) -> int | None:
-        """Count lines up to the row, as the csv module sees them: only done to word an error."""
+        """The line of a row, found by reading the file with the csv module: only for error messages."""
         with self._text() as file:
             return next(itertools.islice(self._row_lines(file), row, None), None)
 
     def _row_lines(self, file: IO[str]) -> Iterator[int]:
-        """The line on which each row begins; lines that are no rows are passed over, as DuckDB does."""
+        """The line on which each row begins; lines that are not rows are skipped, as DuckDB does."""
         reader = csv.reader(file, delimiter=self.delimiter)
         width = len(self.expressions)
         line, seen_header = 1, not self.header
@@ -226,12 +214,12 @@ class Delimited(Query):
             line = reader.line_num + 1
 
 
-_SKIP = "skip_bad=True (--skip-bad) leaves such lines out and counts them"
-_DUCKDB = {"utf-8": "utf-8", "utf-8-sig": "utf-8", "iso8859-1": "latin-1", "utf-16": "utf-16"}
+_SKIP = "skip_bad=True (--skip-bad) skips and counts such lines"
+_DUCKDB = {"utf-8": "utf-8", "utf-8-sig": "utf-8", "iso8859-1": "latin-1"}
 
 
 def _encoding(sample: bytes, given: str | None, name: str) -> str:
-    """The encoding: given, by its byte order mark, UTF-8 if it can be, else Latin-1."""
+    """The encoding: given, by the byte order mark, UTF-8 if the bytes are valid, else Windows-1252 or Latin-1."""
     if given is not None:
         try:
             return codecs.lookup(given).name
@@ -242,9 +230,9 @@ def _encoding(sample: bytes, given: str | None, name: str) -> str:
     if sample.startswith(codecs.BOM_UTF8):
         return "utf-8-sig"
     try:
-        codecs.getincrementaldecoder("utf-8")().decode(sample)  # a character cut at the end is no fault
+        codecs.getincrementaldecoder("utf-8")().decode(sample)  # the sample may end within a character
     except UnicodeDecodeError:
-        return "cp1252" if re.search(rb"[\x80-\x9f]", sample) else "iso8859-1"  # Windows writes quotes and euros there
+        return "cp1252" if re.search(rb"[\x80-\x9f]", sample) else "iso8859-1"  # quotes and the euro sign of Windows
     return "utf-8"
 
 

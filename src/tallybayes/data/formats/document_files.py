@@ -21,16 +21,16 @@ import pyarrow as pa
 
 from tallybayes.data.arrow import strings
 from tallybayes.data.formats.encoding import check_encoding, cleaned, decoded
-from tallybayes.data.formats.file_bytes import Disk, without_packing
-from tallybayes.data.formats.file_format import Format, Reading
+from tallybayes.data.formats.file_format import FileFormat, ReadOptions
 from tallybayes.data.formats.html_text import is_html, visible
+from tallybayes.data.formats.input_file import InputFile, without_compression_suffix
 from tallybayes.data.formats.mail import HEADERS, is_mail, mail
 from tallybayes.data.formats.mbox import LONGEST, is_mbox, messages
 from tallybayes.data.source import BadRows, Kind
 from tallybayes.data.table import Origin, Table
 from tallybayes.errors import DataError, FileError, TallyError
 
-__all__ = ["KINDS", "Document", "Documents", "document_kind", "together"]
+__all__ = ["KINDS", "Document", "DocumentFiles", "combined", "document_kind"]
 
 KINDS = ("text", "mail", "mbox")
 
@@ -63,13 +63,19 @@ class _Row:
     n_bytes: int
 
 
-class Documents(Format):
-    """Documents in groups. All are read in order; of the first rows every group has its share."""
+class DocumentFiles(FileFormat):
+    """DocumentFiles in groups. All are read in order; of the first rows every group has its share."""
 
     kind = "documents"
 
     def __init__(
-        self, name: str, groups: Sequence[Iterable[Document]], reading: Reading, *, size: int, labelled: bool = False
+        self,
+        name: str,
+        groups: Sequence[Iterable[Document]],
+        reading: ReadOptions,
+        *,
+        size: int,
+        labelled: bool = False,
     ) -> None:
         check_encoding(reading.encoding, name)
         self.name, self.size, self.groups, self.labelled = name, size, groups, labelled
@@ -78,7 +84,7 @@ class Documents(Format):
         self._row_bytes = 0.0
 
     @classmethod
-    def of(cls, disk: Disk, reading: Reading) -> Documents:
+    def of(cls, disk: InputFile, reading: ReadOptions) -> DocumentFiles:
         """One file."""
         name = cleaned(disk.name)
         return cls(name, [[Document(disk.path, name, name)]], reading, size=disk.size)
@@ -125,7 +131,7 @@ class Documents(Format):
     def _read(self, document: Document) -> Iterator[tuple[str, int, dict[str, Any]]]:
         """Which message it is, its bytes, its cells."""
         encoding = self._reading.encoding
-        disk = Disk.of(document.path).named(document.name)
+        disk = InputFile.of(document.path)
         kind = self._reading.format or document_kind(document.file, disk.start(_START)) or "text"
         with disk.opened() as file:
             for number, data in enumerate(messages(file) if kind == "mbox" else (), 1):
@@ -152,16 +158,16 @@ class Documents(Format):
         return strings(values) if kind is None and not pa.types.is_temporal(column.type) else values
 
 
-def together(formats: Iterable[Format]) -> list[Format]:
+def combined(formats: Iterable[FileFormat]) -> list[FileFormat]:
     """Formats in their order, documents beside each other made one."""
-    result: list[Format] = []
-    for are_documents, some in itertools.groupby(formats, lambda form: isinstance(form, Documents)):
+    result: list[FileFormat] = []
+    for are_documents, some in itertools.groupby(formats, lambda form: isinstance(form, DocumentFiles)):
         found = list(some)
         if are_documents and len(found) > 1:
-            parts = [form for form in found if isinstance(form, Documents)]
+            parts = [form for form in found if isinstance(form, DocumentFiles)]
             groups = [group for form in parts for group in form.groups]
             size, labelled = sum(form.size or 0 for form in parts), any(form.labelled for form in parts)
-            found = [Documents(parts[0].name, groups, parts[0]._reading, size=size, labelled=labelled)]
+            found = [DocumentFiles(parts[0].name, groups, parts[0]._reading, size=size, labelled=labelled)]
         result += found
     return result
 
@@ -172,7 +178,7 @@ def document_kind(name: str, start: bytes) -> str | None:
     >>> document_kind("a.eml", b""), document_kind("inbox", b"From a@example.org Tue Apr  6 11:45:20 2004\n")
     ('mail', 'mbox')
     """
-    ending = os.path.splitext(without_packing(name))[1]
+    ending = os.path.splitext(without_compression_suffix(name))[1]
     if ending in _ENDINGS:
         return _ENDINGS[ending]
     if is_mbox(start):

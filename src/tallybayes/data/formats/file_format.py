@@ -1,29 +1,29 @@
-"""What every format can do: show its first rows, stream its rows as they are wanted, and say on which line a row is."""
+"""The interface of a file format: first rows, batches of rows, and the line on which a row is."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from tallybayes.data.source import BadRows, Kind
 from tallybayes.data.table import Origin, Table
 
-__all__ = ["MISSING", "Format", "Reading"]
+__all__ = ["MISSING", "FileFormat", "ReadOptions"]
 
-MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")  # what files of text call missing, unless told
+MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")  # words for missing values in files of text, by default
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How files are to be read; what is None is found out.
+class ReadOptions:
+    """How to read files; what is None is detected.
 
     format: csv, tsv, json, parquet, duckdb, sqlite, sql, text, mail or mbox.
     delimiter, decimal, encoding: of files of text.
-    missing: the words that stand for a missing value, besides the empty cell.
-    header: whether the first line has the names of the columns (x0, x1, ... if not).
-    table: the table, or a query, of a database file.
+    missing: the words that mean a missing value, besides the empty cell.
+    header: whether the first line has the names of the columns (x0, x1, ... otherwise).
+    table: the table of a database file, or a query on it.
     """
 
     format: str | None = None
@@ -35,8 +35,8 @@ class Reading:
     table: str | None = None
 
 
-class Format(ABC):
-    """One file, table or query. `name` is what people call it; `size` its bytes, if it is a file."""
+class FileFormat(ABC):
+    """One file, table or query. `name` is used in messages; `size` is in bytes, for files."""
 
     kind: ClassVar[str]
     name: str
@@ -44,18 +44,18 @@ class Format(ABC):
 
     @abstractmethod
     def head(self, n: int, *, skip_bad: bool = False) -> Table:
-        """The first n rows, typed as well as can be told from them."""
+        """The first n rows, with types inferred from them."""
 
     @abstractmethod
     def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
-        """The rows as `Source.batches` gives them."""
+        """The rows, as `Source.batches` gives them."""
 
-    def some(self, name: str, n: int, *, skip_bad: bool = False) -> Any:
-        """Up to n values of a column that are not null, wherever they are; None if there are none."""
-        return None
+    def some(self, names: Sequence[str], n: int, *, skip_bad: bool = False) -> dict[str, Any]:
+        """Up to n values of each column that are not missing, wherever they are; columns without any are absent."""
+        return {}
 
     def n_expected(self) -> int | None:
-        """How many rows there will be, about, if that can be told without reading them."""
+        """About how many rows there are, if that is known without reading them."""
         return None
 
     def line_of(self, row: int) -> int | None:
@@ -63,9 +63,9 @@ class Format(ABC):
         return None
 
     def origin(self, first: int) -> Origin:
-        """Where rows from a number on come from."""
+        """Where the rows from a number on are."""
         return Origin(first, self.name, self.line_of)
 
     def facts(self) -> dict[str, Any]:
-        """What was found out about the file, for people: delimiter, encoding and the like, where unusual."""
+        """What was detected and is unusual: delimiter, encoding and the like."""
         return {}

@@ -15,9 +15,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tallybayes.data.formats.document_files import KINDS, Document, Documents
+from tallybayes.data.formats.document_files import KINDS, Document, DocumentFiles
 from tallybayes.data.formats.encoding import cleaned
-from tallybayes.data.formats.file_format import Reading
+from tallybayes.data.formats.file_format import ReadOptions
 from tallybayes.errors import FileError
 
 __all__ = ["Folder"]
@@ -25,12 +25,12 @@ __all__ = ["Folder"]
 _TABLE = re.compile(r"\.(csv|tsv|tab|json|jsonl|ndjson|parquet|duckdb|sqlite)(\.(gz|zst|zstd|bz2|xz))?$", re.IGNORECASE)
 
 
-class Folder(Documents):
+class Folder(DocumentFiles):
     """The files of a folder and of the folders in it."""
 
     kind = "folder"
 
-    def __init__(self, path: str, reading: Reading) -> None:
+    def __init__(self, path: str, reading: ReadOptions) -> None:
         size, n_files, tables = 0, 0, None
         for file in _files(path):
             with contextlib.suppress(OSError):  # gone meanwhile: told when it is read

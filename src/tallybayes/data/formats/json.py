@@ -16,10 +16,11 @@ from typing import IO, Any
 import pyarrow as pa
 
 from tallybayes.data.encode import NUMBERS
-from tallybayes.data.formats.file_bytes import Disk
-from tallybayes.data.formats.file_format import Reading
-from tallybayes.data.formats.projection import Faults, Query, connect, first_line, path_text, quoted, text
-from tallybayes.data.formats.typed_text import mostly_numbers
+from tallybayes.data.formats.column_type import mostly_numbers
+from tallybayes.data.formats.duckdb_connection import connect, first_line, sql_name, sql_text
+from tallybayes.data.formats.duckdb_format import DuckDBFormat, Faults
+from tallybayes.data.formats.file_format import ReadOptions
+from tallybayes.data.formats.input_file import InputFile
 from tallybayes.data.source import HEAD, BadRows, Kind
 from tallybayes.data.table import Table, to_table
 from tallybayes.errors import DataError, FileError, TallyError
@@ -31,19 +32,18 @@ _EXTRACT = {True: "json_extract_string", False: "json_extract"}
 _ARRAY = 2**26  # bytes an array may have that is looked at in whole
 
 
-class Json(Query):
+class Json(DuckDBFormat):
     """A file of JSON objects."""
 
     kind = "json"
 
-    def __init__(self, disk: Disk, reading: Reading) -> None:
-        self.disk = disk.in_utf8("utf-8-sig") if disk.start(3) == codecs.BOM_UTF8 else disk
-        self.name, self.size = disk.name, disk.size
-        self.missing = reading.missing or ()
+    def __init__(self, file: InputFile, options: ReadOptions) -> None:
+        self.file = file.in_utf8("utf-8-sig") if file.start(3) == codecs.BOM_UTF8 else file
+        self.name, self.size = file.name, file.size
+        self.missing = options.missing or ()
         self.connection = connect()
-        self.in_lines = not disk.start().lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+        self.in_lines = not file.start().lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
         self.expressions = {}
-        self._kinds: dict[str, Kind] = {}
         self._keeping = False
 
     def head(self, n: int, *, skip_bad: bool = False) -> Table:
@@ -53,9 +53,9 @@ class Json(Query):
         if not columns:
             raise FileError("there is no JSON object with a name in it", file=self.name)
         self.expressions = {
-            name: (quoted(f"f{i}"), _read_as(values)) for i, (name, values) in enumerate(columns.items())
+            name: (sql_name(f"f{i}"), _read_as(values)) for i, (name, values) in enumerate(columns.items())
         }
-        self._kinds = {name: kind for name, values in columns.items() if (kind := _kind(values)) is not None}
+        self.kinds = {name: kind for name, values in columns.items() if (kind := _kind(values)) is not None}
         self.row_bytes = max(sum(len(str(row)) for row in rows[:100]) / max(len(rows[:100]), 1), 1.0)
         return Table(len(rows), columns, self.origin(0))
 
@@ -63,7 +63,7 @@ class Json(Query):
         if not self.in_lines:
             yield from self._array()
             return
-        with self.disk.opened() as file:
+        with self.file.opened() as file:
             for line, content in _lines(file):
                 row = _object(content)
                 if row is not None:
@@ -73,8 +73,8 @@ class Json(Query):
 
     def _array(self) -> list[dict[str, Any]]:
         """The objects of an array: of a large one the first, as DuckDB sees them."""
-        if self.disk.size <= _ARRAY:
-            with self.disk.opened() as file:
+        if self.file.size <= _ARRAY:
+            with self.file.opened() as file:
                 try:
                     rows = json.load(file)
                 except (ValueError, RecursionError) as error:
@@ -84,35 +84,27 @@ class Json(Query):
                 raise FileError("an array of objects", got=odd, file=self.name)
             return list(rows)
         query = f"SELECT json FROM read_json_objects({self._options()}) LIMIT {HEAD}"
-        return [json.loads(row) for (row,) in self._sql(query).fetchall()]
+        return [json.loads(row) for (row,) in self.connection.sql(query).fetchall()]
 
     def _options(self, *more: str) -> str:
         form = "newline_delimited" if self.in_lines else "array"
-        options = [f"compression='{self.disk.compression}'", f"format='{form}'", f"maximum_object_size={_LINE}"]
-        return ", ".join([path_text(self.disk.path), *options, *more])
+        options = [f"compression='{self.file.compression}'", f"format='{form}'", f"maximum_object_size={_LINE}"]
+        return ", ".join([sql_text(self.file.literal_path), *options, *more])
 
     def relation(self, faults: Faults = "stop") -> str:
         """The fields of every object, in the types that were found."""
         alike = len({name.lower() for name in self.expressions}) < len(self.expressions)
         if faults == "stop" and not alike and not self._keeping:
-            columns = ", ".join(f"{text(name)}: {text(own)}" for name, (_, own) in self.expressions.items())
-            fields = [f"{quoted(name)} AS {place}" for name, (place, _) in self.expressions.items()]
+            columns = ", ".join(f"{sql_text(name)}: {sql_text(own)}" for name, (_, own) in self.expressions.items())
+            fields = [f"{sql_name(name)} AS {place}" for name, (place, _) in self.expressions.items()]
             return f"(SELECT {', '.join(fields) or '1'} FROM read_json({self._options(f'columns={{{columns}}}')}))"
         fields = [
-            f"TRY_CAST({_EXTRACT[own == 'VARCHAR']}(json, {text(_pointer(name))}) AS {own}) AS {place}"
+            f"TRY_CAST({_EXTRACT[own == 'VARCHAR']}(json, {sql_text(_pointer(name))}) AS {own}) AS {place}"
             for name, (place, own) in self.expressions.items()
         ]  # one by one, where a line may be anything
         errors = ["ignore_errors=true"] if faults == "report" and self.in_lines else []
         fields += ["json_type(json) AS row_type", "json"]
         return f"(SELECT {', '.join(fields)} FROM read_json_objects({self._options(*errors)}))"
-
-    def cast(self, name: str, kind: Kind | None, *, safe: bool = False) -> str:
-        """A column in the kind that is wanted; JSON knows numbers and flags without being asked."""
-        return super().cast(name, kind or self._kinds.get(name), safe=safe)
-
-    def can_fail(self, name: str, kind: Kind | None) -> bool:
-        """Whether a cast may meet a value that it has no number for."""
-        return super().can_fail(name, kind or self._kinds.get(name))
 
     def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
         """Stream the wanted columns; cells that are kept are kept as the JSON that they are."""
@@ -124,18 +116,18 @@ class Json(Query):
                 schema = pa.schema([field.with_metadata({"kind": "json"}) for field in table.kept.schema])
                 yield replace(table, kept=table.kept.cast(schema))
 
-    def kept(self, name: str) -> str:
+    def original_cell(self, name: str) -> str:
         """The JSON of a cell."""
-        return f"json_extract(json, {text(_pointer(name))})::VARCHAR"
+        return f"json_extract(json, {sql_text(_pointer(name))})::VARCHAR"
 
-    def also_bad(self) -> str | None:
+    def bad_row_condition(self) -> str | None:
         """Lines that are no object."""
         return "row_type IS DISTINCT FROM 'OBJECT'"
 
     def broken(self, error: BaseException) -> TallyError:
         """The first line that is no object."""
         if self.in_lines:
-            with self.disk.opened() as file:
+            with self.file.opened() as file:
                 for line, content in _lines(file):
                     if _object(content) is None:
                         return self._no_object(line, content)
@@ -150,7 +142,7 @@ class Json(Query):
         """The line of a row; blank lines are no rows."""
         if not self.in_lines:
             return None
-        with self.disk.opened() as file:
+        with self.file.opened() as file:
             return next((line for number, (line, _) in enumerate(_lines(file)) if number == row), None)
 
 

@@ -1,38 +1,49 @@
-"""What DuckDB reads with types of its own: Parquet files, tables of its databases, queries."""
+"""Tables with types of their own that DuckDB reads: Parquet files, tables of DuckDB databases, queries."""
 
 from __future__ import annotations
 
-from tallybayes.data.formats.file_bytes import Disk
-from tallybayes.data.formats.file_format import Reading
-from tallybayes.data.formats.projection import Faults, Query, connect, first_line, path_text, quoted
+import re
+from typing import TypeGuard
+
+from tallybayes.data.formats.duckdb_connection import (
+    as_subquery,
+    connect,
+    duckdb_errors,
+    refused_query,
+    sql_name,
+    sql_text,
+)
+from tallybayes.data.formats.duckdb_format import DuckDBFormat, Faults
+from tallybayes.data.formats.file_format import ReadOptions
+from tallybayes.data.formats.input_file import InputFile
 from tallybayes.errors import DataError, FileError, did_you_mean
 
-__all__ = ["Database", "Parquet", "Sql", "chosen"]
+__all__ = ["Database", "Parquet", "Sql", "chosen_table", "is_query"]
 
 
-class _Typed(Query):
-    """A relation that knows the types of its columns."""
+class _Typed(DuckDBFormat):
+    """A relation whose columns have types."""
 
     _from: str
 
-    def _describe(self, reading: Reading) -> None:
-        self.missing = reading.missing or ()
+    def _describe(self, options: ReadOptions) -> None:
+        self.missing = options.missing or ()
         try:
-            found = self._sql(f"SELECT * FROM {self._from} LIMIT 0")
-        except Exception as error:
+            found = self.connection.sql(f"SELECT * FROM {self._from} LIMIT 0")
+        except duckdb_errors() as error:
             raise self.broken(error) from error
         types = zip(found.columns, map(str, found.types), strict=True)
-        self.expressions = {name: (quoted(name), own) for name, own in types}
+        self.expressions = {name: (sql_name(name), own) for name, own in types}
 
     def relation(self, faults: Faults = "stop") -> str:
-        """The relation."""
+        """The FROM clause."""
         return self._from
 
     def n_expected(self) -> int | None:
-        """Counted: Parquet files and tables know it."""
+        """The number of rows, which Parquet files and databases have stored."""
         if self.kind == "sql":
             return None
-        return int(self._sql(f"SELECT count(*) FROM {self._from}").fetchall()[0][0])
+        return int(self.connection.sql(f"SELECT count(*) FROM {self._from}").fetchall()[0][0])
 
 
 class Parquet(_Typed):
@@ -40,14 +51,15 @@ class Parquet(_Typed):
 
     kind = "parquet"
 
-    def __init__(self, disk: Disk, reading: Reading) -> None:
-        self.name, self.size = disk.name, disk.size
+    def __init__(self, file: InputFile, options: ReadOptions) -> None:
+        self.name, self.size = file.name, file.size
         self.connection = connect()
-        self._from = f"read_parquet({path_text(disk.path)}, hive_partitioning=false)"
-        self._describe(reading)
+        self._from = f"read_parquet({sql_text(file.literal_path)}, hive_partitioning=false)"
+        self._describe(options)
         import pyarrow.parquet
 
-        names = pyarrow.parquet.read_schema(disk.path).names  # DuckDB renames those that differ only in case
+        with file.opened() as content:
+            names = pyarrow.parquet.read_schema(content).names  # DuckDB renames those that differ only in case
         self.expressions = dict(zip(names, self.expressions.values(), strict=True))
         if len(self.expressions) < len(names):
             raise DataError("column names that differ", got=names, file=self.name)
@@ -58,13 +70,18 @@ class Database(_Typed):
 
     kind = "duckdb"
 
-    def __init__(self, disk: Disk, reading: Reading) -> None:
-        self.name, self.size = disk.name, None
-        self.connection = connect(disk.path)
-        names = [name for (name,) in self._sql("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()]
-        names += [name for (name,) in self._sql("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()]
-        self._from = chosen(reading.table, names, disk.name)
-        self._describe(reading)
+    def __init__(self, file: InputFile, options: ReadOptions) -> None:
+        self.name, self.size = file.name, None
+        self.connection = connect(file.literal_path)
+        tables = (
+            "SELECT table_name FROM duckdb_tables() UNION ALL SELECT view_name FROM duckdb_views() WHERE NOT internal"
+        )
+        names = [name for (name,) in self.connection.sql(f"{tables} ORDER BY 1").fetchall()]
+        if is_query(options.table):
+            self._from = as_subquery(options.table, self.connection)
+        else:
+            self._from = sql_name(chosen_table(options.table, names, file.name))
+        self._describe(options)
 
 
 class Sql(_Typed):
@@ -72,26 +89,32 @@ class Sql(_Typed):
 
     kind = "sql"
 
-    def __init__(self, query: str, reading: Reading) -> None:
+    def __init__(self, query: str, options: ReadOptions) -> None:
         self.name = "the query"
         self.connection = connect()
-        self._from = f"({query.strip().rstrip(';')}\n)"
-        self._describe(reading)
+        self._from = as_subquery(query, self.connection)
+        self._describe(options)
 
     def broken(self, error: BaseException) -> DataError:
-        """What DuckDB says about it."""
-        lines = [line for line in str(error).strip().splitlines() if line.strip()]
-        return DataError(f"the query cannot be run: {first_line(error)}", hint=" ".join(lines[1:3]) or None)
+        """The query cannot be run."""
+        return refused_query(error)
 
 
-def chosen(table: str | None, names: list[str], file: str) -> str:
-    """The table of a database to read, as SQL: the one asked for, a query, or the only one there is."""
-    if table is not None and table.split(maxsplit=1)[:1] and table.split()[0].lower() in ("select", "from", "with"):
-        return f"({table.strip().rstrip(';')}\n)"
+def is_query(table: str | None) -> TypeGuard[str]:
+    """Whether a text is a query and not the name of a table or file.
+
+    >>> is_query("select * from pets"), is_query("selected pets"), is_query(None)
+    (True, False, False)
+    """
+    return table is not None and re.match(r"\s*(select|from|with)\s", table, re.IGNORECASE) is not None
+
+
+def chosen_table(table: str | None, names: list[str], file: str) -> str:
+    """The table of a database to read: the one given, or the only one there is."""
     if table is None and len(names) == 1:
-        return quoted(names[0])
+        return names[0]
     if table in names:
-        return quoted(table)
-    wanted = f"a table of the database ({', '.join(names) or 'it has none'})"
-    hint = "table= (--table) names it" if table is None else did_you_mean(table, names)
-    raise FileError(wanted, got=table, file=file, hint=hint)
+        return table
+    expected = f"a table of the database ({', '.join(names) or 'it has none'})"
+    hint = "name it with table= (--table)" if table is None else did_you_mean(table, names)
+    raise FileError(expected, got=table, file=file, hint=hint)

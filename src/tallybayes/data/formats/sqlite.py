@@ -1,7 +1,8 @@
-"""Tables of SQLite files, read by Python's own sqlite3 (DuckDB's extension would have to be downloaded)."""
+"""Tables of SQLite files, read by Python's sqlite3 module (DuckDB would have to download an extension)."""
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,9 +10,10 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from tallybayes.data.formats.file_bytes import Disk
-from tallybayes.data.formats.file_format import Format, Reading
-from tallybayes.data.formats.relation import chosen
+from tallybayes.data.formats.duckdb_connection import sql_name
+from tallybayes.data.formats.file_format import FileFormat, ReadOptions
+from tallybayes.data.formats.input_file import InputFile
+from tallybayes.data.formats.relation import chosen_table, is_query
 from tallybayes.data.source import BadRows, Kind
 from tallybayes.data.table import Table
 from tallybayes.errors import FileError
@@ -19,33 +21,47 @@ from tallybayes.errors import FileError
 __all__ = ["Sqlite"]
 
 _ROWS = 20_000
+_ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 
 
-class Sqlite(Format):
+class Sqlite(FileFormat):
     """A table of a SQLite file, or a query on it."""
 
     kind = "sqlite"
 
-    def __init__(self, disk: Disk, reading: Reading) -> None:
-        self.name = disk.name
-        self._missing = {*(reading.missing or ())}
+    def __init__(self, file: InputFile, options: ReadOptions) -> None:
+        self.name = file.name
+        self._missing = {*(options.missing or ())}
         try:
-            self._connection = sqlite3.connect(f"file:{quote(disk.path)}?mode=ro", uri=True)
+            self._connection = sqlite3.connect(
+                f"file://{quote(os.fsencode(os.path.abspath(file.path)))}?mode=ro", uri=True
+            )
+            self._connection.set_authorizer(lambda action, *_: int(action not in _ALLOWED))  # 0: yes, 1: no
             self._connection.text_factory = lambda data: data.decode("utf-8", errors="replace")
             query = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY 1"
             names = [name for (name,) in self._connection.execute(query) if not name.startswith("sqlite_")]
-            self._query = f"SELECT * FROM {chosen(reading.table, names, disk.name)}"
+        except sqlite3.Error as error:
+            raise self._unreadable(error) from error
+        if is_query(options.table):
+            self._query = f"SELECT * FROM ({options.table.strip().rstrip(';')}\n)"
+        else:
+            self._query = f"SELECT * FROM {sql_name(chosen_table(options.table, names, file.name))}"
+        try:
             self._names = [column[0] for column in self._connection.execute(f"{self._query} LIMIT 0").description]
         except sqlite3.Error as error:
-            raise FileError(f"cannot be read: {error}", file=disk.name) from error
+            hint = "queries can only read data: a single SELECT statement" if is_query(options.table) else None
+            raise self._unreadable(error).at(hint=hint) from error
 
     def head(self, n: int, *, skip_bad: bool = False) -> Table:
         """The first rows."""
-        rows = self._connection.execute(f"SELECT * FROM ({self._query}) LIMIT {n}").fetchall()
+        try:
+            rows = self._connection.execute(f"SELECT * FROM ({self._query}) LIMIT {n}").fetchall()
+        except sqlite3.Error as error:
+            raise self._unreadable(error) from error
         return self._table(rows, dict.fromkeys(self._names), 0, False)
 
     def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
-        """Stream the rows; values are as SQLite has them."""
+        """The rows, batch by batch; values are as SQLite has them."""
         kinds = dict.fromkeys(self._names) if wanted is None else wanted
         first = 0
         try:
@@ -54,15 +70,18 @@ class Sqlite(Format):
                 yield self._table(rows, kinds, first, keep)
                 first += len(rows)
         except sqlite3.Error as error:
-            raise FileError(f"cannot be read: {error}", file=self.name) from error
+            raise self._unreadable(error) from error
+
+    def _unreadable(self, error: sqlite3.Error) -> FileError:
+        return FileError(f"cannot be read: {error}", file=self.name)
 
     def _table(self, rows: list[tuple[Any, ...]], kinds: Mapping[str, Kind | None], first: int, keep: bool) -> Table:
         cells = dict(zip(self._names, zip(*rows, strict=True) if rows else ((),) * len(self._names), strict=True))
-        columns = {name: self._as(cells[name], kind) for name, kind in kinds.items() if name in cells}
+        columns = {name: self._column(cells[name], kind) for name, kind in kinds.items() if name in cells}
         kept = pa.table({name: _kept(values) for name, values in cells.items()}) if keep else None
         return Table(len(rows), columns, self.origin(first), None, kept)
 
-    def _as(self, values: tuple[Any, ...], kind: Kind | None) -> list[Any]:
+    def _column(self, values: tuple[Any, ...], kind: Kind | None) -> list[Any]:
         if self._missing:
             values = tuple(None if isinstance(v, str) and v in self._missing else v for v in values)
         if kind == "flag":

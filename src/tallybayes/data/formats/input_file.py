@@ -1,7 +1,7 @@
-"""A file on disk: where it is, what people call it, how it is compressed.
+"""A file to be read: its path, a name for messages, its size and compression.
 
-What DuckDB cannot read from where it is (standard input, bzip2, xz, encodings other than UTF-8, UTF-16 and Latin-1) is
-copied into a temporary file first, which is gone when the process ends.
+What DuckDB cannot read in place (standard input, bzip2, xz, encodings other than UTF-8 and Latin-1) is copied to a
+temporary file first. Temporary files are removed when the process ends.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import bz2
 import codecs
+import contextlib
 import io
 import lzma
 import os
@@ -17,21 +18,22 @@ import shutil
 import stat
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import IO
 
 import pyarrow as pa
 
 from tallybayes.errors import FileError
 
-__all__ = ["Disk", "without_packing"]
+__all__ = ["InputFile", "without_compression_suffix"]
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\xfd7zXZ": "xz"}
 
 
 @dataclass(frozen=True)
-class Disk:
-    """A file that DuckDB can read. `compression` is DuckDB's word for it."""
+class InputFile:
+    """A file that DuckDB can read. `compression` is DuckDB's name for it."""
 
     path: str
     name: str
@@ -39,16 +41,16 @@ class Disk:
     compression: str = "none"
 
     @classmethod
-    def of(cls, path: str) -> Disk:
+    def of(cls, path: str) -> InputFile:
         """A file by its path; "-" is standard input."""
         if path == "-":
             if sys.stdin is None:
                 raise FileError("standard input is closed")
-            return cls.of(_copied(sys.stdin.buffer)).named("standard input")
+            return replace(cls.of(_copied(sys.stdin.buffer)), name="standard input")
         try:
             if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe can be read only once
                 with open(path, "rb") as pipe:
-                    return cls.of(_copied(pipe)).named(path)
+                    return replace(cls.of(_copied(pipe)), name=path)
             size = os.stat(path).st_size
             with open(path, "rb") as file:
                 start = file.read(6)
@@ -59,13 +61,21 @@ class Disk:
             return cls(path, path, size, compression)
         try:
             with (bz2.open if compression == "bz2" else lzma.open)(path, "rb") as unpacked:
-                return cls.of(_copied(unpacked)).named(path)
+                return replace(cls.of(_copied(unpacked)), name=path)
         except (OSError, EOFError, lzma.LZMAError) as error:
-            raise FileError(f"cannot be unpacked: {error}", file=path) from error
+            raise FileError(f"cannot be decompressed: {error}", file=path) from error
 
-    def named(self, name: str) -> Disk:
-        """The same file under another name for people."""
-        return Disk(self.path, name, self.size, self.compression)
+    @cached_property
+    def literal_path(self) -> str:
+        """A path that DuckDB takes for no pattern, no address and no home folder: absolute, or a link to the file."""
+        path = os.path.abspath(self.path)
+        if not re.search(r"[*?\[\ud800-\udfff]", path) and (os.sep == "\\" or "\\" not in path):
+            return path
+        folder = tempfile.mkdtemp(prefix="tallybayes-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        link = os.path.join(folder, "file")
+        os.symlink(path, link)
+        return link
 
     def opened(self) -> IO[bytes]:
         """Its bytes, decompressed."""
@@ -80,20 +90,20 @@ class Disk:
         except OSError as error:
             raise FileError(f"cannot be read: {error}", file=self.name) from error
 
-    def in_utf8(self, encoding: str) -> Disk:
+    def in_utf8(self, encoding: str) -> InputFile:
         """A copy of a file of text in UTF-8."""
         with self.opened() as file:
             try:
                 copied = _copied(_Utf8(codecs.getreader(encoding)(file)))
             except UnicodeError as error:
                 raise FileError(f"text in {encoding}", got=str(error), file=self.name) from error
-        return Disk.of(copied).named(self.name)
+        return replace(InputFile.of(copied), name=self.name)
 
 
-def without_packing(name: str) -> str:
-    """The name of a file in small letters, without what says how it is compressed.
+def without_compression_suffix(name: str) -> str:
+    """The name of a file in lower case, without the suffix of its compression.
 
-    >>> without_packing("Data/Films.CSV.gz")
+    >>> without_compression_suffix("Data/Films.CSV.gz")
     'data/films.csv'
     """
     return re.sub(r"\.(gz|zst|zstd|bz2|xz)$", "", name.lower())
@@ -106,12 +116,12 @@ class _Utf8(io.RawIOBase):
         self._reader = reader
 
     def read(self, size: int = -1) -> bytes:
-        """Some of them."""
+        """Some of the bytes."""
         return str(self._reader.read(size, size)).encode()
 
 
 def _copied(file: IO[bytes] | _Utf8) -> str:
-    """The path of a temporary copy, removed at the end of the process."""
+    """The path of a temporary copy."""
     handle, path = tempfile.mkstemp(prefix="tallybayes-")
     atexit.register(_removed, path)
     with os.fdopen(handle, "wb") as copy:
@@ -120,5 +130,5 @@ def _copied(file: IO[bytes] | _Utf8) -> str:
 
 
 def _removed(path: str) -> None:
-    if os.path.exists(path):
+    with contextlib.suppress(FileNotFoundError):
         os.unlink(path)

@@ -1,0 +1,93 @@
+"""Bad rows stop the reading with file, line, column and value, or are skipped and counted."""
+
+import json
+
+import numpy as np
+import pytest
+from pets import csv_file, file_with
+
+import tallybayes as tb
+from tallybayes.data.files import read
+from tallybayes.errors import DataError
+
+BAD = "age,city,y\n1,Ulm,p\n2,Bonn,q\nabc,Ulm,p\n4,Ulm\n5,Bonn,q\ninf,Ulm,p\n7,Ulm,q\n"
+
+
+def test_bad_rows_stop_with_file_line_column_and_value():
+    cases = {
+        "age,y\n1,p\n2,q\nabc,p\n": r"a.csv, line 4, column 'age': expected a number, got 'abc'",
+        "age,y\n1,p\n2\n3,q\n": r"a.csv, line 3: expected 2 cells, got 1\nhint: the line is '2'",
+        "age,y\n1,p\n2,q,r\n3,q\n": r"a.csv, line 3: expected 2 cells, got 3\nhint: the line is '2,q,r'",
+        "age,y\n1,p\n2,q\n\n-inf,p\n": r"a.csv, line 5, column 'age': expected a finite number, got -inf",
+        'age,note,y\n1,"two\nlines",p\n2,x,q\nabc,x,p\n': r"a.csv, line 5, column 'age': expected a number, got 'abc'",
+    }
+    for text, words in cases.items():
+        with pytest.raises(DataError, match=words):
+            tb.fit(csv_file(text), label="y")
+    with pytest.raises(DataError, match=r"a.csv, line 3.*quote"):
+        tb.fit(csv_file('age,y\n1,p\n2,"q\n3,r\n'), label="y")
+
+
+def test_bad_rows_can_be_skipped_and_are_counted():
+    source = csv_file(BAD, skip_bad=True)
+    model = tb.fit(source, label="y")
+    assert model == tb.fit({"age": [1, 2, 5, 7], "city": ["Ulm", "Bonn", "Bonn", "Ulm"], "y": list("pqqq")}, label="y")
+    assert source.bad.count == 3
+    assert sorted((error.line, error.column or "") for error in source.bad.examples) == [
+        (4, "age"),
+        (5, ""),
+        (7, "age"),
+    ]
+    judged = tb.evaluate(model, csv_file(BAD, skip_bad=True))
+    assert (judged.n_rows, judged.bad) == (4, 3)
+
+
+def test_bad_rows_in_json_lines():
+    good = [{"x": 1.5, "t": ["a"], "y": "p"}, {"x": 2.5, "t": ["b", "a"], "y": "q"}, {"x": 3, "t": [], "y": "p"}]
+    lines = [json.dumps(row) for row in good]
+    broken = [*lines[:1], "", '{"x": 2,', lines[1], "[1]", lines[2], '{"x": "abc", "y": "q"}']
+    path = file_with("\n".join(broken).encode(), "a.jsonl")
+    with pytest.raises(DataError, match=r"a.jsonl, line 3: expected a JSON object, got"):
+        tb.fit(path, label="y")
+    source = read(path, skip_bad=True)
+    model = tb.fit(source, label="y", families={"x": "histogram"})
+    assert source.bad.count == 3
+    assert model == tb.fit(good, label="y", families={"x": "histogram"})
+    path = file_with("\n".join([*lines * 20, '{"x": "abc", "y": "q"}']).encode(), "a.jsonl")
+    with pytest.raises(DataError, match=r"a.jsonl, line 61, column 'x': expected a number, got 'abc'"):
+        tb.fit(path, label="y", families={"x": "histogram"})
+
+
+def test_bad_rows_in_memory_can_be_skipped_too():
+    rows = {"x": [1.0, np.inf, 3.0, 4.0, -np.inf], "y": ["a", "a", "b", "b", "a"]}
+    source = read(rows, skip_bad=True)
+    assert tb.fit(source, label="y") == tb.fit({"x": [1.0, 3.0, 4.0], "y": ["a", "b", "b"]}, label="y")
+    assert source.bad.count == 2
+    assert [error.row for error in source.bad.examples] == [1, 4]
+
+
+def test_an_update_that_fails_changes_nothing():
+    model = tb.fit({"age": [1.0, 2.0], "city": ["Ulm", "Bonn"], "y": ["p", "q"]}, label="y")
+    before = model.copy()
+    text = "age,city,y\n" + "1,Ulm,p\n" * 300_000 + "abc,Ulm,p\n"
+    with pytest.raises(DataError, match="line 300002, column 'age'"):
+        model.learn(csv_file(text))
+    assert model == before
+    assert model.schema.fields == before.schema.fields
+
+
+def test_lines_are_counted_as_duckdb_does():
+    with pytest.raises(DataError, match=r"line 5, column 'x'"):
+        tb.fit(csv_file("\n\nx,y\n1,a\nbad,b\n3,a\n4,b\n"), label="y")
+    with pytest.raises(DataError, match=r"line 4, column 'x'"):
+        tb.fit(csv_file("x,y\n1,a\n2,b,\nbad,b\n3,a\n"), label="y")
+
+
+def test_bad_rows_among_many_are_found_quickly():
+    rows = "".join(f"{'inf' if i % 500 == 7 else i},{'pq'[i % 2]}\n" for i in range(50_000))
+    source = csv_file("x,y\n" + rows, skip_bad=True)
+    tb.fit(source, label="y")
+    assert source.bad.count == 100
+    assert source.bad.examples[0].line == 9
+    judged = tb.cross_validate(csv_file("x,y\n" + rows + "1,\n", skip_bad=True), label="y", folds=3)
+    assert (judged.bad, judged.skipped, judged.n_rows) == (100, 1, 49_900)
