@@ -147,7 +147,7 @@ def test_unusual_types_are_numbers_too():
 
 def test_what_is_no_table_is_refused():
     for nonsense in (3, np.zeros(3), [1, 2, 3]):
-        with pytest.raises(DataError, match=r"wanted a (table|matrix|dict)"):
+        with pytest.raises(DataError, match=r"expected a (table|matrix|dict)"):
             tb.fit(nonsense, label="y")
     with pytest.raises(DataError, match="3 values as in the other columns"):
         tb.fit({"a": [1, 2, 3], "b": [1, 2]}, label="a")
@@ -156,9 +156,9 @@ def test_what_is_no_table_is_refused():
 
 
 def test_negative_amounts_are_refused():
-    with pytest.raises(DataError, match="row 1: wanted an amount"):
+    with pytest.raises(DataError, match="row 1: expected an amount"):
         tb.fit(sp.csr_array([[1.0, 0.0], [0.0, -2.0]]), label=[0, 1])
-    with pytest.raises(DataError, match="column 'w', row 0: wanted an amount"):
+    with pytest.raises(DataError, match="column 'w', row 0: expected an amount"):
         tb.fit({"w": [{"a": -1}], "y": [0]}, label="y")
 
 

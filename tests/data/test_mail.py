@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tallybayes as tb
+from tallybayes.data.formats import document_files
 from tallybayes.data.formats.encoding import decoded
 from tallybayes.data.formats.html_text import visible
 from tallybayes.data.formats.mail import is_mail, mail
@@ -327,7 +328,7 @@ def test_how_to_read_can_be_told(tmp_path):
 def test_a_text_that_is_too_long_is_a_bad_row(tmp_path, monkeypatch):
     monkeypatch.setattr(document_files, "LONGEST", 100)
     path = written(tmp_path / "a.txt", "x" * 101)
-    with pytest.raises(DataError, match=r"a\.txt: wanted a text of at most"):
+    with pytest.raises(DataError, match=r"a\.txt: expected a text of at most"):
         rows(path, format="text")
     assert len(rows(written(tmp_path / "a.eml", "Subject: x\n\n" + "y" * 200))[0]["text"]) == 88
 
