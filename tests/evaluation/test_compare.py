@@ -1,4 +1,4 @@
-"""Naive Bayes against logistic regression on the same rows."""
+"""Learning curves of naive Bayes, logistic regression and the majority class."""
 
 import json
 
@@ -15,7 +15,7 @@ import tallybayes as tb
 from tallybayes.data.label import find_labels
 from tallybayes.data.table import to_table
 from tallybayes.errors import DataError, ParameterError
-from tallybayes.evaluation.cross_validation import Deal
+from tallybayes.evaluation.cross_validation import FoldAssigner
 from tallybayes.evaluation.learning_curve import _nested
 
 
@@ -32,12 +32,12 @@ def made(n=150, seed=0):
 HOW = {"families": {"x": "gaussian", "kind": "categorical"}}
 
 
-def test_both_learn_the_same_rows_and_are_judged_on_the_same_rows():
-    """The whole of it again, with scikit-learn's own pipeline and fresh fits."""
+def test_all_models_are_trained_and_evaluated_on_the_same_rows():
+    """The same curves from scikit-learn's pipeline and a new fit for every size."""
     table, sizes = made(), [30, 95]
     found = tb.compare(table, label="y", sizes=sizes, folds=3, seed=4, **HOW)
     labels = find_labels(to_table(table), "y")
-    fold, y = Deal(3, 4)(labels), np.array(table["y"])
+    fold, y = FoldAssigner(3, 4)(labels), np.array(table["y"])
     X = np.column_stack([table["x"].astype(object), np.array(table["kind"], object)])
     errors = {(model, size): [] for model in ("tallybayes", "logistic", "majority") for size in sizes}
     losses = {key: [] for key in errors}
@@ -68,12 +68,12 @@ def test_both_learn_the_same_rows_and_are_judged_on_the_same_rows():
     for row in found.rows:
         key = row["model"], row["size"]
         assert row["error"] == pytest.approx(np.mean(errors[key]), abs=1e-12), key
-        assert row["log_loss"] == pytest.approx(np.mean(losses[key]), rel=1e-3), key  # as far as the solver went
+        assert row["log_loss"] == pytest.approx(np.mean(losses[key]), rel=1e-3), key  # the tolerance of the solver
         assert row["error_se"] == pytest.approx(np.std(errors[key], ddof=1) / np.sqrt(3), abs=1e-12), key
     assert found.curve("majority")[1] > found.curve("tallybayes")[1]
 
 
-def test_every_first_part_of_the_rows_has_the_classes_in_proportion():
+def test_every_prefix_of_the_rows_is_stratified():
     codes = np.random.default_rng(0).choice(3, 600, p=[0.6, 0.3, 0.1]).astype(np.int32)
     rows = np.arange(0, 600, 2)
     order = _nested(codes, rows, np.random.default_rng(1))
@@ -85,9 +85,9 @@ def test_every_first_part_of_the_rows_has_the_classes_in_proportion():
     assert again.tolist() != order.tolist()
 
 
-def comparison(ours, theirs):
+def comparison(ours, theirs, majority=None):
     sizes = [10 * 2**i for i in range(len(ours))]
-    curves = {"tallybayes": ours, "logistic": theirs, "majority": [0.5] * len(ours)}
+    curves = {"tallybayes": ours, "logistic": theirs, "majority": majority or [0.5] * len(ours)}
     rows = [
         {"model": model, "size": size, "error": curve[i], "error_se": 0.1, "log_loss": curve[i], "log_loss_se": 0.1}
         for i, size in enumerate(sizes)
@@ -99,33 +99,42 @@ def comparison(ours, theirs):
 @pytest.mark.parametrize(
     ("ours", "theirs", "first", "words"),
     [
-        ([0.3, 0.2, 0.2], [0.4, 0.1, 0.1], 20, "logistic regression is ahead from 20 rows on"),
-        ([0.3, 0.2, 0.2], [0.2, 0.3, 0.1], 40, "logistic regression is ahead from 40 rows on"),
-        ([0.3, 0.2, 0.2], [0.2, 0.1, 0.1], 10, "logistic regression is ahead at every size"),
-        ([0.3, 0.2, 0.1], [0.4, 0.3, 0.2], None, "naive Bayes is ahead at every size"),
-        ([0.3, 0.2, 0.1], [0.2, 0.3, 0.2], None, "naive Bayes is ahead in the end"),
-        ([0.3, 0.2, 0.1], [0.2, 0.3, 0.1], None, "they are even in the end"),
+        ([0.3, 0.2, 0.2], [0.4, 0.1, 0.1], 20, "logistic regression is best from 20 rows on"),
+        ([0.3, 0.2, 0.2], [0.2, 0.3, 0.1], 40, "logistic regression is best from 40 rows on"),
+        ([0.3, 0.2, 0.2], [0.2, 0.1, 0.1], 10, "logistic regression is best at every size"),
+        ([0.3, 0.2, 0.1], [0.4, 0.3, 0.2], None, "naive Bayes is best at every size"),
+        ([0.3, 0.2, 0.1], [0.2, 0.3, 0.2], None, "naive Bayes is best from 20 rows on"),
+        ([0.3, 0.2, 0.1], [0.2, 0.3, 0.1], None, "no single model is best with 40 rows"),
+        ([0.6, 0.6, 0.6], [0.7, 0.7, 0.7], None, "the majority-class baseline is best at every size"),
+        ([0.3, 0.2, np.nan], [0.2, 0.3, 0.1], None, "no single model is best with 40 rows"),
     ],
 )
-def test_who_is_ahead_from_where_on(ours, theirs, first, words):
+def test_the_conclusion_names_the_best_model_and_from_which_size_on(ours, theirs, first, words):
     found = comparison(ours, theirs)
     assert found.logistic_from() == found.logistic_from("log_loss") == first
     assert f"error: {words}" in str(found)
     assert found.to_dict()["logistic_from"] == {"error": first, "log_loss": first}
 
 
-def test_naive_bayes_is_ahead_with_few_rows_where_columns_say_nothing_of_each_other():
-    """Twenty yes/no columns, independent given the class, as Ng and Jordan have it."""
+def test_naive_bayes_is_not_called_best_where_the_majority_class_is_better():
+    found = comparison([0.4, 0.3], [0.5, 0.35], majority=[0.3, 0.3])
+    assert found.best() == ["majority", None]
+    assert [line.split()[-1] for line in str(found).splitlines()[2:4]] == ["majority", "tie"]
+    assert "naive Bayes" not in str(found)
+
+
+def test_naive_bayes_is_better_with_few_rows_where_columns_are_independent():
+    """Twenty boolean columns, independent given the class (Ng and Jordan, 2002)."""
     rng = np.random.default_rng(3)
     y = rng.integers(0, 2, 2000)
     X = (rng.random((2000, 20)) < np.where(y[:, None], 0.6, 0.4)).astype(int)
     found = tb.compare(X, y, sizes=[20, 1600], families="bernoulli", smoothing=1)
-    assert found.ahead()[0] == "tallybayes"
+    assert found.best()[0] == "tallybayes"
     gaps = np.array(found.curve("logistic")) - np.array(found.curve("tallybayes"))
     assert gaps[0] > gaps[1] > -0.01
 
 
-def test_texts_tags_and_sparse_counts_have_their_place():
+def test_texts_tags_and_sparse_counts_are_features_of_logistic_regression():
     rng = np.random.default_rng(0)
     y = rng.choice(["ham", "spam"], 80)
     words = {"ham": ["lunch", "meeting", "today"], "spam": ["cash", "win", "today"]}
@@ -146,7 +155,7 @@ def test_texts_tags_and_sparse_counts_have_their_place():
     assert tb.compare(counts, y, folds=2, sizes=[40]).curve("logistic")[0] < 0.3
 
 
-def test_rows_come_from_files_in_batches_too(tmp_path):
+def test_data_can_be_a_file_or_a_stream_of_batches(tmp_path):
     table = made(120)
     table["y"][7] = None
     whole = tb.compare(table, label="y", folds=2, sizes=[20, 50], infer="type", **HOW)
@@ -165,7 +174,7 @@ def test_rows_come_from_files_in_batches_too(tmp_path):
     assert source.bad.count == 1
 
 
-def test_no_columns_and_parts_of_one_class_are_the_commonest_class():
+def test_without_columns_every_model_is_the_majority_class():
     y = ["a"] * 30 + ["b"] * 2
     found = tb.compare({"x": [None] * 32, "y": y}, label="y", folds=2, sizes=[1, 4, 16])
     for model in ("tallybayes", "logistic"):
@@ -174,12 +183,12 @@ def test_no_columns_and_parts_of_one_class_are_the_commonest_class():
     assert str(found)
 
 
-def test_sizes_are_round_numbers_up_to_all():
+def test_default_sizes_are_round_numbers_up_to_all_rows():
     assert tb.compare(made(), label="y", folds=3, **HOW).sizes == [10, 20, 50, 99]
     assert tb.compare(made(70), label="y", folds=2, **HOW).sizes == [10, 20, 34]
 
 
-def test_what_makes_no_sense_is_refused():
+def test_invalid_arguments_are_refused():
     for wrong in (
         {"sizes": [0]},
         {"sizes": []},

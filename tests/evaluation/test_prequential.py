@@ -1,4 +1,4 @@
-"""Test, then learn: a stream judged as it goes by."""
+"""Prequential evaluation: test each block of a stream, then learn it."""
 
 import json
 
@@ -11,7 +11,7 @@ from tallybayes.evaluation import Evaluation
 
 
 def made(n, seed=0):
-    """Rows whose label changes its meaning half way."""
+    """Rows whose labels are swapped half way."""
     rng = np.random.default_rng(seed)
     x, kind = rng.normal(size=n), rng.choice(["a", "b"], n)
     flip = np.arange(n) >= n // 2
@@ -45,7 +45,7 @@ def test_every_block_is_scored_by_the_model_of_the_rows_before_it():
     assert found.evaluation.auc == pytest.approx(expected.auc)
 
 
-def test_single_rows_are_blocks_too():
+def test_blocks_can_be_single_rows():
     table = made(40)
     found = tb.prequential(table, label="y", every=1, **HOW)
     model = tb.fit(part(table, 0, 1), label="y", **HOW)
@@ -59,7 +59,7 @@ def test_single_rows_are_blocks_too():
 
 @pytest.mark.parametrize("every", [None, 7, 64])
 @pytest.mark.parametrize("size", [1, 13, 50, 200])
-def test_batches_do_not_show(every, size):
+def test_the_result_does_not_depend_on_the_batches(every, size):
     table = made(200)
     whole = tb.prequential(table, label="y", every=every, infer="type", **HOW)
     stream = (part(table, start, start + size) for start in range(0, 200, size))
@@ -68,7 +68,7 @@ def test_batches_do_not_show(every, size):
     assert whole.rows[-1]["log_loss"] == pytest.approx(parts.rows[-1]["log_loss"], rel=1e-12)
 
 
-def test_blocks_grow_with_the_model_unless_told():
+def test_default_blocks_grow_with_the_number_of_rows_learned():
     rows = [row["rows"] for row in tb.prequential(made(2000), label="y", **HOW).rows]
     assert rows[:3] == [20, 30, 40]
     assert rows[-1] == 2000
@@ -77,7 +77,7 @@ def test_blocks_grow_with_the_model_unless_told():
     assert 30 <= sizes.max() <= 40
 
 
-def test_the_curve_shows_where_the_stream_changes():
+def test_the_curve_shows_a_drift_of_the_stream():
     found = tb.prequential(made(2000), label="y", every=100, **HOW)
     by_rows = {row["rows"]: row["block_accuracy"] for row in found.rows}
     assert by_rows[1000] > 0.8
@@ -90,14 +90,16 @@ def test_the_curve_shows_where_the_stream_changes():
     json.dumps(found.to_dict(), allow_nan=False)
 
 
-def test_labels_that_are_missing_or_new_and_arrays_of_labels():
+def test_missing_labels_new_labels_and_arrays_of_labels():
     table = made(60)
     labels = [None if i % 10 == 3 else "new" if i == 50 else label for i, label in enumerate(table.pop("y"))]
     found = tb.prequential(table, labels, every=20, **HOW)
     assert found.evaluation.skipped == 6
     assert found.evaluation.n_rows == 60 - 20 - 4
     assert found.evaluation.n_unknown == 1
-    late = tb.prequential(table, [None] * 20 + labels[20:], every=10, **HOW)  # nothing can be said before a label comes
+    late = tb.prequential(
+        table, [None] * 20 + labels[20:], every=10, **HOW
+    )  # without any label there is nothing to score with
     assert late.rows[0]["rows"] == 40
 
 
@@ -113,19 +115,19 @@ def test_bad_rows_of_a_file_are_counted_once(tmp_path):
     assert found.evaluation.n_rows == 68
 
 
-def test_what_makes_no_sense_is_refused():
+def test_invalid_arguments_are_refused():
     for every in (0, -1, 2.5, "x"):
         with pytest.raises(ParameterError, match="every"):
             tb.prequential(made(20), label="y", every=every)
     with pytest.raises(ParameterError, match="without weights"):
         tb.prequential({**made(20), "w": [1] * 20}, label="y", weight="w")
-    with pytest.raises(DataError, match="not enough rows"):
+    with pytest.raises(DataError, match="after the first block"):
         tb.prequential(made(10), label="y")
     with pytest.raises(DataError, match="label column"):
         tb.prequential(made(10), label="nothing")
 
 
-def test_electricity_prices_in_the_order_of_time(shared_data):
+def test_electricity_prices_in_time_order(shared_data):
     found = tb.prequential(shared_data / "elec2.parquet", label="class", every=1000)
     assert found.evaluation.n_rows == 45_312 - 1000
     assert found.accuracy > found.evaluation.majority + 0.1

@@ -1,4 +1,4 @@
-"""What columns are worth: information, gain, and Bayes factors against numerical integration."""
+"""Importance of columns: information and gain against refitted models, Bayes factors against integration."""
 
 import json
 import subprocess
@@ -13,20 +13,24 @@ from tallybayes.arrays.column import Codes, Flags, Reals
 from tallybayes.errors import DataError, ForgetError, ParameterError, UnsupportedError
 from tallybayes.families import FAMILIES, Bernoulli, Categorical, Gaussian, Histogram, Multinomial, Poisson, Tags, Text
 
-RNG = np.random.default_rng(7)
 CODES = np.array([0] * 9 + [1] * 14, np.int32)
 
 
+@pytest.fixture
+def rng():
+    return np.random.default_rng(7)
+
+
 def log_factor(family, column, k):
-    """Depends on the class against does not: as the family has it."""
+    """The evidence of a family for dependence on the class, and for independence."""
     tally = family.observe(("x",), [column], CODES, 2, None)
     prior = family.prior(tally, k)
     return family.evidence(tally, prior)[0], family.independence(tally, prior)[0]
 
 
 @pytest.mark.parametrize("k", [0.5, 1.0, 4.0])
-def test_yes_or_no_against_the_beta_function(k):
-    x = RNG.integers(0, 2, len(CODES))
+def test_bernoulli_evidence_equals_an_integral_over_the_probability(rng, k):
+    x = rng.integers(0, 2, len(CODES))
 
     def evidence(part):
         def likelihood(theta):
@@ -34,27 +38,27 @@ def test_yes_or_no_against_the_beta_function(k):
 
         return np.log(integrate.quad(likelihood, 0, 1)[0])
 
-    depends, not_so = log_factor(Bernoulli(), Flags(x.astype(np.int8)), k)
-    assert depends == pytest.approx(evidence(x[CODES == 0]) + evidence(x[CODES == 1]), rel=1e-6)
-    assert not_so == pytest.approx(evidence(x), rel=1e-6)
+    dependent, independent = log_factor(Bernoulli(), Flags(x.astype(np.int8)), k)
+    assert dependent == pytest.approx(evidence(x[CODES == 0]) + evidence(x[CODES == 1]), rel=1e-6)
+    assert independent == pytest.approx(evidence(x), rel=1e-6)
 
 
 @pytest.mark.parametrize("k", [0.5, 1.0, 4.0])
-def test_categories_against_the_dirichlet_multinomial(k):
-    x = RNG.integers(0, 3, len(CODES))
+def test_categorical_evidence_equals_the_dirichlet_multinomial(rng, k):
+    x = rng.integers(0, 3, len(CODES))
 
     def evidence(part):
         counts = np.bincount(part, minlength=3)
         ways = stats.multinomial.logpmf(counts, counts.sum(), np.full(3, 1 / 3)) + counts.sum() * np.log(3)
         return stats.dirichlet_multinomial.logpmf(counts, np.full(3, k), counts.sum()) - ways
 
-    depends, not_so = log_factor(Categorical(), Codes(x.astype(np.int32), ["a", "b", "c"]), k)
-    assert depends == pytest.approx(evidence(x[CODES == 0]) + evidence(x[CODES == 1]))
-    assert not_so == pytest.approx(evidence(x))
+    dependent, independent = log_factor(Categorical(), Codes(x.astype(np.int32), ["a", "b", "c"]), k)
+    assert dependent == pytest.approx(evidence(x[CODES == 0]) + evidence(x[CODES == 1]))
+    assert independent == pytest.approx(evidence(x))
 
 
-def test_numbers_against_an_integral_over_mean_and_variance():
-    x = RNG.normal(size=len(CODES)) * 2 + 3
+def test_gaussian_evidence_equals_an_integral_over_mean_and_variance(rng):
+    x = rng.normal(size=len(CODES)) * 2 + 3
     centre, variance, kappa, nu = x.mean(), x.var(), 3.0, 5.0
 
     mean, precision = np.linspace(centre - 8, centre + 8, 801)[:, None], np.linspace(1e-4, 3.0, 1501)[None]
@@ -67,13 +71,13 @@ def test_numbers_against_an_integral_over_mean_and_variance():
         p = np.exp(log_p - log_p.max())
         return np.log(integrate.simpson(integrate.simpson(p, x=mean[:, 0], axis=0), x=precision[0])) + log_p.max()
 
-    depends, not_so = log_factor(Gaussian(), Reals(x), 1.0)
-    assert depends == pytest.approx(evidence(x[CODES == 0]) + evidence(x[CODES == 1]), rel=1e-4)
-    assert not_so == pytest.approx(evidence(x), rel=1e-4)
+    dependent, independent = log_factor(Gaussian(), Reals(x), 1.0)
+    assert dependent == pytest.approx(evidence(x[CODES == 0]) + evidence(x[CODES == 1]), rel=1e-4)
+    assert independent == pytest.approx(evidence(x), rel=1e-4)
 
 
-def test_events_against_an_integral_over_the_rate():
-    x = RNG.poisson(3.0, len(CODES))
+def test_poisson_evidence_equals_an_integral_over_the_rate(rng):
+    x = rng.poisson(3.0, len(CODES))
 
     def evidence(part):
         def likelihood(rate):
@@ -83,30 +87,30 @@ def test_events_against_an_integral_over_the_rate():
 
         return np.log(integrate.quad(likelihood, 0, 30, points=[3])[0]) - 2 * len(part)
 
-    depends, not_so = log_factor(Poisson(), Reals(x.astype(np.float64)), 1.0)
-    assert depends == pytest.approx(evidence(x[CODES == 0]) + evidence(x[CODES == 1]), rel=1e-6)
-    assert not_so == pytest.approx(evidence(x), rel=1e-6)
+    dependent, independent = log_factor(Poisson(), Reals(x.astype(np.float64)), 1.0)
+    assert dependent == pytest.approx(evidence(x[CODES == 0]) + evidence(x[CODES == 1]), rel=1e-6)
+    assert independent == pytest.approx(evidence(x), rel=1e-6)
 
 
 @pytest.mark.parametrize("family", [Bernoulli(), Categorical(), Histogram()], ids=str)
-def test_shares_of_classes_are_those_of_the_column_if_it_says_nothing(family):
-    """With strengths by evidence both sides are probabilities of the classes."""
-    column = family.example(RNG, len(CODES))
+def test_independence_with_auto_smoothing_is_the_likelihood_of_the_class_shares(rng, family):
+    """With smoothing "auto" both hypotheses are about the classes given the values."""
+    column = family.example(rng, len(CODES))
     there = (
         ~np.isnan(column.values)
         if isinstance(column, Reals)
         else getattr(column, "values", getattr(column, "codes", 0)) >= 0
     )
     n = np.bincount(CODES[there], minlength=2)
-    _, not_so = log_factor(family, column, "auto")
-    assert not_so == pytest.approx((n * np.log(n / n.sum())).sum())
+    _, independent = log_factor(family, column, "auto")
+    assert independent == pytest.approx((n * np.log(n / n.sum())).sum())
 
 
 @pytest.mark.parametrize(
     "family", [Multinomial(), Multinomial("presence"), Tags(), Text("counts", "count", 1.0)], ids=str
 )
-def test_one_class_has_the_same_evidence_either_way(family):
-    column = family.example(RNG, 20)
+def test_with_one_class_both_hypotheses_have_the_same_evidence(rng, family):
+    column = family.example(rng, 20)
     tally = family.observe(("x",), [column], np.zeros(20, np.int32), 1, None)
     prior = family.prior(tally, 1.0)
     assert family.independence(tally, prior) == pytest.approx(family.evidence(tally, prior))
@@ -115,8 +119,8 @@ def test_one_class_has_the_same_evidence_either_way(family):
 @pytest.mark.parametrize(
     "family", [Multinomial("complement"), Text("complement"), Text("counts", "log"), Text()], ids=str
 )
-def test_ways_of_scoring_have_no_factor(family):
-    tally = family.observe(("x",), [family.example(RNG, 20)], np.arange(20, dtype=np.int32) % 2, 2, None)
+def test_families_that_are_not_likelihoods_have_no_bayes_factor(rng, family):
+    tally = family.observe(("x",), [family.example(rng, 20)], np.arange(20, dtype=np.int32) % 2, 2, None)
     with pytest.raises(UnsupportedError):
         family.independence(tally, family.prior(tally, 1.0))
 
@@ -136,7 +140,7 @@ def table_of(n=400, seed=0):
     }
 
 
-def test_gain_is_the_difference_of_two_models_left_out_row_by_row():
+def test_gain_is_the_leave_one_out_log_loss_of_the_model_without_the_column():
     table = table_of()
     model = tb.fit(table, label="y", families={"real": "gaussian"})
 
@@ -144,20 +148,20 @@ def test_gain_is_the_difference_of_two_models_left_out_row_by_row():
         codes = np.searchsorted(model.classes, table["y"])
         return -model.leave_one_out(table)[np.arange(len(codes)), codes].mean()
 
-    ranking = tb.importance(model, table)
-    assert ranking.log_loss == pytest.approx(log_loss(model), rel=1e-9)
-    assert ranking.n_rows == len(table["y"])
-    for one in ranking.columns:
+    found = tb.importance(model, table)
+    assert found.log_loss == pytest.approx(log_loss(model), rel=1e-9)
+    assert found.n_rows == len(table["y"])
+    for one in found.columns:
         rest = {name: values for name, values in table.items() if name != one.column}
         without = tb.fit(rest, label="y", families={"real": "gaussian"} if "real" in rest else None)
         assert one.gain == pytest.approx(log_loss(without) - log_loss(model), abs=1e-9)
         family = {one.column: model.schema.families[one.column]}
         alone = tb.fit({one.column: table[one.column], "y": table["y"]}, label="y", families=family)
-        assert one.information == pytest.approx(ranking.entropy - log_loss(alone), abs=1e-9)
-    assert [one.gain for one in ranking.columns] == sorted((one.gain for one in ranking.columns), reverse=True)
+        assert one.information == pytest.approx(found.entropy - log_loss(alone), abs=1e-9)
+    assert [one.gain for one in found.columns] == sorted((one.gain for one in found.columns), reverse=True)
 
 
-def test_gain_goes_by_the_weights_and_the_calibration_of_the_model():
+def test_gain_includes_the_column_weights_and_the_calibration():
     table = table_of()
     model = tb.fit(table, label="y")
     model.column_weights = tb.ColumnWeights(
@@ -165,32 +169,32 @@ def test_gain_goes_by_the_weights_and_the_calibration_of_the_model():
     )
     model.calibrate(table)
     codes = np.searchsorted(model.classes, table["y"])
-    ranking = tb.importance(model, table)
-    assert ranking.log_loss == pytest.approx(-model.leave_one_out(table)[np.arange(len(codes)), codes].mean(), rel=1e-9)
-    gain = {one.column: one.gain for one in ranking.columns}
+    found = tb.importance(model, table)
+    assert found.log_loss == pytest.approx(-model.leave_one_out(table)[np.arange(len(codes)), codes].mean(), rel=1e-9)
+    gain = {one.column: one.gain for one in found.columns}
     assert gain["flag"] == 0
     weights = dict(model.column_weights.weights) | {"kind": 0.0}
     model.column_weights = tb.ColumnWeights(weights, model.column_weights.offsets)
     log_loss = -model.leave_one_out(table)[np.arange(len(codes)), codes].mean()
-    assert gain["kind"] == pytest.approx(log_loss - ranking.log_loss, abs=1e-9)
+    assert gain["kind"] == pytest.approx(log_loss - found.log_loss, abs=1e-9)
 
 
-def test_noise_is_worth_nothing_and_the_factor_says_so():
-    """Over ten tables: the columns of noise come last every time, and their factors are against them on the whole."""
+def test_noise_has_no_importance_and_bayes_factors_below_one():
+    """In ten tables the columns of noise have the least information, and mostly negative decibans."""
     factors = []
     for seed in range(10):
         table = table_of(seed=seed)
-        worth = {one.column: one for one in tb.importance(tb.fit(table, label="y"), table).columns}
-        real = [worth.pop(name) for name in ("flag", "kind", "real", "events")]
-        assert min(one.information for one in real) > max(one.information for one in worth.values())
-        assert all(abs(one.information) < 0.02 for one in worth.values())
+        noise = {one.column: one for one in tb.importance(tb.fit(table, label="y"), table).columns}
+        real = [noise.pop(name) for name in ("flag", "kind", "real", "events")]
+        assert min(one.information for one in real) > max(one.information for one in noise.values())
+        assert all(abs(one.information) < 0.02 for one in noise.values())
         assert all(one.decibans > 10 for one in real)
-        factors += [one.decibans for one in worth.values()]
-    assert max(factors) < 20  # odds of a hundred to one, which happen in less than one of a hundred
+        factors += [one.decibans for one in noise.values()]
+    assert max(factors) < 20  # odds of a hundred to one: by chance in less than one of a hundred columns
     assert np.mean(np.array(factors) < 0) > 0.8
 
 
-def test_some_rows_are_enough_and_drawn_alike_from_a_file(tmp_path):
+def test_the_sample_of_rows_is_the_same_for_a_table_and_a_file(tmp_path):
     import pyarrow as pa
     import pyarrow.parquet
 
@@ -203,20 +207,20 @@ def test_some_rows_are_enough_and_drawn_alike_from_a_file(tmp_path):
     assert some.n_rows == 200
     assert tb.importance(model, table, rows=200, seed=1).log_loss != some.log_loss
     assert tb.importance(model, table).columns[0].column == some.columns[0].column
-    assert tb.importance(model, table).columns[0].log_factor == some.columns[0].log_factor  # of all rows, from the sums
+    assert tb.importance(model, table).columns[0].log_factor == some.columns[0].log_factor  # from the sums of all rows
 
 
-def test_an_array_of_labels_and_weights():
+def test_label_and_weight_can_be_arrays():
     table = table_of()
     y, w = table.pop("y"), np.tile([1.0, 2.0], 200)
     model = tb.fit(table, label=y, weight=w)
-    ranking = tb.importance(model, table, label=y, weight=w)
+    found = tb.importance(model, table, label=y, weight=w)
     codes = np.searchsorted(model.classes, y)
     losses = -model.leave_one_out(table, label=y, weight=w)[np.arange(len(codes)), codes]
-    assert ranking.log_loss == pytest.approx((losses * w).sum() / w.sum(), rel=1e-9)
+    assert found.log_loss == pytest.approx((losses * w).sum() / w.sum(), rel=1e-9)
 
 
-def test_every_family_can_be_ranked():
+def test_columns_of_every_family_have_an_importance():
     rng = np.random.default_rng(3)
     y = np.arange(60) % 2
     families = [parse for parse in FAMILIES if parse not in ("text", "tags", "multinomial")]
@@ -229,13 +233,13 @@ def test_every_family_can_be_ranked():
     table = numbers | texts | {"y": y}
     own = {name: name for name in (*families, *texts)}
     for smoothing in ("auto", 0, 1.0, np.inf):
-        ranking = tb.importance(tb.fit(table, label="y", families=own, smoothing=smoothing), table)
-        assert {one.column for one in ranking.columns} == set(own)
-        assert all(np.isfinite([one.gain, one.information, one.log_factor or 0.0]).all() for one in ranking.columns)
-        assert json.dumps(ranking.to_dict(), allow_nan=False)
+        found = tb.importance(tb.fit(table, label="y", families=own, smoothing=smoothing), table)
+        assert {one.column for one in found.columns} == set(own)
+        assert all(np.isfinite([one.gain, one.information, one.log_factor or 0.0]).all() for one in found.columns)
+        assert json.dumps(found.to_dict(), allow_nan=False)
 
 
-def test_what_cannot_be_ranked():
+def test_invalid_data_and_arguments_are_refused():
     table = table_of(40)
     model = tb.fit(table, label="y")
     for wrong, error in (

@@ -1,4 +1,4 @@
-"""How good a model is: on rows it has not seen, by cross-validation, as a stream goes by, against another kind."""
+"""Evaluation of models: on new data, by cross-validation, prequentially, and against baselines."""
 
 from tallybayes.evaluation.comparison import Comparison
 from tallybayes.evaluation.cross_validation import cross_validate

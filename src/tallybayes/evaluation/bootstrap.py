@@ -1,8 +1,8 @@
-"""Bootstrap intervals: how much figures would vary with other rows of the same kind.
+"""Bootstrap intervals of metrics: how much they would vary with another sample of evaluation rows.
 
-Every replicate draws as many rows as there are, with replacement; a figure of it is a figure of the same rows with
-other weights. The interval is that between two quantiles of the replicates (Efron 1979). What the model has learned
-is held fixed: the intervals tell about the rows it was judged on.
+Every replicate draws as many rows as there are, with replacement, which is a weighting of the rows. The interval lies
+between two quantiles of the replicates (Efron 1979). The model is held fixed: the intervals describe the variation of
+the evaluation rows, not of the training rows.
 """
 
 from __future__ import annotations
@@ -12,31 +12,31 @@ from collections.abc import Iterator
 import numpy as np
 
 from tallybayes.errors import ParameterError, check_integer
-from tallybayes.evaluation.auc import compared, mean_auc, rankings, ratios
+from tallybayes.evaluation.auc import auc_classes, mean_auc, ranked_scores, ratios
 from tallybayes.evaluation.scores import Scores
 from tallybayes.families.family import Floats
 
-__all__ = ["FIGURES", "intervals"]
+__all__ = ["METRICS", "intervals"]
 
-FIGURES = ("accuracy", "balanced_accuracy", "log_loss", "brier", "auc")
-_CELLS = 2**20  # of weights at a time: 8 MB
+METRICS = ("accuracy", "balanced_accuracy", "log_loss", "brier", "auc")
+_CELLS = 2**20  # weights held at a time: 8 MB
 
 
 def intervals(scores: Scores, n: int, *, seed: int, level: float) -> dict[str, tuple[float, float]]:
-    """The interval of every figure; NaN where it is not defined."""
+    """The interval of every metric; NaN where it is undefined."""
     n = check_integer("n", n, at_least=1)
     check_integer("seed", seed, at_least=0)
     if not 0 < level < 1:
-        raise ParameterError("level: the share of replicates within the interval, between 0 and 1", got=level)
+        raise ParameterError("level between 0 and 1, the share of replicates within the interval", got=level)
     if not len(scores):
-        return dict.fromkeys(FIGURES, (np.nan, np.nan))
-    figures = _Figures(scores)
-    parts = [figures(weights) for weights in _weights(len(scores), n, np.random.default_rng(seed))]
-    return {name: _between(np.concatenate([part[name] for part in parts]), level) for name in FIGURES}
+        return dict.fromkeys(METRICS, (np.nan, np.nan))
+    metrics = _WeightedMetrics(scores)
+    parts = [metrics(weights) for weights in _weights(len(scores), n, np.random.default_rng(seed))]
+    return {name: _quantiles(np.concatenate([part[name] for part in parts]), level) for name in METRICS}
 
 
 def _weights(n_rows: int, n: int, rng: np.random.Generator) -> Iterator[Floats]:
-    """How often each replicate has drawn each row, (rows, replicates), some replicates at a time."""
+    """How often each replicate draws each row, (rows, replicates), some replicates at a time."""
     at_once = max(1, _CELLS // n_rows)
     for start in range(0, n, at_once):
         weights = np.empty((min(at_once, n - start), n_rows))
@@ -45,11 +45,11 @@ def _weights(n_rows: int, n: int, rng: np.random.Generator) -> Iterator[Floats]:
         yield np.ascontiguousarray(weights.T)
 
 
-class _Figures:
-    """The figures of rows under weights."""
+class _WeightedMetrics:
+    """The metrics of rows under weights."""
 
     def __init__(self, scores: Scores) -> None:
-        self._rankings = rankings(scores, compared(scores.classes))
+        self._ranked = ranked_scores(scores, auc_classes(scores.classes))
         right, answered, known = scores.right, scores.answered, scores.known
         with np.errstate(divide="ignore"):
             log_loss = np.where(known, -np.log(scores.true_proba), 0.0)
@@ -68,23 +68,23 @@ class _Figures:
         )
         self._answered = np.flatnonzero(answered)[np.argsort(scores.codes[answered], kind="stable")]
         codes = scores.codes[self._answered]
-        self._starts = np.flatnonzero(np.diff(codes, prepend=-1))  # the first row of each class, of those answered
+        self._starts = np.flatnonzero(np.diff(codes, prepend=-1))  # the first predicted row of each class
         self._right = right[self._answered, None]
 
     def __call__(self, weights: Floats) -> dict[str, Floats]:
-        """Every figure for each column of weights."""
+        """Every metric for each column of weights."""
         right, answered, log_loss, brier, known, ruled_out = self._values @ weights
-        aucs = {label: ranking.aucs(weights) for label, ranking in self._rankings.items()}
+        aucs = [ranked.aucs(weights) for ranked in self._ranked.values()]
         return {
             "accuracy": ratios(right, answered),
             "balanced_accuracy": self._balanced(weights),
             "log_loss": ratios(np.where(ruled_out > 0, np.inf, log_loss), known),
             "brier": ratios(brier, known),
-            "auc": np.broadcast_to(mean_auc(list(aucs.values())), right.shape),
+            "auc": np.broadcast_to(mean_auc(aucs), right.shape),
         }
 
     def _balanced(self, weights: Floats) -> Floats:
-        """The mean recall of the classes that were drawn."""
+        """The mean recall of the classes that occur in the replicate."""
         if not len(self._starts):
             return np.full(weights.shape[1], np.nan)
         rows = weights[self._answered]
@@ -94,10 +94,12 @@ class _Figures:
         return ratios(recalls.sum(axis=0), (whole > 0).sum(axis=0))
 
 
-def _between(values: Floats, level: float) -> tuple[float, float]:
-    """The two quantiles; replicates without the figure are left out."""
+def _quantiles(values: Floats, level: float) -> tuple[float, float]:
+    """The bounds of the interval, ignoring replicates in which the metric is undefined."""
     values = values[~np.isnan(values)]
     if not len(values):
         return np.nan, np.nan
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], method="inverted_cdf")  # of inf no mean
+    low, high = np.quantile(
+        values, [(1 - level) / 2, (1 + level) / 2], method="inverted_cdf"
+    )  # interpolating inf gives NaN
     return float(low), float(high)

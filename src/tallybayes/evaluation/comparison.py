@@ -1,4 +1,4 @@
-"""What became of a comparison: the learning curves of naive Bayes and of logistic regression, and who is ahead."""
+"""The result of `tallybayes.compare`: learning curves of naive Bayes, logistic regression and the majority class."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["MEASURES", "MODELS", "Comparison"]
 
 MODELS = ("tallybayes", "logistic", "majority")
 MEASURES = ("error", "log_loss")
-_FULL = {"tallybayes": "naive Bayes", "logistic": "logistic regression"}
+_NAMES = {"tallybayes": "naive Bayes", "logistic": "logistic regression", "majority": "the majority-class baseline"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -29,64 +29,67 @@ class Comparison:
 
     @property
     def sizes(self) -> list[int]:
-        """The numbers of rows learned from."""
+        """The numbers of training rows."""
         return list(dict.fromkeys(row["size"] for row in self.rows))
 
     def curve(self, model: str, measure: str = "error") -> list[float]:
-        """The mean of a measure ("error" or "log_loss") for one model, at every size."""
-        for wanted, name, came in (("a model", MODELS, model), ("a measure", MEASURES, measure)):
-            if came not in name:
-                raise ParameterError(f"{wanted} ({', '.join(name)})", got=came)
+        """The mean of a measure ("error" or "log_loss") of one model at every size."""
+        for kind, names, given in (("a model", MODELS, model), ("a measure", MEASURES, measure)):
+            if given not in names:
+                raise ParameterError(f"{kind} ({', '.join(names)})", got=given)
         return [row[measure] for row in self.rows if row["model"] == model]
 
-    def ahead(self, measure: str = "error") -> list[str | None]:
-        """The better of tallybayes and logistic at every size; None where they are even."""
-        pairs = zip(self.curve("tallybayes", measure), self.curve("logistic", measure), strict=True)
-        return [None if not (a < b or b < a) else "tallybayes" if a < b else "logistic" for a, b in pairs]
+    def best(self, measure: str = "error") -> list[str | None]:
+        """The model with the lowest value at every size; None where two share it or it is undefined."""
+        curves = zip(*(self.curve(model, measure) for model in MODELS), strict=True)
+        lowest = [
+            [model for model, value in zip(MODELS, values, strict=True) if value <= min(values)] for values in curves
+        ]
+        return [models[0] if len(models) == 1 else None for models in lowest]
 
     def logistic_from(self, measure: str = "error") -> int | None:
-        """The size from which on logistic regression is ahead, up to the largest; None if it is not in the end."""
-        first = None
-        for size, model in zip(self.sizes, self.ahead(measure), strict=True):
-            first = None if model != "logistic" else size if first is None else first
-        return first
+        """The smallest size from which on logistic regression is always best; None if it is not at the largest."""
+        return self._since(measure) if self.best(measure)[-1] == "logistic" else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, for programs."""
+        """All values as plain Python objects, for JSON."""
         return finite_json(  # type: ignore[no-any-return]
             {
                 "rows": self.n_rows,
                 "folds": self.folds,
                 "sizes": self.sizes,
                 "curves": self.rows,
-                "ahead": {measure: self.ahead(measure) for measure in MEASURES},
+                "best": {measure: self.best(measure) for measure in MEASURES},
                 "logistic_from": {measure: self.logistic_from(measure) for measure in MEASURES},
             }
         )
 
     def __str__(self) -> str:
         tables = [f"{measure.replace('_', ' ')}\n{self._table(measure)}" for measure in MEASURES]
-        verdicts = [f"{measure.replace('_', ' ')}: {self._verdict(measure)}" for measure in MEASURES]
+        conclusions = [f"{measure.replace('_', ' ')}: {self._conclusion(measure)}" for measure in MEASURES]
         about = f"(mean of {self.folds} folds ± its standard error)"
-        return "\n\n".join([*tables, "\n".join([*verdicts, about])])
+        return "\n\n".join([*tables, "\n".join([*conclusions, about])])
 
     __repr__ = __str__
 
     def _table(self, measure: str) -> str:
         body = []
-        for size, ahead in zip(self.sizes, self.ahead(measure), strict=True):
+        for size, best in zip(self.sizes, self.best(measure), strict=True):
             found = {row["model"]: row for row in self.rows if row["size"] == size}
             cells = [f"{digits(found[m][measure])} ± {digits(found[m][f'{measure}_se'])}" for m in MODELS]
-            body.append([str(size), *cells, ahead or "even"])
-        return text_table(["rows", *MODELS, "ahead"], body)
+            body.append([str(size), *cells, best or "tie"])
+        return text_table(["rows", *MODELS, "best"], body)
 
-    def _verdict(self, measure: str) -> str:
-        """Who is ahead where, in words."""
-        ahead, first = self.ahead(measure), self.logistic_from(measure)
-        for model in ("tallybayes", "logistic"):
-            if set(ahead) == {model}:
-                return f"{_FULL[model]} is ahead at every size"
-        if first is not None:
-            return f"logistic regression is ahead from {first} rows on"
-        last = ahead[-1]
-        return "they are even in the end" if last is None else f"{_FULL[last]} is ahead in the end"
+    def _conclusion(self, measure: str) -> str:
+        """Which model is best, and from which size on."""
+        last = self.best(measure)[-1]
+        if last is None:
+            return f"no single model is best with {self.sizes[-1]} rows"
+        since = self._since(measure)
+        return f"{_NAMES[last]} is best {'at every size' if since == self.sizes[0] else f'from {since} rows on'}"
+
+    def _since(self, measure: str) -> int:
+        """The smallest size from which on the best model does not change."""
+        best = self.best(measure)
+        n_same = next((i for i, model in enumerate(reversed(best)) if model != best[-1]), len(best))
+        return self.sizes[-n_same]

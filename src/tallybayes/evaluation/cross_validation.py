@@ -1,7 +1,7 @@
-"""Cross-validation: every row scored by a model that has not seen it.
+"""Cross-validation: every row is scored by a model that was not trained on it.
 
-It is two passes over the data, whatever the number of folds: a model is a sum, so that the first pass counts every fold
-by itself, the model without a fold is the sum of the others, and the second pass scores each row.
+It takes two passes over the data, whatever the number of folds. The first pass counts every fold by itself. The model
+without a fold is the sum of the other folds. The second pass scores each row.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from tallybayes.data.label import Labels, find_labels
 from tallybayes.data.source import BadRows, Source, Whole, as_columns, to_source
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError, ParameterError, check_integer
-from tallybayes.evaluation.evaluate import add, scored
+from tallybayes.evaluation.evaluate import add_rows, score_table
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value, planned
 
-__all__ = ["Deal", "cross_validate"]
+__all__ = ["FoldAssigner", "cross_validate"]
 
 
 def cross_validate(data: Any, label: Any = None, *, folds: int = 10, seed: int = 0, **options: Any) -> Evaluation:
-    """How good the model of some data is, each row scored by a model that has not seen it.
+    """Evaluate a model of some data by stratified cross-validation.
 
-    The rows of every class are dealt out to the folds in turn, in an order shuffled by `seed`. The options are those
-    of `tallybayes.fit`; families are inferred once, from all rows.
+    The rows of every class are assigned to the folds in turn, in an order shuffled by `seed`. The options are those of
+    `tallybayes.fit`; families are inferred once, from all rows.
 
     >>> import tallybayes as tb
     >>> rows = {"x": [1.0, 1.1, 0.9, 3.0, 3.1, 2.9] * 5, "y": ["a", "a", "a", "b", "b", "b"] * 5}
@@ -38,60 +38,55 @@ def cross_validate(data: Any, label: Any = None, *, folds: int = 10, seed: int =
     """
     folds = check_integer("folds", folds, at_least=2)
     check_integer("seed", seed, at_least=0)
-    source = to_source(data)
-    source, label, _ = as_columns(source, label)
+    source, label, _ = as_columns(to_source(data), label)
     empty, label = planned(source, label, **options)
     if empty.schema.weight is not None or not isinstance(options.get("weight"), (str, type(None))):
         raise ParameterError("data without weights, for cross-validation")
-    empty.settle(now=False)  # each model by the rows it has learned from, all of them
+    empty.settle(now=False)  # text variants are chosen below, for each model on all of its training rows
     parts = [empty.copy() for _ in range(folds)]
     skipped = 0
-    for fold, table in _dealt(source, empty, label, folds, seed):
+    for fold, table in _by_fold(source, empty, label, folds, seed):
         if fold < 0:
             skipped += table.n_rows
         else:
-            for _ in source.good(table, partial(_learned, parts[fold], label)):
+            for _ in source.good(table, partial(parts[fold].learn, label=label)):
                 pass
     if sum(bool(part.classes) for part in parts) < 2:
-        raise DataError(f"there are not enough rows with a label for {folds} folds")
+        raise DataError(f"rows with a label in at least two of {folds} folds", got="fewer")
     models = _without_each(parts)
     for model in models:
         model.settle(now=True)
     check_value(models[0].merge(parts[0]), label, source)
-    bad, source.bad = source.bad, None if source.bad is None else BadRows()  # they have been counted
-    judged = [Evaluation() for _ in range(folds)]
-    for fold, table in _dealt(source, empty, label, folds, seed):
+    bad, source.bad = source.bad, None if source.bad is None else BadRows()  # the first pass has counted them
+    evaluations = [Evaluation() for _ in range(folds)]
+    for fold, table in _by_fold(source, empty, label, folds, seed):
         if fold >= 0:
-            for _, (log_proba, labels) in source.good(table, partial(scored, models[fold], label)):
-                add(judged[fold], models[fold], log_proba, labels, from_file=table.is_from_file)
+            for _, (log_proba, labels) in source.good(table, partial(score_table, models[fold], label)):
+                add_rows(evaluations[fold], models[fold], log_proba, labels, from_file=table.is_from_file)
     source.bad = bad
-    accuracies = [part.accuracy for part in judged if part.n_rows]
-    own = Evaluation(skipped=skipped, bad=0 if bad is None else bad.count, folds=accuracies)
-    return sum(judged, own)
+    accuracies = [part.accuracy for part in evaluations if part.n_rows]
+    start = Evaluation(skipped=skipped, bad=0 if bad is None else bad.count, folds=accuracies)
+    return sum(evaluations, start)
 
 
-def _learned(model: Model, label: Any, table: Table) -> None:
-    model.learn(table, label=label)
-
-
-def _dealt(source: Source, model: Model, label: Any, folds: int, seed: int) -> Iterator[tuple[int, Table]]:
-    """Every batch in as many parts as there are folds; part -1 has the rows without a label."""
-    deal = Deal(folds, seed)
+def _by_fold(source: Source, model: Model, label: Any, folds: int, seed: int) -> Iterator[tuple[int, Table]]:
+    """Every batch split by fold; rows without a label have the fold -1."""
+    assign = FoldAssigner(folds, seed)
     batches = source.batches() if isinstance(source, Whole) else source.batches(model.wanted(label))
     for table in batches:
-        fold = deal(find_labels(table, label))
+        fold = assign(find_labels(table, label))
         for number in range(-1, folds):
             rows = np.flatnonzero(fold == number)
             if len(rows):
                 yield number, table.take(rows)
 
 
-class Deal:
-    """Rows dealt out to folds: those of each class in turn, in shuffled order; the same for any batches."""
+class FoldAssigner:
+    """Assigns the rows of each class to the folds in turn, in shuffled order, independently of batch boundaries."""
 
     def __init__(self, folds: int, seed: int) -> None:
         self._folds, self._seed = folds, seed
-        self._hands: dict[Any, tuple[np.random.Generator, NDArray[np.int64]]] = {}
+        self._pending: dict[Any, tuple[np.random.Generator, NDArray[np.int64]]] = {}
 
     def __call__(self, labels: Labels) -> NDArray[np.int64]:
         """The fold of every row, -1 for rows without a label."""
@@ -102,17 +97,18 @@ class Deal:
         return fold
 
     def _next(self, label: Any, n: int) -> NDArray[np.int64]:
-        own = [self._seed, *str(label).encode("utf-8", "surrogatepass")]
-        generator, waiting = self._hands.get(label) or (np.random.default_rng(own), np.zeros(0, np.int64))
-        n_hands = -(-max(n - len(waiting), 0) // self._folds)
-        hands = generator.permuted(np.tile(np.arange(self._folds), (n_hands, 1)), axis=1).ravel()
-        dealt = np.concatenate([waiting, hands])
-        self._hands[label] = generator, dealt[n:]
-        return dealt[:n]
+        """The folds of the next n rows of a class: one permutation of all folds after another."""
+        seed = [self._seed, *str(label).encode("utf-8", "surrogatepass")]
+        generator, pending = self._pending.get(label) or (np.random.default_rng(seed), np.zeros(0, np.int64))
+        n_rounds = -(-max(n - len(pending), 0) // self._folds)
+        rounds = generator.permuted(np.tile(np.arange(self._folds), (n_rounds, 1)), axis=1).ravel()
+        assigned = np.concatenate([pending, rounds])
+        self._pending[label] = generator, assigned[n:]
+        return assigned[:n]
 
 
 def _without_each(parts: list[Model]) -> list[Model]:
-    """For every part the sum of all others: sums from the front and from the back, each worked out once."""
+    """For every part the sum of all others, from running sums from the front and from the back."""
     front, back = [parts[0]], [parts[-1]]
     for part in parts[1:-1]:
         front.append(front[-1].merge(part))

@@ -1,4 +1,4 @@
-"""An evaluation for people, and the same for programs."""
+"""An evaluation as text, and as plain values for JSON."""
 
 from __future__ import annotations
 
@@ -11,98 +11,115 @@ from tallybayes.formatting import finite_json, number, rows_of, shown, text_tabl
 if TYPE_CHECKING:
     from tallybayes.evaluation.metrics import Evaluation
 
-__all__ = ["digits", "for_people", "for_programs"]
+__all__ = ["digits", "evaluation_dict", "evaluation_text"]
 
-_CLASSES = 30  # more classes than this make no readable confusion matrix
+_CLASSES = 30  # a confusion matrix of more classes is not printed
 
 
-def for_programs(judged: Evaluation) -> dict[str, Any]:
-    """Everything as plain values; what is not finite or not defined is None."""
-    kept = judged.kept.are_there
+def evaluation_dict(evaluation: Evaluation) -> dict[str, Any]:
+    """All values as plain Python objects; None for a value that is undefined or not finite."""
+    kept = evaluation.kept.complete
     result: dict[str, Any] = {
-        "rows": judged.n_rows,
-        "accuracy": judged.accuracy,
-        "majority": judged.majority,
-        "log_loss": judged.log_loss,
-        "brier": judged.brier,
-        "balanced_accuracy": judged.balanced_accuracy,
-        "prior_log_loss": judged.prior_log_loss,
-        "auc": judged.auc if kept else None,
-        "ece": judged.ece if kept else None,
-        "abstained": judged.abstained,
-        "coverage": judged.coverage,
-        "unknown_labels": judged.n_unknown,
-        "skipped": judged.skipped,
-        "bad": judged.bad,
-        "classes": judged.classes,
-        "per_class": judged.per_class(),
-        "confusion": judged.matrix().tolist(),
-        "reliability": judged.reliability() if kept else None,
+        "rows": evaluation.n_rows,
+        "accuracy": evaluation.accuracy,
+        "majority": evaluation.majority,
+        "log_loss": evaluation.log_loss,
+        "brier": evaluation.brier,
+        "balanced_accuracy": evaluation.balanced_accuracy,
+        "prior_log_loss": evaluation.prior_log_loss,
+        "auc": evaluation.auc if kept else None,
+        "ece": evaluation.ece if kept else None,
+        "abstained": evaluation.abstained,
+        "coverage": evaluation.coverage,
+        "unknown_labels": evaluation.n_unknown,
+        "skipped": evaluation.skipped,
+        "bad": evaluation.bad,
+        "classes": evaluation.classes,
+        "per_class": evaluation.per_class(),
+        "confusion": evaluation.matrix().tolist(),
+        "reliability": evaluation.reliability() if kept else None,
     }
-    if judged.folds:
-        result["folds"] = judged.folds
-    if judged.intervals:
-        result["interval_level"] = judged.draws[1]
-        result["intervals"] = {name: list(bounds) for name, bounds in judged.intervals.items()}
+    if evaluation.folds:
+        result["folds"] = evaluation.folds
+    if evaluation.intervals:
+        result["interval_level"] = evaluation.draws[1]
+        result["intervals"] = {name: list(bounds) for name, bounds in evaluation.intervals.items()}
     return finite_json(result)  # type: ignore[no-any-return]
 
 
-def for_people(judged: Evaluation) -> str:
-    """The figures beside what would be no achievement, then the classes, then the confusion matrix."""
+def evaluation_text(evaluation: Evaluation) -> str:
+    """The metrics with their baselines, the metrics of each class, and the confusion matrix."""
     rows = [
         [shown(row["class"]), str(row["rows"]), *(digits(row[name]) for name in ("precision", "recall", "f1", "auc"))]
-        for row in judged.per_class()
+        for row in evaluation.per_class()
     ]
     parts = [
-        "\n".join([*_figures(judged), *_notes(judged)]),
+        "\n".join([*_metrics(evaluation), *_notes(evaluation)]),
         text_table(["class", "rows", "precision", "recall", "F1", "AUC"], rows),
     ]
-    if judged.classes and len(judged.classes) <= _CLASSES:
-        names = [shown(label) for label in judged.classes]
-        body = [[name, *map(str, row)] for name, row in zip(names, judged.matrix().tolist(), strict=True)]
+    if evaluation.classes and len(evaluation.classes) <= _CLASSES:
+        names = [shown(label) for label in evaluation.classes]
+        body = [[name, *map(str, row)] for name, row in zip(names, evaluation.matrix().tolist(), strict=True)]
         parts.append(text_table(["true \\ predicted", *names], body))
     return "\n\n".join(parts)
 
 
-def _figures(judged: Evaluation) -> list[str]:
-    kept = judged.kept.are_there
-    several = len(judged.classes) > 2
-    lines = [f"rows       {judged.n_rows}"]
-    if judged.abstained:
-        lines.append(f"coverage   {digits(judged.coverage)}   ({rows_of(judged.abstained)} without an answer)")
+def _metrics(evaluation: Evaluation) -> list[str]:
+    kept = evaluation.kept.complete
+    several = len(evaluation.classes) > 2
+    lines = [f"rows       {evaluation.n_rows}"]
+    if evaluation.abstained:
+        lines.append(
+            f"coverage   {digits(evaluation.coverage)}   ({rows_of(evaluation.abstained)} without a prediction)"
+        )
     figures = [
-        ("accuracy", "accuracy", judged.accuracy, f"always the commonest class: {digits(judged.majority)}"),
-        ("log loss", "log_loss", judged.log_loss, f"nats; always the class shares: {digits(judged.prior_log_loss)}"),
-        ("Brier", "brier", judged.brier, ""),
-        ("balanced", "balanced_accuracy", judged.balanced_accuracy, "accuracy, each class counting alike"),
-        ("AUC", "auc", judged.auc if kept else np.nan, "the mean of each class against the rest" if several else ""),
-        ("ECE", "ece", judged.ece if kept else np.nan, "calibration error: confidence against accuracy"),
+        ("accuracy", "accuracy", evaluation.accuracy, _baseline("majority class", evaluation.majority)),
+        (
+            "log loss",
+            "log_loss",
+            evaluation.log_loss,
+            "nats" + _baseline("; class shares alone", evaluation.prior_log_loss),
+        ),
+        ("Brier", "brier", evaluation.brier, ""),
+        ("balanced", "balanced_accuracy", evaluation.balanced_accuracy, "the mean recall of the classes"),
+        (
+            "AUC",
+            "auc",
+            evaluation.auc if kept else np.nan,
+            "mean over the classes, each against the rest" if several else "",
+        ),
+        ("ECE", "ece", evaluation.ece if kept else np.nan, "expected calibration error"),
     ]
     for name, key, value, remark in figures:
-        low, high = judged.intervals.get(key, (None, None))
+        low, high = evaluation.intervals.get(key, (None, None))
         between = "" if low is None or high is None else f"   {digits(low)} to {digits(high)}"
         lines.append(f"{name:<8}   {digits(value)}{between}" + (f"   ({remark})" if remark else ""))
-    if judged.folds:
-        low, high = min(judged.folds), max(judged.folds)
-        lines.append(f"folds      {len(judged.folds)}   (accuracy from {digits(low)} to {digits(high)})")
-    if judged.intervals:
-        n, level = judged.draws
-        lines.append(f"intervals  hold {number(100 * level)} % of {n} draws of the rows")
+    if evaluation.folds:
+        low, high = min(evaluation.folds), max(evaluation.folds)
+        lines.append(f"folds      {len(evaluation.folds)}   (accuracy from {digits(low)} to {digits(high)})")
+    if evaluation.intervals:
+        n, level = evaluation.draws
+        lines.append(f"intervals  {number(100 * level)} %, from {n} bootstrap samples")
     return lines
 
 
-def _notes(judged: Evaluation) -> list[str]:
+def _baseline(name: str, value: float) -> str:
+    """The metric of a prediction that ignores the row, where it is known."""
+    return "" if np.isnan(value) else f"{name}: {digits(value)}"
+
+
+def _notes(evaluation: Evaluation) -> list[str]:
     notes = []
-    if judged.n_unknown:
+    if evaluation.n_unknown:
         notes.append(
-            f"{rows_of(judged.n_unknown)} with a label that the model has never seen: "
-            "counted as wrong, left out of log loss and Brier score"
+            f"{rows_of(evaluation.n_unknown)} with a label unknown to the model: "
+            "counted as wrong, excluded from log loss and Brier score"
         )
-    if not judged.kept.are_there:
-        notes.append("too many rows to be kept one by one: no AUC and no calibration")
+    if not evaluation.kept.complete:
+        notes.append("too many rows to keep: no AUC and no calibration error")
     return notes
 
 
 def digits(value: float) -> str:
-    """A figure in four digits; "-" if it is not defined."""
+    """A number with four decimals; "-" if it is undefined."""
     return "-" if np.isnan(value) else f"{value:.4f}" if np.isfinite(value) else number(value)

@@ -1,7 +1,8 @@
-"""Logistic regression on the columns of a schema, to compare naive Bayes with: scikit-learn's, as one would set it up.
+"""scikit-learn's logistic regression on the columns of a schema, as a baseline for naive Bayes.
 
-Numbers (and yes/no) have their gaps filled by the median and are standardised; categories are one-hot, a gap being a
-category and one that was never seen being none; tags and counts are scaled by their maximum; texts are counts of words.
+Missing numbers (and booleans) are replaced by the median, then numbers are standardised. Categories are one-hot
+encoded: a missing value is a category of its own, an unseen category is encoded as zeros. Tags and counts are scaled
+by their maximum. Texts are bags of words.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Rows = NDArray[np.int64]
 
 
 class Design:
-    """The columns of a table in the parts that are prepared alike: numbers, categories, and each bag and text alone."""
+    """The columns of a table in groups with the same preprocessing: numbers, categories, each bag and each text."""
 
     def __init__(self, table: Table, schema: Schema) -> None:
         texts = [name for name, field in schema.fields.items() if field.is_text and name in table.columns]
@@ -40,7 +41,7 @@ class Design:
         self.texts = [_texts(table.columns[name]) for name in texts]
 
     def parts(self) -> list[tuple[Any, Any]]:
-        """Values by rows, each with the transformer for it, new."""
+        """Each group of columns with a new transformer for it."""
         from sklearn.feature_extraction.text import CountVectorizer
         from sklearn.impute import SimpleImputer
         from sklearn.pipeline import make_pipeline
@@ -56,7 +57,7 @@ class Design:
 
 
 class Logistic:
-    """Logistic regression of some rows of a design; `classes` are the codes that occur among them."""
+    """Logistic regression fitted on some rows of a design; `classes` are the codes that occur in them."""
 
     def __init__(self, design: Design, rows: Rows, codes: NDArray[np.integer[Any]]) -> None:
         from sklearn.exceptions import ConvergenceWarning
@@ -65,7 +66,7 @@ class Logistic:
         self.classes = np.unique(codes[rows]).tolist()
         self._n_rows, self._prepared = design.n_rows, []
         for values, transformer in design.parts():
-            with contextlib.suppress(ValueError):  # no word in any of these texts
+            with contextlib.suppress(ValueError):  # an empty vocabulary
                 self._prepared.append((values, transformer.fit(values[rows])))
         self._regression = None
         if len(self.classes) > 1:
@@ -92,7 +93,7 @@ class Logistic:
 
 
 def _numbers(column: Column) -> Floats:
-    """Numbers, and yes/no as 0 and 1; NaN where missing."""
+    """Numbers, and booleans as 0 and 1; NaN where missing."""
     values = column.values.astype(np.float64)  # type: ignore[union-attr]
     return values if column.values.dtype.kind == "f" else np.where(values < 0, np.nan, values)  # type: ignore[union-attr]
 

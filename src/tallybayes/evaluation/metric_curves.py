@@ -1,4 +1,4 @@
-"""Curves of rows with probabilities: ROC, precision against recall, and calibration.
+"""ROC, precision-recall and reliability curves of predicted probabilities.
 
 The expected calibration error is the mean over the rows of |observed share - mean probability| of their bin.
 """
@@ -20,7 +20,7 @@ Curve = tuple[Floats, Floats, Floats]
 
 
 def place_of(scores: Scores, label: Any) -> int:
-    """The place of a class; None is the second of two."""
+    """The position of a class; None is the second of two classes."""
     if label is None and len(scores.classes) == 2:
         return 1
     if label not in scores.classes:
@@ -29,7 +29,7 @@ def place_of(scores: Scores, label: Any) -> int:
 
 
 def roc(scores: Scores, place: int) -> Curve:
-    """The share of the other rows and of the rows of the class at or above each threshold, and the thresholds."""
+    """False positive rate, true positive rate and thresholds."""
     from sklearn.metrics import roc_curve
 
     positive = scores.codes == place
@@ -39,7 +39,7 @@ def roc(scores: Scores, place: int) -> Curve:
 
 
 def precision_recall(scores: Scores, place: int) -> Curve:
-    """Precision and recall at each threshold (and the point 1, 0), and the thresholds."""
+    """Precision, recall (ending in the point 1, 0) and thresholds."""
     from sklearn.metrics import precision_recall_curve
 
     positive = scores.codes == place
@@ -49,16 +49,16 @@ def precision_recall(scores: Scores, place: int) -> Curve:
 
 
 def reliability(scores: Scores, bins: int, place: int | None) -> list[dict[str, Any]]:
-    """Every bin that has rows: its bounds, the mean probability, the observed share and the rows.
+    """Every bin that has rows: its bounds, the mean probability, the observed share and the number of rows.
 
-    place: of a class, whose probability is compared with its share; None compares that of the answer with how often
-    it was right.
+    place: the position of a class, whose probability is compared with its observed share. None compares the
+    probability of the predicted class with the share of correct predictions.
     """
     bins = check_integer("bins", bins, at_least=1)
-    said, true = _claims(scores, place)
+    p, outcome = _outcomes(scores, place)
     edges = np.linspace(0, 1, bins + 1)
-    which = np.searchsorted(edges[1:-1], said)
-    rows, sums, hits = (np.bincount(which, weights, minlength=bins) for weights in (None, said, true))
+    which = np.searchsorted(edges[1:-1], p)
+    rows, sums, hits = (np.bincount(which, weights, minlength=bins) for weights in (None, p, outcome))
     return [
         {
             "low": float(edges[i]),
@@ -78,8 +78,8 @@ def calibration_error(curve: list[dict[str, Any]]) -> float:
     return off / n_rows if n_rows else float("nan")
 
 
-def _claims(scores: Scores, place: int | None) -> tuple[Floats, NDArray[np.bool_]]:
-    """The probability that was said of something, and whether it was so."""
+def _outcomes(scores: Scores, place: int | None) -> tuple[Floats, NDArray[np.bool_]]:
+    """A predicted probability for every row, and whether the event happened."""
     if place is not None:
         return scores.proba[:, place], scores.codes == place
     rows = np.flatnonzero(scores.answered)

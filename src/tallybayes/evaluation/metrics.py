@@ -1,15 +1,14 @@
-"""What predictions were worth, as sums over rows, so that any number of rows fits.
+"""Classification metrics as sums over rows, so that evaluations of batches can be added.
 
-accuracy    the share of the answers that are right;  balanced: the mean of the recalls, each class counting alike
+accuracy    the share of correct predictions;  balanced accuracy: the mean of the recalls
 log loss    the mean of -log P(true label), in nats
 Brier       the mean over rows of the sum over classes of (P - 1 or 0) squared: from 0 to 2
-AUC         P(a row of the class has the greater P(class) than another): of the second of two classes, the mean of more
-ECE         how far the probabilities of the answers are from how often they are right, on average (ten bins)
-precision   of the rows predicted as a class, the share that is of it;  recall: of the rows of it, the share predicted
+AUC         P(a row of the class has a higher P(class) than another row): of the second of two classes, else the mean
+ECE         expected calibration error: mean |confidence - accuracy| of the predictions, in ten bins
+precision   correct predictions of a class / predictions of it;  recall: correct predictions of a class / rows of it
 
-A row whose label the model has never seen counts as wrong; it has no probability, so that it is left out of log loss
-and Brier score and counted apart. A figure that is not defined (no rows, one class) is NaN, "-" in print and None in
-`to_dict`.
+A row with a label unknown to the model counts as wrong. It has no probability, so it is excluded from log loss and
+Brier score and counted separately. An undefined metric (no rows, one class) is NaN, "-" in print and None in `to_dict`.
 """
 
 from __future__ import annotations
@@ -24,43 +23,56 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import sort_keys
 from tallybayes.evaluation import metric_curves
-from tallybayes.evaluation.auc import compared, mean_auc, rankings
+from tallybayes.evaluation.auc import auc_classes, mean_auc, ranked_scores
 from tallybayes.evaluation.bootstrap import intervals
-from tallybayes.evaluation.evaluation_text import for_people, for_programs
+from tallybayes.evaluation.evaluation_text import evaluation_dict, evaluation_text
 from tallybayes.evaluation.scores import KeptRows, Scores
 from tallybayes.families.family import Floats
 from tallybayes.scoring.scorer import most_probable
 
 __all__ = ["Evaluation"]
 
-_BINS = 10  # of the calibration error
+_BINS = 10  # for the calibration error
 
 
 @dataclass(eq=False)
 class Evaluation:
-    """Sums over rows; everything else is derived. Print it.
+    """Sums over evaluated rows, from which all metrics are derived. Print it.
 
-    >>> judged = Evaluation()
-    >>> judged.add(["no", "yes"], ["yes", "no", "yes"], np.log([[0.2, 0.8], [0.9, 0.1], [0.6, 0.4]]))
-    >>> round(judged.accuracy, 3), round(judged.majority, 3), round(judged.brier, 3), judged.auc
-    (0.667, 0.667, 0.273, 1.0)
+    >>> found = Evaluation()
+    >>> found.add(["no", "yes"], ["yes", "no", "yes"], np.log([[0.2, 0.8], [0.9, 0.1], [0.6, 0.4]]))
+    >>> round(found.accuracy, 3), round(found.log_loss, 3), round(found.brier, 3), found.auc
+    (0.667, 0.415, 0.273, 1.0)
     """
 
-    confusion: dict[tuple[Any, Any], int] = field(default_factory=dict)  # rows by (true, predicted); None: no answer
+    confusion: dict[tuple[Any, Any], int] = field(
+        default_factory=dict
+    )  # rows by (true, predicted); None: no prediction
     sum_log_loss: float = 0.0
     sum_brier: float = 0.0
-    unknown: dict[Any, int] = field(default_factory=dict)  # rows by label, of labels that their model had never seen
+    sum_prior_log_loss: float = 0.0  # of the class shares of the training rows; NaN where they are unknown
+    n_majority_right: float = 0.0  # rows of the most frequent class of the training rows; NaN where it is unknown
+    unknown: dict[Any, int] = field(default_factory=dict)  # rows by label, for labels unknown to the model
     skipped: int = 0  # rows without a label
-    bad: int = 0  # rows left out because they could not be read
+    bad: int = 0  # rows skipped because they could not be read
     folds: list[float] = field(default_factory=list)  # the accuracy of every fold
     kept: KeptRows = field(default_factory=KeptRows)
-    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)  # by figure, once `bootstrap` was asked
-    draws: tuple[int, float] = (0, 0.0)  # how many it took, and the share of them within the intervals
+    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)  # by metric, set by `bootstrap`
+    draws: tuple[int, float] = (0, 0.0)  # the number of bootstrap samples, and the level of the intervals
 
-    def add(self, classes: Sequence[Any], labels: Sequence[Any], log_proba: Floats, predicted: Any = None) -> None:
-        """Rows with their true labels and log P(class | row), the classes as columns.
+    def add(
+        self,
+        classes: Sequence[Any],
+        labels: Sequence[Any],
+        log_proba: Floats,
+        predicted: Any = None,
+        *,
+        log_prior: Floats | None = None,
+    ) -> None:
+        """Add rows with their true labels and log P(class | row), the classes as columns.
 
-        predicted: the place of each row's answer in `classes`, -1 where there is none; the most probable otherwise.
+        predicted: the position of each row's prediction in `classes`, -1 for none; the most probable class by default.
+        log_prior: log P(class) among the training rows, for the baselines, which are undefined without it.
         """
         if not len(labels):
             return
@@ -69,14 +81,17 @@ class Evaluation:
         index = {label: code for code, label in enumerate(names)}
         codes: NDArray[np.int64] = np.array([index[label] for label in labels], np.int64)
         chosen = most_probable(log_proba) if predicted is None else np.asarray(predicted, np.int64)
-        answers = [*classes, None]
-        rows = np.bincount(codes * len(answers) + chosen % len(answers), minlength=len(names) * len(answers))
+        columns = [*classes, None]
+        rows = np.bincount(codes * len(columns) + chosen % len(columns), minlength=len(names) * len(columns))
         for place in np.flatnonzero(rows).tolist():
-            pair = names[place // len(answers)], answers[place % len(answers)]
+            pair = names[place // len(columns)], columns[place % len(columns)]
             self.confusion[pair] = self.confusion.get(pair, 0) + int(rows[place])
         known = np.flatnonzero(codes < len(classes))
         self.unknown = _sum(self.unknown, Counter(names[code] for code in codes[codes >= len(classes)].tolist()))
         self.sum_log_loss -= float(log_proba[known, codes[known]].sum())
+        baseline = np.full(len(classes), np.nan) if log_prior is None else log_prior
+        self.sum_prior_log_loss -= float(baseline[codes[known]].sum())
+        self.n_majority_right += np.nan if log_prior is None else float((codes == np.argmax(log_prior)).sum())
         p = np.exp(log_proba)
         self.kept.add(names, codes, p, chosen)
         off = p[known]
@@ -89,6 +104,8 @@ class Evaluation:
             _sum(self.confusion, other.confusion),
             self.sum_log_loss + other.sum_log_loss,
             self.sum_brier + other.sum_brier,
+            self.sum_prior_log_loss + other.sum_prior_log_loss,
+            self.n_majority_right + other.n_majority_right,
             _sum(self.unknown, other.unknown),
             self.skipped + other.skipped,
             self.bad + other.bad,
@@ -100,56 +117,56 @@ class Evaluation:
 
     @property
     def n_rows(self) -> int:
-        """Rows judged."""
+        """Rows evaluated."""
         return sum(self.confusion.values())
 
     @property
     def n_unknown(self) -> int:
-        """Rows with a label that the model has never seen."""
+        """Rows with a label unknown to the model."""
         return sum(self.unknown.values())
 
     @property
     def abstained(self) -> int:
-        """Rows that a rule of decision gave no answer for."""
+        """Rows without a prediction, because of an abstaining decision rule."""
         return sum(n for (_, predicted), n in self.confusion.items() if predicted is None)
 
     @property
     def coverage(self) -> float:
-        """The share of the rows that were answered."""
+        """The share of rows with a prediction."""
         return _ratio(self.n_rows - self.abstained, self.n_rows)
 
     @property
     def classes(self) -> list[Any]:
-        """Every label that was true or predicted, sorted."""
+        """All true and predicted labels, sorted."""
         return sort_keys({label for pair in self.confusion for label in pair if label is not None})
 
     @property
     def class_rows(self) -> dict[Any, int]:
         """Rows by their true label."""
-        return self._rows_by(0)
+        return _rows_by(self.confusion, 0)
 
     def scores(self) -> Scores:
-        """The rows one by one, with P(class | row); an error if they were too many to be kept."""
-        return self.kept.together()
+        """The evaluated rows with P(class | row); an error if there were too many to keep."""
+        return self.kept.scores()
 
-    # Figures
+    # Metrics
 
     @property
     def accuracy(self) -> float:
-        """The share of the answers that are right."""
+        """The share of correct predictions."""
         right = sum(n for (true, predicted), n in self.confusion.items() if true == predicted)
         return _ratio(right, self.n_rows - self.abstained)
 
     @property
     def balanced_accuracy(self) -> float:
-        """The mean of the recalls of the classes that came."""
+        """The mean of the recalls of the classes that have rows."""
         recalls = [row["recall"] for row in self._counted() if row["rows"]]
         return _ratio(sum(recalls), len(recalls))
 
     @property
     def majority(self) -> float:
-        """The accuracy of always saying the commonest label."""
-        return _ratio(max(self.class_rows.values(), default=0), self.n_rows)
+        """The accuracy of always predicting the most frequent class of the training rows."""
+        return _ratio(self.n_majority_right, self.n_rows)
 
     @property
     def log_loss(self) -> float:
@@ -158,10 +175,8 @@ class Evaluation:
 
     @property
     def prior_log_loss(self) -> float:
-        """The log loss of always answering with the shares of the classes among these rows, whatever the row."""
-        n_known = self.n_rows - self.n_unknown
-        rows = [n - self.unknown.get(label, 0) for label, n in self.class_rows.items()]
-        return _ratio(sum(n * float(np.log(n_known / n)) for n in rows if n), n_known)
+        """The log loss of always predicting the class shares of the training rows."""
+        return _ratio(self.sum_prior_log_loss, self.n_rows - self.n_unknown)
 
     @property
     def brier(self) -> float:
@@ -170,30 +185,30 @@ class Evaluation:
 
     @property
     def auc(self) -> float:
-        """The area under the ROC curve: of the second of two classes, of more the mean of each against the rest."""
+        """The area under the ROC curve of the second of two classes; of several, the mean of one against the rest."""
         scores = self.scores()
-        found = rankings(scores, compared(scores.classes))
-        return float(mean_auc([np.array([ranking.auc()]) for ranking in found.values()])[0])
+        found = ranked_scores(scores, auc_classes(scores.classes))
+        return float(mean_auc([np.array([ranked.auc()]) for ranked in found.values()])[0])
 
     def auc_of(self, label: Any) -> float:
         """The area under the ROC curve of one class against the rest."""
         scores = self.scores()
-        found = rankings(scores, [scores.classes[metric_curves.place_of(scores, label)]])
+        found = ranked_scores(scores, [scores.classes[metric_curves.place_of(scores, label)]])
         return found[label].auc() if found else float("nan")
 
     @property
     def ece(self) -> float:
-        """The expected calibration error: |confidence - accuracy|, averaged over the answers, in ten bins."""
+        """The expected calibration error: mean |confidence - accuracy| of the predictions, in ten bins."""
         return metric_curves.calibration_error(self.reliability(_BINS))
 
     def bootstrap(self, n: int = 1000, seed: int = 0, *, level: float = 0.95) -> dict[str, tuple[float, float]]:
-        """Intervals of accuracy, balanced accuracy, log loss, Brier and AUC, from n draws of the rows.
+        """Intervals of accuracy, balanced accuracy, log loss, Brier and AUC, from n bootstrap samples of the rows.
 
-        They are also kept in `intervals`, and printed beside the figures from then on.
+        They are also stored in `intervals` and printed with the metrics.
 
-        >>> judged = Evaluation()
-        >>> judged.add(["no", "yes"], ["yes", "no"] * 50, np.log([[0.3, 0.7], [0.6, 0.4], [0.6, 0.4], [0.6, 0.4]] * 25))
-        >>> judged.accuracy, judged.bootstrap(500)["accuracy"]
+        >>> found = Evaluation()
+        >>> found.add(["no", "yes"], ["yes", "no"] * 50, np.log([[0.3, 0.7], [0.6, 0.4], [0.6, 0.4], [0.6, 0.4]] * 25))
+        >>> found.accuracy, found.bootstrap(500)["accuracy"]
         (0.75, (0.67, 0.84))
         """
         self.intervals = intervals(self.scores(), n, seed=seed, level=level)
@@ -204,64 +219,61 @@ class Evaluation:
 
     def per_class(self) -> list[dict[str, Any]]:
         """Rows, precision, recall, F1 and AUC (against the rest) of every class; AUC is NaN if rows were not kept."""
-        scores = self.scores() if self.kept.are_there else None
-        found = {} if scores is None else rankings(scores, scores.classes)
+        scores = self.scores() if self.kept.complete else None
+        found = {} if scores is None else ranked_scores(scores, scores.classes)
         return [
             row | {"auc": found[row["class"]].auc() if row["class"] in found else float("nan")}
             for row in self._counted()
         ]
 
     def matrix(self) -> NDArray[np.int64]:
-        """The confusion matrix of the rows answered, (true, predicted), classes as in `classes`."""
+        """The confusion matrix of the rows with a prediction, (true, predicted), classes as in `classes`."""
         names = self.classes
         return np.array([[self.confusion.get((a, b), 0) for b in names] for a in names], np.int64)
 
     def reliability(self, bins: int = 10, label: Any = None) -> list[dict[str, Any]]:
-        """What was said against what came, in bins of equal width: bounds, rows, mean probability, observed share.
+        """Predicted against observed in bins of equal width: bounds, rows, mean probability, observed share.
 
-        Without a label the probability of the answer, and how often it was right; else the probability of that class,
-        and its share. Bins without rows are left out.
+        With a label: the probability of that class and its share of the rows. Without: the probability of the
+        predicted class and the share of correct predictions. Bins without rows are omitted.
 
-        >>> judged = Evaluation()
-        >>> judged.add(["no", "yes"], ["yes", "no", "yes"], np.log([[0.25, 0.75], [0.75, 0.25], [0.75, 0.25]]))
-        >>> judged.reliability(2, "yes")[0]
+        >>> found = Evaluation()
+        >>> found.add(["no", "yes"], ["yes", "no", "yes"], np.log([[0.25, 0.75], [0.75, 0.25], [0.75, 0.25]]))
+        >>> found.reliability(2, "yes")[0]
         {'low': 0.0, 'high': 0.5, 'rows': 2, 'predicted': 0.25, 'observed': 0.5}
         """
         scores = self.scores()
         return metric_curves.reliability(scores, bins, None if label is None else metric_curves.place_of(scores, label))
 
     def roc(self, label: Any = None) -> tuple[Floats, Floats, Floats]:
-        """False positive rate, true positive rate and thresholds of a class (the second of two), as scikit-learn."""
+        """False positive rate, true positive rate and thresholds of a class, by default the second of two."""
         return metric_curves.roc(self.scores(), metric_curves.place_of(self.scores(), label))
 
     def precision_recall(self, label: Any = None) -> tuple[Floats, Floats, Floats]:
-        """Precision, recall and thresholds of a class (the second of two), as scikit-learn has them."""
+        """Precision, recall and thresholds of a class, by default the second of two."""
         return metric_curves.precision_recall(self.scores(), metric_curves.place_of(self.scores(), label))
 
     def _counted(self) -> list[dict[str, Any]]:
-        """What the confusion matrix says of every class."""
-        answered = {pair: n for pair, n in self.confusion.items() if pair[1] is not None}
-        true, predicted = _rows_by(answered, 0), _rows_by(answered, 1)
+        """Rows, precision, recall and F1 of every class, from the confusion matrix."""
+        decided = {pair: n for pair, n in self.confusion.items() if pair[1] is not None}
+        true, predicted = _rows_by(decided, 0), _rows_by(decided, 1)
         rows = []
         for label in self.classes:
-            right, n_true, n_predicted = answered.get((label, label), 0), true.get(label, 0), predicted.get(label, 0)
+            right, n_true, n_predicted = decided.get((label, label), 0), true.get(label, 0), predicted.get(label, 0)
             precision, recall = _ratio(right, n_predicted), _ratio(right, n_true)
             f1 = _ratio(2 * right, n_predicted + n_true)
             rows.append({"class": label, "rows": n_true, "precision": precision, "recall": recall, "f1": f1})
         return rows
 
-    def _rows_by(self, which: int) -> dict[Any, int]:
-        return _rows_by(self.confusion, which)
-
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, for programs; what is not finite or not defined is None."""
-        return for_programs(self)
+        """All values as plain Python objects, for JSON; None for a value that is undefined or not finite."""
+        return evaluation_dict(self)
 
     def __repr__(self) -> str:
         return str(self)
 
     def __str__(self) -> str:
-        return for_people(self)
+        return evaluation_text(self)
 
 
 def _rows_by(confusion: dict[tuple[Any, Any], int], which: int) -> dict[Any, int]:

@@ -1,7 +1,7 @@
-"""Test, then learn: a stream judged as it goes by (prequential evaluation; Dawid 1984).
+"""Prequential evaluation: test each block of a stream, then learn it (Dawid 1984).
 
-Every block of rows is scored by the model of all rows before it, then learned. So each row is scored by a model that
-has not seen it, in the order in which the rows came: the curve shows how fast the model learns and where it drifts.
+Every block of rows is scored by the model of all rows before it, then learned. The curve shows how fast the model
+learns and where the data drifts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from tallybayes.data.source import Source, Whole, as_columns, to_source
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError, ParameterError, check_integer
-from tallybayes.evaluation.evaluate import add, scored
+from tallybayes.evaluation.evaluate import add_rows, score_table
 from tallybayes.evaluation.evaluation_text import digits
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.formatting import finite_json, text_table
@@ -24,21 +24,21 @@ from tallybayes.model.fit import check_value, planned
 
 __all__ = ["Prequential", "prequential"]
 
-_SHARE = 50  # one row in so many learned before makes a block, if nobody chose its size
-_LEAST, _MOST = 10, 2**16  # the bounds of that: rows that wait to be learned are held in memory
-_LINES = 20  # of the curve in print
+_SHARE = 50  # by default a block has one row for so many rows learned before
+_LEAST, _MOST = 10, 2**16  # bounds of the default block size: the rows of a block are held in memory
+_LINES = 20  # of the printed curve
 
 
 @dataclass(eq=False, repr=False)
 class Prequential:
-    """A stream judged: the whole as an `Evaluation`, and `rows` of a curve, one for every block. Print it."""
+    """The evaluation of a stream: the total as an `Evaluation`, and a curve with one dict per block. Print it."""
 
     evaluation: Evaluation = field(default_factory=Evaluation)
     rows: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def accuracy(self) -> float:
-        """The share of the answers that are right, from the first row judged to the last."""
+        """The share of correct predictions over all evaluated rows."""
         return self.evaluation.accuracy
 
     @property
@@ -47,7 +47,7 @@ class Prequential:
         return self.evaluation.log_loss
 
     def to_dict(self) -> dict[str, Any]:
-        """The evaluation as plain values, and the curve beside it."""
+        """The evaluation and the curve as plain Python objects, for JSON."""
         return self.evaluation.to_dict() | {"curve": finite_json(self.rows)}
 
     def __str__(self) -> str:
@@ -57,18 +57,18 @@ class Prequential:
             for row in _thinned(self.rows)
         ]
         header = ["rows", "accuracy", "log loss", "last accuracy", "last log loss"]
-        remark = "(over all rows so far; last: since the row above)"
+        remark = "(accuracy and log loss of all rows so far; last: of the rows since the line above)"
         return f"{text_table(header, lines)}\n{remark}\n\n{self.evaluation}"
 
     __repr__ = __str__
 
 
 def prequential(data: Any, label: Any = None, *, every: int | None = None, **options: Any) -> Prequential:
-    """How good a model is on a stream: each block of rows is scored, then learned.
+    """Evaluate a model on a stream: score each block of rows, then learn it.
 
-    every: rows of a block. Without it, blocks grow with the model: two percent of the rows learned so far, from 10 to
-    65,536. Smaller blocks follow the stream more closely and take longer. The first block is learned untested.
-    The options are those of `tallybayes.fit`; families are inferred as there.
+    every: rows per block. By default two percent of the rows learned so far, from 10 to 65,536. Smaller blocks follow
+    the stream more closely and take longer. The first block is learned without being scored.
+    The options are those of `tallybayes.fit`, with the same inference of families.
 
     >>> import tallybayes as tb
     >>> rows = {"x": [1, 3] * 50, "y": ["low", "high"] * 50}
@@ -80,33 +80,36 @@ def prequential(data: Any, label: Any = None, *, every: int | None = None, **opt
     source, label, _ = as_columns(to_source(data), label)
     model, label = planned(source, label, **options)
     if model.schema.weight is not None or options.get("weight") is not None:
-        raise ParameterError("data without weights, for prequential evaluation")
-    judged = _Judged(source, model, label, every)
+        raise ParameterError("data without weights, for prequential evaluation", got="weights")
+    stream = _StreamEvaluation(source, model, label, every)
     for table in source.batches() if isinstance(source, Whole) else source.batches(model.wanted(label)):
-        judged.read(table)
-    judged.learn()
+        stream.read(table)
+    stream.learn()
     check_value(model, label, source)
-    if not judged.result.rows:
-        raise DataError("there are not enough rows with a label: the first block is learned untested")
-    whole = judged.result.evaluation
-    whole.skipped, whole.bad = model.skipped, 0 if source.bad is None else source.bad.count
-    return judged.result
+    if not stream.result.rows:
+        raise DataError("rows with a label after the first block, which is learned without being scored", got="none")
+    total = stream.result.evaluation
+    total.skipped = model.skipped
+    total.bad = 0 if source.bad is None else source.bad.count
+    return stream.result
 
 
-class _Judged:
-    """A stream so far: the model, the present block, and its rows, which wait to be learned until it is full.
+class _StreamEvaluation:
+    """The model, the current block, and its rows, which are learned when it is full.
 
-    Where blocks end goes by the number of the row alone, so that batches do not show.
+    Block boundaries depend on the row number alone, not on the batches.
     """
 
     def __init__(self, source: Source, model: Model, label: Any, every: int | None) -> None:
         self._source, self._model, self._label, self._every = source, model, label, every
-        self.result, self._block = Prequential(), Evaluation()
-        self._waiting: list[Table] = []
-        self._n_read, self._end = 0, every or _LEAST
+        self.result = Prequential()
+        self._block = Evaluation()
+        self._pending: list[Table] = []
+        self._n_read = 0
+        self._end = every or _LEAST
 
     def read(self, table: Table) -> None:
-        """The next rows, cut where blocks end."""
+        """Score the next rows, and learn each block when it is full."""
         done = 0
         while done < table.n_rows:
             stop = min(table.n_rows, done + self._end - self._n_read)
@@ -117,30 +120,31 @@ class _Judged:
             done = stop
 
     def _test(self, table: Table) -> None:
-        if not self._model.classes:  # it cannot answer yet
-            self._waiting.append(table)
+        if not self._model.classes:  # there is nothing to score with yet
+            self._pending.append(table)
             return
-        for part, (log_proba, labels) in self._source.good(table, partial(scored, self._model, self._label)):
-            for judged in (self._block, self.result.evaluation):
-                add(judged, self._model, log_proba, labels, from_file=table.is_from_file)
-            self._waiting.append(part)
+        for part, (log_proba, labels) in self._source.good(table, partial(score_table, self._model, self._label)):
+            for evaluation in (self._block, self.result.evaluation):
+                add_rows(evaluation, self._model, log_proba, labels, from_file=table.is_from_file)
+            self._pending.append(part)
 
     def learn(self) -> None:
-        """Learn what waits; the block is over."""
-        for table in self._waiting:
+        """Learn the rows of the block and start the next one."""
+        for table in self._pending:
             for _ in self._source.good(table, partial(self._model.learn, label=self._label)):
                 pass
         if self._block.n_rows:
             self.result.rows.append(self._point())
-        self._waiting, self._block = [], Evaluation()
+        self._pending = []
+        self._block = Evaluation()
         self._end = self._n_read + (self._every or min(max(self._n_read // _SHARE, _LEAST), _MOST))
 
     def _point(self) -> dict[str, Any]:
-        whole, block = self.result.evaluation, self._block
+        total, block = self.result.evaluation, self._block
         return {
             "rows": self._n_read,
-            "accuracy": whole.accuracy,
-            "log_loss": whole.log_loss,
+            "accuracy": total.accuracy,
+            "log_loss": total.log_loss,
             "block_rows": block.n_rows,
             "block_accuracy": block.accuracy,
             "block_log_loss": block.log_loss,
@@ -148,7 +152,7 @@ class _Judged:
 
 
 def _thinned(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A few rows of a curve, evenly along it, each with the figures since the one before."""
+    """At most `_LINES` points of a curve, each with the means of the blocks since the one before."""
     kept = []
     for places in np.array_split(np.arange(len(rows)), min(len(rows), _LINES)):
         part = [rows[i] for i in places]
@@ -157,7 +161,7 @@ def _thinned(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _mean(rows: list[dict[str, Any]], name: str) -> float:
-    """The mean over the blocks in which it is defined."""
-    there = [row for row in rows if not np.isnan(row[name])]
-    n_rows = sum(row["block_rows"] for row in there)
-    return sum(row[name] * row["block_rows"] for row in there) / n_rows if n_rows else float("nan")
+    """The mean over the blocks in which the metric is defined, weighted by their rows."""
+    defined = [row for row in rows if not np.isnan(row[name])]
+    n_rows = sum(row["block_rows"] for row in defined)
+    return sum(row[name] * row["block_rows"] for row in defined) / n_rows if n_rows else float("nan")

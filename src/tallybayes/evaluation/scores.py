@@ -1,7 +1,7 @@
-"""The rows of an evaluation: what each was, what was answered, and the probability of every class.
+"""The rows of an evaluation: true class, predicted class, and the probability of every class.
 
-Sums are enough for accuracy and log loss; whatever goes by the order of the rows' probabilities (AUC, curves,
-calibration, intervals) needs the rows. They are kept as plain arrays while they have no more than `LIMIT` cells.
+Sums suffice for accuracy and log loss. AUC, curves, calibration and intervals need the rows themselves, which are kept
+as plain arrays while they have at most `LIMIT` cells.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from tallybayes.families.family import Floats
 
 __all__ = ["LIMIT", "KeptRows", "Scores"]
 
-LIMIT = 2**25  # rows times classes that are kept: 256 MB
+LIMIT = 2**25  # rows times classes that are kept at most: 256 MB
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
     """Rows with their true class and P(class | row).
 
-    classes: every label that a model knew or a row had, sorted;  codes: the place of each row's true label in them;
-    proba: (rows, classes), 0 for a class that the model of that row did not know;  predicted: the place of the answer,
-    -1 where there was none;  known: whether the model of that row knew its true label.
+    classes: the labels of all models and rows, sorted;  codes: the position of each row's true label in them;
+    proba: (rows, classes), 0 for a class unknown to the model of the row;  predicted: the position of the predicted
+    class, -1 for none;  known: whether the model of the row had its true label.
     """
 
     classes: list[Any]
@@ -42,12 +42,12 @@ class Scores:
 
     @property
     def right(self) -> NDArray[np.bool_]:
-        """Whether the answer of each row was its true label."""
+        """Whether the prediction of each row is its true label."""
         return np.equal(self.predicted, self.codes)
 
     @property
     def answered(self) -> NDArray[np.bool_]:
-        """Whether there was an answer."""
+        """Whether each row has a prediction."""
         return self.predicted >= 0
 
     @property
@@ -60,11 +60,11 @@ class Scores:
         return Scores(self.classes, self.codes[rows], self.proba[rows], self.predicted[rows], self.known[rows])
 
     def aligned(self, classes: Sequence[Any]) -> Scores:
-        """The same rows over more classes, in the order given."""
+        """The same rows over a superset of the classes, in the given order."""
         if list(classes) == self.classes:
             return self
         index = {label: place for place, label in enumerate(classes)}
-        places = np.array([index[label] for label in self.classes] + [-1], np.int32)  # the last one for "no answer"
+        places = np.array([index[label] for label in self.classes] + [-1], np.int32)  # the last one for "no prediction"
         proba = np.zeros((len(self), len(classes)))
         proba[:, places[:-1]] = self.proba
         return Scores(list(classes), places[self.codes], proba, places[self.predicted], self.known)
@@ -72,11 +72,11 @@ class Scores:
 
 @dataclass(eq=False)
 class KeptRows:
-    """Rows that are gathered batch by batch, until there are too many of them.
+    """Rows collected batch by batch, dropped when there are too many.
 
     >>> kept = KeptRows()
     >>> kept.add(["a", "b"], np.array([1]), np.array([[0.25, 0.75]]), np.array([1]))
-    >>> kept.together().codes.tolist()
+    >>> kept.scores().codes.tolist()
     [1]
     """
 
@@ -84,16 +84,16 @@ class KeptRows:
     n_cells: int = 0
 
     @property
-    def are_there(self) -> bool:
-        """Whether there were few enough of them."""
+    def complete(self) -> bool:
+        """Whether all rows have been kept."""
         return self.n_cells <= LIMIT
 
     def add(
         self, names: Sequence[Any], codes: NDArray[np.integer[Any]], proba: Floats, predicted: NDArray[np.integer[Any]]
     ) -> None:
-        """Rows over the classes of a model, which `proba` has columns for, and after them labels it does not know."""
+        """Add rows; `names` are the classes of a model, the columns of `proba`, then labels unknown to it."""
         self.n_cells += len(codes) * len(names)
-        if not self.are_there:
+        if not self.complete:
             self.parts = []
             return
         n_known = proba.shape[1]
@@ -103,20 +103,20 @@ class KeptRows:
 
     def __add__(self, other: KeptRows) -> KeptRows:
         both = KeptRows([*self.parts, *other.parts], self.n_cells + other.n_cells)
-        return both if both.are_there else KeptRows([], both.n_cells)
+        return both if both.complete else KeptRows([], both.n_cells)
 
-    def together(self) -> Scores:
-        """All rows as one; an error if they were too many to be kept."""
-        if not self.are_there:
-            hint = f"judge fewer than {LIMIT:,} rows times classes for AUC, curves, calibration and intervals"
-            raise UnsupportedError("the rows were too many to be kept one by one", hint=hint)
+    def scores(self) -> Scores:
+        """All rows; an error if there were too many to keep."""
+        if not self.complete:
+            hint = f"evaluate fewer than {LIMIT:,} rows times classes for AUC, curves, calibration and intervals"
+            raise UnsupportedError("too many rows to keep them all", hint=hint)
         classes = sort_keys({label for part in self.parts for label in part.classes})
         aligned = [part.aligned(classes) for part in self.parts]
-        self.parts = aligned if len(aligned) == 1 else [_joined(classes, aligned)]
+        self.parts = aligned if len(aligned) == 1 else [_concatenated(classes, aligned)]
         return self.parts[0]
 
 
-def _joined(classes: list[Any], parts: list[Scores]) -> Scores:
+def _concatenated(classes: list[Any], parts: list[Scores]) -> Scores:
     nothing = np.zeros(0, np.int32)
     return Scores(
         classes,

@@ -19,7 +19,7 @@ from tallybayes.data.source import BadRows, Source, Stream, to_source
 from tallybayes.data.table import Table, is_missing
 from tallybayes.errors import DataError, check_integer
 from tallybayes.evaluation import Evaluation
-from tallybayes.evaluation.evaluate import add
+from tallybayes.evaluation.evaluate import add_rows
 from tallybayes.explaining.explanation import Explanation
 from tallybayes.families.family import Floats
 from tallybayes.model import Model
@@ -62,7 +62,7 @@ def gather(
             first = rows - found.n_rows
             table, log_proba = table.part(0, first), log_proba[:first]
             labels = Labels(labels.keys, labels.codes[:first], np.bincount(labels.codes[:first] + 1)[1:])
-        add(found.judged, model, log_proba, labels, from_file=table.is_from_file)
+        add_rows(found.judged, model, log_proba, labels, from_file=table.is_from_file)
         _count_gaps(found, model, table)
         _look(found, weighing, model, table, _own_codes(model, table, labels))
         found.n_rows += table.n_rows

@@ -59,7 +59,7 @@ def _facts(about: Subject) -> list[tuple[str, str, str]]:
         ("log loss", _figure(judged.log_loss), f"the shares alone: {_figure(judged.prior_log_loss)}"),
         ("Brier score", _figure(judged.brier), "from 0 to 2"),
     ]
-    if not judged.kept.are_there:
+    if not judged.kept.complete:
         return facts
     error = ("calibration error", f"{judged.ece:.1%}", "of the answers' probabilities")
     return [*facts, ("AUC", _figure(judged.auc), "by chance: 0.5"), error]

@@ -52,7 +52,7 @@ def add_quality(page: Page, about: Subject) -> None:
 
 def _curves(page: Page, about: Subject) -> list[Markup]:
     judged, labels = about.found.judged, about.drawn
-    if not labels or not judged.kept.are_there:
+    if not labels or not judged.kept.complete:
         return []
     few = [shown(label) for label in labels]
     which = few[0] if len(few) == 1 else "each class"
@@ -92,7 +92,7 @@ def _curves(page: Page, about: Subject) -> list[Markup]:
 def add_threshold(page: Page, about: Subject) -> None:
     """A slider that moves the confusion matrix of a class against the others."""
     judged = about.found.judged
-    if len(about.names) < 2 or not judged.kept.are_there:
+    if len(about.names) < 2 or not judged.kept.complete:
         return
     scores, rule = judged.scores(), about.model.decision
     at = thresholds() if rule.threshold is None else np.union1d(thresholds(), [rule.threshold])

@@ -1,4 +1,4 @@
-"""A model made better: smoothing, families, columns and weights chosen by rows left out."""
+"""Hyperparameters selected by leave-one-out, and the importance of columns."""
 
 from tallybayes.tuning.importance import ColumnImportance, Importance, importance
 from tallybayes.tuning.tune import tune

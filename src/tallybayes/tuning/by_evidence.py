@@ -1,7 +1,7 @@
-"""The smoothing of each column from its sums alone: the k under which the data of the column is most probable.
+"""The smoothing of each column by its evidence: the k with the largest marginal likelihood of the column's counts.
 
-No row is looked at again. Evidence compares strengths within a family; it cannot compare families, whose evidences are
-of different things.
+Only the sums are needed, not the rows. Evidence compares values of k within a family; it cannot compare families,
+whose evidences have different units.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["by_evidence"]
 
 
 def by_evidence(model: Model) -> Tuning:
-    """The model with the k of every column that has the greatest evidence; figures are minus log evidence per row."""
+    """The model with the k of the largest evidence for every column; log losses are -log evidence per row."""
     chosen: dict[str, Smoothing] = {}
     steps, before, after = [], 0.0, 0.0
     n = max(sum(model.class_counts.values()), 1.0)
@@ -29,17 +29,17 @@ def by_evidence(model: Model) -> Tuning:
         for name in block.tally.features:
             part = block.tally.only((name,))
 
-            def surprise(k: Smoothing) -> float:
+            def loss(k: Smoothing) -> float:
                 return -float(family.evidence(part, family.prior(part, k))[0]) / n  # noqa: B023 - called at once
 
-            best = min(STRENGTHS, key=surprise)
-            told = model.settings.smoothing_of(name)  # smoothing by evidence is another thing: then it begins at 1
-            start = next((k for k in (told, family.own_smoothing) if k != "auto"), 1.0)
+            best = min(STRENGTHS, key=loss)
+            settings = model.settings.smoothing_of(name), family.own_smoothing
+            start = next((k for k in settings if k != "auto"), 1.0)  # "auto" has no k to compare with
             chosen[name] = best
-            steps.append(Step(name, len(STRENGTHS), f"k = {best:.3g}", surprise(float(start)), surprise(best)))
+            steps.append(Step(name, len(STRENGTHS), f"k = {best:.3g}", loss(float(start)), loss(best)))
             before, after = before + steps[-1].before, after + steps[-1].after
     if not chosen:
-        raise UnsupportedError("columns whose smoothing can be chosen by evidence", hint="by='leave-one-out' takes any")
+        raise UnsupportedError("no column has a k that evidence can select", hint="use by='leave-one-out'")
     result = model.copy()
     strengths = {name: model.settings.smoothing_of(name) for name in model.schema.families}
     result._settings = replace(model.settings, smoothing={**strengths, **chosen})

@@ -1,84 +1,90 @@
-"""Tuning as textbooks do it: rows in three parts, and the last one touched once.
+"""Tuning on three random parts of the rows: training, validation and test.
 
-A model learns from the first part; every k of a grid is judged on the second; the best one then learns from both, and
-how good it is is told by the third, which has had no say in anything.
+One k for all columns is selected from a grid: models of the training part are compared on the validation part. The
+model with the best k is then fitted on both parts and evaluated once on the test part, which no choice depends on.
+Variants of text are chosen on the training part.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from tallybayes.data.label import find_labels
-from tallybayes.data.source import Source, Whole
+from tallybayes.data.source import Kind, Source
+from tallybayes.data.table import Table
 from tallybayes.errors import DataError
-from tallybayes.evaluation import Evaluation, evaluate
+from tallybayes.evaluation import evaluate
 from tallybayes.model import Model
+from tallybayes.model.fit import check_value
 from tallybayes.tuning.candidate import grid
+from tallybayes.tuning.search import UNCHANGED, Progress
 from tallybayes.tuning.tuning_result import Step, Tuning
 
-__all__ = ["by_validation"]
+__all__ = ["RandomParts", "by_validation"]
 
-_SHARES = (0.6, 0.2)  # of the rows, to learn from and to choose by; the rest is to test
+_SHARES = (0.6, 0.2)  # of the rows for training and validation; the rest is for the test
+_TRAINING, _VALIDATION, _TEST = range(3)
 
 
-def by_validation(
-    source: Source, like: Model, label: Any, *, strengths: int, seed: int, tell: Callable[[str, float], None]
-) -> Tuning:
-    """The model whose k is best on rows kept apart; `like` says what it is to be like."""
-    parts = _Parts(source, like, label, seed)
-    train, both = (Model(like.schema, like.settings) for _ in range(2))
-    for number, table in parts:
-        if number == 0:
-            train.learn(table, label=label)
-        if number < 2:
-            both.learn(table, label=label)
+def by_validation(source: Source, empty: Model, label: Any, *, strengths: int, seed: int, progress: Progress) -> Tuning:
+    """The model with the k that is best on the validation part; `empty` has the schema and settings to start with."""
+
+    def rows_of(*parts: int) -> RandomParts:
+        return RandomParts(source, parts, seed)
+
+    train = empty.copy()
+    n_training = train.learn(rows_of(_TRAINING), label=label).rows
+    model = Model(train.schema, empty.settings)
+    n_both = model.learn(rows_of(_TRAINING, _VALIDATION), label=label).rows
+    check_value(model, label, source)
     if len(train.classes) < 2:
-        raise DataError("rows of at least two classes in the part to learn from", got=train.classes)
-    names = [name for name, family in like.schema.families.items() if family.takes_smoothing]
-    tried = [("as it was", like.settings)]
-    told = {name: like.settings.smoothing_of(name) for name in like.schema.families}
-    tried += [
-        (f"{k:.3g}", replace(like.settings, smoothing={**told, **dict.fromkeys(names, k)})) for k in grid(strengths)
+        raise DataError("rows of at least two classes in the training part", got=train.classes)
+    if n_both == n_training:
+        raise DataError("rows with a label in the validation part", got=0, hint="by='leave-one-out' needs fewer rows")
+    families = train.schema.families
+    names = [name for name, family in families.items() if family.takes_smoothing]
+    given = {name: empty.settings.smoothing_of(name) for name in families}
+    ks = grid(strengths)
+    candidates = [
+        empty.settings,
+        *(replace(empty.settings, smoothing={**given, **dict.fromkeys(names, k)}) for k in ks),
     ]
     losses = []
-    for i, (_, settings) in enumerate(tried):
-        tell("smoothing", i / len(tried))
+    for i, settings in enumerate(candidates):
+        progress("smoothing", i / len(candidates))
         train._settings, train._scorer, train._few = settings, None, None
-        judged = parts.judged(train, 1)
-        losses.append(judged.log_loss)
+        losses.append(evaluate(train, rows_of(_VALIDATION), label=label).log_loss)
     best = int(np.argmin(losses))
-    both._settings = tried[best][1]
-    curve = [{"k": k, "log_loss": loss} for k, loss in zip(grid(strengths), losses[1:], strict=True)]
-    choice = tried[best][0] if best == 0 else f"k = {tried[best][0]} for all"
-    step = Step("one k for all columns", len(tried) - 1, choice, losses[0], losses[best])
-    n_rows = judged.n_rows
-    return Tuning(both, [step], curve, (losses[0], losses[best]), n_rows, "validation", parts.judged(both, 2))
+    model._settings = candidates[best]
+    curve = [{"k": k, "log_loss": loss} for k, loss in zip(ks, losses[1:], strict=True)]
+    choice = UNCHANGED if best == 0 else f"k = {ks[best - 1]:.3g} for all"
+    step = Step("one k for all columns", len(ks), choice, losses[0], losses[best])
+    test = evaluate(model, rows_of(_TEST), label=label)
+    return Tuning(model, [step], curve, (losses[0], losses[best]), n_both - n_training, "validation", test)
 
 
-class _Parts:
-    """The rows in three parts, drawn one by one: the same for any batches."""
+class RandomParts(Source):
+    """The rows of another source that are in some of the three parts, drawn row by row, whatever the batches."""
 
-    def __init__(self, source: Source, like: Model, label: Any, seed: int) -> None:
-        self._source, self._like, self._label, self._seed = source, like, label, seed
+    def __init__(self, source: Source, parts: tuple[int, ...], seed: int) -> None:
+        self._source, self._parts, self._seed = source, parts, seed
+        self.missing = source.missing
 
-    def __iter__(self) -> Any:
-        draw, source = np.random.default_rng(self._seed), self._source
-        wanted = None if isinstance(source, Whole) else self._like.wanted(self._label, self._like.schema.weight)
-        for table in source.batches() if wanted is None else source.batches(wanted):
-            part = np.searchsorted(np.cumsum(_SHARES), draw.random(table.n_rows), side="right")
-            for number in range(3):
-                rows = np.flatnonzero(part == number)
-                if len(rows):
-                    yield number, table.take(rows)
+    def head(self) -> Table:
+        """The first rows of these parts."""
+        return self._taken(self._source.head(), np.random.default_rng(self._seed))
 
-    def judged(self, model: Model, part: int) -> Evaluation:
-        """A model on one of the parts."""
-        total = Evaluation()
-        for number, table in self:
-            if number == part and (find_labels(table, self._label).codes >= 0).any():
-                total = total + evaluate(model, table, label=self._label)
-        return total
+    def batches(self, wanted: Mapping[str, Kind | None] | None = None, *, keep: bool = False) -> Iterator[Table]:
+        """The rows of these parts."""
+        rng = np.random.default_rng(self._seed)
+        for table in self._source.batches(wanted, keep=keep):
+            taken = self._taken(table, rng)
+            if taken.n_rows:
+                yield taken
+
+    def _taken(self, table: Table, rng: np.random.Generator) -> Table:
+        part = np.searchsorted(np.cumsum(_SHARES), rng.random(table.n_rows), side="right")
+        return table.take(np.flatnonzero(np.isin(part, self._parts)))

@@ -1,4 +1,4 @@
-"""What a column could be instead: other families that can count it, other strengths, other variants of text."""
+"""The candidates of a column in tuning: other families, values of k, and variants of text."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ __all__ = [
     "with_strength",
 ]
 
-STRENGTHS = tuple(4.0**i for i in range(-4, 5))  # of k, tried for each column
+STRENGTHS = tuple(4.0**i for i in range(-4, 5))  # the values of k evaluated for each column
 _ASKED = "as asked"
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A column under a model that has counted it, with a family that counts alike and a strength of its own."""
+    """A column of a fitted model, with a family of the same sufficient statistics and a smoothing."""
 
     model: Model
     name: str
     family: Family
-    smoothing: Smoothing | None = None  # None: as the model's settings say
+    smoothing: Smoothing | None = None  # None: as in the settings of the model
 
     def __str__(self) -> str:
         k = f", k = {self.smoothing:.3g}" if isinstance(self.smoothing, float) else ""
@@ -44,33 +44,33 @@ class Candidate:
 
 
 def grid(n: int) -> list[float]:
-    """Strengths from 1/1000 to 1000, evenly spread by their logarithms."""
+    """Values of k from 1/1000 to 1000, evenly spaced in their logarithms."""
     return [float(k) for k in np.logspace(-3, 3, n)]
 
 
 def with_strength(now: Candidate, k: Smoothing) -> Candidate:
-    """The same column with a k. Unseen categories contribute nothing then: with a small k their share would decide."""
+    """The same column with a k. An unseen category is treated as missing: with a small k it would dominate."""
     family = now.family if k == "auto" else now.family.with_unseen("missing")
     return dataclasses.replace(now, family=family, smoothing=k)
 
 
 def other_strengths(now: Candidate) -> Iterator[Candidate]:
-    """The same column with other strengths of smoothing."""
+    """The same column with other values of k, and with smoothing "auto"."""
     return (with_strength(now, k) for k in now.family.smoothing_candidates)
 
 
 def other_options(now: Candidate, given: Family | None) -> Iterator[Candidate]:
-    """The same column with other options of its family, unless these were given by the user."""
+    """The same column with other options of its family, except for those that the user gave."""
     for family in now.family.alternatives(given):
         if family != now.family:
             yield dataclasses.replace(now, family=family, smoothing=None)
 
 
 def other_families(schema: Schema, values: dict[str, Floats], *, from_file: bool = False) -> dict[Family, list[str]]:
-    """For the columns of numbers that nobody chose a family for: which others could be theirs, and for which columns.
+    """For numeric columns whose family was inferred: the other possible families, each with its columns.
 
-    values: all that was seen of each, at the least a sample; from_file: numbers that may be written in several ways are
-    no categories.
+    values: a sample of each column; from_file: whether numbers may be written in several ways, and so are not
+    categories.
     """
     result: dict[Family, list[str]] = {}
     for name, field in schema.fields.items():
@@ -87,7 +87,7 @@ def other_families(schema: Schema, values: dict[str, Floats], *, from_file: bool
 
 
 def only(schema: Schema, family: Family, names: list[str]) -> Schema:
-    """A schema with some of the columns, of another family."""
+    """A schema with some of the columns, with another family."""
     result = schema.copy()
     result.fields = {
         name: Field(name, family if name in names else None, field.reason) for name, field in schema.fields.items()

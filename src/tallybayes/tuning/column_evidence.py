@@ -1,8 +1,7 @@
-"""What each column says about some rows, each row left out of the sums: what tuning goes by.
+"""The leave-one-out log-likelihoods of every column on a sample of the training rows: the basis of tuning.
 
-The sums are those of all rows; the rows that are looked at are a sample of them, the same for any order of batches. A
-column under another family or with another k is another array; the log loss of any combination is then a matter of
-adding arrays up.
+The sums are those of all rows. The sample does not depend on the batches. A column with another family or another k is
+another array; the log loss of any combination is computed by adding arrays.
 """
 
 from __future__ import annotations
@@ -23,23 +22,23 @@ from tallybayes.model import Model
 from tallybayes.scoring.scorer import Block
 from tallybayes.tally import Tally
 
-__all__ = ["FAR", "Evidence", "Good", "Judged", "losses_of", "sampled"]
+__all__ = ["FAR", "ColumnEvidence", "LearnableRows", "RowSample", "losses_of", "sampled"]
 
-_FEW = 8  # classes up to which it is quicker to go class by class
-FAR = 100.0  # nats: what rules a class out counts as this much
+_FEW = 8  # classes up to which a loop over the classes is faster
+FAR = 100.0  # nats: replaces an infinite difference between classes
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
-    """Rows with their classes and weights, and log P(class) without each of them, (rows, classes)."""
+class RowSample:
+    """Rows with their classes and weights, and the leave-one-out log P(class), (rows, classes)."""
 
     codes: Codes32
     weights: Floats
     log_prior: Floats
 
-    def log_loss(self, log_joint: Floats) -> float:
-        """The mean of -log P(class | row)."""
-        return float((self.losses(log_joint) * self.weights).sum() / self.weights.sum())
+    def mean(self, losses: Floats) -> float:
+        """The weighted mean over the rows."""
+        return float((losses * self.weights).sum() / self.weights.sum())
 
     def losses(self, log_joint: Floats) -> Floats:
         """-log P(class | row) of every row."""
@@ -50,24 +49,24 @@ def losses_of(log_joint: Floats, codes: Codes32) -> Floats:
     """-log P(class | row) of every row."""
     top = _greatest(log_joint)
     share = np.exp(log_joint - top[:, None])
-    whole = share @ np.ones(share.shape[1])  # quicker than a sum along a short axis
+    whole = share @ np.ones(share.shape[1])  # faster than a sum along a short axis
     return np.asarray(top + np.log(whole) - log_joint[np.arange(len(codes)), codes])
 
 
 def _greatest(scores: Floats) -> Floats:
-    """The greatest of every row; class by class, which is quicker along a short axis."""
+    """The maximum of every row; by a loop over the classes if there are few."""
     if scores.shape[1] > _FEW:
         return np.asarray(scores.max(axis=1))
     return np.asarray(functools.reduce(np.maximum, scores.T))
 
 
-class Evidence:
-    """The sampled rows of some data under a model, whose columns may have any family and strength."""
+class ColumnEvidence:
+    """The leave-one-out log-likelihoods of sampled rows, by column, for any family and smoothing of the column."""
 
     def __init__(self, model: Model, tables: list[Table], label: Any, weight: Any) -> None:
         self.model, self._tables, self._label, self._weight = model, tables, label, weight
         if not tables:
-            raise DataError("rows with a label", got="none")
+            raise DataError("rows with a label", got=0)
         parts = [self._labelled(model, table) for table in tables]
         self._rows = [np.flatnonzero(self._counted(codes, weights)) for _, codes, weights in parts]
         self.codes: Codes32 = np.concatenate(
@@ -77,28 +76,28 @@ class Evidence:
         self._weights = np.concatenate([w[rows] for w, rows in zip(own, self._rows, strict=True)])
         self.is_weighted = any(weights is not None for _, _, weights in parts)
         self._encoded: dict[Any, dict[str, list[Column]]] = {id(model): self._columns(parts)}
-        self._known: dict[Any, Floats] = {}
+        self._arrays: dict[Any, Floats] = {}
         self._blocks: dict[Any, Block] = {}
-        self._models = [model]  # kept alive: they are known by their identity
+        self._models = [model]  # kept alive: the dictionaries are keyed by their ids
 
-    def judged(self, model: Model) -> Judged:
-        """The rows, with the class prior as a model's settings have it."""
+    def rows(self, model: Model) -> RowSample:
+        """The rows, with the class prior of a model's settings."""
         weights = self._weights if self.is_weighted else None
         log_prior = model.without_rows().log_prior(self.codes, weights)
-        return Judged(self.codes, self._weights, np.where(np.isinf(log_prior), -FAR, log_prior))
+        return RowSample(self.codes, self._weights, np.where(np.isinf(log_prior), -FAR, log_prior))
 
     def of(self, model: Model, name: str, smoothing: Smoothing | None = None, family: Family | None = None) -> Floats:
-        """What a column says about every row, (rows, classes); a class that it rules out is FAR behind the first.
+        """Leave-one-out log P(value | class) minus its maximum, (rows, classes); an impossible class has -FAR.
 
-        smoothing, family: others than those of the model; the family must count alike.
+        smoothing, family: instead of those of the model; the family must have the same sufficient statistics.
         """
         key = (id(model), name, smoothing, family)
-        if key not in self._known:
-            self._known[key] = self._worked_out(model, name, smoothing, family)
-        return self._known[key]
+        if key not in self._arrays:
+            self._arrays[key] = self._computed(model, name, smoothing, family)
+        return self._arrays[key]
 
     def numbers(self) -> dict[str, Floats]:
-        """The values of the columns of numbers."""
+        """The values of the numeric columns."""
         columns = self._encoded[id(self.model)]
         return {
             name: np.concatenate([part.values.astype(np.float64) for part in parts if isinstance(part, Reals)])
@@ -107,7 +106,7 @@ class Evidence:
         }
 
     def block_of(self, model: Model, name: str) -> Block:
-        """The sums of one column of a model, with its family and strength."""
+        """The sums of one column of a model, with its family and smoothing."""
         key = (id(model), name)
         if key not in self._blocks:
             (block,) = (own for own in model.without_rows().scorer.blocks if name in own.tally.features)
@@ -115,7 +114,7 @@ class Evidence:
             self._blocks[key] = Block(block.family, tally, block.smoothing)
         return self._blocks[key]
 
-    def _worked_out(self, model: Model, name: str, smoothing: Smoothing | None, family: Family | None) -> Floats:
+    def _computed(self, model: Model, name: str, smoothing: Smoothing | None, family: Family | None) -> Floats:
         if id(model) not in self._encoded:
             self._encoded[id(model)] = self._columns([self._labelled(model, table) for table in self._tables])
             self._models.append(model)
@@ -148,11 +147,15 @@ class Evidence:
         }
 
 
-class Good(Source):
-    """The good rows of a source whose bad ones are skipped, as a model has learned them: they have been counted."""
+class LearnableRows(Source):
+    """The rows of a source without the bad ones, which are counted only in the first complete pass.
 
-    def __init__(self, source: Source, model: Model, label: Any, weight: Any) -> None:
+    counted: whether they have been counted already.
+    """
+
+    def __init__(self, source: Source, model: Model, label: Any, weight: Any, *, counted: bool = False) -> None:
         self._source, self._model, self._label, self._weight = source, model, label, weight
+        self._counted = counted
         self.missing = source.missing
 
     def head(self) -> Table:
@@ -160,14 +163,21 @@ class Good(Source):
         return self._source.head()
 
     def batches(self, wanted: Mapping[str, Kind | None] | None = None, *, keep: bool = False) -> Iterator[Table]:
-        """The rows that can be learned."""
-        before, self._source.bad = self._source.bad, BadRows()
+        """The rows that the model can learn."""
+        if wanted is not None and isinstance(self._weight, str):
+            wanted = {**wanted, self._weight: "number"}  # rows with a bad weight are bad, also when scoring
+        total, bad = self._source.bad, BadRows()
+        self._source.bad = bad
         try:
             for table in self._source.batches(wanted, keep=keep):
                 for part, _ in self._source.good(table, self._learned):
                     yield part
         finally:
-            self._source.bad = before
+            self._source.bad = total
+        if total is not None and not self._counted:
+            total.count += bad.count
+            total.examples += bad.examples
+            self._counted = True
 
     def _learned(self, table: Table) -> None:
         model = Model(self._model.schema, self._model.settings)
@@ -177,7 +187,7 @@ class Good(Source):
 def sampled(
     source: Source, model: Model, label: Any, weight: Any, *, n_rows: int, limit: int, seed: int
 ) -> list[Table]:
-    """At most `limit` of the `n_rows` rows of a source, drawn by `seed`: the same however the rows come in batches."""
+    """At most `limit` of the `n_rows` rows of a source, drawn by `seed`, independently of the batches."""
     chosen = np.arange(n_rows)
     if n_rows > limit:
         chosen = np.sort(np.random.default_rng(seed).choice(n_rows, size=limit, replace=False))

@@ -1,16 +1,16 @@
-"""What the columns of a model are worth, each by three figures.
+"""The importance of the columns of a model, by three measures.
 
-    information   the mean over rows of log P(y | x_j) / P(y), the column alone: about 0 for noise
-    gain          how much greater the log loss of the model would be without the column
+    information   the mean over rows of log P(y | x_j) / P(y), for the column alone: about 0 for noise
+    gain          the increase of the log loss of the model without the column
     Bayes factor  P(column | it depends on the class) / P(column | it does not), both in closed form from the sums
 
-The first two are of rows left out of the sums one by one, so that a column cannot look good by what it has learned by
-heart; in nats per row. A column that tells what others tell too has much information and little gain, or a loss.
+Information and gain are leave-one-out estimates in nats per row, so that overfitting does not count as importance. A
+column that is redundant given the others has much information and little gain, or a negative gain.
 
-For the Bayes factor both sides have the same prior: the one of the model, but Dirichlet(1) (Laplace's k = 1) for
-categories and yes/no whose smoothing is "auto" or 0. With "auto" it would be the best of many strengths, one of them
-next to "does not depend", and could never speak against a column. A histogram has only the evidence of the classes
-given its buckets, at the best of 20 strengths and rates: at most log 20 nats (13 decibans) too high.
+For the Bayes factor both hypotheses have the same prior: that of the model, or Dirichlet(1) (Laplace's k = 1) for
+categorical and boolean columns with smoothing "auto" or 0. With "auto" the best of many strengths would be used, one
+of which is close to independence, so the factor could never be evidence against a column. A histogram has only the
+evidence of the classes given its buckets, at the best of 20 settings: at most log 20 nats (13 decibans) too large.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from tallybayes.families.family import Floats
 from tallybayes.formatting import DECIBANS, signed, text_table
 from tallybayes.model import Model
 from tallybayes.scoring.scorer import Block
-from tallybayes.tuning.column_evidence import Evidence, Good, Judged, sampled
+from tallybayes.tuning.column_evidence import ColumnEvidence, LearnableRows, RowSample, sampled
 from tallybayes.tuning.weight_fit import centred
 
 __all__ = ["ColumnImportance", "Importance", "importance"]
 
-_LEAST = 10  # rows to be left out
+_LEAST = 10  # rows of the leave-one-out sample
 
 
 @dataclass(frozen=True)
 class ColumnImportance:
-    """What one column is worth; `log_factor` is the natural log of the Bayes factor, None if there is no evidence."""
+    """The importance of one column; `log_factor` is the natural log of the Bayes factor, None if it has none."""
 
     column: str
     family: str
@@ -52,7 +52,7 @@ class ColumnImportance:
 
 @dataclass(frozen=True, eq=False)
 class Importance:
-    """The columns by gain, the greatest first; print it. `entropy` is the log loss of the class prior alone."""
+    """The columns in descending order of gain; print it. `entropy` is the log loss of the class prior alone."""
 
     columns: list[ColumnImportance]
     log_loss: float
@@ -60,7 +60,7 @@ class Importance:
     n_rows: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, for programs."""
+        """All values as plain Python objects, for JSON."""
         rows = [
             {
                 "column": one.column,
@@ -76,14 +76,14 @@ class Importance:
         return {"rows": self.n_rows, "log_loss": self.log_loss, "entropy": self.entropy, "columns": rows}
 
     def _share(self, one: ColumnImportance) -> float | None:
-        """The information of a column as a share of what there is to know."""
+        """The information of a column as a share of the entropy."""
         return one.information / self.entropy if self.entropy > 0 else None
 
     def __repr__(self) -> str:
         return str(self)
 
     def __str__(self) -> str:
-        header = ["column", "family", "gain", "information", "of all, %", "Bayes factor, dB"]
+        header = ["column", "family", "gain", "information", "% of entropy", "Bayes factor, dB"]
         rows = []
         for one in self.columns:
             share, decibans = self._share(one), one.decibans
@@ -97,25 +97,25 @@ class Importance:
                     "-" if decibans is None else signed(decibans, 1),
                 ]
             )
-        told = (
-            f"log loss {self.log_loss:.4f}, of the class prior alone {self.entropy:.4f}; "
-            f"nats per row, {self.n_rows:,} rows left out one by one"
+        note = (
+            f"gain and information in nats per row, by leave-one-out on {self.n_rows:,} rows\n"
+            f"log loss {self.log_loss:.4f}; of the class prior alone {self.entropy:.4f}"
         )
-        return f"{text_table(header, rows)}\n\n{told}"
+        return f"{text_table(header, rows)}\n\n{note}"
 
 
 def importance(
     model: Model, data: Any, *, label: Any = None, weight: Any = None, rows: int = 5000, seed: int = 0
 ) -> Importance:
-    """The columns of a model by what they are worth, on rows that it has learned.
+    """Compute the importance of the columns of a model on its training data, by leave-one-out.
 
-    rows: at most so many, drawn by `seed`, are left out one by one; the sums are those of all. With weights and a
-    calibration, if the model has them.
+    rows: the size of the leave-one-out sample, drawn by `seed`; the sums are those of all rows. Column weights and
+    calibration of the model are applied.
 
     >>> import tallybayes as tb
     >>> table = {"fever": [1, 1, 1, 0, 0, 0] * 20, "coin": [0, 1] * 60, "ill": [*["yes"] * 2, *["no"] * 4] * 20}
-    >>> ranking = tb.importance(tb.fit(table, label="ill"), table)
-    >>> [(one.column, round(one.information, 2), round(one.decibans)) for one in ranking.columns]
+    >>> found = tb.importance(tb.fit(table, label="ill"), table)
+    >>> [(one.column, round(one.information, 2), round(one.decibans)) for one in found.columns]
     [('fever', 0.32, 150), ('coin', -0.0, -6)]
     """
     rows = check_integer("rows", rows, at_least=_LEAST)
@@ -129,13 +129,13 @@ def importance(
     weight = model.schema.weight if weight is None else weight
     source, label, weight = as_columns(source, model.label_for(label), weight)
     if source.bad is not None:
-        source = Good(source, model, label, weight)
+        source = LearnableRows(source, model, label, weight)
     n_rows = _n_rows(source, model, label, weight)
     tables = sampled(source, model, label, weight, n_rows=n_rows, limit=rows, seed=seed)
-    evidence = Evidence(model, tables, label, weight)
+    evidence = ColumnEvidence(model, tables, label, weight)
     if not len(evidence.codes):
-        raise DataError("rows with a label", got=n_rows)
-    return _ranked(model, evidence)
+        raise DataError("rows with a label", got=0)
+    return _measured(model, evidence)
 
 
 def _n_rows(source: Source, model: Model, label: Any, weight: Any) -> int:
@@ -144,45 +144,41 @@ def _n_rows(source: Source, model: Model, label: Any, weight: Any) -> int:
     return sum(table.n_rows for table in source.batches(model.wanted(label, weight)))
 
 
-def _ranked(model: Model, evidence: Evidence) -> Importance:
-    left, judged = model.without_rows(), evidence.judged(model)
-    weights = judged.weights if evidence.is_weighted else None
-    plain = replace(left, settings=replace(left.settings, column_weights=None)).log_prior(judged.codes, weights)
-    entropy = _mean(judged.losses(plain), judged)
+def _measured(model: Model, evidence: ColumnEvidence) -> Importance:
+    left, sample = model.without_rows(), evidence.rows(model)
+    weights = sample.weights if evidence.is_weighted else None
+    plain = replace(left, settings=replace(left.settings, column_weights=None)).log_prior(sample.codes, weights)
+    entropy = sample.mean(sample.losses(plain))
     factors = {name: value for block in left.scorer.blocks for name, value in _log_factors(block).items()}
     families = {name: block.family.told() for block in left.scorer.blocks for name in block.tally.features}
     parts = {name: _weighted(model, name, evidence.of(model, name), plain) for name in factors}
-    joint = judged.log_prior + sum(parts.values())
-    log_loss = _log_loss(model, joint, judged)
+    joint = sample.log_prior + sum(parts.values())
+    log_loss = _log_loss(model, joint, sample)
     found = [
         ColumnImportance(
             name,
             families[name],
-            entropy - _mean(judged.losses(plain + evidence.of(model, name)), judged),
-            _log_loss(model, joint - part, judged) - log_loss,
+            entropy - sample.mean(sample.losses(plain + evidence.of(model, name))),
+            _log_loss(model, joint - part, sample) - log_loss,
             factors[name],
         )
         for name, part in parts.items()
     ]
     found.sort(key=lambda one: (-one.gain, one.column))
-    return Importance(found, log_loss, entropy, len(judged.codes))
+    return Importance(found, log_loss, entropy, len(sample.codes))
 
 
 def _weighted(model: Model, name: str, part: Floats, log_prior: Floats) -> Floats:
-    """What a column adds, as far as it is trusted."""
+    """The contribution of a column to the log score, with its weight."""
     (own,) = model.column_weights.table([name], model.classes)
     if (own != own[0]).any():
         part = centred(part[None], log_prior)[0]
     return np.asarray(own * part)
 
 
-def _log_loss(model: Model, log_joint: Floats, judged: Judged) -> float:
-    """The mean of -log P(class | row), calibrated if the model is."""
-    return _mean(-model.log_proba(log_joint)[np.arange(len(log_joint)), judged.codes], judged)
-
-
-def _mean(losses: Floats, judged: Judged) -> float:
-    return float((losses * judged.weights).sum() / judged.weights.sum())
+def _log_loss(model: Model, log_joint: Floats, sample: RowSample) -> float:
+    """The mean of -log P(class | row), with the calibration of the model."""
+    return sample.mean(-model.log_proba(log_joint)[np.arange(len(log_joint)), sample.codes])
 
 
 def _log_factors(block: Block) -> dict[str, float | None]:

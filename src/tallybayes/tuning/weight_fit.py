@@ -1,12 +1,11 @@
-"""How far to trust each column: weights found on evidence of rows left out.
+"""Column weights fitted on leave-one-out evidence.
 
     loss = sum over rows of -log P(y | x)  +  1/2 strength * ((t - 1)^2 + sum over columns of (w_j - t)^2)
 
-with P(c | x) proportional to P(c) exp(o_c + sum over columns of w_j e_jc), where e_jc is what column j says about the
-row's class c when the row is left out, w_j >= 0, o_c are offsets of the classes, and t is one temperature for all that
-the weights are shrunk to, itself shrunk to 1. The loss is convex in all of them; L-BFGS finds the least. With weights
-per class, e_jc is measured from what the column says on average, log sum over c of P(c) P(x_j | c), since there the
-level matters.
+with P(c | x) proportional to P(c) exp(o_c + sum over columns of w_j e_jc), where e_jc is the leave-one-out log
+P(x_j | c), w_j >= 0 the weights, o_c offsets of the classes, and t a temperature common to all columns. The weights are
+shrunk to t, and t to 1. The loss is convex in all variables and is minimised by L-BFGS. With weights per class, e_jc
+is centred at log sum over c of P(c) P(x_j | c), because then its level matters.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from tallybayes.arrays.special import logsumexp
 from tallybayes.families.family import Codes32, Floats
 from tallybayes.tuning.column_evidence import losses_of
 
-__all__ = ["KINDS", "STRENGTH", "Weights", "cross_fitted", "fitted", "temperature"]
+__all__ = ["KINDS", "STRENGTH", "Weights", "cross_fitted", "fitted"]
 
 Kind = Literal["none", "temperature", "shared", "per class"]
 KINDS: tuple[Kind, ...] = ("none", "temperature", "shared", "per class")
-STRENGTH = 10.0  # of the shrinkage to one temperature, and of that to 1: rows that are easily told apart ask for no end
-_OFFSETS = 1.0  # strength of the shrinkage of offsets to 0: keeps classes with few rows from running off
+STRENGTH = 10.0  # of the shrinkage to the temperature, and of that to 1: separable rows would have infinite weights
+_OFFSETS = 1.0  # strength of the shrinkage of offsets to 0: bounds them for classes with few rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,24 +42,16 @@ class Weights:
 
 
 def centred(evidence: Floats, log_prior: Floats) -> Floats:
-    """Evidence measured from what a column says on average."""
+    """Evidence minus the log marginal likelihood of each value."""
     return np.asarray(evidence - logsumexp(evidence + log_prior, axis=2)[..., None])
 
 
-def temperature(log_prior: Floats, evidence: Floats, codes: Codes32, weights: Floats) -> float:
-    """One weight for all columns."""
-    total = evidence.sum(axis=0)[None]
-    return float(fitted("temperature", log_prior, total, codes, weights, offsets=False).weights[0, 0])
-
-
-def fitted(
-    kind: Kind, log_prior: Floats, evidence: Floats, codes: Codes32, weights: Floats, *, offsets: bool = True
-) -> Weights:
-    """The weights with the least loss; evidence: (columns, rows, classes), weights: of the rows."""
+def fitted(kind: Kind, log_prior: Floats, evidence: Floats, codes: Codes32, weights: Floats) -> Weights:
+    """Fit the weights; evidence: (columns, rows, classes), weights: those of the rows."""
     n_columns, n_classes = len(evidence), log_prior.shape[1]
     if kind == "none":
         return Weights(kind, np.ones((n_columns, n_classes)), np.zeros(n_classes))
-    problem = _Problem(kind, log_prior, evidence, codes, weights, offsets)
+    problem = _Problem(kind, log_prior, evidence, codes, weights)
     found = problem.solved()
     return Weights(kind, problem.table(found), problem.offsets_of(found))
 
@@ -68,7 +59,7 @@ def fitted(
 def cross_fitted(
     kind: Kind, log_prior: Floats, evidence: Floats, codes: Codes32, weights: Floats, *, folds: int = 5, seed: int = 0
 ) -> Floats:
-    """-log P(y | x) of every row, by weights found on the rows of the other folds."""
+    """-log P(y | x) of every row, by weights fitted on the other folds."""
     fold, result = np.random.default_rng(seed).permutation(np.arange(len(codes)) % folds), np.zeros(len(codes))
     for number in range(folds):
         here, there = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
@@ -79,27 +70,24 @@ def cross_fitted(
 
 
 class _Problem:
-    """The loss and its gradient. The variables: weights, the temperature they are shrunk to, offsets."""
+    """The loss and its gradient as functions of the weights, the temperature and the offsets."""
 
-    def __init__(
-        self, kind: Kind, log_prior: Floats, evidence: Floats, codes: Codes32, weights: Floats, with_offsets: bool
-    ) -> None:
+    def __init__(self, kind: Kind, log_prior: Floats, evidence: Floats, codes: Codes32, weights: Floats) -> None:
         self._kind, self._log_prior, self._codes, self._row_weights = kind, log_prior, codes, weights
         self._shape = evidence.shape[0], log_prior.shape[1]
         if kind == "temperature":
             evidence = evidence.sum(axis=0)[None]
         self._evidence = centred(evidence, log_prior) if kind == "per class" else evidence
         self._n = len(evidence) * (self._shape[1] if kind == "per class" else 1)
-        self._offsets = with_offsets
         self._truth = np.zeros_like(log_prior)
         self._truth[np.arange(len(codes)), codes] = 1.0
 
     def solved(self) -> Floats:
-        """The best variables."""
+        """The variables that minimise the loss."""
         from scipy.optimize import minimize
 
         start = np.concatenate([np.full(self._n, 0.5), [0.5], np.zeros(self._shape[1])])
-        bounds = [(0.0, 20.0)] * (self._n + 1) + [(-20.0, 20.0) if self._offsets else (0.0, 0.0)] * self._shape[1]
+        bounds = [(0.0, 20.0)] * (self._n + 1) + [(-20.0, 20.0)] * self._shape[1]
         found = minimize(self._loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200})
         return np.asarray(found.x)
 
