@@ -1,12 +1,13 @@
 """Models to save: every family, the smallest ones, one that is written down."""
 
 import json
+from dataclasses import replace
 
 import safetensors.numpy
 
 import tallybayes as tb
 from tables import FAMILIES, LABEL
-from tallybayes.storage.model_file import dumps, loads
+from tallybayes.model.saved_model import dumps, loads
 
 
 def empty(**options):
@@ -66,12 +67,12 @@ def written():
 
 def without_empty_columns(model):
     """The model without labels and columns that have no counts, which a file leaves out and `==` does not look at."""
-    model = model.copy()
-    total = model._total.aligned(model._total.in_use())
+    state = model.snapshot().state
+    total = state.statistics.copy()
+    total = total.aligned(total.in_use())
     used = {family: tally.arrays().features for family, tally in total.blocks.items()}
     total.blocks = {family: total.blocks[family].only(features) for family, features in used.items() if features}
-    model._total = total
-    return model
+    return tb.Model(replace(state, statistics=total))
 
 
 def probe_of(table):

@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from tallybayes.model.fit import fit
     from tallybayes.model.from_probabilities import from_probabilities
     from tallybayes.model.model import Change, Model
-    from tallybayes.scoring.scorer import RuledOutWarning
+    from tallybayes.model.saved_model import edit_model_file, load
+    from tallybayes.scoring.posterior import RuledOutWarning
     from tallybayes.state.calibration import Calibration
     from tallybayes.state.column_weights import ColumnWeights
     from tallybayes.state.decision import Decision
-    from tallybayes.storage.model_file import edit_model_file, load
     from tallybayes.tuning.importance import Importance, importance
     from tallybayes.tuning.tune import tune
     from tallybayes.tuning.tuning_result import Tuning
@@ -51,9 +51,9 @@ _HOME = {
     "from_probabilities": "model.from_probabilities",
     "Model": "model.model",
     "Change": "model.model",
-    "RuledOutWarning": "scoring.scorer",
-    "edit_model_file": "storage.model_file",
-    "load": "storage.model_file",
+    "RuledOutWarning": "scoring.posterior",
+    "edit_model_file": "model.saved_model",
+    "load": "model.saved_model",
     "Calibration": "state.calibration",
     "Decision": "state.decision",
     "ColumnWeights": "state.column_weights",

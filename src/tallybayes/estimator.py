@@ -27,7 +27,7 @@ from tallybayes.data.table import Table, to_table
 from tallybayes.families import Histogram, Text
 from tallybayes.families.family import Floats
 from tallybayes.model import Model, fit
-from tallybayes.scoring.scorer import most_probable
+from tallybayes.scoring.posterior import Posterior
 from tallybayes.sklearn_input import (
     all_or_nothing,
     check_matrix,
@@ -311,11 +311,8 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable label of every row (ties go to the first), or what `model_.decision` says."""
-        p = self.predict_proba(X)
-        if (rule := self._known_model().settings.decision) is None:
-            return self.classes_[most_probable(p)]
-        with np.errstate(divide="ignore"):
-            best = rule.chosen(np.log(p), self.classes_.tolist())
+        posterior = Posterior(self.classes_.tolist(), np.zeros(0), decision=self._known_model().settings.decision)
+        best = posterior.answer_codes(self.predict_proba(X))
         answered = self.classes_[best].astype(object) if (best < 0).any() else self.classes_[best]
         answered[best < 0] = None
         return answered
@@ -328,7 +325,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         """Log P(class | row) of every row, (rows, classes)."""
         model = self._known_model()
         joint = model.log_joint(self._checked(X))
-        return self._placed(model.log_proba(joint), -np.inf)
+        return self._placed(model.snapshot().posterior.log_proba(joint), -np.inf)
 
     def predict_joint_log_proba(self, X: Any) -> Floats:
         """Log P(class, row) of every row, (rows, classes)."""

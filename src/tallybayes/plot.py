@@ -141,7 +141,7 @@ def boundary(model: Any, data: Any, *, x: str, y: str, label: Any = None) -> Cha
     for name in (x, y):
         if name not in table.columns:
             raise ParameterError("a column of the data", got=name, hint=did_you_mean(name, table.columns))
-    labels = find_labels(table, model.label_for(label))
+    labels = find_labels(table, model.snapshot().label_or_default(label))
     names = [shown(key) for key in labels.keys]
     points = np.stack([_numbers(name, table.columns[name]) for name in (x, y)], axis=1)
     return _drawn(

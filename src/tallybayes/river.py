@@ -23,6 +23,7 @@ from tallybayes.errors import ParameterError
 from tallybayes.families import parse
 from tallybayes.families.family import Floats
 from tallybayes.model.model import Model
+from tallybayes.state.model_state import ModelState
 from tallybayes.state.settings import Settings
 
 try:
@@ -102,7 +103,7 @@ class NaiveBayes(base.MiniBatchClassifier):
             unseen=unseen,  # type: ignore[arg-type]
             infer="type",
         )
-        self._model = Model(Schema(None, fields), settings)
+        self._model = Model(ModelState(Schema(None, fields), settings))
 
     @property
     def model(self) -> Model:
@@ -141,12 +142,7 @@ class NaiveBayes(base.MiniBatchClassifier):
 
     def predict_one(self, x: Any, **kwargs: Any) -> Any:
         """The most probable label of a row, or what the model's rule says; None before any row."""
-        p = self.predict_proba_one(x, **kwargs)
-        if not p or self._model.settings.decision is None:
-            return super().predict_one(x, **kwargs)
-        with np.errstate(divide="ignore"):
-            (code,) = self._model.answered(np.log([[p[label] for label in self._model.classes]]))
-        return self._model.classes[code] if code >= 0 else None
+        return self._model.predict_one(x if self.bag is None else {_BAG: x})
 
     def predict_many(self, X: Any) -> Any:
         """The most probable label of every row as a series of the kind that came."""

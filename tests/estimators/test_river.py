@@ -281,7 +281,7 @@ def test_what_was_forgotten_is_gone():
         window.learn_one({"user": f"user{i}"}, i % 2)
         if i >= 10:
             window.forget_one({"user": f"user{i - 10}"}, i % 2)
-    assert sum(tally.n_dead for tally in window.model._total.blocks.values()) <= 256
+    assert sum(tally.n_dead for tally in window.model.snapshot().state.statistics.blocks.values()) <= 256
 
 
 def test_names_that_become_the_same_text_are_refused():

@@ -31,7 +31,7 @@ def test_a_document_left_out_is_a_document_never_seen(family, k, weighted):
     data = {name: [column[i] for i in rows] for name, column in data.items()}
     weights = np.random.default_rng(0).integers(1, 4, len(rows)).astype(float) if weighted else np.ones(len(rows))
     model = tb.fit(data, label="label", families={"text": family}, smoothing=k, weight=weights)
-    tally = model._total.blocks[family.counted]
+    tally = model.snapshot().state.statistics.blocks[family.counted]
     words, n_documents = tally.words["text"], tally.n_documents("text").floats()
     data_, offsets = packed(data["text"])
     ends, tokens, amounts = words.lexicon.tokenise(offsets, data_, None, 0, len(rows), family.rules, None, False)

@@ -210,10 +210,13 @@ def test_forgetting_on_a_coarse_grid_says_so_and_subtracts_on_the_present_grid()
     x, y = rng.normal(size=5000), rng.integers(0, 2, 5000)
     model = tb.fit({"x": x, "y": y}, label="y")
     change = model.forget({"x": x[:2000], "y": y[:2000]})
-    assert "resolution" in change.notes[0]
+    assert "present grid" in change.notes[0]
     rest = tb.fit({"x": x[2000:], "y": y[2000:]}, label="y")
     assert model.class_counts == rest.class_counts
-    (grid,), (fresh,) = model._total.blocks.values(), rest._total.blocks.values()
+    (grid,), (fresh,) = (
+        model.snapshot().state.statistics.blocks.values(),
+        rest.snapshot().state.statistics.blocks.values(),
+    )
     assert (grid.levels > 0).all()
     assert grid.same(fresh.at_levels(grid.levels)._summed(coarsen=False))
     model.forget({"x": x[2000:], "y": y[2000:]})

@@ -179,11 +179,11 @@ def test_types_are_those_of_what_is_learned_now():
 
 @pytest.mark.parametrize("bad", [1e306, 2.0**53 + 2, -1.0, 0.5])
 def test_poisson_refuses_what_is_no_count(bad):
-    with pytest.raises(DataError, match="wanted a whole number"):
+    with pytest.raises(DataError, match="expected a whole number"):
         tb.fit({"n": [1.0, bad], "y": [0, 1]}, label="y", families={"n": "poisson"})
     model = tb.fit({"n": [1.0, bad], "y": [0, None]}, label="y", families={"n": "poisson"})
     assert model.class_counts == {0: 1}
-    with pytest.raises(DataError, match="wanted a whole number"):
+    with pytest.raises(DataError, match="expected a whole number"):
         model.log_joint({"n": [bad]})
 
 
@@ -270,7 +270,7 @@ def test_names_that_clash():
 
 def test_data_that_shares_no_column_with_the_model_is_refused():
     model = tb.fit({"a": [1.0, 2.0], "y": [0, 1]}, label="y")
-    with pytest.raises(DataError, match="columns that the model knows"):
+    with pytest.raises(DataError, match="columns of the model"):
         model.predict(np.zeros((2, 3)))
 
 

@@ -110,7 +110,7 @@ def test_what_cannot_be_is_refused():
         model.calibrate(table, "platt")
     with pytest.raises(ParameterError, match="a temperature above 0"):
         tb.Calibration("temperature", 0.0)
-    with pytest.raises(ParameterError, match="steps that rise"):
+    with pytest.raises(ParameterError, match="increasing steps"):
         tb.Calibration("isotonic", steps={"p": ((0.5, 0.4), (0.0, 1.0))})
     with pytest.raises(ParameterError, match="a Calibration or None"):
         model.calibration = "temperature"
@@ -127,8 +127,8 @@ def test_rows_that_are_easily_told_apart_do_not_make_it_certain():
     assert 0.3 < model.calibration.temperature <= 1.0
 
 
-def test_it_tells_the_rows_it_was_learned_from():
+def test_the_text_names_the_rows_it_was_fitted_on():
     model = tb.fit(repeated(seed=0), label="y")
     new = {name: values[:30] for name, values in repeated(seed=1).items()}
-    assert "learned from 30 rows" in str(model.calibrate(new, leave_one_out=False))
+    assert "fitted on 30 rows" in str(model.calibrate(new, leave_one_out=False))
     assert model.stale == []

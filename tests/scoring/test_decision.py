@@ -1,4 +1,6 @@
-"""Decisions keep their promises, and cost what they should."""
+"""Decision rules: constraints hold on the rows they were chosen on, costs are minimised."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,21 +22,21 @@ def log_shares(p):
 
 @settings(deadline=None)
 @given(p=shares, data=st.data(), asked=st.one_of(st.integers(0, 5), st.floats(0, 0.5)))
-def test_a_threshold_keeps_its_promise_on_the_rows_it_was_chosen_on(p, data, asked):
+def test_a_threshold_satisfies_its_constraint_on_the_rows_it_was_chosen_on(p, data, asked):
     log_p = log_shares(p)
     codes = np.array(data.draw(st.lists(st.integers(-1, 2), min_size=len(p), max_size=len(p))), np.int32)
     mine, others = codes == 2, (codes >= 0) & (codes != 2)
     if mine.any():
-        rule = tb.Decision.promising(log_p, codes, LABELS, "R", false_negatives=asked)
-        missed = np.count_nonzero(rule.chosen(log_p, LABELS)[mine] != 2)
+        rule = tb.Decision.with_constraint(np.exp(log_p), codes, LABELS, "R", false_negatives=asked)
+        missed = np.count_nonzero(rule.answer_codes(np.exp(log_p), LABELS)[mine] != 2)
         allowed = asked if asked >= 1 else int(asked * mine.sum() + 1e-9)
         assert missed <= allowed
-        stricter = rule.with_(threshold=min(1.0, rule.threshold * (1 + 1e-6)))
-        more = np.count_nonzero(stricter.chosen(log_p, LABELS)[mine] != 2)
+        stricter = replace(rule, threshold=min(1.0, rule.threshold * (1 + 1e-6)))
+        more = np.count_nonzero(stricter.answer_codes(np.exp(log_p), LABELS)[mine] != 2)
         assert more > allowed or rule.threshold == 1.0 or allowed >= mine.sum()  # no greater one would do
     if others.any() and np.exp(log_p[others, 2]).max() < 1 - 1e-6:
-        rule = tb.Decision.promising(log_p, codes, LABELS, "R", false_positives=asked)
-        wrong = np.count_nonzero(rule.chosen(log_p, LABELS)[others] == 2)
+        rule = tb.Decision.with_constraint(np.exp(log_p), codes, LABELS, "R", false_positives=asked)
+        wrong = np.count_nonzero(rule.answer_codes(np.exp(log_p), LABELS)[others] == 2)
         assert wrong <= (asked if asked >= 1 else int(asked * others.sum() + 1e-9))
 
 
@@ -43,16 +45,16 @@ def test_a_threshold_keeps_its_promise_on_the_rows_it_was_chosen_on(p, data, ask
 def test_the_answer_of_least_cost_is_that(p, costs):
     log_p = log_shares(p)
     rule = tb.Decision(costs={t: {a: costs[i, j] for j, a in enumerate(LABELS)} for i, t in enumerate(LABELS)})
-    for row, code in zip(np.exp(log_p), rule.chosen(log_p, LABELS), strict=True):
+    for row, code in zip(np.exp(log_p), rule.answer_codes(np.exp(log_p), LABELS), strict=True):
         expected = [sum(row[t] * costs[t, a] for t in range(3)) for a in range(3)]
         assert expected[code] <= min(expected) + 1e-12
 
 
 def test_without_a_rule_the_most_probable_wins_and_ties_go_to_the_first():
     log_p = np.log([[0.4, 0.4, 0.2], [0.2, 0.3, 0.5]])
-    assert tb.Decision().chosen(log_p, LABELS).tolist() == [0, 2]
-    assert tb.Decision(costs={}).chosen(log_p, LABELS).tolist() == [0, 2]
-    assert tb.Decision(abstain=0.45).chosen(log_p, LABELS).tolist() == [-1, 2]
+    assert tb.Decision().answer_codes(np.exp(log_p), LABELS).tolist() == [0, 2]
+    assert tb.Decision(costs={}).answer_codes(np.exp(log_p), LABELS).tolist() == [0, 2]
+    assert tb.Decision(abstain=0.45).answer_codes(np.exp(log_p), LABELS).tolist() == [-1, 2]
 
 
 def test_costs_may_be_pairs():
@@ -69,7 +71,7 @@ def test_a_model_goes_by_its_rule_and_keeps_it():
     assert (model.predict({"x": ["a", "b"]}) == "R").all()
     again = round_trip(model)
     assert again.decision == model.decision
-    assert "at most 0 false negatives: misses 0 of 15 rows of it" in str(again.decision)
+    assert "at most 0 false negatives: 0 of 15 missed" in str(again.decision)
     model.decision = tb.Decision(abstain=0.99)
     assert model.predict({"x": ["a"]}).tolist() == [None]
     model.decision = None
@@ -77,7 +79,7 @@ def test_a_model_goes_by_its_rule_and_keeps_it():
     assert model.settings == tb.fit(ROWS, label="y").settings
 
 
-def test_the_promise_holds_for_predict_on_new_rows_it_was_chosen_on():
+def test_the_constraint_holds_for_predict_on_new_rows_it_was_chosen_on():
     """Probabilities of predict are worked out in another way than those the threshold was chosen by."""
     rng = np.random.default_rng(0)
     y = rng.choice(["G", "R"], 400)
@@ -94,7 +96,7 @@ def test_it_is_chosen_on_calibrated_probabilities_of_rows_left_out():
     model = tb.fit(ROWS, label="y")
     model.calibrate(ROWS)
     rule = model.decide(ROWS, "R", false_negatives=2)
-    chosen = rule.chosen(model.leave_one_out(ROWS), model.classes)
+    chosen = rule.answer_codes(np.exp(model.leave_one_out(ROWS)), model.classes)
     assert np.count_nonzero((np.array(ROWS["y"]) == "R") & (chosen != 1)) <= 2
 
 
@@ -105,7 +107,7 @@ def test_it_is_chosen_on_calibrated_probabilities_of_rows_left_out():
         ({"label": "R", "threshold": 1.5}, "a threshold from 0 to 1"),
         ({"abstain": -0.1}, "abstain"),
         ({"costs": {"R": 3}}, "true: .answered"),
-        ({"costs": {"R": {"G": "much"}}}, "costs that are numbers"),
+        ({"costs": {"R": {"G": "much"}}}, "costs that are finite numbers"),
         ({"label": "R", "threshold": 0.5, "costs": {"R": {"G": 2}}}, "not both"),
     ],
 )
@@ -114,36 +116,37 @@ def test_wrong_rules_are_refused(given, words):
         tb.Decision(**given)
 
 
-def test_rules_about_other_labels_and_impossible_promises_are_refused():
+def test_rules_about_other_labels_and_impossible_constraints_are_refused():
     model = tb.fit(ROWS, label="y")
     with pytest.raises(ParameterError, match="a label of the model"):
         model.decision = tb.Decision(label="X", threshold=0.5)
     with pytest.raises(ParameterError, match="a label of the model"):
         model.decide(ROWS, "X", false_negatives=0)
-    with pytest.raises(ParameterError, match="one of them"):
+    with pytest.raises(ParameterError, match="either false_negatives or"):
         model.decide(ROWS, "R")
     with pytest.raises(ParameterError, match="share below 1"):
         model.decide(ROWS, "R", false_negatives=1.5)
     with pytest.raises(ParameterError, match="a Decision"):
         model.decision = 0.5
-    with pytest.raises(DataError, match="to keep the promise on"):
+    with pytest.raises(DataError, match="rows of the class, for the constraint"):
         model.decide({"x": ["a"], "y": ["G"]}, "R", false_negatives=0)
     assert model.decision == tb.Decision()
 
 
 def test_classes_that_are_told_apart_without_doubt_have_a_threshold_too():
     log_p = np.array([[0.0, -np.inf], [0.0, -2000.0], [-2000.0, 0.0]])
-    rule = tb.Decision.promising(log_p, np.array([0, 0, 1]), ["ham", "spam"], "spam", false_positives=0)
-    assert rule.chosen(log_p, ["ham", "spam"]).tolist() == [0, 0, 1]
+    rule = tb.Decision.with_constraint(np.exp(log_p), np.array([0, 0, 1]), ["ham", "spam"], "spam", false_positives=0)
+    assert rule.answer_codes(np.exp(log_p), ["ham", "spam"]).tolist() == [0, 0, 1]
 
 
 def test_no_answer_is_no_wrong_answer():
-    """A promise is kept when the model may also stay silent."""
+    """A constraint also holds when the rule may abstain."""
     rng = np.random.default_rng(0)
     log_p = log_shares(rng.random((200, 3)) + 0.01)
     codes = rng.integers(0, 3, 200)
-    rule = tb.Decision.promising(log_p, codes, LABELS, "R", false_negatives=3).with_(abstain=0.6)
-    chosen = rule.chosen(log_p, LABELS)
+    rule = tb.Decision.with_constraint(np.exp(log_p), codes, LABELS, "R", false_negatives=3)
+    rule = replace(rule, abstain=0.6)
+    chosen = rule.answer_codes(np.exp(log_p), LABELS)
     assert np.count_nonzero((codes == 2) & (chosen != 2) & (chosen >= 0)) <= 3
 
 
@@ -154,7 +157,7 @@ def test_labels_that_the_model_does_not_know_count_as_others():
     assert (model.predict(new)[:9] != "R").all()
 
 
-def test_a_promise_that_was_made_under_other_probabilities_is_stale():
+def test_a_constraint_that_was_chosen_under_other_probabilities_is_stale():
     model = tb.fit(ROWS, label="y")
     model.decide(ROWS, "R", false_negatives=0)
     assert model.stale == []
@@ -172,7 +175,7 @@ def test_explanations_tell_the_answer_by_the_rule():
     model.decide(ROWS, "R", false_negatives=0)
     (one,) = model.explain({"x": ["a"]})
     assert one.answer == model.predict({"x": ["a"]})[0] == "R"
-    assert "the answer is R, by the model's rule" in str(one)
+    assert "the answer by the decision rule is R" in str(one)
     assert one.to_dict()["predicted"] == "R"
 
 

@@ -8,7 +8,7 @@ from test_forgery import signed
 import tallybayes as tb
 from models import opened, round_trip
 from tallybayes.errors import FileError
-from tallybayes.storage.model_file import dumps, loads
+from tallybayes.model.saved_model import dumps, loads
 
 
 def settled(labels=("p", "q")):
@@ -19,7 +19,7 @@ def settled(labels=("p", "q")):
         {"x": 0.5, "z": dict.fromkeys(labels, 2.0)}, dict.fromkeys(labels, 0.25), 12
     )
     model.calibrate(table, "isotonic")
-    model.decision = tb.Decision(costs={labels[0]: {labels[1]: 3}}, abstain=0.25, promise="words")
+    model.decision = tb.Decision(costs={labels[0]: {labels[1]: 3}}, abstain=0.25, constraint="words")
     return model
 
 
@@ -45,7 +45,7 @@ FORGERIES = [
     ("column_weights", "weights", [["x", [["tp", "much"]]]]),
     ("column_weights", "weights", [["x"]]),
     ("column_weights", "offsets", [["tp", 1]]),
-    ("column_weights", "rows", None),
+    ("column_weights", "model_rows", None),
     ("calibration", "method", "magic"),
     ("calibration", "method", ["isotonic"]),
     ("calibration", "temperature", -1.0),
@@ -59,7 +59,7 @@ FORGERIES = [
     ("decision", "costs", {"tp": 1}),
     ("decision", "abstain", 2.0),
     ("decision", "label", 7),
-    ("decision", "promise", 7),
+    ("decision", "constraint", 7),
     ("decision", "more", 1),
 ]
 

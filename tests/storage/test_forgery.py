@@ -15,8 +15,8 @@ import tallybayes as tb
 from models import opened, small, tiny, written
 from tables import LABEL
 from tallybayes.errors import FileError
+from tallybayes.model.saved_model import dumps, loads
 from tallybayes.storage.keys import key_text
-from tallybayes.storage.model_file import dumps, loads
 
 # Damage
 
@@ -143,15 +143,15 @@ FORGERIES = {
     "no format": (drop_fact("format"), "a format that never was"),
     "a library of 3": (set_fact("library", to=3), "no version"),
     "an unknown fact": (set_fact("code", to="import os"), "got"),
-    "no schema": (drop_fact("schema"), "wanted"),
-    "both kinds of model": (set_fact("written", to=True), "wanted"),
+    "no schema": (drop_fact("schema"), "expected"),
+    "both kinds of model": (set_fact("written", to=True), "expected"),
     "skipped below 0": (set_fact("skipped", to=-1), "rows skipped"),
     "skipped by half": (set_fact("skipped", to=0.5), "rows skipped"),
     "skipped by 10**30": (set_fact("skipped", to=10**30), "rows skipped"),
     "an unknown field of the schema": (set_fact("schema", "model", to=1), "schema"),
     "a label of 3": (set_fact("schema", "label", to=3), "label"),
     "a schema that is a list": (set_fact("schema", to=[]), "schema"),
-    "an unknown field of a column": (set_fact("schema", "columns", "flag", "code", to="x"), "wanted"),
+    "an unknown field of a column": (set_fact("schema", "columns", "flag", "code", to="x"), "expected"),
     "an unknown family": (set_fact("schema", "columns", "flag", "family", to="os:system"), "not known here, 'os'"),
     "a family with a bad option": (set_fact("schema", "columns", "real", "family", to="gaussian:kappa=-1"), "kappa"),
     "a family of 3": (set_fact("schema", "columns", "real", "family", to=3), "a family by its name"),
@@ -167,8 +167,8 @@ FORGERIES = {
     "a prior of labels that are no keys": (set_fact("settings", "prior", to=[["?", 1.0]]), "a key that is written"),
     "no blocks": (set_fact("total", "blocks", to={}), "no list"),
     "one block less": (set_fact("total", "blocks", to=[]), "do not belong here"),
-    "a block of 3": (set_fact("total", "blocks", 0, to=3), "wanted"),
-    "blocks out of order": (set_fact("total", "blocks", 0, "family", to="poisson"), "low|order|wanted"),
+    "a block of 3": (set_fact("total", "blocks", 0, to=3), "expected"),
+    "blocks out of order": (set_fact("total", "blocks", 0, "family", to="poisson"), "low|order|expected"),
     "a family that no column has": (set_fact("total", "blocks", 2, "family", to="gaussian:kappa=9.0"), "columns"),
     "a family that is not in its one form": (set_fact("total", "blocks", 2, "family", to="gaussian:kappa=3"), "order"),
     "a lowest digit of 0.5": (set_fact("total", "low", to=0.5), "lowest digit"),
@@ -207,8 +207,8 @@ FORGERIES = {
     "squares beyond the doubles": (set_fact("total", "blocks", 2, "low", "xx", to=100), "beyond those of doubles"),
     "events beyond 2**53": (set_fact("total", "blocks", 6, "low", "x", to=20), "beyond those of doubles"),
     "events below 0": (set_array("block6.x", [[[3], [-1]]]), "negative sums"),
-    "a low for what is not there": (set_fact("total", "blocks", 2, "low", "y", to=0), "wanted"),
-    "no low": (drop_fact("total", "blocks", 2, "low", "xx"), "wanted"),
+    "a low for what is not there": (set_fact("total", "blocks", 2, "low", "y", to=0), "expected"),
+    "no low": (drop_fact("total", "blocks", 2, "low", "xx"), "expected"),
     "a class out of range": (set_array("block1.classes", [2, 0]), "classes out of range"),
     "a class below 0": (set_array("block1.classes", [1, -1]), "classes out of range"),
     "a class twice": (set_array("block1.cell_ends", [0, 2]), "out of order|without a count"),

@@ -13,7 +13,7 @@ import pytest
 from models import small, tiny
 from tables import LABEL
 from tallybayes.errors import FileError
-from tallybayes.storage.model_file import dumps, edit_model_file, load, save
+from tallybayes.model.saved_model import dumps, edit_model_file, load
 
 
 def run(script, *arguments, **options):
@@ -27,14 +27,14 @@ def run(script, *arguments, **options):
 @pytest.fixture
 def path(tmp_path):
     path = tmp_path / "model.tally"
-    save(tiny(), path)
+    tiny().save(path)
     return path
 
 
 def test_a_file_can_be_saved_and_loaded(path):
     assert path.read_bytes() == dumps(tiny())
     assert load(path) == load(str(path)) == tiny()
-    save(small(), path)
+    small().save(path)
     assert load(path) == small()
     assert [p.name for p in path.parent.iterdir()] == ["model.tally"]
 
@@ -80,7 +80,7 @@ def test_what_cannot_be_written_is_an_error_and_leaves_nothing_behind(path):
         ("m" * 300, "too long"),
     ):
         with pytest.raises(FileError, match=words) as raised:
-            save(tiny(), path.parent / name)
+            tiny().save(path.parent / name)
         assert raised.value.file == str(path.parent / name)
     assert sorted(p.name for p in path.parent.iterdir()) == ["directory", "loop", "model.tally"]
 
@@ -88,13 +88,13 @@ def test_what_cannot_be_written_is_an_error_and_leaves_nothing_behind(path):
 def test_permissions_are_kept_and_new_files_have_the_usual_ones(path):
     mask = os.umask(0o027)
     try:
-        save(tiny(), path.parent / "new.tally")
+        tiny().save(path.parent / "new.tally")
     finally:
         os.umask(mask)
     assert stat.S_IMODE((path.parent / "new.tally").stat().st_mode) == 0o640
     for mode in (0o600, 0o444, 0o664):
         path.chmod(mode)
-        save(small(), path)
+        small().save(path)
         assert stat.S_IMODE(path.stat().st_mode) == mode
         assert load(path) == small()
 
@@ -103,8 +103,8 @@ def test_a_link_stays_a_link_to_the_file_that_is_replaced(path):
     link, broken = path.parent / "link", path.parent / "broken"
     link.symlink_to("model.tally")
     broken.symlink_to("new.tally")
-    save(small(), link)
-    save(small(), broken)
+    small().save(link)
+    small().save(broken)
     assert link.is_symlink()
     assert broken.is_symlink()
     assert load(path) == load(link) == load(path.parent / "new.tally") == small()
@@ -120,17 +120,17 @@ def test_permission_denied_is_an_error_and_the_old_file_is_left(path):
     print_error = """
         import os, sys, tempfile
         import tallybayes as tb
-        from tallybayes.storage.model_file import *
+        from tallybayes.model.saved_model import *
         model = tb.fit({"x": [1.5], "y": [1]}, label="y")
         with tempfile.TemporaryDirectory() as directory:
             path = os.path.join(directory, "m.tally")
-            save(model, path)
+            model.save(path)
             os.chmod(path, 0o400)
             os.chmod(directory, 0o555)
             if os.geteuid() == 0:
                 os.seteuid(65534)  # to whom everything is allowed, nothing is denied
             said = []
-            for act in (lambda: save(model, path), lambda: edit_model_file(path).__enter__()):
+            for act in (lambda: model.save(path), lambda: edit_model_file(path).__enter__()):
                 try:
                     act()
                 except tb.errors.FileError as error:
@@ -152,12 +152,12 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(path):
         import resource, signal, sys
         import numpy as np
         import tallybayes as tb
-        from tallybayes.storage.model_file import save
+
         large = tb.fit({"x": np.arange(1000.0) ** 0.5, "y": [0, 1] * 500}, label="y")
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
         try:
-            save(large, sys.argv[1])
+            large.save(sys.argv[1])
         except tb.errors.FileError as error:
             print(error, error.__cause__.errno)
     """
@@ -170,20 +170,20 @@ def test_a_process_that_is_killed_while_saving_leaves_the_old_model_or_the_new(p
     script = """
         import os, random, signal, sys, time
         import tallybayes as tb
-        from tallybayes.storage.model_file import dumps, load, loads, save
+        from tallybayes.model.saved_model import dumps, load, loads
         path, rounds = sys.argv[1], 60
         rng = random.Random(1)
         tables = [{"x": [rng.random() for _ in range(n)], "y": [0, 1] * (n // 2)} for n in (2000, 3000)]
         models = [tb.fit(table, label="y") for table in tables]
         files = [dumps(model) for model in models]
-        save(models[0], path)
+        models[0].save(path)
         killed, seen = 0, set()
         for _ in range(rounds):
             child = os.fork()
             if child == 0:
                 while True:
                     for model in models:
-                        save(model, path)
+                        model.save(path)
             time.sleep(rng.random() * 0.03)
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
@@ -202,7 +202,7 @@ def test_a_process_that_is_killed_while_saving_leaves_the_old_model_or_the_new(p
 def test_two_processes_that_learn_into_one_file_lose_nothing(path):
     script = """
         import sys
-        from tallybayes.storage.model_file import edit_model_file
+        from tallybayes.model.saved_model import edit_model_file
         path, me, rounds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
         waited = []
         print("ready", flush=True)

@@ -52,7 +52,7 @@ def merge(
     The sum is the model of all rows, bit for bit.
     """
     from tallybayes.errors import ParameterError
-    from tallybayes.storage.model_file import load
+    from tallybayes.model.saved_model import load
 
     if len(models) < 2:
         raise ParameterError("two models or more", got=models)
@@ -75,7 +75,7 @@ def merge(
 def _changed(verb: str, path: str, data: list[str], label: str | None, json: bool, reader: Reader) -> None:
     from tallybayes.data.source import Given
     from tallybayes.formatting import rows_of
-    from tallybayes.storage.model_file import edit_model_file
+    from tallybayes.model.saved_model import edit_model_file
 
     with progress("learning" if verb == "learn" else "forgetting") as step:
         source = reader(data, step)
@@ -83,7 +83,7 @@ def _changed(verb: str, path: str, data: list[str], label: str | None, json: boo
             path, on_wait=lambda: note(f"waiting for another command that is changing {path}")
         ) as model:
             before = set(model.schema.families)
-            told = source if label is None else Given(source, {model.label_for(): label})
+            told = source if label is None else Given(source, {model.snapshot().label_or_default(): label})
             change = getattr(model, verb)(told)
     new = [name for name in model.schema.families if name not in before]
     if new:

@@ -38,7 +38,7 @@ def calibrate(
     Naive Bayes is over-confident. What is learned is kept in the model file; `tally predict --raw` leaves it aside.
     """
     from tallybayes.errors import ParameterError
-    from tallybayes.storage.model_file import edit_model_file
+    from tallybayes.model.saved_model import edit_model_file
 
     if method != "none" and not data:
         raise ParameterError("DATA to calibrate on", got=None, hint="tally calibrate MODEL DATA")
@@ -90,9 +90,11 @@ def decide(
 
     A threshold can be chosen by what it promises on rows: at most so many false negatives or positives.
     """
+    from dataclasses import replace
+
     from tallybayes.errors import ParameterError
+    from tallybayes.model.saved_model import edit_model_file, load
     from tallybayes.state.decision import Decision
-    from tallybayes.storage.model_file import edit_model_file, load
 
     asked = (threshold, false_negatives, false_positives, cost, abstain, class_)
     if most_probable and any(one is not None for one in asked):
@@ -124,7 +126,7 @@ def decide(
             rule = Decision(label=own, threshold=threshold)
         elif cost is not None:
             rule = Decision(costs=_costs(loaded, cost))
-        loaded.decision = rule if abstain is None else rule.with_(abstain=abstain)
+        loaded.decision = rule if abstain is None else replace(rule, abstain=abstain)
     answer(_facts(model, loaded.decision) if json else str(loaded.decision))
 
 
@@ -135,7 +137,7 @@ def _facts(path: str, rule: Any) -> dict[str, Any]:
         "threshold": rule.threshold,
         "costs": rule.costs,
         "abstain": rule.abstain,
-        "promise": rule.promise,
+        "constraint": rule.constraint,
         "rule": str(rule),
     }
 

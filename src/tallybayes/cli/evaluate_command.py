@@ -58,7 +58,8 @@ def evaluate(
     from tallybayes.evaluation import cross_validate
     from tallybayes.evaluation import evaluate as judge
     from tallybayes.evaluation import prequential as stream
-    from tallybayes.storage.model_file import is_model, load
+    from tallybayes.model.saved_model import load
+    from tallybayes.storage.model_file import is_model
 
     first, rest = model_and_data[0], model_and_data[1:]
     has_model = first.endswith(".tally") or is_model(first)

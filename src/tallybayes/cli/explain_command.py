@@ -45,7 +45,7 @@ def explain(
     text, words) without which the answer would be another.
     """
     from tallybayes.errors import ParameterError
-    from tallybayes.storage.model_file import load
+    from tallybayes.model.saved_model import load
 
     if units not in ("decibans", "log-odds"):
         raise ParameterError("--units decibans or log-odds", got=units)
@@ -106,10 +106,12 @@ def _rows(model: Any, source: Any, wanted: list[int]) -> tuple[dict[int, Any], i
     """The explanations of some rows, no more read than is needed, and the rows that were read."""
     import numpy as np
 
+    from tallybayes.data.batch import columns_to_read
+
     found: dict[int, Any] = {}
     first = 0
     source.missing = model.schema.missing if source.missing is None else source.missing
-    for table in source.batches(model.wanted()) if wanted else ():
+    for table in source.batches(columns_to_read(model.schema)) if wanted else ():
         here = [number - first for number in wanted if first <= number < first + table.n_rows]
         if here:
             explained = model.explain(table.take(np.array(here)))

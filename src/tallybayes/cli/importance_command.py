@@ -35,7 +35,7 @@ def importance(
     is what the column alone tells about the class; both in nats per row, each row left out of the sums. The Bayes
     factor, in decibans, weighs "depends on the class" against "does not": 10 are ten to one, below 0 speaks against.
     """
-    from tallybayes.storage.model_file import load
+    from tallybayes.model.saved_model import load
     from tallybayes.tuning import importance as column_importance
 
     with progress("ranking") as step:

@@ -36,7 +36,7 @@ def inspect(
     The classes, the family of every column and why, and the parameters of every column per class.
     """
     from tallybayes.errors import ParameterError, did_you_mean
-    from tallybayes.storage.model_file import load
+    from tallybayes.model.saved_model import load
 
     loaded = load(model)
     if schema:

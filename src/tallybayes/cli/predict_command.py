@@ -45,7 +45,7 @@ def predict(
     from tallybayes.cli.output import Writer, form_of, refuse_overwriting
     from tallybayes.errors import DataError, ParameterError, did_you_mean
     from tallybayes.formatting import rows_of
-    from tallybayes.storage.model_file import load
+    from tallybayes.model.saved_model import load
 
     refuse_overwriting(output, data)
     loaded = load(model)
@@ -86,10 +86,10 @@ def _no_rows(names: list[str]) -> Any:
 def _scored(model: Any, source: Any, level: float | None, raw: bool) -> Iterator[tuple[Any, Any, Any]]:
     """Batches with log P(class, row), and intervals if there is a level."""
     if level is None:
-        for table, log_joint in model.scored(source, keep=True):
+        for table, log_joint in model.snapshot().log_joint_batches(source, keep=True):
             yield table, log_joint, None
     else:
-        for table, (log_joint, ends) in model.with_intervals(source, level, calibrated=not raw, keep=True):
+        for table, (log_joint, ends) in model.snapshot().interval_batches(source, level, calibrated=not raw, keep=True):
             yield table, log_joint, ends
 
 
@@ -100,8 +100,9 @@ def _predicted(kept: Any, model: Any, log_joint: Any, proba: bool, raw: bool, en
 
     from tallybayes.formatting import shown
 
-    log_proba = model.log_proba(log_joint, calibrated=not raw)
-    p, best = np.exp(log_proba), model.answered(model.log_proba(log_joint))
+    snapshot = model.snapshot()
+    p = np.exp(snapshot.posterior_for(not raw).log_proba(log_joint))
+    best = snapshot.posterior.answer_codes(np.exp(snapshot.posterior.log_proba(log_joint)))
     said = best >= 0  # where the model abstains, both cells are empty
     added = {
         "predicted": pa.array(model.classes).take(pa.array(best, mask=~said)),

@@ -45,10 +45,10 @@ def report(
     The page works without a network. It needs: pip install 'tallybayes[report]'.
     """
     from tallybayes.cli.output import refuse_overwriting
+    from tallybayes.model.saved_model import load
     from tallybayes.report import report as make
     from tallybayes.report import write
     from tallybayes.report.palette import altair
-    from tallybayes.storage.model_file import load
 
     altair()
     refuse_overwriting(output, [model, *data])

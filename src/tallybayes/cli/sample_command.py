@@ -27,7 +27,7 @@ def sample(
     """
     from tallybayes.cli.output import Writer, form_of
     from tallybayes.formatting import rows_of
-    from tallybayes.storage.model_file import load
+    from tallybayes.model.saved_model import load
 
     table = load(model).sample(n, seed=seed)
     with Writer(output, form_of(output, json=json)) as writer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -13,15 +12,15 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import rough_kind
 from tallybayes.arrays.chunks import SMALL, in_threads
-from tallybayes.arrays.column import Codes, Column
+from tallybayes.arrays.column import Codes, Column, Flags, Reals
 from tallybayes.data.encode import empty_column, encode
-from tallybayes.data.label import Labels, find_labels, find_weights, label_column
+from tallybayes.data.label import Labels, find_labels, find_weights, label_column, to_key_type
 from tallybayes.data.schema import Schema
+from tallybayes.data.source import Kind
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError
-from tallybayes.formatting import shown
 
-__all__ = ["Batch", "check_kinds", "encode_columns", "read_batch"]
+__all__ = ["Batch", "check_kinds", "columns_to_read", "encode_columns", "read_batch"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +31,20 @@ class Batch:
     columns: dict[str, Column]
     labels: Labels
     weights: NDArray[np.float64] | None
+
+
+def columns_to_read(schema: Schema, label: Any = None, weight: Any = None) -> dict[str, Kind | None]:
+    """The columns that a model needs of a source of batches, and the type to read each as; None: as it is."""
+    kinds: dict[type, Kind] = {Reals: "number", Flags: "flag"}
+    result = {name: kinds.get(family.column) for name, family in schema.families.items()}
+    if label is not None:
+        result[label] = None
+        for i, sign in enumerate(label):
+            if sign == "=":  # "rating=R" may be the column rating, of any type
+                result.setdefault(label[:i], None)
+    if isinstance(weight, str):
+        result[weight] = "number"
+    return result
 
 
 def encode_columns(table: Table, schema: Schema, lexicons: Mapping[str, Any]) -> dict[str, Column]:
@@ -99,31 +112,13 @@ def check_kinds(columns: dict[str, Column], known: Callable[[str], Any], *, from
 def _converted_keys(name: str, column: Codes, like: Any) -> list[Any]:
     keys = []
     for code, key in enumerate(column.keys):
-        found = converted(key, like)
+        found = to_key_type(key, like)
         if rough_kind(found) != rough_kind(like):
             rows = np.flatnonzero(column.codes == code + column.origin)
             if len(rows):
                 raise DataError(f"{rough_kind(like)}, as learned before", got=key, column=name, row=int(rows[0]))
         keys.append(found)
     return keys
-
-
-def converted(key: Any, like: Any) -> Any:
-    """A key in the type of another, as files write it: "1" and 1, "true" and True; itself if that cannot be.
-
-    >>> converted("2", 1), converted("1.5", 1), converted(1.0, "a"), converted(False, "True"), converted("x", 1)
-    (2, 1.5, '1', 'False', 'x')
-    """
-    kind = rough_kind(like)
-    if kind == "text":
-        return str(key) if isinstance(key, bool) and like in ("True", "False") else shown(key)
-    if kind == "number" and isinstance(key, str):
-        for number in (int, float):
-            with contextlib.suppress(ValueError):
-                return number(key)
-    if kind == "yes/no":
-        return {"true": True, "false": False, "1": True, "0": False}.get(shown(key).lower(), key)
-    return key
 
 
 def _first_row(column: Codes) -> int | None:

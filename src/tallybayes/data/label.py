@@ -7,7 +7,8 @@ is R.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import contextlib
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +16,22 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tallybayes.arrays.axis import rough_kind, sort_keys
+from tallybayes.arrays.axis import kind_of, rough_kind, sort_keys
 from tallybayes.data.encode import as_codes, as_reals
 from tallybayes.data.table import Table, raw_column
 from tallybayes.errors import DataError, ParameterError, did_you_mean
+from tallybayes.formatting import shown
 
-__all__ = ["Labels", "encode_labels", "find_labels", "find_weights", "label_column", "split_name"]
+__all__ = [
+    "Labels",
+    "encode_labels",
+    "find_labels",
+    "find_weights",
+    "label_column",
+    "split_name",
+    "to_key_type",
+    "to_label_type",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,3 +176,40 @@ def find_weights(table: Table, weight: Any) -> NDArray[np.float64] | None:
         row = int(np.argmax(bad))
         raise DataError("a weight (a finite number that is not negative)", got=values[row], column=name, row=row)
     return values
+
+
+def to_label_type(known: Sequence[Any], labels: Sequence[Any], *, from_file: bool = False) -> list[Any]:
+    """Labels in the type of the known labels; 1 and 1.0 are the same label, other types are refused.
+
+    The labels of a text file are converted from their text: "1" to 1, "true" to True.
+    """
+    if not known or not labels or kind_of(labels[0]) == kind_of(known[0]):
+        return list(labels)
+    if from_file and rough_kind(known[0]) != rough_kind(labels[0]):
+        labels = [to_key_type(label, known[0]) for label in labels]
+        return to_label_type(known, labels)
+    kinds = (kind_of(known[0]), kind_of(labels[0]))
+    if kinds == ("number", "whole number"):
+        return [float(label) for label in labels]
+    odd = [label for label in labels if not (isinstance(label, float) and label.is_integer())]
+    if kinds == ("whole number", "number") and not odd:
+        return [int(label) for label in labels]
+    raise DataError(f"labels of one type ({kinds[0]})", got=(odd or list(labels))[0])
+
+
+def to_key_type(key: Any, like: Any) -> Any:
+    """A key of a text file in the type of a known key: "1" as 1, "true" as True; unchanged if it has no such form.
+
+    >>> to_key_type("2", 1), to_key_type("1.5", 1), to_key_type(1.0, "a"), to_key_type("x", 1)
+    (2, 1.5, '1', 'x')
+    """
+    kind = rough_kind(like)
+    if kind == "text":
+        return str(key) if isinstance(key, bool) and like in ("True", "False") else shown(key)
+    if kind == "number" and isinstance(key, str):
+        for number in (int, float):
+            with contextlib.suppress(ValueError):
+                return number(key)
+    if kind == "yes/no":
+        return {"true": True, "false": False, "1": True, "0": False}.get(shown(key).lower(), key)
+    return key

@@ -18,7 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from tallybayes.errors import DataError
 from tallybayes.families.family import Codes32, Floats, Score
-from tallybayes.scoring.scorer import add_up, log_normalised, most_probable
+from tallybayes.scoring.posterior import Posterior, warn_ruled_out
+from tallybayes.scoring.scorer import Finish, add_up
 from tallybayes.sklearn_input import (
     NO_LABELS,
     all_or_nothing,
@@ -137,12 +138,15 @@ class NaiveBayes(ClassifierMixin, BaseEstimator, ABC):
             check_is_fitted(self)
         return self._checked(X)[0]
 
-    def _joint(self, X: Any, *, normalise: bool = False) -> Floats:
-        """Log P(class, row), or P(class | row), of a checked matrix."""
+    def _joint(self, X: Any, finish: Finish | None = None) -> tuple[Floats, int]:
+        """Log P(class, row) of a checked matrix, changed by `finish`, and the sum of what that returned."""
         try:
-            return add_up(self._log_prior(), [self._scores(X)], X.shape[0], normalise=normalise)
+            return add_up(self._log_prior(), [self._scores(X)], X.shape[0], finish)
         except DataError:
             refuse_matrix(self, X, self._whom)
+
+    def _posterior(self) -> Posterior:
+        return Posterior(self.classes_.tolist(), self._log_prior())
 
     def _like_input(self, result: Floats, X: Any, checked: Any) -> Any:
         """Scores in the precision and the library of the input."""
@@ -150,23 +154,23 @@ class NaiveBayes(ClassifierMixin, BaseEstimator, ABC):
 
     def predict_joint_log_proba(self, X: Any) -> Any:
         """Log P(class, row) of every row, (rows, classes)."""
-        return self._like_input(self._joint(known := self._known(X)), X, known)
+        return self._like_input(self._joint(known := self._known(X))[0], X, known)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Log P(class | row) of every row, (rows, classes)."""
-        return self._like_input(log_normalised(self._joint(known := self._known(X)), self._log_prior()), X, known)
+        known = self._known(X)
+        return self._like_input(self._joint(known, self._posterior().write_log_proba)[0], X, known)
 
     def predict_proba(self, X: Any) -> Any:
         """P(class | row) of every row, (rows, classes)."""
-        return self._like_input(self._joint(known := self._known(X), normalise=True), X, known)
+        known = self._known(X)
+        proba, n_ruled_out = self._joint(known, self._posterior().write_proba)
+        warn_ruled_out(n_ruled_out, len(proba))
+        return self._like_input(proba, X, known)
 
     def predict(self, X: Any) -> Any:
         """The most probable class of every row; ties go to the first."""
-        joint = self._joint(self._known(X))
-        best = most_probable(joint)
-        if joint.min() == -np.inf:  # a row that every class rules out is given the class prior
-            best[np.isneginf(joint).all(axis=1)] = self._log_prior().argmax()
-        return self.classes_[best]
+        return self.classes_[self._posterior().most_probable_codes(self._joint(self._known(X))[0])]
 
     # The sums
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.data.batch import columns_to_read
 from tallybayes.data.label import Labels, find_labels
 from tallybayes.data.source import BadRows, Source, Whole, as_columns, to_source
 from tallybayes.data.table import Table
@@ -21,6 +22,7 @@ from tallybayes.evaluation.evaluate import add_rows, score_table
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value, planned
+from tallybayes.model.text_selection import with_text_selection
 
 __all__ = ["FoldAssigner", "cross_validate"]
 
@@ -42,7 +44,7 @@ def cross_validate(data: Any, label: Any = None, *, folds: int = 10, seed: int =
     empty, label = planned(source, label, **options)
     if empty.schema.weight is not None or not isinstance(options.get("weight"), (str, type(None))):
         raise ParameterError("data without weights, for cross-validation")
-    empty.settle(now=False)  # text variants are chosen below, for each model on all of its training rows
+    empty = with_text_selection(empty, now=False)  # each model selects text variants on all of its training rows
     parts = [empty.copy() for _ in range(folds)]
     skipped = 0
     for fold, table in _by_fold(source, empty, label, folds, seed):
@@ -53,16 +55,15 @@ def cross_validate(data: Any, label: Any = None, *, folds: int = 10, seed: int =
                 pass
     if sum(bool(part.classes) for part in parts) < 2:
         raise DataError(f"rows with a label in at least two of {folds} folds", got="fewer")
-    models = _without_each(parts)
-    for model in models:
-        model.settle(now=True)
+    models = [with_text_selection(model, now=True) for model in _without_each(parts)]
+    snapshots = [model.snapshot() for model in models]
     check_value(models[0].merge(parts[0]), label, source)
     bad, source.bad = source.bad, None if source.bad is None else BadRows()  # the first pass has counted them
     evaluations = [Evaluation() for _ in range(folds)]
     for fold, table in _by_fold(source, empty, label, folds, seed):
         if fold >= 0:
-            for _, (log_proba, labels) in source.good(table, partial(score_table, models[fold], label)):
-                add_rows(evaluations[fold], models[fold], log_proba, labels, from_file=table.is_from_file)
+            for _, (log_proba, labels) in source.good(table, partial(score_table, snapshots[fold], label)):
+                add_rows(evaluations[fold], snapshots[fold], log_proba, labels, from_file=table.is_from_file)
     source.bad = bad
     accuracies = [part.accuracy for part in evaluations if part.n_rows]
     start = Evaluation(skipped=skipped, bad=0 if bad is None else bad.count, folds=accuracies)
@@ -72,7 +73,7 @@ def cross_validate(data: Any, label: Any = None, *, folds: int = 10, seed: int =
 def _by_fold(source: Source, model: Model, label: Any, folds: int, seed: int) -> Iterator[tuple[int, Table]]:
     """Every batch split by fold; rows without a label have the fold -1."""
     assign = FoldAssigner(folds, seed)
-    batches = source.batches() if isinstance(source, Whole) else source.batches(model.wanted(label))
+    batches = source.batches() if isinstance(source, Whole) else source.batches(columns_to_read(model.schema, label))
     for table in batches:
         fold = assign(find_labels(table, label))
         for number in range(-1, folds):

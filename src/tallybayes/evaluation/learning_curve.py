@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tallybayes.data.batch import columns_to_read
 from tallybayes.data.label import Labels, find_labels
 from tallybayes.data.source import Source, Whole, as_columns, to_source
 from tallybayes.data.table import Raw, Table
@@ -27,6 +28,7 @@ from tallybayes.evaluation.logistic_baseline import Design, Logistic
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value, planned
+from tallybayes.model.text_selection import with_text_selection
 
 __all__ = ["compare"]
 
@@ -67,7 +69,7 @@ def compare(
     empty, label = planned(source, label, **options)
     if empty.schema.weight is not None or options.get("weight") is not None:
         raise ParameterError("data without weights, to compare models", got="weights")
-    empty.settle(now=False)  # text variants are chosen below, for each model on all of its training rows
+    empty = with_text_selection(empty, now=False)  # each model selects text variants on all of its training rows
     rows = _LabelledRows.read(source, empty, label)
     fold = FoldAssigner(folds, seed)(rows.labels)
     largest = len(fold) - int(np.bincount(fold, minlength=folds).max())
@@ -100,7 +102,7 @@ class _LabelledRows:
     def read(cls, source: Source, empty: Model, label: Any) -> _LabelledRows:
         """All rows of a source that have a label and can be counted."""
         tables, whole = [], isinstance(source, Whole)
-        for table in source.batches() if whole else source.batches(empty.wanted(label)):
+        for table in source.batches() if whole else source.batches(columns_to_read(empty.schema, label)):
             for part, _ in source.good(table, partial(_fitted, empty, label)):
                 tables.append(part.take(np.flatnonzero(find_labels(part, label).codes >= 0)))
         table = _concatenated(tables)
@@ -166,8 +168,7 @@ def _evaluated(
     for size in sizes:
         growing.learn(data.table.take(order[start:size]), label=data.label)
         start = size
-        model = growing.copy()
-        model.settle(now=True)
+        model = with_text_selection(growing, now=True).snapshot()
         scores = score_table(model, data.label, data.table.take(test))
         add_rows(evaluation := Evaluation(), model, *scores, from_file=data.table.is_from_file)
         codes = data.labels.codes

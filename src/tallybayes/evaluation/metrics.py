@@ -28,7 +28,6 @@ from tallybayes.evaluation.bootstrap import intervals
 from tallybayes.evaluation.evaluation_text import evaluation_dict, evaluation_text
 from tallybayes.evaluation.scores import KeptRows, Scores
 from tallybayes.families.family import Floats
-from tallybayes.scoring.scorer import most_probable
 
 __all__ = ["Evaluation"]
 
@@ -80,7 +79,7 @@ class Evaluation:
         names = [*classes, *dict.fromkeys(label for label in labels if label not in own)]
         index = {label: code for code, label in enumerate(names)}
         codes: NDArray[np.int64] = np.array([index[label] for label in labels], np.int64)
-        chosen = most_probable(log_proba) if predicted is None else np.asarray(predicted, np.int64)
+        chosen = log_proba.argmax(axis=1) if predicted is None else np.asarray(predicted, np.int64)
         columns = [*classes, None]
         rows = np.bincount(codes * len(columns) + chosen % len(columns), minlength=len(names) * len(columns))
         for place in np.flatnonzero(rows).tolist():

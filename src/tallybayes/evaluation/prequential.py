@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tallybayes.data.batch import columns_to_read
 from tallybayes.data.source import Source, Whole, as_columns, to_source
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError, ParameterError, check_integer
@@ -82,7 +83,8 @@ def prequential(data: Any, label: Any = None, *, every: int | None = None, **opt
     if model.schema.weight is not None or options.get("weight") is not None:
         raise ParameterError("data without weights, for prequential evaluation", got="weights")
     stream = _StreamEvaluation(source, model, label, every)
-    for table in source.batches() if isinstance(source, Whole) else source.batches(model.wanted(label)):
+    columns = None if isinstance(source, Whole) else columns_to_read(model.schema, label)
+    for table in source.batches(columns):
         stream.read(table)
     stream.learn()
     check_value(model, label, source)
@@ -123,10 +125,11 @@ class _StreamEvaluation:
         if not self._model.classes:  # there is nothing to score with yet
             self._pending.append(table)
             return
-        for part, (log_proba, labels) in self._source.good(table, partial(score_table, self._model, self._label)):
-            for evaluation in (self._block, self.result.evaluation):
-                add_rows(evaluation, self._model, log_proba, labels, from_file=table.is_from_file)
-            self._pending.append(part)
+        with self._model.reading() as snapshot:
+            for part, (log_proba, labels) in self._source.good(table, partial(score_table, snapshot, self._label)):
+                for evaluation in (self._block, self.result.evaluation):
+                    add_rows(evaluation, snapshot, log_proba, labels, from_file=table.is_from_file)
+                self._pending.append(part)
 
     def learn(self) -> None:
         """Learn the rows of the block and start the next one."""

@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 
 from tallybayes.data.schema import Schema
+from tallybayes.families.credible import beta_interval
 from tallybayes.formatting import finite_json, number, shown, text_table
+from tallybayes.scoring.interval import check_level, class_prior_alpha
 from tallybayes.scoring.scorer import Scorer
+from tallybayes.state.settings import Settings
 
-__all__ = ["Description"]
+__all__ = ["Description", "described_with_intervals"]
 
 _CLASSES = 12  # more classes than this are not shown side by side
 _ROWS = 40  # a column with more rows than this is cut when printed
@@ -70,6 +73,29 @@ class Description:
             told = ", ".join(text for text in (family and family.told(), note) if text)
             parts.append(f"{name} ({told})\n{_render(rows)}")
         return "\n\n".join(parts)
+
+
+def described_with_intervals(
+    scorer: Scorer, schema: Schema, settings: Settings, rows: dict[Any, float], level: float
+) -> Description:
+    """The parameters of a model with credible intervals; a family without intervals is described without them."""
+    plain = Description.of(scorer, schema, rows)
+    columns: dict[str, list[dict[str, Any]]] = {}
+    for predictive in scorer.predictives:
+        for row in predictive.intervals(check_level(level)):
+            named = {key: scorer.classes[value] if key == "class" else value for key, value in row.items()}
+            columns.setdefault(named.pop("column"), []).append(named)
+    notes = {
+        name: ", ".join(text for text in (plain.notes.get(name), "" if name in columns else "no intervals") if text)
+        for name in plain.columns
+    }
+    classes = plain.classes
+    if (alpha := class_prior_alpha(settings, np.array(list(rows.values()), np.float64))) is not None:
+        low, high = beta_interval(alpha, alpha.sum(), level)
+        ends = zip(classes, low.tolist(), high.tolist(), strict=True)
+        classes = [row | {"low": below, "high": above} for row, below, above in ends]
+    parameters = {name: columns.get(name, own) for name, own in plain.columns.items()}
+    return Description(classes, schema, parameters, {name: note for name, note in notes.items() if note})
 
 
 def _render(rows: list[dict[str, Any]]) -> str:

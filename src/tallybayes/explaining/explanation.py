@@ -10,17 +10,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tallybayes.data.table import Table
 from tallybayes.errors import ParameterError, UnsupportedError, shorten
-from tallybayes.explaining.flip import Flip, smallest_flip
+from tallybayes.explaining.flip import Flip, smallest_flip, smallest_flip_by_rule
 from tallybayes.families.family import Floats
 from tallybayes.families.predictive import Word
 from tallybayes.formatting import DECIBANS, finite_json, printable, probability, shown, signed, text_table
-from tallybayes.scoring.scorer import Scorer, log_normalised
-from tallybayes.state.calibration import Calibration
-from tallybayes.state.decision import Decision
-from tallybayes.state.settings import Settings
+from tallybayes.scoring.posterior import Posterior
+from tallybayes.scoring.snapshot import Snapshot
 
 __all__ = ["Explanation", "explain"]
 
@@ -29,20 +28,23 @@ _WORDS = 10  # of a text that are shown
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """One row's score taken apart. All logs are natural; arrays have one entry per class."""
+    """The score of one row as a sum. All logs are natural; arrays have one entry per class.
+
+    posterior: how the model turns the sum into probabilities and an answer.
+    inseparable: text columns in which the contribution of a word depends on the other words.
+    """
 
     classes: Sequence[Any]
     values: dict[str, Any]
     log_prior: Floats
     log_evidence: dict[str, Floats]
     words: dict[str, list[Word]] = field(default_factory=dict)
-    calibration: Calibration | None = None
-    inseparable: frozenset[str] = frozenset()  # columns of text in which what a word adds depends on the others
-    decision: Decision | None = None  # how the model makes an answer of probabilities
+    posterior: Posterior | None = None
+    inseparable: frozenset[str] = frozenset()
 
     @property
     def log_joint(self) -> Floats:
-        """The sum of the parts."""
+        """Log P(class, row): the sum of the prior and the contributions of the columns."""
         total = self.log_prior.copy()
         for part in self.log_evidence.values():
             total += part
@@ -50,26 +52,38 @@ class Explanation:
 
     @property
     def probabilities(self) -> Floats:
-        """P(class | row), calibrated if the model is; the prior if every class is ruled out."""
-        log_proba = log_normalised(self.log_joint[None], self.log_prior)
-        if self.calibration is not None:
-            log_proba = self.calibration.applied(log_proba, self.classes)
-        return np.asarray(np.exp(log_proba[0]))
+        """P(class | row), calibrated if the model is; the class prior if every class is ruled out."""
+        return np.asarray(self._proba(self.log_joint[None])[0])
 
     @property
     def answer(self) -> Any:
-        """What `predict` answers: the most probable class, or what the model's rule says; None where it abstains."""
-        with np.errstate(divide="ignore"):
-            (code,) = (self.decision or Decision()).chosen(np.log(self.probabilities)[None], self.classes)
+        """The answer of `predict`: the most probable class, or by the decision rule; None where it abstains."""
+        if not len(self.classes):
+            return None
+        (code,) = self._answer_codes(self.log_joint[None]).tolist()
         return self.classes[code] if code >= 0 else None
+
+    @property
+    def has_rule(self) -> bool:
+        """Whether the answer is given by a decision rule, not by the greatest probability."""
+        return self.posterior is not None and self.posterior.decision is not None
 
     @property
     def ruled_out(self) -> bool:
         """Whether the row is impossible under every class."""
         return bool(np.isneginf(self.log_joint).all())
 
+    def _posterior(self) -> Posterior:
+        return self.posterior or Posterior(self.classes, self.log_prior)
+
+    def _proba(self, log_joint: Floats) -> Floats:
+        return np.exp(self._posterior().log_proba(log_joint))
+
+    def _answer_codes(self, log_joint: Floats) -> NDArray[np.int64]:
+        return self._posterior().answer_codes(self._proba(log_joint))
+
     def log_odds(self, label: Any, against: Any) -> dict[str, float]:
-        """What the prior (under the name '') and every column add to the log odds of one label against another."""
+        """The contributions of the prior (key '') and of every column to the log odds of one label against another."""
         a, b = (list(self.classes).index(name) for name in (label, against))
         parts = {"": self.log_prior, **self.log_evidence}
         return {
@@ -78,11 +92,11 @@ class Explanation:
         }
 
     def flip(self, against: Any = None, *, words: str | None = None) -> Flip | None:
-        """The smallest set of columns which, were they missing, would change the answer; print it.
+        """The smallest set of columns which, if they were missing, would change the answer; print it.
 
-        against: so that this label is ahead of the answer. words: of this column of text, the fewest words that would
-        have to be absent. None if no set does it: the prior (or what cannot be taken away) decides alone. By the sums,
-        before any calibration; a row that every class rules out has no such set.
+        against: this label overtakes the answer; under a decision rule, it becomes the answer. words: of this text
+        column, the fewest words that would have to be absent. None if no set of columns changes the answer, and for a
+        row that every class rules out.
 
         >>> import tallybayes as tb
         >>> rows = {"fever": [1, 1, 0, 0] * 9, "cough": [1, 1, 1, 0] * 9, "ill": ["yes", "yes", "no", "no"] * 9}
@@ -92,16 +106,27 @@ class Explanation:
         classes = list(self.classes)
         if not classes:
             return None
-        predicted = classes[int(self.log_joint.argmax())]
+        predicted = self.answer
         if against is not None and (against not in classes or against == predicted):
             raise ParameterError(f"a label other than the answer, {predicted!r}", got=against)
+        parts, fixed = self.log_evidence, self.log_prior
+        if words is not None:
+            parts = {word.token: word.log_evidence for word in self._separable(words)}
+            fixed = replace(self, log_evidence={**self.log_evidence, words: np.zeros(len(classes))}).log_joint
+        if self._answers_by_greatest_sum():
+            found = smallest_flip(classes, parts, fixed, against)
+        else:
+            found = smallest_flip_by_rule(self._answer_codes, classes, parts, fixed, against)
+        if found is None:
+            return None
         if words is None:
-            found = smallest_flip(classes, self.log_evidence, self.log_prior, against)
-            return found and Flip(found[0], predicted, *found[1:])
-        own = {word.token: word.log_evidence for word in self._separable(words)}
-        fixed = replace(self, log_evidence={**self.log_evidence, words: np.zeros(len(classes))}).log_joint
-        found = smallest_flip(classes, own, fixed, against)
-        return found and Flip((words,), predicted, *found[1:], words=found[0])
+            return Flip(found[0], predicted, *found[1:])
+        return Flip((words,), predicted, *found[1:], words=found[0])
+
+    def _answers_by_greatest_sum(self) -> bool:
+        """Whether the answer is the class with the greatest sum: no decision rule, no isotonic calibration."""
+        calibration = None if self.posterior is None else self.posterior.calibration
+        return not self.has_rule and (calibration is None or calibration.method == "temperature")
 
     def _separable(self, column: str) -> list[Word]:
         """The words of a text, if they can be taken away one by one."""
@@ -170,8 +195,9 @@ class Explanation:
         rows.append(["sum", "", "both are ruled out" if np.isnan(total) else signed(float(total) * scale, digits)])
         p = self.probabilities[classes.index(best)]
         head = f"{shown(best)} with probability {probability(p)}, against {shown(other)}"
-        if self.decision is not None:
-            head += f"; the answer is {'none' if self.answer is None else shown(self.answer)}, by the model's rule"
+        if self.has_rule:
+            answer = self.answer
+            head += f"; the answer by the decision rule is {'none' if answer is None else shown(answer)}"
         tables = [text_table(["column", "value", units], rows)]
         tables += [table for name in self.words if (table := self._words_shown(name, best, other, scale, digits))]
         return head + "\n" + "\n\n".join(tables)
@@ -216,8 +242,9 @@ def shorten_word(token: str) -> str:
     return plain if len(plain) <= 40 else plain[:37] + "..."
 
 
-def explain(scorer: Scorer, parts: dict[str, Floats], table: Table, settings: Settings) -> list[Explanation]:
-    """The explanation of every row of a table, given what its columns add to log P(class, row)."""
+def explain(snapshot: Snapshot, parts: dict[str, Floats], table: Table) -> list[Explanation]:
+    """The explanation of every row of a table, given the contributions of its columns to log P(class, row)."""
+    scorer = snapshot.scorer
     texts = {name: p for p in scorer.predictives for name in p.features if p.lexicon(name) is not None}
     inseparable = frozenset(name for name, predictive in texts.items() if predictive.tokens_interact)
     return [
@@ -231,9 +258,8 @@ def explain(scorer: Scorer, parts: dict[str, Floats], table: Table, settings: Se
                 for name, predictive in texts.items()
                 if name in table.columns and (text := _text(table.columns[name], row)) is not None
             },
-            settings.calibration,
+            snapshot.posterior,
             inseparable,
-            settings.decision,
         )
         for row in range(table.n_rows)
     ]

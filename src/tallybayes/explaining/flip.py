@@ -1,34 +1,47 @@
-"""The smallest change that would have given another answer.
+"""The smallest set of columns without which the answer would be another one.
 
-What a row's columns add to the log odds of the winner w against a rival r are numbers d_j; the rival wins once
+The contributions of a row's columns to the log odds of the winner w against a rival r are numbers d_j; the rival wins
+when
 
-    log P(w) / P(r) + sum over the columns that are left of d_j
+    log P(w) / P(r) + sum over the remaining columns of d_j
 
-is below 0 (or 0, if the rival is first in order). So the fewest columns that must go are the ones with the greatest
-d_j, as many as it takes; the smallest set is the least over the rivals. The same holds for the words of a text, whose
-parts add up to that of their column.
+is below 0 (or 0, if the rival is first in order). So the fewest columns to remove are those with the greatest d_j, as
+many as needed; the smallest set is the least over the rivals. The same holds for the words of a text, whose
+contributions add up to that of their column.
+
+Under a decision rule (or an isotonic calibration) the answer is not simply the greatest sum. Then sets are tried in
+order of size: all of them up to `_SETS`, which covers 16 columns, and beyond that the greedy sets of each rival only,
+whose smallest one is a small set but not provably the smallest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tallybayes.families.family import Floats
 from tallybayes.formatting import finite_json, shown
 
-__all__ = ["Flip", "smallest_flip"]
+__all__ = ["Flip", "smallest_flip", "smallest_flip_by_rule"]
+
+Removed = tuple[tuple[str, ...], Any, Any, tuple[float, float]]  # names, the label then, the rival, the log odds
+
+_SETS = 2**16  # sets of columns that are tried
+_CHUNK = 4096  # sets at a time
 
 
 @dataclass(frozen=True)
 class Flip:
-    """Columns (or words of one column) without which another label would win.
+    """Columns (or words of one column) without which the answer would be another one.
 
-    `predicted` is the answer, `label` what it would be without them, `log_odds` those of `predicted` against `against`
-    (the label, unless another was asked for) before and after.
+    `predicted` is the answer and `label` the answer without them (None: no answer); `log_odds` are those of `predicted`
+    against `against`, before and after.
     """
 
     columns: tuple[str, ...]
@@ -39,7 +52,7 @@ class Flip:
     words: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values; odds without end are None."""
+        """Everything as plain values; infinite odds are None."""
         odds = finite_json(self.log_odds)
         named = {"columns": list(self.columns)} | ({"words": list(self.words)} if self.words else {})
         return {**named, "label": self.label, "against": self.against, "log_odds": odds}
@@ -48,6 +61,8 @@ class Flip:
         names = self.words or self.columns
         listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
         without = f"without the word{'s' * (len(names) > 1)} {listed}" if self.words else f"without {listed}"
+        if self.label is None:
+            return f"{without} there would be no answer"
         if self.label == self.against:
             return f"{without} it would be {shown(self.label)}"
         ahead = f"{shown(self.against)} would be ahead of {shown(self.predicted)}"
@@ -56,11 +71,11 @@ class Flip:
 
 def smallest_flip(
     classes: Sequence[Any], parts: Mapping[str, Floats], fixed: Floats, against: Any = None
-) -> tuple[tuple[str, ...], Any, Any, tuple[float, float]] | None:
-    """The names of the fewest parts to take away, the label then, the rival and the log odds before and after.
+) -> Removed | None:
+    """The fewest parts to remove so that another class has the greatest sum; None if no set does it.
 
-    parts: what can be taken away, (classes,) each; fixed: the sum of what cannot. Of sets of one size the one that
-    takes the most from the odds is chosen, then the first by names. None if there is none.
+    parts: what can be removed, (classes,) each; fixed: the sum of what cannot. Of sets of one size the one that takes
+    most from the odds is chosen, then the first by names.
     """
     names, table = list(parts), np.array([*parts.values()]).reshape(len(parts), len(classes))
     scores = _added_up(fixed, table)
@@ -81,6 +96,57 @@ def smallest_flip(
     rival = classes.index(label) if against is None else best[3]
     odds = tuple(float(part[winner] - part[rival]) for part in (scores, left))
     return best[2], label, classes[rival], (odds[0], odds[1])
+
+
+def smallest_flip_by_rule(
+    answer_codes: Callable[[Floats], Any],
+    classes: Sequence[Any],
+    parts: Mapping[str, Floats],
+    fixed: Floats,
+    against: Any,
+) -> Removed | None:
+    """The same where `answer_codes` gives the answers for log P(class, row), (sets, classes); -1 is no answer."""
+    names = list(parts)
+    table = np.array([*parts.values()]).reshape(len(parts), len(classes))
+    whole = _added_up(fixed, table)
+    if np.isneginf(whole).all():
+        return None
+    (predicted,) = answer_codes(whole[None]).tolist()
+    for sets in _sets_by_size(table, int(whole.argmax())):
+        sums = np.stack([_added_up(fixed, table[kept]) for kept in sets])
+        codes = answer_codes(sums)
+        flipped = codes != predicted if against is None else codes == classes.index(against)
+        if flipped.any():
+            at = int(np.argmax(flipped))
+            label = classes[codes[at]] if codes[at] >= 0 else None
+            rival = codes[at] if codes[at] >= 0 else int(sums[at].argmax())
+            odds = tuple(float(one[predicted] - one[rival]) if predicted >= 0 else np.nan for one in (whole, sums[at]))
+            gone = tuple(name for name, stays in zip(names, sets[at], strict=True) if not stays)
+            return gone, label, classes[rival], (odds[0], odds[1])
+    return None
+
+
+def _sets_by_size(table: Floats, winner: int) -> Iterator[NDArray[np.bool_]]:
+    """Sets of parts to keep, (sets, parts), the fewest removed first; of one size, the greatest loss of odds first."""
+    n = len(table)
+    rivals = [rival for rival in range(table.shape[1]) if rival != winner]
+    orders = [np.argsort(-_odds(table, winner, rival), kind="stable") for rival in rivals]
+    budget = _SETS
+    for size in range(1, n + 1):
+        greedy = [tuple(sorted(order[:size].tolist())) for order in orders]
+        every = math.comb(n, size)
+        others = itertools.combinations(range(n), size) if every <= budget else iter(())
+        budget -= every
+        for some in _in_chunks(itertools.chain(greedy, others)):
+            kept = np.ones((len(some), n), bool)
+            for row, gone in zip(kept, some, strict=True):
+                row[list(gone)] = False
+            yield kept
+
+
+def _in_chunks(sets: Iterator[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]]]:
+    while some := list(itertools.islice(sets, _CHUNK)):
+        yield some
 
 
 def _against(

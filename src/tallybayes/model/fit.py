@@ -15,6 +15,7 @@ from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
 from tallybayes.families import Family, Smoothing, Text, parse
 from tallybayes.families.family import Unseen
 from tallybayes.model.model import Model
+from tallybayes.state.model_state import ModelState
 from tallybayes.state.settings import Settings
 
 __all__ = ["check_value", "fit", "plan", "planned"]
@@ -97,7 +98,7 @@ def planned(source: Source, label: Any = None, **options: Any) -> tuple[Model, A
     label, weight = _names(label, options.pop("weight", None), schema, head)
     result = plan(head, label, weight, settings, **options)
     result.missing = source.missing
-    return Model(result, settings), label
+    return Model(ModelState(result, settings)), label
 
 
 def plan(

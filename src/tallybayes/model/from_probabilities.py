@@ -1,26 +1,23 @@
-"""Models that are written down instead of learned: a prior and tables of P(value | class)."""
+"""Models from given probabilities instead of data: a class prior and tables of P(value | class)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tallybayes import kernels
 from tallybayes.arrays.axis import rough_kind, sort_keys
-from tallybayes.arrays.column import Codes, Column, Key
 from tallybayes.data.schema import Field, Schema
 from tallybayes.errors import ParameterError
 from tallybayes.families import Categorical
-from tallybayes.families.alignment import integer_arrays
-from tallybayes.families.family import Floats, Predictive, Score
+from tallybayes.families.family import Floats
 from tallybayes.model.model import Model
-from tallybayes.scoring.scorer import Scorer
+from tallybayes.state.given_probabilities import GivenProbabilities, GivenTables
+from tallybayes.state.model_state import ModelState
 from tallybayes.state.settings import Settings
 
-__all__ = ["WrittenPredictive", "from_probabilities"]
+__all__ = ["from_probabilities"]
 
 
 def from_probabilities(
@@ -52,13 +49,12 @@ def from_probabilities(
     if label in log_tables:
         raise ParameterError("a name for the label that is not a column's", got=label)
     features = tuple(sorted(log_tables))
-    fields = {name: Field(name, Categorical(), "written down") for name in features}
-    model = Model(Schema(label, fields), settings)
+    fields = {name: Field(name, Categorical(), "given probabilities") for name in features}
     with np.errstate(divide="ignore"):
         log_prior = np.log(np.array([prior[c] for c in classes], np.float64))
-    predictive = WrittenPredictive(features, len(classes), tuple(log_tables[name] for name in features))
-    model._written = Scorer(tuple(classes), log_prior, (predictive,))
-    return model
+    given = GivenTables(features, len(classes), tuple(log_tables[name] for name in features))
+    state = ModelState(Schema(label, fields), settings, given=GivenProbabilities(tuple(classes), log_prior, given))
+    return Model(state)
 
 
 def _log_table(name: str, by_class: Mapping[Any, Any], classes: Sequence[Any]) -> tuple[list[Any], Floats]:
@@ -77,51 +73,3 @@ def _log_table(name: str, by_class: Mapping[Any, Any], classes: Sequence[Any]) -
         raise ParameterError("probabilities that add up to 1 for each class", got=dict(by_class), column=name)
     with np.errstate(divide="ignore"):
         return values, np.log(p)
-
-
-@dataclass(frozen=True, eq=False)
-class WrittenPredictive(Predictive):
-    """Given tables: the values and their log probabilities (values, classes) of each column."""
-
-    features: tuple[str, ...]
-    n_classes: int
-    tables: tuple[tuple[list[Key], Floats], ...]
-
-    def bind(self, columns: Sequence[Column]) -> Score:
-        """Get ready to score category columns; a value that is in no table has probability 0."""
-        own = [column for column in columns if isinstance(column, Codes)]
-        arrays = integer_arrays(own)
-        origins = np.array([column.origin for column in own], np.int64)
-        rows = []
-        for (values, log_p), column in zip(self.tables, own, strict=True):
-            index = {value: i for i, value in enumerate(values)}
-            padded = np.concatenate([log_p, np.full((1, self.n_classes), -np.inf)])
-            rows.append(padded[[index.get(key, len(values)) for key in column.keys]].reshape(-1, self.n_classes))
-        offsets = np.cumsum([0, *(len(table) for table in rows)]).astype(np.int64)
-        table = np.concatenate([*rows, np.zeros((0, self.n_classes))])
-
-        def score(out: Floats, start: int, stop: int) -> None:
-            kernels.active.add_codes(arrays, origins, offsets, table, out, start, stop)
-
-        return score
-
-    def part(self, number: int) -> WrittenPredictive:
-        """One column."""
-        rows = slice(number, number + 1)
-        return WrittenPredictive(self.features[rows], self.n_classes, self.tables[rows])
-
-    def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
-        """Values from the tables."""
-        return [
-            [values[i] for i in rng.choice(len(values), size=n, p=np.exp(log_p[:, code]))]
-            for values, log_p in self.tables
-        ]
-
-    def table(self) -> list[dict[str, Any]]:
-        """The tables as they were given."""
-        return [
-            {"column": name, "class": c, "value": value, "P(value)": float(np.exp(log_p[i, c]))}
-            for name, (values, log_p) in zip(self.features, self.tables, strict=True)
-            for c in range(self.n_classes)
-            for i, value in enumerate(values)
-        ]

@@ -1,157 +1,235 @@
-"""Rows into sums, batch by batch: what `learn` and `forget` add or take away.
+"""Rows into statistics: what `learn` and `forget` add or subtract, and `merge`.
 
-Every batch is read, checked and counted into one running total that is apart from the model, so that whatever goes
-wrong, in the first batch or the last, leaves the model as it was. Sums are exact: the batches do not show.
+The rows of all batches are counted into statistics of their own first, so that an error in any batch leaves the model
+unchanged. Sums are exact: the result does not depend on how rows are divided into batches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tallybayes.arrays.axis import kind_of, merged, rough_kind
-from tallybayes.arrays.column import Flags, Reals
-from tallybayes.data.batch import check_kinds, converted, read_batch
+from tallybayes.arrays.axis import merged, rough_kind
+from tallybayes.data.batch import check_kinds, columns_to_read, read_batch
 from tallybayes.data.infer import NO_VALUES
-from tallybayes.data.label import label_column
+from tallybayes.data.label import label_column, to_label_type
 from tallybayes.data.schema import Schema
-from tallybayes.data.source import Kind, Source, Whole
+from tallybayes.data.source import Source, Whole
 from tallybayes.data.table import Table
-from tallybayes.errors import DataError, ParameterError
-from tallybayes.model.text_samples import Samples
-from tallybayes.state.settings import Settings
+from tallybayes.errors import DataError, ForgetError, ParameterError
+from tallybayes.state.model_state import ModelState
 from tallybayes.state.statistics import SufficientStatistics
+from tallybayes.state.text_samples import TextSamples, is_open, select_text_variants
 
-__all__ = ["NEW_COLUMN", "Learning", "own_kind", "wanted_kinds"]
+__all__ = ["CountedRows", "add_rows", "change_notes", "merge_states", "subtract_rows", "with_text_selected"]
 
-NEW_COLUMN = "new column"  # how the reason of a column begins that came after the first rows
+NEW_COLUMN = "new column"  # how the reason of a column begins that was not in the first rows
 
 
 @dataclass(eq=False)
-class Learning:
-    """Counting rows beside a model: its schema (which grows), its settings, and the total it has so far."""
+class CountedRows:
+    """Rows counted beside a model: their statistics, and the schema and text samples with what they add to them."""
 
-    schema: Schema
-    settings: Settings
-    known: SufficientStatistics
+    state: ModelState
     label: Any
     weight: Any
-    grows: bool  # whether new columns are welcome
-    total: SufficientStatistics | None = None
-    samples: Samples = field(default_factory=Samples)
+    grows: bool  # whether new columns are added to the schema
+    schema: Schema = field(init=False)
+    text_samples: TextSamples = field(init=False)
+    statistics: SufficientStatistics = field(default_factory=SufficientStatistics.empty)
     n_rows: int = 0
-    n_missing: int = 0
+    n_missing: int = 0  # of these, rows without a label
+
+    def __post_init__(self) -> None:
+        self.schema = self.state.schema
+        self.text_samples = self.state.text_samples.copy()
 
     def count(self, source: Source) -> None:
-        """All rows of a source."""
-        whole = isinstance(source, Whole)
-        if not whole:
+        """Count all rows of a source."""
+        columns = None
+        if not isinstance(source, Whole):
             if not isinstance(self.label, str) or not (self.weight is None or isinstance(self.weight, str)):
                 raise ParameterError("label and weight as names of columns, for data that comes in batches")
             source.missing = self.schema.missing if source.missing is None else source.missing
             self._grow(source.head())
-        wanted = None if whole else self.wanted()
-        for table in source.batches(wanted):
+            columns = columns_to_read(self.schema, self.label, self.weight)
+        for table in source.batches(columns):
             self._grow(table)
-            for part, (total, n_missing) in source.good(table, self._counted):
-                self._add(total)
+            for part, (statistics, n_missing) in source.good(table, self._counted):
+                self._add(statistics)
                 self.n_rows += part.n_rows
                 self.n_missing += n_missing
 
     def _counted(self, table: Table) -> tuple[SufficientStatistics, int]:
-        """The sums of one table, over the labels known so far and its own."""
+        """The statistics of one table, over all labels so far."""
         batch = read_batch(table, self.schema, self.label, self.weight)
         check_kinds(batch.columns, self._known_key, from_file=table.is_from_file)
-        keys = own_kind(self._own_labels(), batch.labels.keys, from_file=table.is_from_file)
-        labels = merged(self._labels(), keys)
+        known = self.state.statistics.in_use() or self.statistics.in_use()
+        keys = to_label_type(known, batch.labels.keys, from_file=table.is_from_file)
+        labels = merged(self.statistics.labels or self.state.statistics.labels, keys)
         if self.grows:
-            self.samples.add(batch, keys, self.schema.families, self.settings)
+            self.text_samples.add(batch, keys, self.schema.families, self.state.settings)
         return SufficientStatistics.observed(batch, keys, labels, self.schema), batch.labels.n_missing
 
     def _add(self, part: SufficientStatistics) -> None:
-        if self.total is None:
-            self.total = part
+        if self.statistics.labels or self.statistics.blocks:
+            labels = merged(self.statistics.labels, part.labels)
+            self.statistics = self.statistics.aligned(labels)
+            self.statistics.add(part.aligned(labels), 1)
         else:
-            labels = merged(self.total.labels, part.labels)
-            self.total = self.total.aligned(labels)
-            self.total.add(part.aligned(labels), 1)
+            self.statistics = part
         if self.grows:
-            self.total.bound()
-
-    def _labels(self) -> list[Any]:
-        return self.known.labels if self.total is None else self.total.labels
-
-    def _own_labels(self) -> list[Any]:
-        return self.known.in_use() or ([] if self.total is None else self.total.in_use())
+            self.statistics.bound()
 
     def _known_key(self, name: str) -> Any:
-        """One category met so far in a column, or None."""
+        """One category counted so far in a column, or None."""
         family = self.schema.families.get(name)
-        key = self.known.any_key(family, name)
-        return key if key is not None or self.total is None else self.total.any_key(family, name)
+        key = self.state.statistics.any_key(family, name)
+        return self.statistics.any_key(family, name) if key is None else key
 
     def _grow(self, table: Table) -> None:
-        """Make room in the schema for the columns that are new in a table."""
+        """Add the new columns of a table to the schema."""
         if not self.grows:
             return
-        apart = {_column(self.schema.label, table), self.schema.weight, _column(self.label, table), self.weight_name}
+        apart = {_column(self.schema.label, table), self.schema.weight, _column(self.label, table)}
+        apart |= {self.weight} if isinstance(self.weight, str) else set()
         grown = None
         for name, raw in table.columns.items():
             known = self.schema.fields.get(name)
-            if name in apart or (known is not None and known.reason != NO_VALUES):
+            if name in apart or (known is not None and known.reason != NO_VALUES) or table.tells_origin(name):
                 continue
-            if table.tells_origin(name):
-                continue
-            found = self.settings.propose(name, raw)
+            found = self.state.settings.propose(name, raw)
             if found.reason != NO_VALUES:
                 grown = grown or self.schema.copy()
-                found = replace(found, reason=f"{NEW_COLUMN}; {found.reason}")
-                grown.fields[name] = found
+                grown.fields[name] = replace(found, reason=f"{NEW_COLUMN}; {found.reason}")
         self.schema = grown or self.schema
 
-    @property
-    def weight_name(self) -> str | None:
-        """The column of weights, if there is one."""
-        return self.weight if isinstance(self.weight, str) else None
 
-    def wanted(self) -> dict[str, Kind | None]:
-        """The columns to be read, and as what."""
-        kinds = wanted_kinds(self.schema)
-        kinds[self.label] = None
-        for i, sign in enumerate(self.label):
-            if sign == "=":  # "rating=R" may be the column rating, of any type
-                kinds.setdefault(self.label[:i], None)
-        if self.weight_name is not None:
-            kinds[self.weight_name] = "number"
-        return kinds
-
-
-def wanted_kinds(schema: Schema) -> dict[str, Kind | None]:
-    """As what the columns of a schema are to be read; None: as they come."""
-    kinds: dict[type, Kind] = {Reals: "number", Flags: "flag"}
-    return {name: kinds.get(family.column) for name, family in schema.families.items()}
+def add_rows(state: ModelState, counted: CountedRows) -> ModelState:
+    """The state with counted rows added. Its statistics are changed in place, unless an error is raised."""
+    for label in counted.statistics.in_use():
+        _check_prior(state, label)
+    statistics = _changed(state.statistics, counted.statistics, 1)
+    statistics.bound()
+    return with_text_selected(
+        replace(
+            state,
+            statistics=statistics,
+            schema=counted.schema,
+            text_samples=counted.text_samples,
+            skipped=state.skipped + counted.n_missing,
+        )
+    )
 
 
-def own_kind(own: Sequence[Any], labels: Sequence[Any], *, from_file: bool = False) -> list[Any]:
-    """Labels in the type of a model's own; 1 and 1.0 are one label, other types are refused.
+def subtract_rows(state: ModelState, counted: CountedRows) -> ModelState:
+    """The state with counted rows taken back. Its statistics are changed in place, unless an error is raised."""
+    for label in counted.statistics.in_use():
+        if label not in state.statistics.labels:
+            raise ForgetError("a label that was learned", got=label)
+    statistics = _changed(state.statistics, counted.statistics, -1)
+    statistics.free()
+    # The text samples may hold documents that are forgotten now, so they start anew.
+    return replace(
+        state, statistics=statistics, schema=_without_unused(state.schema, statistics), text_samples=TextSamples()
+    )
 
-    Labels that come from a file are taken for what they are written as: "1" for 1, "true" for yes.
+
+def merge_states(left: ModelState, right: ModelState) -> ModelState:
+    """The state with the sums of both, the settings of the left one; neither is changed."""
+    if left.schema.label != right.schema.label:
+        raise DataError(f"a model with the label {left.schema.label!r}", got=right.schema.label)
+    mine, theirs = left.schema.fields, right.schema.fields
+    for name in sorted(mine.keys() & theirs.keys()):
+        _check_mergeable(left, right, name)
+    for label in right.statistics.in_use():
+        _check_prior(left, label)
+    keys = to_label_type(left.statistics.in_use(), right.statistics.in_use())
+    labels = merged(left.statistics.labels, keys)
+    statistics = left.statistics.copy().aligned(labels)
+    statistics.add(right.statistics.copy().aligned(labels), 1)
+    statistics.bound()
+    kept = {
+        name: field
+        for name, field in mine.items()
+        if field.reason != NO_VALUES
+        and not (name in theirs and is_open(field.family, left.settings, name) and theirs[name].family != field.family)
+    }
+    schema = left.schema.copy()
+    schema.fields = {**mine, **theirs, **kept}
+    return with_text_selected(
+        replace(
+            left,
+            statistics=statistics,
+            schema=schema,
+            skipped=left.skipped + right.skipped,
+            text_samples=left.text_samples.merged(right.text_samples),
+        )
+    )
+
+
+def with_text_selected(state: ModelState, *, now: bool | None = None) -> ModelState:
+    """The state with the variants of text columns selected, where there are enough documents.
+
+    now: whether variants are selected from now on (None: as before).
     """
-    if not own or not labels or kind_of(labels[0]) == kind_of(own[0]):
-        return list(labels)
-    if from_file and rough_kind(own[0]) != rough_kind(labels[0]):
-        labels = [converted(label, own[0]) for label in labels]
-        return own_kind(own, labels)
-    kinds = (kind_of(own[0]), kind_of(labels[0]))
-    if kinds == ("number", "whole number"):
-        return [float(label) for label in labels]
-    odd = [label for label in labels if not (isinstance(label, float) and label.is_integer())]
-    if kinds == ("whole number", "number") and not odd:
-        return [int(label) for label in labels]
-    raise DataError(f"labels of one type ({kinds[0]})", got=(odd or list(labels))[0])
+    state = state if now is None else replace(state, selects_text=now)
+    if not state.selects_text:
+        return state
+    schema, samples = select_text_variants(state.schema, state.settings, state.statistics, state.text_samples)
+    return replace(state, schema=schema, text_samples=samples)
+
+
+def change_notes(statistics: SufficientStatistics, sign: int) -> tuple[str, ...]:
+    """What a change could not do exactly."""
+    return tuple(dict.fromkeys(note for tally in statistics.blocks.values() for note in tally.change_notes(sign)))
+
+
+def _changed(statistics: SufficientStatistics, part: SufficientStatistics, sign: int) -> SufficientStatistics:
+    labels = merged(statistics.labels, part.labels)
+    result = statistics.aligned(labels)
+    result.add(part.aligned(labels), sign)
+    return result
+
+
+def _check_prior(state: ModelState, label: Any) -> None:
+    """Refuse a label that a given class prior does not contain."""
+    if isinstance(state.settings.prior, Mapping) and label not in state.settings.prior:
+        raise ParameterError("a prior probability for every label", got=f"none for {label!r}")
+
+
+def _check_mergeable(left: ModelState, right: ModelState, name: str) -> None:
+    """Raise an error if a column is not counted in the same way in both states."""
+    mine, theirs = left.schema.fields[name], right.schema.fields[name]
+    a, b = (field.family and field.family.counted for field in (mine, theirs))
+    if a != b and NO_VALUES not in (mine.reason, theirs.reason):
+        shown = [family.told() if family else "excluded" for family in (a, b)]
+        hint = "give both fits the same families= and ignore="
+        if shown[0] == shown[1]:
+            hint = "the keys of their hashes differ: give the second fit the schema of the first"
+        raise DataError(f"the same family in both models ({shown[0]})", got=shown[1], column=name, hint=hint)
+    keys = [one.statistics.any_key(one.schema.families.get(name), name) for one in (left, right)]
+    if None not in keys and rough_kind(keys[0]) != rough_kind(keys[1]):
+        raise DataError(f"{rough_kind(keys[0])} in both models", got=keys[1], column=name)
+
+
+def _without_unused(schema: Schema, statistics: SufficientStatistics) -> Schema:
+    """The schema without columns that were added with rows which are all forgotten now."""
+    new = {name for name, field in schema.fields.items() if field.reason.startswith(NEW_COLUMN)}
+    if not new:
+        return schema
+    used = {
+        name
+        for tally in statistics.blocks.values()
+        for name, here in zip(tally.features, tally.rows_seen().nonzero(), strict=True)
+        if here.any()
+    }
+    result = schema.copy()
+    result.fields = {name: field for name, field in schema.fields.items() if name not in new or name in used}
+    return result
 
 
 def _column(label: Any, table: Table) -> str | None:
-    """The column of a label, if it is one by name."""
+    """The column of a label that is given by name."""
     return label_column(label, table.columns)[0] if isinstance(label, str) else None

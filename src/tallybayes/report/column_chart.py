@@ -17,7 +17,6 @@ from tallybayes.explaining.explanation import shorten_word
 from tallybayes.families.predictive import Floats, Predictive, Steps
 from tallybayes.formatting import shown
 from tallybayes.model import Model
-from tallybayes.state.column_weights import plain
 
 __all__ = ["CLASSES", "Picture", "commonest", "grid_of", "part_of", "picture"]
 
@@ -56,9 +55,8 @@ class Picture:
 
 def part_of(model: Model, column: str) -> Predictive:
     """The predictive of one column, as it was learned, without any weight."""
-    for predictive in map(plain, model._derived().predictives):
-        if column in predictive.features:
-            return predictive.part(predictive.features.index(column))
+    if (found := model.predictives().get(column)) is not None:
+        return found
     raise ParameterError("a column that the model uses", got=column, hint=did_you_mean(column, model.schema.families))
 
 

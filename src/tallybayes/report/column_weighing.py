@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tallybayes.families.family import Floats
 from tallybayes.model import Model
-from tallybayes.scoring.scorer import log_normalised
+from tallybayes.scoring.posterior import log_normalised
 from tallybayes.tuning.importance import ColumnImportance
 
 __all__ = ["Weighing"]
@@ -37,10 +37,11 @@ class Weighing:
         log_prior, row = model.log_prior(), np.arange(len(codes))
         parts = {name: np.maximum(part, _LEAST) for name, part in evidence.items()}
         joint = np.maximum(log_prior, _LEAST) + sum(parts.values(), np.zeros((len(codes), len(log_prior))))
-        whole = model.log_proba(joint)[row, codes]
+        posterior = model.snapshot().posterior
+        whole = posterior.log_proba(joint)[row, codes]
         for name, part in parts.items():
-            alone = log_normalised(log_prior + part, log_prior)[row, codes] - log_prior[codes]
-            lost = whole - model.log_proba(joint - part)[row, codes]
+            alone = log_normalised(log_prior + part)[row, codes] - log_prior[codes]
+            lost = whole - posterior.log_proba(joint - part)[row, codes]
             for sums, values in ((self._information, alone), (self._gain, lost)):
                 sums[name] = sums.get(name, 0.0) + float(np.clip(np.nan_to_num(values), -_MOST, _MOST).sum())
         self.n_rows += len(codes)

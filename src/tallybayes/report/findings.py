@@ -7,21 +7,19 @@ thousand in all, and the rows to be looked at come from the first batch, as many
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.data.label import Labels, find_labels
+from tallybayes.data.label import Labels, find_labels, to_label_type
 from tallybayes.data.source import BadRows, Source, Stream, to_source
 from tallybayes.data.table import Table, is_missing
 from tallybayes.errors import DataError, check_integer
 from tallybayes.evaluation import Evaluation
 from tallybayes.evaluation.evaluate import add_rows
 from tallybayes.explaining.explanation import Explanation
-from tallybayes.families.family import Floats
 from tallybayes.model import Model
 from tallybayes.report.column_weighing import Weighing
 from tallybayes.tuning.importance import ColumnImportance, importance
@@ -55,14 +53,15 @@ def gather(
     if rows is not None:
         rows = check_integer("rows", rows, at_least=1)
     source, found, weighing = to_source(data), Findings(), Weighing()
-    label = model.label_for(label)
-    for table, log_proba in _scored(model, source, label, leave_one_out=leave_one_out):
+    snapshot = model.snapshot()
+    label = snapshot.label_or_default(label)
+    for table, log_proba in snapshot.log_proba_batches(source, label=label, leave_one_out=leave_one_out):
         labels = find_labels(table, label)
         if rows is not None and found.n_rows + table.n_rows > rows:
             first = rows - found.n_rows
             table, log_proba = table.part(0, first), log_proba[:first]
             labels = Labels(labels.keys, labels.codes[:first], np.bincount(labels.codes[:first] + 1)[1:])
-        add_rows(found.judged, model, log_proba, labels, from_file=table.is_from_file)
+        add_rows(found.judged, snapshot, log_proba, labels, from_file=table.is_from_file)
         _count_gaps(found, model, table)
         _look(found, weighing, model, table, _own_codes(model, table, labels))
         found.n_rows += table.n_rows
@@ -86,18 +85,9 @@ def _rank_learned(found: Findings, model: Model, source: Source, label: Any) -> 
     found.worth, found.n_weighed = list(ranking.columns), ranking.n_rows
 
 
-def _scored(model: Model, source: Source, label: Any, *, leave_one_out: bool) -> Iterator[tuple[Table, Floats]]:
-    """Batches with log P(class | row); rows that were learned are scored without themselves if asked for."""
-    if leave_one_out:
-        yield from model.left_out(source, label=label)
-        return
-    for table, log_joint in model.scored(source, label=label):
-        yield table, model.log_proba(log_joint)
-
-
 def _own_codes(model: Model, table: Table, labels: Labels) -> NDArray[np.int64]:
     """For every row the number of its class, -1 where there is none."""
-    keys = model.own_labels(labels.keys, from_file=table.is_from_file)
+    keys = to_label_type(model.classes, labels.keys, from_file=table.is_from_file)
     place = {key: i for i, key in enumerate(model.classes)}
     lookup = np.array([*(place.get(key, -1) for key in keys), -1], np.int64)
     return lookup[labels.codes]
@@ -131,7 +121,7 @@ def _look(found: Findings, weighing: Weighing, model: Model, table: Table, own: 
     if n <= 0:
         return
     picked = known[np.linspace(0, len(known) - 1, n).astype(np.int64)]
-    for _, parts in model._worked(table.take(picked), model._derived().evidence):
+    for _, parts in model.snapshot().evidence_batches(table.take(picked)):
         weighing.add(model, parts, own[picked])
     if not found.examples:
         rows = picked[_balanced(own[picked], _LOOKED_AT)]

@@ -37,7 +37,7 @@ def head(about: Subject, title: str) -> Markup:
 def _about_model(about: Subject) -> list[str]:
     model, settings = about.model, about.model.settings
     told = [f": {_several(len(about.names), 'class', 'es')}, {_several(len(model.schema.families), 'column', 's')}"]
-    rows = None if model._written else _count(sum(model.class_counts.values()))
+    rows = None if model.is_given else _count(sum(model.class_counts.values()))
     told.append(", written down by hand." if rows is None else f", learned from {rows} rows.")
     told += [] if settings.calibration is None else [f" Probabilities are calibrated ({settings.calibration})."]
     told += [] if settings.decision is None else [f" What is answered: {settings.decision}."]

@@ -132,12 +132,9 @@ def _tokens(table: list[dict[str, Any]]) -> list[Any]:
 def _added(model: Model, drafts: dict[str, _Draft]) -> dict[str, Floats]:
     """What the marks of every ruler add, (marks, classes), the weights of columns included."""
     result = {}
-    for predictive in model._derived().predictives:
-        for j, name in enumerate(predictive.features):
-            if name in drafts:
-                column = drafts[name].column
-                result[name] = np.zeros((len(column), predictive.n_classes))
-                predictive.part(j).bind([column])(result[name], 0, len(column))
+    for name, predictive in model.predictives(weighted=True).items():
+        if name in drafts:
+            result[name] = predictive.log_prob([drafts[name].column])
     return result
 
 

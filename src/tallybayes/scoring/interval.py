@@ -1,11 +1,11 @@
-"""How far a model can be sure of its numbers: intervals of its parameters, and of a predicted probability.
+"""Credible intervals of predicted probabilities.
 
-A predicted probability is made of parameters, and these are known as well as there are rows behind them. Each column
-tells mean, variance and third cumulant of log P(x | c) under its posterior (`tallybayes.families.credible`), the class
-prior those of log P(c). They add up, as the logs do, so those of log P(c, x) are known. It is drawn a few hundred times
-for each class, as a gamma distribution that has these cumulants (Pearson's type III, by Wilson and Hilferty's cube of a
-normal), and the interval is that of the P(c | x) that come out. It is about what is not known of the parameters;
-whether columns are independent given the class is another question, which a calibration answers.
+A predicted probability is a function of parameters, which are uncertain because rows are finite. Each column has the
+mean, variance and third cumulant of log P(x | c) under its posterior (`families/credible.py`), the class prior those of
+log P(c). Cumulants of independent terms add up, so those of log P(c, x) are known. It is drawn a few hundred times for
+each class from a gamma distribution with these cumulants (Pearson's type III, by the Wilson-Hilferty transformation),
+and the interval contains the given share of the resulting P(c | x). It covers the uncertainty of the parameters only,
+not the assumption that columns are independent given the class; calibration addresses that.
 """
 
 from __future__ import annotations
@@ -17,18 +17,17 @@ import numpy as np
 
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.special import ndtri
-from tallybayes.data.schema import Schema
 from tallybayes.errors import ParameterError
-from tallybayes.explaining.description import Description
-from tallybayes.families.credible import beta_interval, gamma_cumulants
+from tallybayes.families.credible import gamma_cumulants
 from tallybayes.families.family import Floats
+from tallybayes.scoring.posterior import Posterior
 from tallybayes.scoring.scorer import Columns, Scorer
 from tallybayes.state.settings import Settings
 
-__all__ = ["Uncertain", "check_level", "described"]
+__all__ = ["IntervalScorer", "check_level", "class_prior_alpha"]
 
 _DRAWS = 500
-_NUMBERS = 2**18  # that are drawn for at a time
+_NUMBERS = 2**18  # scores that are drawn for at a time
 _STRAIGHT = 1e-6  # a skewness below which a distribution is normal
 
 
@@ -39,37 +38,16 @@ def check_level(level: Any) -> float:
     return float(level)
 
 
-def described(scorer: Scorer, schema: Schema, settings: Settings, rows: dict[Any, float], level: float) -> Description:
-    """The parameters of a model with credible intervals; a family that knows none is described without."""
-    plain = Description.of(scorer, schema, rows)
-    columns: dict[str, list[dict[str, Any]]] = {}
-    for predictive in scorer.predictives:
-        for row in predictive.intervals(check_level(level)):
-            named = {key: scorer.classes[value] if key == "class" else value for key, value in row.items()}
-            columns.setdefault(named.pop("column"), []).append(named)
-    notes = {
-        name: ", ".join(text for text in (plain.notes.get(name), "" if name in columns else "no intervals") if text)
-        for name in plain.columns
-    }
-    classes = plain.classes
-    if (alpha := _class_alpha(settings, np.array(list(rows.values()), np.float64))) is not None:
-        low, high = beta_interval(alpha, alpha.sum(), level)
-        ends = zip(classes, low.tolist(), high.tolist(), strict=True)
-        classes = [row | {"low": below, "high": above} for row, below, above in ends]
-    told = {name: columns.get(name, own) for name, own in plain.columns.items()}
-    return Description(classes, schema, told, {name: note for name, note in notes.items() if note})
-
-
 @dataclass(frozen=True, eq=False)
-class Uncertain:
-    """A scorer that tells intervals too; `class_rows` are the rows behind every class."""
+class IntervalScorer:
+    """A scorer that computes intervals as well; `class_rows` are the rows of every class."""
 
     scorer: Scorer
+    posterior: Posterior
     settings: Settings
     class_rows: Floats
     level: float
     seed: int = 0
-    calibrated: bool = True
 
     def __post_init__(self) -> None:
         check_level(self.level)
@@ -80,8 +58,8 @@ class Uncertain:
         return log_joint, self.drawn(log_joint, self.cumulants(columns, n_rows) if self.level > 0 else None)
 
     def cumulants(self, columns: Columns, n_rows: int) -> Floats:
-        """How log P(class, row) is spread: its mean less what is told, variance, third cumulant, (3, rows, classes)."""
-        alpha = _class_alpha(self.settings, self.class_rows)
+        """Cumulants of log P(class, row), (3, rows, classes): mean less the score, variance, third cumulant."""
+        alpha = class_prior_alpha(self.settings, self.class_rows)
         own = np.zeros((3, len(self.class_rows))) if alpha is None else gamma_cumulants(alpha)
         result = np.repeat(own[:, None], n_rows, axis=1)
         for predictive in self.scorer.predictives:
@@ -112,18 +90,9 @@ class Uncertain:
 
     def _probabilities(self, log_joint: Floats) -> Floats:
         """P(class | row) of log P(class, row), the classes along the second axis."""
-        top = log_joint.max(axis=1, keepdims=True, initial=-np.inf)
-        ruled_out = np.isneginf(top)
-        p = np.exp(log_joint - np.where(ruled_out, 0.0, top))
-        if ruled_out.any():
-            p = np.where(ruled_out, np.exp(self.scorer.log_prior).reshape(1, -1, *[1] * (p.ndim - 2)), p)
-        p /= p.sum(axis=1, keepdims=True)
-        if not self.calibrated or self.settings.calibration is None:
-            return p
-        with np.errstate(divide="ignore"):
-            last = np.moveaxis(np.log(p), 1, -1)
-        put_right = self.settings.calibration.applied(last.reshape(-1, last.shape[-1]), self.scorer.classes)
-        return np.moveaxis(np.exp(put_right).reshape(last.shape), -1, 1)
+        last = np.moveaxis(log_joint, 1, -1)
+        proba = np.exp(self.posterior.log_proba(last.reshape(-1, last.shape[-1])))
+        return np.moveaxis(proba.reshape(last.shape), -1, 1)
 
 
 def _normal(seed: int, n: int) -> Floats:
@@ -142,8 +111,8 @@ def _pearson(cumulants: Floats, z: Floats) -> Floats:
     return np.asarray(mean + sd * 2 / skew * (np.maximum(1 + skew * z / 6 - skew * skew / 36, 0.0) ** 3 - 1))
 
 
-def _class_alpha(settings: Settings, class_rows: Floats) -> Floats | None:
-    """The posterior of the class shares, a Dirichlet; None where they are given."""
+def class_prior_alpha(settings: Settings, class_rows: Floats) -> Floats | None:
+    """The Dirichlet posterior of the class shares; None where they are given or uniform."""
     if settings.prior != "empirical" or np.isinf(settings.prior_smoothing):
         return None
     return class_rows + settings.prior_smoothing

@@ -19,8 +19,9 @@ from tallybayes import kernels
 from tallybayes.arrays.memory_budget import check_budget
 from tallybayes.families.family import Codes32, Floats, Score
 from tallybayes.families.leave_one_out_scores import joined, never_learned
+from tallybayes.scoring.posterior import Posterior
 from tallybayes.scoring.scorer import Columns, Scorer, add_up, log_class_prior
-from tallybayes.state.column_weights import weighted
+from tallybayes.scoring.weighted_predictive import weighted_score
 from tallybayes.state.settings import Settings
 
 __all__ = ["LeaveOneOut"]
@@ -34,23 +35,14 @@ class LeaveOneOut:
     settings: Settings
     class_rows: Floats
 
-    def log_joint(self, columns: Columns, codes: Codes32, weights: Floats | None) -> Floats:
-        """Log P(class, row) of every row without itself, (rows, classes)."""
-        return self._added(columns, codes, weights)
-
-    def log_proba(self, columns: Columns, codes: Codes32, weights: Floats | None) -> Floats:
+    def log_proba(self, columns: Columns, codes: Codes32, weights: Floats | None, posterior: Posterior) -> Floats:
         """Log P(class | row) of every row without itself, (rows, classes)."""
-        return self._added(columns, codes, weights, normalise=True)
-
-    def _added(self, columns: Columns, codes: Codes32, weights: Floats | None, *, normalise: bool = False) -> Floats:
-        """The prior and the scores of all columns, added up."""
         line, table = self._log_priors(codes, weights)
         ends = np.array([0, len(table)])
         prior = partial(kernels.active.add_codes, [line], np.zeros(1, np.int64), ends, table)
         scores: list[Score] = [prior, *joined(self.scores(columns, codes, weights).values())]
-        if normalise:
-            scores.append(partial(_normalise, line, table))
-        return add_up(np.zeros(table.shape[1]), scores, len(codes))
+        finish = partial(posterior.write_log_proba, row_prior=lambda rows: table[line[rows]])
+        return add_up(np.zeros(table.shape[1]), scores, len(codes), finish)[0]
 
     def log_prior(self, codes: Codes32, weights: Floats | None) -> Floats:
         """Log P(class) without each row, (rows, classes)."""
@@ -87,10 +79,10 @@ class LeaveOneOut:
             result |= dict(zip(block.tally.features, scores, strict=True))
         if self.settings.column_weights is None:
             return result
-        trust = self.settings.column_weights.table(list(result), self.scorer.classes)
+        table = self.settings.column_weights.table(list(result), self.scorer.classes)
         log_prior = replace(self, settings=replace(self.settings, column_weights=None)).log_prior(codes, weights)
-        pairs = zip(result, trust, strict=True)
-        return {name: weighted(result[name], own, log_prior) for name, own in pairs if own.any()}
+        pairs = zip(result, table, strict=True)
+        return {name: weighted_score(result[name], own, log_prior) for name, own in pairs if own.any()}
 
     def evidence(self, columns: Columns, codes: Codes32, weights: Floats | None) -> dict[str, Floats]:
         """The same worked out: (rows, classes) by column."""
@@ -99,13 +91,6 @@ class LeaveOneOut:
             score(out := np.zeros((len(codes), len(self.class_rows))), 0, len(codes))
             result[name] = out
         return result
-
-
-def _normalise(line: NDArray[np.int64], table: Floats, out: Floats, start: int, stop: int) -> None:
-    """Log P(class, row) to log P(class | row), in place; a row that every class rules out gets its prior."""
-    if kernels.active.log_softmax(out, start, stop):
-        ruled_out = np.flatnonzero(np.isneginf(out[start:stop]).all(axis=1)) + start
-        out[ruled_out] = table[line[ruled_out]]
 
 
 def in_classes(codes: NDArray[np.integer], keys: list[Any], classes: Mapping[Any, int]) -> Codes32:

@@ -9,13 +9,11 @@ depends on the sums and the row and on nothing else.
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.arrays.chunks import SMALL, in_threads
@@ -24,31 +22,17 @@ from tallybayes.arrays.memory_budget import check_budget
 from tallybayes.arrays.special import logsumexp
 from tallybayes.errors import ParameterError
 from tallybayes.families.family import Family, Floats, Predictive, Score, Smoothing
-from tallybayes.state.column_weights import with_column_weights
+from tallybayes.scoring.weighted_predictive import with_column_weights
+from tallybayes.state.model_state import ModelState
 from tallybayes.state.settings import Settings
-from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.tally import Tally
 
-__all__ = [
-    "Block",
-    "Columns",
-    "RuledOutWarning",
-    "Scorer",
-    "add_up",
-    "log_class_prior",
-    "log_marginal",
-    "log_normalised",
-    "most_probable",
-]
+__all__ = ["Block", "Columns", "Finish", "Scorer", "add_up", "log_class_prior"]
 
 Columns = Mapping[str, Column]
+Finish = Callable[[Floats, int, int], int]  # changes rows start to stop of (rows, classes) in place; returns a number
 
 _CHUNK = 16384  # rows scored at a time: their scores stay in the cache while column after column is added
-_FEW = 8  # classes up to which it is quicker to go class by class than row by row
-
-
-class RuledOutWarning(UserWarning):
-    """Some rows have probability zero under every class; they are given the class prior."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +59,12 @@ class Scorer:
     log_shares: Floats | None = None  # the class prior before offsets, where there are any
 
     @classmethod
-    def of(cls, total: SufficientStatistics, settings: Settings, families: Mapping[str, Family]) -> Scorer:
-        """The scorer for sums in which every label has rows; `families` are those of the columns."""
+    def of(cls, state: ModelState) -> Scorer:
+        """The scorer of a model's state."""
+        if state.given is not None:
+            return cls(state.given.classes, state.given.log_prior, (state.given.tables,))
+        settings, families = state.settings, state.schema.families
+        total = state.statistics.aligned(state.statistics.in_use())
         if not total.labels:
             return cls((), np.zeros(0), ())
         log_prior = log_class_prior(total.labels, total.class_rows.floats(), settings)
@@ -105,16 +93,14 @@ class Scorer:
             if (lexicon := predictive.lexicon(name)) is not None
         }
 
-    def same(self, other: Scorer) -> bool:
-        """Whether two scorers have the same classes, prior and parameters."""
-        tables = [[predictive.table() for predictive in scorer.predictives] for scorer in (self, other)]
-        own = (list(self.classes), self.log_prior.tolist(), tables[0])
-        return own == (list(other.classes), other.log_prior.tolist(), tables[1])
+    def log_joint(self, columns: Columns, n_rows: int) -> Floats:
+        """Log P(c, x) of every row, (rows, classes)."""
+        return self.finished(columns, n_rows)[0]
 
-    def log_joint(self, columns: Columns, n_rows: int, *, normalise: bool = False) -> Floats:
-        """Log P(c, x), or P(c | x) if `normalise`, of every row, (rows, classes)."""
+    def finished(self, columns: Columns, n_rows: int, finish: Finish | None = None) -> tuple[Floats, int]:
+        """Log P(c, x) after `finish` has changed it in place, and the sum of what that returned; see `add_up`."""
         scores = [p.bind([columns[name] for name in p.features]) for p in self.predictives]
-        return add_up(self.log_prior, scores, n_rows, normalise=normalise)
+        return add_up(self.log_prior, scores, n_rows, finish)
 
     def evidence(self, columns: Columns, n_rows: int) -> dict[str, Floats]:
         """What every column adds to log P(c, x): (rows, classes) by name."""
@@ -125,10 +111,11 @@ class Scorer:
         }
 
 
-def add_up(log_prior: Floats, scores: Sequence[Score], n_rows: int, *, normalise: bool = False) -> Floats:
-    """The class prior and the scores of rows, (rows, classes), added up; or P(c | x) if `normalise`.
+def add_up(log_prior: Floats, scores: Sequence[Score], n_rows: int, finish: Finish | None = None) -> tuple[Floats, int]:
+    """The class prior and the scores of rows added up, (rows, classes), in chunks by threads.
 
-    log_prior: (classes,), or one for every row, (rows, classes).
+    log_prior: (classes,), or one for every row, (rows, classes). finish: what to do with each chunk while it is in the
+    cache, such as normalising it (`Posterior.write_proba`); the numbers it returns are added up.
     """
     check_budget(n_rows, log_prior.shape[-1])
     out = np.empty((n_rows, log_prior.shape[-1]))
@@ -137,24 +124,12 @@ def add_up(log_prior: Floats, scores: Sequence[Score], n_rows: int, *, normalise
         out[start:stop] = log_prior if log_prior.ndim == 1 else log_prior[start:stop]
         for score in scores:
             score(out, start, stop)
-        return kernels.active.softmax(out, start, stop) if normalise else 0
+        return 0 if finish is None else finish(out, start, stop)
 
+    if not log_prior.shape[-1]:
+        return out, 0
     size = min(_CHUNK, max(SMALL, -(-n_rows // 16)))  # enough chunks to keep all threads busy to the end
-    n_impossible = sum(in_threads(chunk, n_rows, size=size)) if log_prior.shape[-1] else 0
-    if n_impossible:
-        _give_prior(out, log_prior, n_impossible)
-    return out
-
-
-def _give_prior(out: Floats, log_prior: Floats, n_impossible: int) -> None:
-    """Rows that every class rules out get the class prior."""
-    out[np.isneginf(out).all(axis=1)] = np.exp(log_prior)
-    warnings.warn(
-        f"{n_impossible} of {len(out)} rows are impossible under every class and are given the class prior; "
-        "their log_marginal is -inf. Smoothing above 0 avoids this",
-        RuledOutWarning,
-        stacklevel=5,
-    )
+    return out, sum(in_threads(chunk, n_rows, size=size))
 
 
 def _by_smoothing(family: Family, tally: Tally, settings: Settings) -> list[Block]:
@@ -216,38 +191,3 @@ def _log_class_prior(classes: Sequence[Any], counts: Floats, settings: Settings)
         return np.full(len(classes), -np.log(max(len(classes), 1)))
     log_prior: Floats = kernels.active.log_shares(counts, settings.prior_smoothing)
     return log_prior
-
-
-def most_probable(scores: Floats) -> NDArray[np.intp]:
-    """The class with the greatest score of every row; ties go to the first."""
-    if len(scores) <= SMALL or scores.shape[1] > _FEW:
-        return np.asarray(scores.argmax(axis=1))
-    best = np.zeros(len(scores), np.intp)
-
-    def chunk(start: int, stop: int) -> None:
-        part = scores[start:stop]
-        top = part[:, 0].copy()
-        for c in range(1, part.shape[1]):
-            better = part[:, c] > top
-            best[start:stop][better] = c
-            np.maximum(top, part[:, c], out=top)
-
-    in_threads(chunk, len(scores), size=_CHUNK)
-    return best
-
-
-def log_marginal(log_joint: Floats) -> Floats:
-    """Log p(x) of every row."""
-    if log_joint.shape[1] == 0:
-        return np.full(len(log_joint), -np.inf)
-    with np.errstate(divide="ignore"):
-        return np.asarray(logsumexp(log_joint, axis=1))
-
-
-def log_normalised(log_joint: Floats, log_prior: Floats) -> Floats:
-    """Log P(c | x) of every row; rows that every class rules out get the class prior (one for all, or of each row)."""
-    whole = log_marginal(log_joint)
-    ruled_out = np.isneginf(whole)
-    result = log_joint - np.where(ruled_out, 0.0, whole)[:, None]
-    result[ruled_out] = log_prior if log_prior.ndim == 1 else log_prior[ruled_out]
-    return result

@@ -1,8 +1,8 @@
-"""A few rows scored at a time, without the overhead of a table: a dict, or a small matrix, dense or sparse.
+"""Small batches scored without the overhead of a table: a dict, or a small matrix, dense or sparse.
 
-Each thread keeps a desk: a small matrix of doubles that the predictives of the model are bound to once after every
-change (`Predictive.bind_matrix`). Rows are put on it in the numbers of `model/single_row.py` and scored by the same
-kernels as any table, so they have the same bits. Whatever is odd about a row makes the general way see to it.
+Each thread keeps a buffer, a small matrix of doubles that the predictives are bound to once after every change
+(`Predictive.bind_matrix`). Rows are written into it as in `scoring/row_reader.py` and scored by the same kernels as any
+table, so the scores have the same bits. Anything unusual about a row is left to the general path.
 """
 
 from __future__ import annotations
@@ -13,51 +13,48 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes import kernels
 from tallybayes.arrays.column import Bag, Codes
 from tallybayes.arrays.sparse_matrix import checked_csr
 from tallybayes.data.schema import Schema
 from tallybayes.errors import DataError
 from tallybayes.families.family import Floats, Predictive
-from tallybayes.model.single_row import Block, Reader
+from tallybayes.scoring.row_reader import BlockLayout, RowReader
 from tallybayes.scoring.scorer import Scorer
 
 __all__ = ["ROWS", "SmallBatchScorer"]
 
-ROWS = 64  # rows on a desk; more of them are a table
+ROWS = 64  # rows in a buffer; more than this are a table
 
 _NUMBERS = tuple(np.dtype(kind) for kind in ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1"))
 _AMOUNTS = tuple(np.dtype(kind) for kind in ("f8", "f4", "i8", "i4"))
 
 
 class SmallBatchScorer:
-    """The quick way to score, until the schema changes; None wherever the general way must be taken."""
+    """Scores small batches under one schema; returns None wherever the general path is needed."""
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
         self._local = threading.local()
         self._layout: _Layout | None = None
 
-    def row(self, row: dict[Any, Any], scorer: Scorer, *, normalise: bool) -> Floats | None:
-        """Log P(c, x), or P(c | x) if `normalise`, of a dict, (1, classes)."""
-        desk = self._desk(scorer)
-        if desk is None or desk.read(row, desk.index, desk.first) < 0:
+    def row(self, row: dict[Any, Any], scorer: Scorer) -> Floats | None:
+        """Log P(c, x) of a dict, (1, classes)."""
+        buffer = self._buffer(scorer)
+        if buffer is None or buffer.read(row, buffer.index, buffer.first) < 0:
             return None
-        return desk.scored(1, normalise)
+        return buffer.scored(1)
 
-    def matrix(
-        self, data: np.ndarray, scorer: Scorer, *, normalise: bool, names: tuple[str, ...] | None = None
-    ) -> Floats | None:
-        """The same of the rows of a matrix, (rows, classes); its columns are x0, x1, ..., or have names."""
+    def matrix(self, data: np.ndarray, scorer: Scorer, *, names: tuple[str, ...] | None = None) -> Floats | None:
+        """Log P(c, x) of the rows of a matrix, (rows, classes); its columns are x0, x1, ..., or `names`."""
         if data.ndim != 2 or not 0 < len(data) <= ROWS or data.dtype not in _NUMBERS:
             return None
-        desk = self._desk(scorer)
-        if desk is None or not desk.layout.put(data, desk.values, names):
+        buffer = self._buffer(scorer)
+        if buffer is None or not buffer.layout.put(data, buffer.values, names):
             return None
-        return desk.scored(len(data), normalise)
+        return buffer.scored(len(data))
 
-    def bags(self, data: Any, scorer: Scorer, *, normalise: bool) -> Floats | None:
-        """The same of the rows of a sparse matrix (CSR), which is one bag named x."""
+    def bags(self, data: Any, scorer: Scorer) -> Floats | None:
+        """Log P(c, x) of the rows of a sparse matrix (CSR), which is one bag named x."""
         if len(scorer.predictives) != 1 or data.dtype not in _AMOUNTS:
             return None
         predictive = scorer.predictives[0]
@@ -68,22 +65,22 @@ class SmallBatchScorer:
             return None
         out = np.repeat(scorer.log_prior[None], data.shape[0], axis=0)
         predictive.bind([Bag(data.indptr, data.indices, data.data, range(data.shape[1]))])(out, 0, len(out))
-        return None if normalise and kernels.active.softmax(out, 0, len(out)) else out
+        return out
 
-    def _desk(self, scorer: Scorer) -> _Desk | None:
-        """The desk of this thread, ready for a scorer."""
-        desk: _Desk | None = getattr(self._local, "desk", None)
-        if desk is None or desk.scorer is not scorer:
+    def _buffer(self, scorer: Scorer) -> _Buffer | None:
+        """The buffer of this thread, bound to a scorer."""
+        buffer: _Buffer | None = getattr(self._local, "buffer", None)
+        if buffer is None or buffer.scorer is not scorer:
             layout = self._layout
             if layout is None or not layout.fits(scorer.predictives):
                 self._layout = layout = _Layout(self._schema, scorer.predictives)
-            if desk is None or desk.layout is not layout:
-                self._local.desk = desk = _Desk(layout)
-            desk.bind(scorer)
-        return desk if desk.is_ready else None
+            if buffer is None or buffer.layout is not layout:
+                self._local.buffer = buffer = _Buffer(layout)
+            buffer.bind(scorer)
+        return buffer if buffer.is_ready else None
 
 
-class _Desk:
+class _Buffer:
     """A matrix of doubles, and scores that are bound to it."""
 
     def __init__(self, layout: _Layout) -> None:
@@ -93,34 +90,34 @@ class _Desk:
         self.scorer: Scorer | None = None
 
     def bind(self, scorer: Scorer) -> None:
-        """Get ready to score; that is impossible if one of the predictives does not go by numbers."""
+        """Bind the predictives of a scorer; not ready if one of them cannot be scored from numbers."""
         self._scores = [p.bind_matrix(part) for p, part in zip(scorer.predictives, self._parts, strict=True)]
         self._log_prior, self.scorer = scorer.log_prior[None], scorer
         self.is_ready = None not in self._scores and len(scorer.log_prior) > 0
 
-    def scored(self, n_rows: int, normalise: bool) -> Floats | None:
-        """The scores of the first rows; None if some value, or every class, is impossible."""
+    def scored(self, n_rows: int) -> Floats | None:
+        """The scores of the first rows; None if a value cannot be scored."""
         out: Floats = self._log_prior.copy() if n_rows == 1 else np.repeat(self._log_prior, n_rows, axis=0)
         try:
             for score in self._scores:
                 score(out, 0, n_rows)  # type: ignore[misc]
         except DataError:
             return None
-        return None if normalise and kernels.active.softmax(out, 0, n_rows) else out
+        return out
 
 
 class _Layout:
-    """Where the columns are on a desk: kept as long as the predictives have the same columns and keys."""
+    """Where the columns are in a buffer: valid as long as the predictives have the same columns and keys."""
 
     def __init__(self, schema: Schema, predictives: Sequence[Predictive]) -> None:
         families = schema.families
         self._blocks = [(p.features, p.keyed_tally()) for p in predictives]
-        blocks: list[Block] = [
+        blocks: list[BlockLayout] = [
             (p.features, families[p.features[0]].column if p.features else Codes, p.keyed_tally()) for p in predictives
         ]
         names = [name for features, _, _ in blocks for name in features]
         silent = families.keys() - set(names)  # no values yet
-        self.reader = Reader(schema, blocks)
+        self.reader = RowReader(schema, blocks)
         coded = np.array([column is Codes for features, column, _ in blocks for _ in features], bool)
         self._names, self._to, self._coded_to = names, np.flatnonzero(~coded), np.flatnonzero(coded)
         entries = [self.reader.index[names[i]] for i in self._coded_to.tolist()]
@@ -129,7 +126,7 @@ class _Layout:
         self._sources: dict[tuple[str, ...] | None, tuple[np.ndarray, np.ndarray, int]] = {}
 
     def fits(self, predictives: Sequence[Predictive]) -> bool:
-        """Whether these predictives have the columns and keys of those before."""
+        """Whether these predictives have the same columns and keys."""
         if len(predictives) != len(self._blocks):
             return False
         for p, (features, tally) in zip(predictives, self._blocks, strict=True):
@@ -149,7 +146,7 @@ class _Layout:
         return found
 
     def put(self, data: np.ndarray, values: Floats, names: tuple[str, ...] | None) -> bool:
-        """Put a matrix onto a desk; False if it lacks columns, or other keys than numbers are wanted."""
+        """Write a matrix into a buffer; False if it lacks columns, or if the keys of a column are not numbers."""
         if self._codes is None:
             return False
         source, coded_source, needed = self._source(names)

@@ -1,12 +1,12 @@
-"""Probabilities put right.
+"""Calibrated probabilities.
 
-Naive Bayes is over-confident: columns that repeat each other are counted as if each were new. A calibration is learned
-from probabilities that rows were given by a model that had not seen them, and their true classes:
+Naive Bayes is over-confident: dependent columns are counted as if they were independent evidence. A calibration is
+fitted on the probabilities that a model gave to rows it had not seen, and their true classes:
 
     temperature   P'(c) proportional to P(c)^(1/T): one number, keeps the order of the classes of every row
-    isotonic      P(c) through a rising step function per class (pool adjacent violators), then scaled to add up to 1
+    isotonic      P(c) through an increasing function per class (isotonic regression), then scaled to add up to 1
 
-It changes probabilities and nothing else: sums, scores and explanations stay, and it can be taken off again.
+It changes probabilities only: statistics, scores and explanations stay, and it can be removed again.
 """
 
 from __future__ import annotations
@@ -24,25 +24,27 @@ from tallybayes.families.family import Codes32, Floats
 __all__ = ["Calibration"]
 
 Method = Literal["temperature", "isotonic"]
-Steps = tuple[tuple[float, ...], tuple[float, ...]]  # P before and after, both rising
+Steps = tuple[tuple[float, ...], tuple[float, ...]]  # P before and after, both increasing
 
-_STRENGTH = 10.0  # of the shrinkage: rows that are easily told apart ask for no end of certainty
-_LEAST = 1e-12  # what an isotonic step of 0 counts as: nothing that was seen is proof
+_STRENGTH = 10.0  # of the shrinkage of 1/T to 1: separable rows would make 1/T infinite
+_LEAST = 1e-12  # the smallest calibrated probability: no number of rows proves that a class is impossible
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """A temperature, or rising steps per class; the rows that the model had then, and those it was learned from.
+    """A temperature, or increasing steps per class.
 
-    >>> Calibration("temperature", 2.0).applied(np.log([[0.9, 0.1]]), ["a", "b"]).round(2).tolist()
+    model_rows: the rows in the model when it was fitted; fitted_on: the rows it was fitted on.
+
+    >>> Calibration("temperature", 2.0).apply(np.log([[0.9, 0.1]]), ["a", "b"]).round(2).tolist()
     [[-0.29, -1.39]]
     """
 
     method: Method
     temperature: float = 1.0
     steps: Mapping[Any, Steps] = field(default_factory=dict)
-    rows: float = 0.0  # below 0: it was learned under other weights of columns
-    learned_from: float = 0.0
+    model_rows: float = 0.0  # below 0: it was fitted under other column weights
+    fitted_on: float = 0.0
 
     def __post_init__(self) -> None:
         if self.method not in ("temperature", "isotonic"):
@@ -51,13 +53,13 @@ class Calibration:
             raise ParameterError("a temperature above 0", got=self.temperature)
         object.__setattr__(self, "steps", dict(self.steps))
         for before, after in self.steps.values():
-            rising = all(a < b for a, b in itertools.pairwise(before)) and list(after) == sorted(after)
-            finite = all(0 <= p <= 1 for p in (*before, *after))  # false for what is no number
-            if len(before) != len(after) or not before or not rising or not finite:
-                raise ParameterError("steps that rise, of as many values before and after", got=(before, after))
+            increasing = all(a < b for a, b in itertools.pairwise(before)) and list(after) == sorted(after)
+            finite = all(0 <= p <= 1 for p in (*before, *after))  # false for NaN
+            if len(before) != len(after) or not before or not increasing or not finite:
+                raise ParameterError("increasing steps, as many values before as after", got=(before, after))
 
     @classmethod
-    def learned(
+    def fit(
         cls, method: Method, log_proba: Floats, codes: Codes32, classes: Sequence[Any], weights: Floats | None = None
     ) -> Calibration:
         """From log P(class | row) of rows that the model had not seen, (rows, classes), and their classes."""
@@ -70,12 +72,12 @@ class Calibration:
         weight = np.ones(len(rows)) if weights is None else weights[rows]
         n = float(weight.sum())
         if method == "temperature":
-            return cls("temperature", _temperature(log_p, code, weight), rows=n, learned_from=n)
-        steps = {label: _rising(np.exp(log_p[:, c]), code == c, weight) for c, label in enumerate(classes)}
-        return cls("isotonic", steps=steps, rows=n, learned_from=n)
+            return cls("temperature", _temperature(log_p, code, weight), model_rows=n, fitted_on=n)
+        steps = {label: _isotonic_steps(np.exp(log_p[:, c]), code == c, weight) for c, label in enumerate(classes)}
+        return cls("isotonic", steps=steps, model_rows=n, fitted_on=n)
 
-    def applied(self, log_proba: Floats, classes: Sequence[Any]) -> Floats:
-        """Log P(class | row) put right, (rows, classes)."""
+    def apply(self, log_proba: Floats, classes: Sequence[Any]) -> Floats:
+        """Calibrated log P(class | row), (rows, classes)."""
         if self.method == "temperature":
             scaled = log_proba / self.temperature
         else:
@@ -88,12 +90,12 @@ class Calibration:
         return np.asarray(scaled - top - np.log(np.exp(scaled - top).sum(axis=1, keepdims=True)))
 
     def __str__(self) -> str:
-        told = f", T = {self.temperature:.3g}" if self.method == "temperature" else ""
-        return f"{self.method}{told}, learned from {self.learned_from:,.0f} rows"
+        temperature = f", T = {self.temperature:.3g}" if self.method == "temperature" else ""
+        return f"{self.method}{temperature}, fitted on {self.fitted_on:,.0f} rows"
 
 
 def _temperature(log_p: Floats, codes: Codes32, weights: Floats) -> float:
-    """The temperature with the least log loss, 1/T shrunk to 1. Classes that are ruled out stay so, whatever it is."""
+    """The temperature with the least log loss, 1/T shrunk to 1. A class that is ruled out stays ruled out."""
     from scipy.optimize import minimize_scalar
 
     finite = np.maximum(log_p, -1e300)
@@ -109,8 +111,8 @@ def _temperature(log_p: Floats, codes: Codes32, weights: Floats) -> float:
     return float(np.exp(found.x))
 
 
-def _rising(p: Floats, is_it: Any, weights: Floats) -> Steps:
-    """The rising function of p that fits best, as its corners."""
+def _isotonic_steps(p: Floats, is_it: Any, weights: Floats) -> Steps:
+    """The increasing function of p that fits best, as its corners."""
     from sklearn.isotonic import IsotonicRegression
 
     fitted = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(p, is_it.astype(float), weights)

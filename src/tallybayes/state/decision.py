@@ -1,20 +1,20 @@
-"""From probabilities to an answer.
+"""The rule that turns probabilities into an answer.
 
-Without a decision rule the answer is the most probable class. A rule can be
+Without a rule the answer is the most probable class. A rule can be
 
-    a threshold   the class is answered whenever its probability reaches the threshold, else the best of the others
-    costs         what it costs to answer g where t is true; the answer costs least on average
-    abstain       below this probability of the answer there is none (None)
+    a threshold   the class is the answer if its probability is at least the threshold, else the best of the others
+    costs         the cost of answering g where t is true; the answer has the least expected cost
+    abstain       there is no answer (None) if its probability is below this value
 
-A threshold can be chosen by what it promises on some rows: at most so many false negatives (rows of the class that get
-another answer), or false positives. The promise holds on the rows it was chosen on; where there is no answer, it is not
-a wrong one.
+A threshold can be chosen by a constraint on some rows: at most so many false negatives (rows of the class with another
+answer), or false positives. The constraint holds on the rows that the threshold was chosen on. An abstention is not a
+wrong answer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,20 +26,21 @@ from tallybayes.families.family import Codes32, Floats
 
 __all__ = ["Decision"]
 
-_TINY = 1e-300  # above a probability of 0
-_ROUNDING = 1e-9  # probabilities that are worked out in another way may differ by less: a promise holds for them too
+_TINY = 1e-300  # just above a probability of 0
+_ROUNDING = 1e-9  # relative: the same probability computed on another path may differ by less than this
 
 
 @dataclass(frozen=True)
 class Decision:
-    """A rule; what is not told has no say.
+    """A decision rule; the default is the most probable class.
 
-    label, threshold: the class that is answered from this probability on.
-    costs: {true: {answered: cost}}, or {(true, answered): cost}; if not told, a right answer costs 0, a wrong one 1.
-    abstain: the least probability of an answer.
+    label, threshold: this class is the answer if its probability is at least the threshold.
+    costs: {true: {answered: cost}}, or {(true, answered): cost}; the default is 0 for right and 1 for wrong answers.
+    abstain: the smallest probability of an answer.
+    constraint: the constraint that the threshold was chosen by, in words.
 
     >>> rule = Decision(label="R", threshold=0.2)
-    >>> rule.chosen(np.log([[0.75, 0.25], [0.85, 0.15]]), ["PG", "R"]).tolist()
+    >>> rule.answer_codes(np.array([[0.75, 0.25], [0.85, 0.15]]), ["PG", "R"]).tolist()
     [1, 0]
     """
 
@@ -47,8 +48,8 @@ class Decision:
     threshold: float | None = None
     costs: Mapping[Any, Mapping[Any, float]] = field(default_factory=dict)
     abstain: float = 0.0
-    promise: str = ""  # what the threshold was chosen for, in words
-    rows: float = 0.0  # that the model had when it was chosen; below 0: it was chosen under other probabilities
+    constraint: str = ""
+    model_rows: float = 0.0  # rows in the model when it was chosen; below 0: chosen under other probabilities
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "costs", _nested(self.costs))
@@ -62,7 +63,7 @@ class Decision:
             raise ParameterError("a threshold or costs, not both", got=(self.threshold, self.costs))
 
     def check(self, classes: Sequence[Any]) -> None:
-        """Raise if the rule is about labels that there are not."""
+        """Raise an error if the rule names a label that is not a class."""
         named = [] if self.label is None else [self.label]
         named += [label for true, own in self.costs.items() for label in (true, *own)]
         for label in named:
@@ -70,24 +71,30 @@ class Decision:
                 hint = did_you_mean(str(label), [str(one) for one in classes])
                 raise ParameterError("a label of the model", got=label, hint=hint)
 
-    def chosen(self, log_proba: Floats, classes: Sequence[Any]) -> NDArray[np.int64]:
-        """The class of every row by its code, -1 where there is no answer; ties go to the class that is first."""
+    def answer_codes(self, proba: Floats, classes: Sequence[Any]) -> NDArray[np.int64]:
+        """The code of the answer for P(class | row), (rows, classes); -1: no answer. Ties go to the first class."""
         if not len(classes):
-            return np.full(len(log_proba), -1, np.int64)
-        p = np.exp(log_proba)
-        best = p.argmax(axis=1)
+            return np.full(len(proba), -1, np.int64)
+        best = proba.argmax(axis=1)
         if self.costs:
-            best = (p @ self.cost_table(classes)).argmin(axis=1)
+            best = self._expected_costs(proba, classes).argmin(axis=1)
         elif self.threshold is not None and self.label in classes:
             own = list(classes).index(self.label)
-            others = p.copy()
+            others = proba.copy()
             others[:, own] = -1.0
-            best = np.where(p[:, own] >= self.threshold, own, others.argmax(axis=1) if len(classes) > 1 else -1)
-        sure = np.where(best >= 0, p[np.arange(len(p)), best], 0.0) >= self.abstain
+            best = np.where(proba[:, own] >= self.threshold, own, others.argmax(axis=1) if len(classes) > 1 else -1)
+        sure = np.where(best >= 0, proba[np.arange(len(proba)), best], 0.0) >= self.abstain
         return np.asarray(np.where(sure, best, -1), np.int64)
 
+    def _expected_costs(self, proba: Floats, classes: Sequence[Any]) -> Floats:
+        """The expected cost of every answer, (rows, classes); class by class, so that a row is the same alone."""
+        result = np.zeros_like(proba)
+        for column, costs in zip(proba.T, self.cost_table(classes), strict=True):
+            result += column[:, None] * costs
+        return result
+
     def cost_table(self, classes: Sequence[Any]) -> Floats:
-        """What it costs to answer (columns) where something is true (rows), (classes, classes)."""
+        """The cost of an answer (columns) where a class is true (rows), (classes, classes)."""
         table = 1.0 - np.eye(len(classes))
         index = {label: code for code, label in enumerate(classes)}
         for true, own in self.costs.items():
@@ -97,9 +104,9 @@ class Decision:
         return table
 
     @classmethod
-    def promising(
+    def with_constraint(
         cls,
-        log_proba: Floats,
+        proba: Floats,
         codes: Codes32,
         classes: Sequence[Any],
         label: Any,
@@ -107,75 +114,70 @@ class Decision:
         false_negatives: float | None = None,
         false_positives: float | None = None,
     ) -> Decision:
-        """The threshold for a class that keeps a promise on rows with these probabilities and classes.
+        """The threshold for a class that satisfies a constraint on rows with these probabilities and true classes.
 
-        false_negatives: the greatest threshold with at most so many rows of the class missed; false_positives: the
-        least with at most so many others answered with it. A whole number is a number of rows, a fraction below 1 a
-        share of the rows of the class (of the others).
+        false_negatives: the greatest threshold that misses at most so many rows of the class; false_positives: the
+        smallest threshold that gives the class to at most so many other rows. An integer is a number of rows, a
+        fraction below 1 a share of the rows of the class (of the other rows).
 
-        >>> log_p = np.log([[0.9, 0.1], [0.7, 0.3], [0.4, 0.6], [0.2, 0.8]])
-        >>> print(Decision.promising(log_p, np.array([0, 1, 0, 1]), ["PG", "R"], "R", false_negatives=0))
-        R from probability 0.3 on (at most 0 false negatives: misses 0 of 2 rows of it, takes 1 of 2 others for it)
+        >>> proba = np.array([[0.9, 0.1], [0.7, 0.3], [0.4, 0.6], [0.2, 0.8]])
+        >>> print(Decision.with_constraint(proba, np.array([0, 1, 0, 1]), ["PG", "R"], "R", false_negatives=0))
+        R if its probability is at least 0.3 (at most 0 false negatives: 0 of 2 missed, 1 of 2 others taken for it)
         """
         cls(label=label, threshold=0.0).check(classes)
         if (false_negatives is None) == (false_positives is None):
-            raise ParameterError(
-                "false_negatives or false_positives, one of them", got=(false_negatives, false_positives)
-            )
-        own, there = list(classes).index(label), codes >= 0
-        p = np.exp(log_proba[there, own])
-        mine = codes[there] == own
-        asked, what = (false_negatives, mine) if false_negatives is not None else (false_positives, ~mine)
-        n = _allowed(asked, int(np.count_nonzero(what)))
-        words = "negatives" if false_negatives is not None else "positives"
-        if not what.any():
-            raise DataError(
-                f"rows of {'the class' if words == 'negatives' else 'other classes'} to keep the promise on"
-            )
-        p = np.sort(p[what])
-        if words == "negatives":
-            threshold = float(p[n]) * (1 - _ROUNDING) if n < len(p) else 1.0
+            given = (false_negatives, false_positives)
+            raise ParameterError("either false_negatives or false_positives", got=given)
+        own = list(classes).index(label)
+        known = codes >= 0
+        p = proba[known, own]
+        mine = codes[known] == own
+        if false_negatives is not None:
+            counted, what, words = p[mine], "the class", "negatives"
         else:
-            threshold = min(float(p[len(p) - 1 - n]) * (1 + _ROUNDING) + _TINY, 1.0) if n < len(p) else 0.0
-        answered = np.exp(log_proba[there, own]) >= threshold
-        missed, wrong = np.count_nonzero(mine & ~answered), np.count_nonzero(~mine & answered)
-        n_mine, n_others = np.count_nonzero(mine), np.count_nonzero(~mine)
-        price = f"misses {missed:,} of {n_mine:,} rows of it, takes {wrong:,} of {n_others:,} others for it"
-        promise = f"at most {n:,} false {words}: {price}"
-        if words == "positives" and n < len(p) and np.count_nonzero(p >= threshold) > n:
-            raise DataError("a threshold that keeps the promise", got=f"more than {n} rows of other classes have P = 1")
-        return cls(label=label, threshold=threshold, promise=promise)
-
-    def with_(self, **changes: Any) -> Decision:
-        """The rule with some of it changed."""
-        return replace(self, **changes)
+            counted, what, words = p[~mine], "other classes", "positives"
+        n = _allowed(false_negatives if false_negatives is not None else false_positives, len(counted))
+        if not len(counted):
+            raise DataError(f"rows of {what}, for the constraint on false {words}", got="none")
+        counted = np.sort(counted)
+        if false_negatives is not None:
+            threshold = float(counted[n]) * (1 - _ROUNDING) if n < len(counted) else 1.0
+        else:
+            threshold = min(float(counted[-1 - n]) * (1 + _ROUNDING) + _TINY, 1.0) if n < len(counted) else 0.0
+            if n < len(counted) and np.count_nonzero(counted >= threshold) > n:
+                got = f"more than {n} rows of other classes with probability 1"
+                raise DataError("a threshold that satisfies the constraint", got=got)
+        taken = p >= threshold
+        missed = f"{np.count_nonzero(mine & ~taken):,} of {np.count_nonzero(mine):,} missed"
+        wrong = f"{np.count_nonzero(~mine & taken):,} of {np.count_nonzero(~mine):,} others taken for it"
+        return cls(label=label, threshold=threshold, constraint=f"at most {n:,} false {words}: {missed}, {wrong}")
 
     def __str__(self) -> str:
         parts = []
         if self.threshold is not None:
-            told = f" ({self.promise})" if self.promise else ""
-            parts.append(f"{self.label} from probability {self.threshold:.6g} on{told}")
+            reason = f" ({self.constraint})" if self.constraint else ""
+            parts.append(f"{self.label} if its probability is at least {self.threshold:.6g}{reason}")
         if self.costs:
             pairs = [
                 f"{true} answered {one}: {cost:g}" for true, own in self.costs.items() for one, cost in own.items()
             ]
-            parts.append(f"least cost ({', '.join(pairs)})")
+            parts.append(f"least expected cost ({', '.join(pairs)})")
         if self.abstain:
             parts.append(f"no answer below probability {self.abstain:g}")
         return "; ".join(parts) or "the most probable class"
 
 
-def _allowed(asked: Any, n_rows: int) -> int:
-    """How many rows: a whole number, or a share of the rows."""
-    if not _is_number(asked) or not 0 <= asked < np.inf:
-        raise ParameterError("a number of rows from 0 on, or a share below 1", got=asked)
-    if asked >= 1 and asked != int(asked):
-        raise ParameterError("a whole number of rows, or a share below 1", got=asked)
-    return int(asked) if asked >= 1 else int(np.floor(asked * n_rows + 1e-9))
+def _allowed(given: Any, n_rows: int) -> int:
+    """The number of rows that a constraint allows: an integer, or a share of the rows."""
+    if not _is_number(given) or not 0 <= given < np.inf:
+        raise ParameterError("a number of rows from 0 on, or a share below 1", got=given)
+    if given >= 1 and given != int(given):
+        raise ParameterError("an integer number of rows, or a share below 1", got=given)
+    return int(given) if given >= 1 else int(np.floor(given * n_rows + 1e-9))
 
 
 def _nested(costs: Mapping[Any, Any]) -> dict[Any, dict[Any, float]]:
-    """Costs by what is true and what is answered, in the order of the labels."""
+    """Costs by true label and answer, in the order of the labels."""
     pairs: dict[Any, dict[Any, float]] = {}
     for key, value in dict(costs).items():
         given = value if isinstance(value, Mapping) else None
@@ -183,7 +185,7 @@ def _nested(costs: Mapping[Any, Any]) -> dict[Any, dict[Any, float]]:
             raise ParameterError("costs: {true: {answered: cost}}", got=dict(costs))
         for true, answered, cost in [(key, a, c) for a, c in given.items()] if given is not None else [(*key, value)]:
             if not _is_number(cost) or not np.isfinite(cost):
-                raise ParameterError("costs that are numbers", got=cost)
+                raise ParameterError("costs that are finite numbers", got=cost)
             pairs.setdefault(true, {})[answered] = float(cost)
     return {true: {a: pairs[true][a] for a in sort_keys(pairs[true])} for true in sort_keys(pairs)}
 

@@ -30,7 +30,20 @@ class SufficientStatistics:
     """Labels, rows per label (exact), and a tally per family, in the order of their names."""
 
     def __init__(self, labels: list[Any], class_rows: Exact, blocks: dict[Family, Tally]) -> None:
-        self.labels, self.class_rows, self.blocks = labels, class_rows, _in_order(blocks)
+        self.labels = labels
+        self.class_rows = class_rows
+        self.blocks = _in_order(blocks)
+        self.n_readers = 0  # threads that read these sums at the moment; they may be changed in place only if 0
+        self.is_shared = False  # held by more than one model or snapshot: never changed in place again
+
+    @property
+    def may_change(self) -> bool:
+        """Whether the sums may be changed in place: nobody else sees them."""
+        return not self.n_readers and not self.is_shared
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: the sums."""
+        return self.__dict__ | {"n_readers": 0, "is_shared": False}
 
     @classmethod
     def empty(cls) -> SufficientStatistics:

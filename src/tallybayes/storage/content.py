@@ -25,9 +25,8 @@ from tallybayes.data.encode import empty_column
 from tallybayes.data.schema import Schema
 from tallybayes.errors import FileError, shorten
 from tallybayes.families import FAMILIES, Family, parse
-from tallybayes.model.from_probabilities import WrittenPredictive
-from tallybayes.model.model import Model
-from tallybayes.scoring.scorer import Scorer
+from tallybayes.state.given_probabilities import GivenProbabilities, GivenTables
+from tallybayes.state.model_state import ModelState
 from tallybayes.state.settings import Settings
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.storage.container import Tensors, object_of, unique
@@ -44,40 +43,39 @@ _CLASSES = 2**24  # as many as the cells of `tally.Counts` have room for
 _CHUNK = 2**18  # digits compared at a time
 
 
-def taken_apart(model: Model) -> tuple[dict[str, Any], Tensors]:
-    """The facts and arrays of a model; a ValueError if it holds keys or families that have no name in a file."""
+def taken_apart(state: ModelState) -> tuple[dict[str, Any], Tensors]:
+    """The facts and arrays of a state; a ValueError if it holds keys or families that have no name in a file."""
     facts = {
-        "schema": _schema_to_json(model.schema),
-        "settings": _settings_to_json(model.settings),
-        "skipped": model.skipped,
+        "schema": _schema_to_json(state.schema),
+        "settings": _settings_to_json(state.settings),
+        "skipped": state.skipped,
     }
     tensors: Tensors = {}
-    if model._written is None:
-        return facts | {"total": _write_total(tensors, model._total, model.schema)}, tensors
-    (predictive,) = model._written.predictives
-    assert isinstance(predictive, WrittenPredictive)
-    for i, (values, log_p) in enumerate(predictive.tables):
+    if state.given is None:
+        return facts | {"total": _write_total(tensors, state.statistics, state.schema)}, tensors
+    for i, (values, log_p) in enumerate(state.given.tables.tables):
         tensors[f"column{i}.log_p"] = np.ascontiguousarray(log_p)
         _write_keys(tensors, f"column{i}.values", values)
     return facts | {"written": True}, tensors
 
 
-def put_together(facts: dict[str, Any], tensors: Tensors) -> Model:
-    """The model of facts and arrays; a ValueError or FileError if they cannot be those of a model."""
+def put_together(facts: dict[str, Any], tensors: Tensors) -> ModelState:
+    """The state of facts and arrays; a ValueError or FileError if they cannot be those of a model."""
     content = "written" if "written" in facts else "total"
     object_of(facts, "schema", "settings", "skipped", content)
-    model = Model(_schema_from_json(facts["schema"]), _settings_from_json(facts["settings"]))
+    schema, settings = _schema_from_json(facts["schema"]), _settings_from_json(facts["settings"])
     require(type(skipped := facts["skipped"]) is int and 0 <= skipped < 2**63, f"rows skipped: {shorten(skipped)}")
-    model.skipped = skipped
-    left, prior = dict(tensors), model.settings.prior
+    left, prior = dict(tensors), settings.prior
     if content == "total":
-        model._total = _read_total(left, facts["total"], model.schema)
-        require(not isinstance(prior, Mapping) or set(model._total.labels) <= prior.keys(), "labels without a prior")
+        statistics = _read_total(left, facts["total"], schema)
+        require(not isinstance(prior, Mapping) or set(statistics.labels) <= prior.keys(), "labels without a prior")
+        state = ModelState(schema, settings, statistics, skipped)
     else:
-        require(facts["written"] is True and isinstance(prior, Mapping) and prior, "no prior that is written down")
-        model._written = _read_written(left, model.schema, dict(prior))  # type: ignore[arg-type]
+        require(facts["written"] is True and isinstance(prior, Mapping) and prior, "no class prior")
+        given = _read_written(left, schema, dict(prior))  # type: ignore[arg-type]
+        state = ModelState(schema, settings, skipped=skipped, given=given)
     require(not left, f"arrays that do not belong here: {shorten(sorted(left))}")
-    return model
+    return state
 
 
 # Sums
@@ -158,7 +156,7 @@ def _check_rows(class_rows: Exact, seen: Exact, family: Family) -> None:
         require(not left.negative().any(), f"{family.name}: more values than rows")
 
 
-def _read_written(tensors: Tensors, schema: Schema, prior: dict[Any, float]) -> Scorer:
+def _read_written(tensors: Tensors, schema: Schema, prior: dict[Any, float]) -> GivenProbabilities:
     classes, features = sort_keys(prior), tuple(schema.families)
     require(len({rough_kind(label) for label in classes}) == 1, "labels of several types")
     tables = []
@@ -173,7 +171,7 @@ def _read_written(tensors: Tensors, schema: Schema, prior: dict[Any, float]) -> 
         tables.append((values, log_p))
     with np.errstate(divide="ignore"):
         log_prior = np.log(np.array([prior[label] for label in classes], np.float64))
-    return Scorer(tuple(classes), log_prior, (WrittenPredictive(features, len(classes), tuple(tables)),))
+    return GivenProbabilities(tuple(classes), log_prior, GivenTables(features, len(classes), tuple(tables)))
 
 
 # Arrays

@@ -33,7 +33,7 @@ def found_to_json(settings: Settings) -> dict[str, Any]:
         result["column_weights"] = {
             "weights": weights,
             "offsets": _labelled(column_weights.offsets),
-            "rows": float(column_weights.rows),
+            "model_rows": float(column_weights.model_rows),
         }
     if (calibration := settings.calibration) is not None:
         steps = sorted([key_text(c), list(before), list(after)] for c, (before, after) in calibration.steps.items())
@@ -41,8 +41,8 @@ def found_to_json(settings: Settings) -> dict[str, Any]:
             "method": calibration.method,
             "temperature": float(calibration.temperature),
             "steps": steps,
-            "rows": float(calibration.rows),
-            "learned": float(calibration.learned_from),
+            "model_rows": float(calibration.model_rows),
+            "fitted_on": float(calibration.fitted_on),
         }
     if (decision := settings.decision) is not None:
         result["decision"] = {
@@ -50,8 +50,8 @@ def found_to_json(settings: Settings) -> dict[str, Any]:
             "threshold": None if decision.threshold is None else float(decision.threshold),
             "costs": sorted([key_text(t), _labelled(own)] for t, own in decision.costs.items()),
             "abstain": float(decision.abstain),
-            "promise": decision.promise,
-            "rows": float(decision.rows),
+            "constraint": decision.constraint,
+            "model_rows": float(decision.model_rows),
         }
     return result
 
@@ -63,16 +63,16 @@ def found_from_json(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _column_weights(given: Any) -> ColumnWeights:
-    facts = object_of(given, "weights", "offsets", "rows")
+    facts = object_of(given, "weights", "offsets", "model_rows")
     weights = {
         name: _by_label(own) if isinstance(own, list) else _number(own)
         for name, own in unique(_pairs(facts["weights"], str)).items()
     }
-    return ColumnWeights(weights, _by_label(facts["offsets"]), _number(facts["rows"]))
+    return ColumnWeights(weights, _by_label(facts["offsets"]), _number(facts["model_rows"]))
 
 
 def _calibration(given: Any) -> Calibration:
-    facts = object_of(given, "method", "temperature", "steps", "rows", "learned")
+    facts = object_of(given, "method", "temperature", "steps", "model_rows", "fitted_on")
     steps = {}
     require(isinstance(facts["steps"], list), "steps that are no list")
     for one in facts["steps"]:
@@ -80,22 +80,22 @@ def _calibration(given: Any) -> Calibration:
         before, after = (tuple(_number(p) for p in _listed(part)) for part in one[1:])
         steps[text_key(one[0])] = (before, after)
     require(len(steps) == len(facts["steps"]), "steps of a label that come twice")
-    numbers = (_number(facts[name]) for name in ("rows", "learned"))
+    numbers = (_number(facts[name]) for name in ("model_rows", "fitted_on"))
     return Calibration(facts["method"], _number(facts["temperature"]), steps, *numbers)
 
 
 def _decision(given: Any) -> Decision:
-    facts = object_of(given, "label", "threshold", "costs", "abstain", "promise", "rows")
-    label, threshold, promise = facts["label"], facts["threshold"], facts["promise"]
-    require((label is None or isinstance(label, str)) and isinstance(promise, str), "a decision without words")
+    facts = object_of(given, "label", "threshold", "costs", "abstain", "constraint", "model_rows")
+    label, threshold, constraint = facts["label"], facts["threshold"], facts["constraint"]
+    require((label is None or isinstance(label, str)) and isinstance(constraint, str), "a decision without words")
     costs = unique([(text_key(true), _by_label(own)) for true, own in _pairs(facts["costs"], str)])
     return Decision(
         None if label is None else text_key(label),
         None if threshold is None else _number(threshold),
         costs,
         _number(facts["abstain"]),
-        promise,
-        _number(facts["rows"]),
+        constraint,
+        _number(facts["model_rows"]),
     )
 
 

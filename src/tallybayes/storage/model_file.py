@@ -4,11 +4,12 @@
 sums, schema and settings give equal bytes; any damage, and any file that this library would not write, is a
 `FileError`. Files are replaced whole: a reader, a crash or a full disk finds the old model or the new one.
 
->>> import tallybayes as tb
->>> model = tb.fit({"fever": [1, 1, 0, 0], "ill": ["yes", "yes", "no", "no"]}, label="ill")
->>> loads(dumps(model)) == model
-True
->>> loads(dumps(model).replace(b"fever", b"fewer"), name="ill.tally")
+>>> from tallybayes.data.schema import Schema
+>>> from tallybayes.state.settings import Settings
+>>> data = state_to_bytes(ModelState(Schema("ill"), Settings()))
+>>> state_from_bytes(data).schema.label
+'ill'
+>>> state_from_bytes(data.replace(b"ill", b"all"), name="ill.tally")
 Traceback (most recent call last):
     ...
 tallybayes.errors.FileError: ill.tally: the file is damaged: its checksum does not fit
@@ -24,7 +25,7 @@ from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from tallybayes.errors import FileError, TallyError
-from tallybayes.model.model import Model
+from tallybayes.state.model_state import ModelState
 from tallybayes.storage.container import START, pack, unpack
 from tallybayes.storage.content import put_together, taken_apart
 
@@ -33,21 +34,21 @@ try:
 except ImportError:  # Windows: no locks; two programs that edit one file at the same time may lose rows there
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["dumps", "edit_model_file", "is_model", "load", "loads", "save"]
+__all__ = ["is_model", "locked_state", "read_state", "state_from_bytes", "state_to_bytes", "write_state"]
 
 Path = str | os.PathLike[str]
 
 
-def dumps(model: Model) -> bytes:
-    """A model as bytes."""
+def state_to_bytes(state: ModelState) -> bytes:
+    """The state of a model as bytes."""
     try:
-        return pack(*taken_apart(model))
+        return pack(*taken_apart(state))
     except (ValueError, OverflowError) as error:  # a key of a type unknown to files, a strength beyond the doubles
         raise FileError(f"the model cannot be saved: {error}") from error
 
 
-def loads(data: bytes, name: str = "the bytes") -> Model:
-    """A model from bytes that `dumps` gave; a FileError for any others, with `name` for the place they are from."""
+def state_from_bytes(data: bytes, name: str = "the bytes") -> ModelState:
+    """The state from the bytes of `state_to_bytes`; a FileError that names `name` for any others."""
     try:
         return put_together(*unpack(bytes(data)))
     except FileError as error:
@@ -56,23 +57,23 @@ def loads(data: bytes, name: str = "the bytes") -> Model:
         raise FileError(f"the file is damaged or forged: {error}", file=name) from error
 
 
-def save(model: Model, path: Path) -> None:
+def write_state(state: ModelState, path: Path) -> None:
     """Write a model to a file: to a temporary one beside it, which then takes its place."""
     name = os.fsdecode(path)
     try:
-        _replace(os.path.realpath(name), dumps(model))
+        _replace(os.path.realpath(name), state_to_bytes(state))
     except FileError as error:
         raise error.at(file=name) from error.__cause__
     except (OSError, ValueError) as error:
         raise FileError(f"the model cannot be written: {_why(error)}", file=name) from error
 
 
-def load(path: Path) -> Model:
-    """Read a model from a file."""
+def read_state(path: Path) -> ModelState:
+    """Read the state of a model from a file."""
     name = os.fsdecode(path)
     with _opened(name, os.O_RDONLY) as file:
         data = _content(file, name)
-    return loads(data, name)
+    return state_from_bytes(data, name)
 
 
 def is_model(path: Path) -> bool:
@@ -84,21 +85,20 @@ def is_model(path: Path) -> bool:
 
 
 @contextlib.contextmanager
-def edit_model_file(path: Path, *, on_wait: Callable[[], None] | None = None) -> Iterator[Model]:
-    """A model to change: read under a lock, and written back if the body ends without an exception.
+def locked_state(path: Path, *, on_wait: Callable[[], None] | None = None) -> Iterator[tuple[str, ModelState]]:
+    """The real path and the state of a model file, under a lock that others who edit it wait for.
 
-    Others that edit the file at the same time wait for their turn; `on_wait` is called once if it has to be waited for.
+    on_wait: called once if another program has the lock.
     """
     try:
         name = os.path.realpath(os.fsdecode(path))  # the same file even if the body changes the working directory
     except ValueError as error:
         raise FileError(f"the model cannot be opened: {_why(error)}", file=os.fsdecode(path)) from error
     with _locked(name, on_wait) as file:
-        model = loads(_content(file, name), name)
+        state = state_from_bytes(_content(file, name), name)
         if fcntl is None:
             file.close()  # Windows does not replace open files
-        yield model
-        save(model, name)
+        yield name, state
 
 
 def _why(error: OSError | ValueError) -> str:

@@ -6,8 +6,6 @@ whose evidences have different units.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tallybayes.errors import UnsupportedError
 from tallybayes.families.family import Smoothing
 from tallybayes.model import Model
@@ -22,7 +20,7 @@ def by_evidence(model: Model) -> Tuning:
     chosen: dict[str, Smoothing] = {}
     steps, before, after = [], 0.0, 0.0
     n = max(sum(model.class_counts.values()), 1.0)
-    for block in model.without_rows().scorer.blocks:
+    for block in model.snapshot().scorer.blocks:
         family = block.family
         if not family.takes_smoothing or not family.is_likelihood:
             continue
@@ -40,7 +38,6 @@ def by_evidence(model: Model) -> Tuning:
             before, after = before + steps[-1].before, after + steps[-1].after
     if not chosen:
         raise UnsupportedError("no column has a k that evidence can select", hint="use by='leave-one-out'")
-    result = model.copy()
     strengths = {name: model.settings.smoothing_of(name) for name in model.schema.families}
-    result._settings = replace(model.settings, smoothing={**strengths, **chosen})
+    result = model.with_settings(smoothing={**strengths, **chosen})
     return Tuning(result, steps, [], (before, after), int(n), "evidence", unit="-log evidence per row")

@@ -19,6 +19,7 @@ from tallybayes.errors import DataError
 from tallybayes.evaluation import evaluate
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value
+from tallybayes.state.model_state import ModelState
 from tallybayes.tuning.candidate import grid
 from tallybayes.tuning.search import UNCHANGED, Progress
 from tallybayes.tuning.tuning_result import Step, Tuning
@@ -37,7 +38,7 @@ def by_validation(source: Source, empty: Model, label: Any, *, strengths: int, s
 
     train = empty.copy()
     n_training = train.learn(rows_of(_TRAINING), label=label).rows
-    model = Model(train.schema, empty.settings)
+    model = Model(ModelState(train.schema, empty.settings))
     n_both = model.learn(rows_of(_TRAINING, _VALIDATION), label=label).rows
     check_value(model, label, source)
     if len(train.classes) < 2:
@@ -55,10 +56,10 @@ def by_validation(source: Source, empty: Model, label: Any, *, strengths: int, s
     losses = []
     for i, settings in enumerate(candidates):
         progress("smoothing", i / len(candidates))
-        train._settings, train._scorer, train._few = settings, None, None
-        losses.append(evaluate(train, rows_of(_VALIDATION), label=label).log_loss)
+        candidate = Model(replace(train.snapshot().state, settings=settings))
+        losses.append(evaluate(candidate, rows_of(_VALIDATION), label=label).log_loss)
     best = int(np.argmin(losses))
-    model._settings = candidates[best]
+    model = Model(replace(model.snapshot().state, settings=candidates[best]))
     curve = [{"k": k, "log_loss": loss} for k, loss in zip(ks, losses[1:], strict=True)]
     choice = UNCHANGED if best == 0 else f"k = {ks[best - 1]:.3g} for all"
     step = Step("one k for all columns", len(ks), choice, losses[0], losses[best])

@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 
 from tallybayes.arrays.column import Column, Reals
+from tallybayes.data.batch import columns_to_read
 from tallybayes.data.source import BadRows, Kind, Source, Whole
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError
 from tallybayes.families.family import Codes32, Family, Floats, Smoothing
 from tallybayes.model import Model
 from tallybayes.scoring.scorer import Block
+from tallybayes.state.model_state import ModelState
 from tallybayes.tally import Tally
 
 __all__ = ["FAR", "ColumnEvidence", "LearnableRows", "RowSample", "losses_of", "sampled"]
@@ -83,7 +85,7 @@ class ColumnEvidence:
     def rows(self, model: Model) -> RowSample:
         """The rows, with the class prior of a model's settings."""
         weights = self._weights if self.is_weighted else None
-        log_prior = model.without_rows().log_prior(self.codes, weights)
+        log_prior = model.snapshot().leave_one_out.log_prior(self.codes, weights)
         return RowSample(self.codes, self._weights, np.where(np.isinf(log_prior), -FAR, log_prior))
 
     def of(self, model: Model, name: str, smoothing: Smoothing | None = None, family: Family | None = None) -> Floats:
@@ -109,7 +111,7 @@ class ColumnEvidence:
         """The sums of one column of a model, with its family and smoothing."""
         key = (id(model), name)
         if key not in self._blocks:
-            (block,) = (own for own in model.without_rows().scorer.blocks if name in own.tally.features)
+            (block,) = (own for own in model.snapshot().scorer.blocks if name in own.tally.features)
             tally: Tally = block.tally.only((name,))
             self._blocks[key] = Block(block.family, tally, block.smoothing)
         return self._blocks[key]
@@ -134,7 +136,7 @@ class ColumnEvidence:
         return np.where(np.isinf(out), -FAR, out)
 
     def _labelled(self, model: Model, table: Table) -> tuple[Mapping[str, Column], Codes32, Floats | None]:
-        return model.labelled(table, self._label, self._weight)
+        return model.snapshot().labelled(table, self._label, self._weight)
 
     def _counted(self, codes: Codes32, weights: Floats | None) -> Any:
         return codes >= 0 if weights is None else (codes >= 0) & (weights > 0)
@@ -180,7 +182,7 @@ class LearnableRows(Source):
             self._counted = True
 
     def _learned(self, table: Table) -> None:
-        model = Model(self._model.schema, self._model.settings)
+        model = Model(ModelState(self._model.schema, self._model.settings))
         model.learn(table, label=self._label, weight=self._weight)
 
 
@@ -201,4 +203,6 @@ def sampled(
 
 
 def _tables(source: Source, model: Model, label: Any, weight: Any) -> Iterator[Table]:
-    return source.batches() if isinstance(source, Whole) else source.batches(model.wanted(label, weight))
+    return (
+        source.batches() if isinstance(source, Whole) else source.batches(columns_to_read(model.schema, label, weight))
+    )

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from tallybayes.data.batch import columns_to_read
 from tallybayes.data.source import Source, Stream, Whole, as_columns, to_source
 from tallybayes.errors import DataError, ParameterError, UnsupportedError, check_integer
 from tallybayes.families.family import Floats
@@ -127,7 +128,7 @@ def importance(
         raise ParameterError("data that can be read more than once", got=type(data).__name__, hint=hint)
     source.missing = model.schema.missing if source.missing is None else source.missing
     weight = model.schema.weight if weight is None else weight
-    source, label, weight = as_columns(source, model.label_for(label), weight)
+    source, label, weight = as_columns(source, model.snapshot().label_or_default(label), weight)
     if source.bad is not None:
         source = LearnableRows(source, model, label, weight)
     n_rows = _n_rows(source, model, label, weight)
@@ -141,11 +142,11 @@ def importance(
 def _n_rows(source: Source, model: Model, label: Any, weight: Any) -> int:
     if isinstance(source, Whole):
         return source.head().n_rows
-    return sum(table.n_rows for table in source.batches(model.wanted(label, weight)))
+    return sum(table.n_rows for table in source.batches(columns_to_read(model.schema, label, weight)))
 
 
 def _measured(model: Model, evidence: ColumnEvidence) -> Importance:
-    left, sample = model.without_rows(), evidence.rows(model)
+    left, sample = model.snapshot().leave_one_out, evidence.rows(model)
     weights = sample.weights if evidence.is_weighted else None
     plain = replace(left, settings=replace(left.settings, column_weights=None)).log_prior(sample.codes, weights)
     entropy = sample.mean(sample.losses(plain))
@@ -178,7 +179,7 @@ def _weighted(model: Model, name: str, part: Floats, log_prior: Floats) -> Float
 
 def _log_loss(model: Model, log_joint: Floats, sample: RowSample) -> float:
     """The mean of -log P(class | row), with the calibration of the model."""
-    return sample.mean(-model.log_proba(log_joint)[np.arange(len(log_joint)), sample.codes])
+    return sample.mean(-model.snapshot().posterior.log_proba(log_joint)[np.arange(len(log_joint)), sample.codes])
 
 
 def _log_factors(block: Block) -> dict[str, float | None]:

@@ -49,7 +49,7 @@ class Search:
     @classmethod
     def of(cls, evidence: ColumnEvidence, model: Model, given: Mapping[str, Family], progress: Progress) -> Search:
         """The start of a search, from a fitted model."""
-        blocks = model.without_rows().scorer.blocks
+        blocks = model.snapshot().scorer.blocks
         families = model.schema.families
         now = {
             name: Candidate(model, name, families[name]) for name in sorted(n for b in blocks for n in b.tally.features)

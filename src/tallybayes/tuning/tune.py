@@ -17,6 +17,7 @@ from tallybayes.errors import DataError, ParameterError, check_integer, did_you_
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value, planned
 from tallybayes.state.column_weights import ColumnWeights
+from tallybayes.state.model_state import ModelState
 from tallybayes.tuning.by_evidence import by_evidence
 from tallybayes.tuning.by_validation import by_validation
 from tallybayes.tuning.candidate import only, other_families
@@ -107,7 +108,10 @@ def _without_names(found: Tuning, given: dict[str, Any]) -> Tuning:
     """The result without column names for label and weight if these were given as arrays, as `fit` leaves them."""
     for word, own in given.items():
         if own is not None and not isinstance(own, (str, int, float)):
-            setattr(found.model._schema, word, None)
+            state = found.model.snapshot().state
+            schema = state.schema.copy()
+            setattr(schema, word, None)
+            found = replace(found, model=Model(replace(state, schema=schema)))
     return found
 
 
@@ -159,9 +163,7 @@ def _run(search: Search, what: Collection[str], source: Source, label: Any, stre
 
 def _with_prior(model: Model, k: float) -> Model:
     """The same model with another smoothing of the class prior."""
-    result = model.copy()
-    result._settings = replace(model.settings, prior_smoothing=k)
-    return result
+    return model.with_settings(prior_smoothing=k)
 
 
 def _other_models(search: Search, source: Source, label: Any) -> dict[str, list[Model]]:
@@ -171,7 +173,7 @@ def _other_models(search: Search, source: Source, label: Any) -> dict[str, list[
     others = other_families(base.schema, search.evidence.numbers(), from_file=not isinstance(source, Whole))
     for i, (family, names) in enumerate(others.items()):
         search.progress("families of columns", i / len(others))
-        model = Model(only(base.schema, family, names), base.settings)
+        model = Model(ModelState(only(base.schema, family, names), base.settings))
         try:
             model.learn(source, label=label)
         except DataError:  # a row outside the sample has a value outside the support of the family
@@ -196,11 +198,10 @@ def _built(search: Search, source: Source, label: Any) -> Model:
     for name in search.excluded:
         schema.fields[name] = Field(name, None, "excluded by tuning: removing it lowers the leave-one-out log loss")
     if same and not search.excluded:
-        result = base.copy()
-        result._schema, result._settings = schema, settings
+        result = Model(replace(base.snapshot().state, schema=schema, settings=settings))
     else:
         search.progress("fitting", 0.0)
-        result = Model(schema, settings)
+        result = Model(ModelState(schema, settings))
         result.learn(source, label=label)
     if search.weights is not None and search.weights.kind != "none":
         result.column_weights = _column_weights(search, result)

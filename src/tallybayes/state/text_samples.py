@@ -27,7 +27,7 @@ from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.tally import Documents, Vocabulary
 from tallybayes.tally.vocabulary import lexicon_of
 
-__all__ = ["Samples", "decided", "is_open"]
+__all__ = ["TextSamples", "is_open", "select_text_variants"]
 
 _DOCUMENTS = 2000  # in a sample, at most
 
@@ -102,24 +102,24 @@ def _first(prints: Hashes, lengths: NDArray[np.integer]) -> NDArray[np.int64]:
     return order[: max(DOCUMENTS, int(np.searchsorted(np.cumsum(lengths[order]), PAIRS)) + 1)]
 
 
-class Samples:
+class TextSamples:
     """Documents of columns of text that are not decided yet, with their labels."""
 
     def __init__(self, of: Mapping[str, _Sample] | None = None) -> None:
         self._of = dict(of or {})
 
-    def copy(self) -> Samples:
-        """Samples of their own."""
-        return Samples(self._of)
+    def copy(self) -> TextSamples:
+        """TextSamples of their own."""
+        return TextSamples(self._of)
 
-    def merged(self, other: Samples) -> Samples:
+    def merged(self, other: TextSamples) -> TextSamples:
         """The samples of both."""
         parts = {name: [own for own in (self.get(name), other.get(name)) if own] for name in {*self._of, *other._of}}
-        return Samples({name: own[0] if len(own) == 1 else _Sample.merged(own) for name, own in parts.items()})
+        return TextSamples({name: own[0] if len(own) == 1 else _Sample.merged(own) for name, own in parts.items()})
 
-    def only(self, names: Iterable[str]) -> Samples:
+    def only(self, names: Iterable[str]) -> TextSamples:
         """The samples of some columns."""
-        return Samples({name: self._of[name] for name in names if name in self._of})
+        return TextSamples({name: self._of[name] for name in names if name in self._of})
 
     def add(self, batch: Batch, keys: list[Any], families: Mapping[str, Family], settings: Settings) -> None:
         """Take documents of a batch whose labels are `keys`."""
@@ -133,9 +133,9 @@ class Samples:
         return self._of.get(name)
 
 
-def decided(
-    schema: Schema, settings: Settings, total: SufficientStatistics, samples: Samples
-) -> tuple[Schema, Samples]:
+def select_text_variants(
+    schema: Schema, settings: Settings, total: SufficientStatistics, samples: TextSamples
+) -> tuple[Schema, TextSamples]:
     """The schema with the families of text decided for which there are documents enough, and samples of the others."""
     result = schema
     for name, family in schema.families.items():

@@ -1,0 +1,163 @@
+"""Predictives with column weights (`state/column_weights.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tallybayes.arrays.column import Column
+from tallybayes.arrays.special import logsumexp
+from tallybayes.families.predictive import Floats, Predictive, Score, Word
+from tallybayes.state.column_weights import ColumnWeights
+from tallybayes.tally import Tally
+
+__all__ = ["WeightedPredictive", "unweighted", "weighted_score", "with_column_weights"]
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedPredictive(Predictive):
+    """A predictive times column weights, (columns, classes); parameters and samples are those without weights."""
+
+    inner: Predictive
+    weights: Floats
+    log_prior: Floats  # (classes,), to centre the contribution of a column
+
+    @property
+    def features(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The columns."""
+        return self.inner.features
+
+    @property
+    def n_classes(self) -> int:  # type: ignore[override]
+        """The classes."""
+        return self.inner.n_classes
+
+    def keyed_tally(self) -> Tally | None:
+        """The tally of the inner predictive, if it has keys."""
+        return self.inner.keyed_tally()
+
+    def lexicon(self, feature: str) -> Any | None:
+        """The lexicon of the inner predictive."""
+        return self.inner.lexicon(feature)
+
+    @property
+    def tokens_interact(self) -> bool:
+        """Whether the contribution of a token depends on the others."""
+        return self.inner.tokens_interact
+
+    def words_of(self, feature: str, text: bytes) -> list[Word] | None:
+        """The tokens of a text, each with the weight of its column."""
+        words, weights = self.inner.words_of(feature, text), self.weights[self.features.index(feature)]
+        if words is None:
+            return None
+        return [replace(word, log_evidence=np.where(weights == 0, 0.0, word.log_evidence * weights)) for word in words]
+
+    def bind(self, columns: Sequence[Column]) -> Score:
+        """Prepare to score columns, each on its own."""
+        parts = [
+            weighted_score(self.inner.part(j).bind([column]), own, self.log_prior)
+            for j, (column, own) in enumerate(zip(columns, self.weights, strict=True))
+            if own.any()
+        ]
+
+        def score(out: Floats, start: int, stop: int) -> None:
+            for part in parts:
+                part(out, start, stop)
+
+        return score
+
+    def bind_matrix(self, values: Floats) -> Score | None:
+        """Prepare to score a matrix; None unless every column can be scored from numbers."""
+        parts = []
+        for j, own in enumerate(self.weights):
+            if own.any():
+                if (inner := self.inner.part(j).bind_matrix(values[:, j : j + 1])) is None:
+                    return None
+                parts.append(weighted_score(inner, own, self.log_prior))
+
+        def score(out: Floats, start: int, stop: int) -> None:
+            for part in parts:
+                part(out, start, stop)
+
+        return score
+
+    def part(self, number: int) -> Predictive:
+        """One column."""
+        return WeightedPredictive(self.inner.part(number), self.weights[number : number + 1], self.log_prior)
+
+    def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
+        """Samples, without weights."""
+        return self.inner.sample(rng, code, n)
+
+    def table(self) -> list[dict[str, Any]]:
+        """The parameters, without weights."""
+        return self.inner.table()
+
+    def intervals(self, level: float) -> list[dict[str, Any]]:
+        """The intervals, without weights."""
+        return self.inner.intervals(level)
+
+    def log_cumulants(self, columns: Sequence[Column]) -> Floats:
+        """The cumulants times powers of the weights."""
+        result = np.zeros((3, len(columns[0]), self.n_classes))
+        for j, (column, own) in enumerate(zip(columns, self.weights, strict=True)):
+            if own.any():
+                result += np.stack([own, own**2, own**3])[:, None] * self.inner.part(j).log_cumulants([column])
+        return result
+
+    def note(self, number: int) -> str:
+        """The note of the inner predictive, and the weight."""
+        own = self.weights[number]
+        weight = f"weight {own[0]:.3g}" if (own == own[0]).all() else f"weights {own.min():.3g} to {own.max():.3g}"
+        return ", ".join(text for text in (self.inner.note(number), weight) if text)
+
+
+def weighted_score(score: Score, weights: Floats, log_prior: Floats) -> Score:
+    """A score times weights (classes,); a weight of 0 contributes nothing.
+
+    log_prior: (classes,) or of every row, (rows, classes): the contribution is centred where weights differ.
+    """
+    if (weights == 1).all():
+        return score
+    zero = weights == 0
+    differ = (weights != weights[0]).any()
+
+    def scaled(out: Floats, start: int, stop: int) -> None:
+        part = out[
+            start:stop
+        ]  # the kernels add in place: what was there is put aside, so that only the contribution is scaled
+        before = part.copy()
+        part[:] = 0.0
+        score(out, start, stop)
+        if differ:
+            part -= _average(part, log_prior if log_prior.ndim == 1 else log_prior[start:stop])
+        part[:, zero] = 0.0
+        part *= weights
+        part += before
+
+    return scaled
+
+
+def _average(log_p: Floats, log_prior: Floats) -> Floats:
+    """Log of the average of P, (rows, 1); 0 where it is 0."""
+    with np.errstate(divide="ignore"):
+        average = np.asarray(logsumexp(log_p + log_prior - logsumexp(log_prior, axis=-1)[..., None], axis=1))[:, None]
+    return np.where(np.isinf(average), 0.0, average)
+
+
+def with_column_weights(
+    predictive: Predictive, weights: ColumnWeights | None, classes: Sequence[Any], log_prior: Floats
+) -> Predictive:
+    """A predictive with the weights of its columns; the predictive itself if all are 1."""
+    if weights is None:
+        return predictive
+    table = weights.table(predictive.features, classes)
+    return predictive if (table == 1).all() else WeightedPredictive(predictive, table, log_prior)
+
+
+def unweighted(predictive: Predictive) -> Predictive:
+    """A predictive without weights."""
+    return predictive.inner if isinstance(predictive, WeightedPredictive) else predictive

@@ -1,0 +1,79 @@
+"""The tables of a model that was given instead of learned: P(class), and P(value | class) of every column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tallybayes import kernels
+from tallybayes.arrays.column import Codes, Column, Key
+from tallybayes.families.alignment import integer_arrays
+from tallybayes.families.family import Floats, Predictive, Score
+
+__all__ = ["GivenProbabilities", "GivenTables"]
+
+
+@dataclass(frozen=True, eq=False)
+class GivenProbabilities:
+    """Classes in sorted order, log P(class), and the tables of the columns."""
+
+    classes: tuple[Any, ...]
+    log_prior: Floats
+    tables: GivenTables
+
+    def same(self, other: GivenProbabilities) -> bool:
+        """Whether classes, prior and tables are equal."""
+        if self.classes != other.classes or not np.array_equal(self.log_prior, other.log_prior):
+            return False
+        return self.tables.table() == other.tables.table()
+
+
+@dataclass(frozen=True, eq=False)
+class GivenTables(Predictive):
+    """The values of each column and their log probabilities, (values, classes)."""
+
+    features: tuple[str, ...]
+    n_classes: int
+    tables: tuple[tuple[list[Key], Floats], ...]
+
+    def bind(self, columns: Sequence[Column]) -> Score:
+        """Prepare to score categorical columns; a value that is in no table has probability 0."""
+        own = [column for column in columns if isinstance(column, Codes)]
+        arrays = integer_arrays(own)
+        origins = np.array([column.origin for column in own], np.int64)
+        rows = []
+        for (values, log_p), column in zip(self.tables, own, strict=True):
+            index = {value: i for i, value in enumerate(values)}
+            padded = np.concatenate([log_p, np.full((1, self.n_classes), -np.inf)])
+            rows.append(padded[[index.get(key, len(values)) for key in column.keys]].reshape(-1, self.n_classes))
+        offsets = np.cumsum([0, *(len(table) for table in rows)]).astype(np.int64)
+        table = np.concatenate([*rows, np.zeros((0, self.n_classes))])
+
+        def score(out: Floats, start: int, stop: int) -> None:
+            kernels.active.add_codes(arrays, origins, offsets, table, out, start, stop)
+
+        return score
+
+    def part(self, number: int) -> GivenTables:
+        """One column."""
+        rows = slice(number, number + 1)
+        return GivenTables(self.features[rows], self.n_classes, self.tables[rows])
+
+    def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
+        """Values drawn from the tables."""
+        return [
+            [values[i] for i in rng.choice(len(values), size=n, p=np.exp(log_p[:, code]))]
+            for values, log_p in self.tables
+        ]
+
+    def table(self) -> list[dict[str, Any]]:
+        """The tables as they were given."""
+        return [
+            {"column": name, "class": c, "value": value, "P(value)": float(np.exp(log_p[i, c]))}
+            for name, (values, log_p) in zip(self.features, self.tables, strict=True)
+            for c in range(self.n_classes)
+            for i, value in enumerate(values)
+        ]

@@ -1,0 +1,75 @@
+"""Everything a model holds and its file keeps: schema, settings, sufficient statistics. Nothing derived."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from tallybayes.data.schema import Schema
+from tallybayes.errors import UnsupportedError
+from tallybayes.state.given_probabilities import GivenProbabilities
+from tallybayes.state.settings import Settings
+from tallybayes.state.statistics import SufficientStatistics
+from tallybayes.state.text_samples import TextSamples
+
+__all__ = ["ModelState"]
+
+
+@dataclass(frozen=True, eq=False)
+class ModelState:
+    """One state of a model.
+
+    skipped: rows without a label that were met while learning.
+    text_samples: documents of text columns whose variant is not selected yet; selects_text: whether it may be.
+    given: the tables of a model that was given instead of learned; its statistics are empty.
+    """
+
+    schema: Schema
+    settings: Settings
+    statistics: SufficientStatistics = field(default_factory=SufficientStatistics.empty)
+    skipped: int = 0
+    text_samples: TextSamples = field(default_factory=TextSamples)
+    selects_text: bool = True
+    given: GivenProbabilities | None = None
+
+    @property
+    def classes(self) -> list[Any]:
+        """The labels in sorted order, of their own type."""
+        return self.statistics.in_use() if self.given is None else list(self.given.classes)
+
+    @property
+    def class_counts(self) -> dict[Any, float]:
+        """Rows (or their weight) learned per label."""
+        counts = zip(self.statistics.labels, self.statistics.class_rows.floats().tolist(), strict=True)
+        return {label: int(n) if n.is_integer() else n for label, n in counts if n > 0}
+
+    @property
+    def stale(self) -> list[str]:
+        """Which of column_weights, calibration and decision were fitted on other rows, or under other probabilities."""
+        if self.given is not None:
+            return []
+        rows = float(self.statistics.class_rows.floats().sum())
+        fitted = {name: getattr(self.settings, name) for name in ("column_weights", "calibration", "decision")}
+        return [name for name, own in fitted.items() if own is not None and own.model_rows not in (0, rows)]
+
+    def require_learned(self, verb: str) -> None:
+        """Raise an error for a model that was given instead of learned."""
+        if self.given is not None:
+            raise UnsupportedError(f"{verb} needs a model that was learned; this one was made from given probabilities")
+
+    def require_likelihoods(self, verb: str) -> None:
+        """Raise an error unless the score of every column is a log likelihood."""
+        if self.settings.column_weights is not None and verb != "sample":
+            hint = "model.column_weights = None"
+            raise UnsupportedError(f"{verb} needs likelihoods; this model has column weights", hint=hint)
+        for name, family in self.schema.families.items():
+            if not family.is_likelihood:
+                hint = "fit with the 'counts' or 'presence' variant"
+                text = f"{verb} needs likelihoods; the scores of {family.told()} are not likelihoods"
+                raise UnsupportedError(text, column=name, hint=hint)
+
+    def same(self, other: ModelState) -> bool:
+        """Whether two states hold the same statistics, or the same given tables."""
+        if self.given is not None and other.given is not None:
+            return self.given.same(other.given)
+        return self.given is other.given and self.statistics.same(other.statistics)
