@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tallybayes.atomic_file import write_file
 from tallybayes.errors import FileError, ParameterError
 from tallybayes.families import Family, parse
 
@@ -93,10 +94,7 @@ class Schema:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it as JSON, to be read, edited and given back to `fit(schema=...)`."""
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
-        try:
-            Path(path).write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise FileError(f"the schema cannot be written: {error.strerror}", file=os.fspath(path)) from error
+        write_file(path, text.encode("utf-8", "backslashreplace"), "the schema")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Schema:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import tempfile
-from pathlib import Path
 from typing import Any
 
-from tallybayes.errors import FileError
+from tallybayes.atomic_file import write_file
 from tallybayes.model import Model
 from tallybayes.report.findings import gather
 from tallybayes.report.html_page import Page
@@ -57,19 +54,5 @@ def report(
 
 
 def write(path: str | os.PathLike[str], html: str) -> None:
-    """Write a page into a file, whole or not at all."""
-    target = Path(path)
-    name = None
-    try:
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=target.parent, delete=False) as file:
-            name = file.name
-            file.write(html)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        os.replace(name, target)
-    except OSError as error:
-        if name is not None:
-            with contextlib.suppress(OSError):
-                os.remove(name)
-        raise FileError(f"the page cannot be written: {error.strerror}", file=os.fspath(path)) from error
+    """Write a page to a file, which is replaced as a whole."""
+    write_file(path, html.encode("utf-8", "replace"), "the page")
