@@ -2,8 +2,9 @@
 
 In a Markdown document a fenced block whose info string ends in a file's name is written to that file; in a block of
 `console`, lines that begin with "$ " are run by bash in a folder of the document's own, and what they print (standard
-output and standard error) must be what stands below them. `python tests/transcripts.py [DOCUMENT...]` writes what is
-printed now into the documents (all, if none is named), for a person to read before it is committed.
+output and standard error) must be what stands below them. The lines between `<!-- options of fit -->` and
+`<!-- end -->` are the table of the options. `python tests/transcripts.py [DOCUMENT...]` writes what is printed now into
+the documents (all, if none is named), for a person to read before it is committed.
 """
 
 import os
@@ -13,8 +14,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tallybayes.state.options import OPTIONS
+
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+_TABLE = re.compile(r"(<!-- options of fit -->\n).*?(<!-- end -->)", re.DOTALL)
 _FENCE = re.compile(r"^```(.*?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -36,7 +40,16 @@ def rewritten(text: str) -> str:
                 return f"```console\n{''.join(lines)}```"
             return found[0]
 
-        return _FENCE.sub(block, text)
+        return _TABLE.sub(lambda found: f"{found[1]}{options_table()}{found[2]}", _FENCE.sub(block, text))
+
+
+def options_table() -> str:
+    """The options of `fit` as a Markdown table, from their declarations."""
+    lines = ["| option | command line | values | default | meaning |", "|---|---|---|---|---|"]
+    for name, option in OPTIONS.items():
+        flag = f"--{(option.flag or name).replace('_', '-')}"
+        lines.append(f"| `{name}` | `{flag}` | {option.domain.words} | `{option.default!r}` | {option.help} |")
+    return "\n".join(lines) + "\n"
 
 
 def _run(command: str, where: Path) -> tuple[str, Path]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -37,23 +37,9 @@ from tallybayes.sklearn_input import (
     is_plain,
     refuse_labels,
 )
+from tallybayes.state.options import OPTIONS, FitOptions, complete, with_options
 
 __all__ = ["NaiveBayesClassifier"]
-
-_OPTIONS = (
-    "families",
-    "ignore",
-    "only",
-    "schema",
-    "smoothing",
-    "numeric",
-    "prior",
-    "prior_smoothing",
-    "estimate",
-    "unseen",
-    "infer",
-)
-
 
 _TEXT = "text"  # the name of the column that a list of texts is
 
@@ -74,33 +60,13 @@ def _texts(X: Any) -> Any:
     return list(X) if there and all(isinstance(value, str) for value in there) else None
 
 
+@with_options()
 class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
     """Naive Bayes for mixed columns, with gaps, learned by exact counting.
 
     Parameters
     ----------
-    families : dict, str or Family, default=None
-        The family of some columns by name ("gaussian", "tags:separator=;"), or one for all; the rest is inferred. The
-        columns of a NumPy matrix are x0, x1, ...; a sparse matrix is one bag named x.
-    ignore, only : names of columns
-        Columns to leave out; the only columns to use.
-    schema : Schema, default=None
-        Families as `Schema.load` gives them.
-    smoothing : "auto", float or dict, default="auto"
-        Laplace's k from 0 (maximum likelihood) on, "auto" (by evidence), or by column.
-    numeric : str or Family, default="histogram"
-        The family of columns of real numbers.
-    prior : "empirical", "uniform" or dict, default="empirical"
-        Of the classes; a dict has the probability of every label.
-    prior_smoothing : float, default=1.0
-        Rows added to every class for the empirical prior.
-    estimate : "bayes" or "mle", default="bayes"
-        Whether to average over what the parameters may be, or to plug in the most likely ones.
-    unseen : "prior" or "missing", default="prior"
-        What a category never seen says: the prior's share, or nothing.
-    infer : "data" or "type", default="data"
-        What the family of a column goes by: its data, or the type of its values alone. For `partial_fit` on small
-        batches "type" is the safer choice: no column is taken for yes/no because the first rows held 0 and 1.
+    {options}
     class_weight : dict or "balanced", default=None
         Weights of the classes, multiplied with the weights of the rows.
 
@@ -137,34 +103,8 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
     n_features_in_: int
     _names: list[str] | int | str | None
 
-    def __init__(
-        self,
-        *,
-        families: Any = None,
-        ignore: Any = (),
-        only: Any = None,
-        schema: Any = None,
-        smoothing: Any = "auto",
-        numeric: Any = "histogram",
-        prior: Any = "empirical",
-        prior_smoothing: float = 1.0,
-        estimate: str = "bayes",
-        unseen: str = "prior",
-        infer: str = "data",
-        class_weight: Any = None,
-    ) -> None:
-        self.families = families
-        self.ignore = ignore
-        self.only = only
-        self.schema = schema
-        self.smoothing = smoothing
-        self.numeric = numeric
-        self.prior = prior
-        self.prior_smoothing = prior_smoothing
-        self.estimate = estimate
-        self.unseen = unseen
-        self.infer = infer
-        self.class_weight = class_weight
+    def __init__(self, *, class_weight: Any = None, **options: Unpack[FitOptions]) -> None:
+        self.__dict__.update(complete(options), class_weight=class_weight)
 
     # Learning
 
@@ -181,7 +121,11 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn more rows. New labels are welcome, unless `classes` once named all there can be."""
+        """Learn more rows. New labels are accepted unless `classes` was given in the first call.
+
+        With small batches, infer="type" is the safer choice: the families do not depend on the values that happen to
+        be in the first batch.
+        """
         if self.class_weight == "balanced":
             raise ValueError(
                 "class_weight 'balanced' is not supported for partial_fit, which does not see all labels."
@@ -211,7 +155,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def _fitted(self, X: Any, labels: Labels, sample_weight: Any) -> Model:
-        options = {name: getattr(self, name) for name in _OPTIONS}
+        options = {name: getattr(self, name) for name in OPTIONS}
         if self._names == _TEXT and options["families"] is None and options["schema"] is None:
             found = propose(_TEXT, X.columns[_TEXT], Histogram())
             options["families"] = {_TEXT: found.family if found.is_text else Text()}

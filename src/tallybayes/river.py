@@ -13,7 +13,8 @@ River is an optional dependency: `pip install tallybayes[river]`.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +25,7 @@ from tallybayes.families import parse
 from tallybayes.families.family import Floats
 from tallybayes.model.model import Model
 from tallybayes.state.model_state import ModelState
+from tallybayes.state.options import OPTIONS, SETTINGS, FitOptions, complete, with_options
 from tallybayes.state.settings import Settings
 
 try:
@@ -37,7 +39,15 @@ Row = Mapping[Hashable, Any]
 
 _BAG = "features"  # the one column of a model of bags
 
+_DEFAULTS = {"numeric": "gaussian", "smoothing": 1.0}  # the fastest to update with every row
+_OPTIONS = {
+    name: replace(OPTIONS[name], default=_DEFAULTS.get(name, OPTIONS[name].default))
+    for name in ("families", *SETTINGS)
+    if name != "infer"  # a feature is counted by the type of its first value
+}
 
+
+@with_options(_OPTIONS)
 class NaiveBayes(base.MiniBatchClassifier):
     """Naive Bayes for rows of mixed features, by exact counting.
 
@@ -47,18 +57,7 @@ class NaiveBayes(base.MiniBatchClassifier):
 
     Parameters
     ----------
-    families
-        The family of some features by name ("poisson", "histogram", "tags"), instead of that of their type.
-    numeric
-        The family of numbers.
-    smoothing
-        Laplace's k for categories, flags and bags; "auto" chooses it by evidence, which costs time after every change.
-    prior
-        Of the classes: "empirical", "uniform" or a dict by label.
-    prior_smoothing
-        Rows added to every class for the empirical prior.
-    unseen
-        What a category never seen says: the prior's share ("prior") or nothing ("missing").
+    {options}
     bag
         "counts", "presence" or "complement": the features of a row are the tokens of one bag with their amounts, as
         `feature_extraction.BagOfWords` makes them.
@@ -70,40 +69,20 @@ class NaiveBayes(base.MiniBatchClassifier):
     Accuracy: 88.71%
     """
 
-    def __init__(
-        self,
-        families: dict[str, Any] | None = None,
-        numeric: str = "gaussian",
-        smoothing: float | str = 1.0,
-        prior: str | dict[Any, float] = "empirical",
-        prior_smoothing: float = 1.0,
-        unseen: str = "prior",
-        bag: str | None = None,
-    ) -> None:
-        self.families = families
-        self.numeric = numeric
-        self.smoothing = smoothing
-        self.prior = prior
-        self.prior_smoothing = prior_smoothing
-        self.unseen = unseen
+    def __init__(self, *, bag: str | None = None, **options: Unpack[FitOptions]) -> None:
+        values = complete(options, _OPTIONS)
+        vars(self).update(values)
         self.bag = bag
+        families = values.pop("families")
         if bag is not None and families is not None:
             raise ParameterError("either families= or bag=: a bag has no columns")
         chosen = (
             {_BAG: parse(f"multinomial:variant={bag}")}
             if bag is not None
-            else {str(n): parse(f) for n, f in (families or {}).items()}
+            else OPTIONS["families"].domain.check("families", families or {})
         )
         fields = {name: Field(name, family, "as asked") for name, family in chosen.items()}
-        settings = Settings(
-            smoothing=smoothing,  # type: ignore[arg-type]
-            numeric=parse(numeric),
-            prior=prior,  # type: ignore[arg-type]
-            prior_smoothing=prior_smoothing,
-            unseen=unseen,  # type: ignore[arg-type]
-            infer="type",
-        )
-        self._model = Model(ModelState(Schema(None, fields), settings))
+        self._model = Model(ModelState(Schema(None, fields), Settings(**values, infer="type")))
 
     @property
     def model(self) -> Model:

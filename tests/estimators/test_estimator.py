@@ -282,7 +282,7 @@ def test_copies_pickles_parameters_and_pictures():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"smoothing": -1}, "smoothing: 'auto' or a number"),
+        ({"smoothing": -1}, "smoothing to be 'auto', 0, a number"),
         ({"numeric": "gausian"}, "did you mean 'gaussian'"),
         ({"families": {"kilo": "poisson"}}, "did you mean 'kilos'"),
         ({"estimate": "map"}, "estimate"),
@@ -384,7 +384,7 @@ def test_when_nothing_is_left_to_learn_from():
         NaiveBayesClassifier().fit(names, np.arange(30) % 2)
     with pytest.raises(ValueError, match="2"):
         NaiveBayesClassifier().fit(np.arange(30.0), np.arange(30) % 2)
-    with pytest.raises(ValueError, match="class_weight: wanted numbers that are not negative"):
+    with pytest.raises(ValueError, match="class_weight: expected numbers that are not negative"):
         NaiveBayesClassifier(class_weight={0: -1}).fit([[1.0], [2.0]], [0, 1])
 
 

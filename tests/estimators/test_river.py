@@ -321,8 +321,8 @@ def test_a_text_is_not_a_row():
     model = NaiveBayes()
     for wrong in ("hello", [1, 2], None):
         for verb in (model.learn_one, model.forget_one):
-            with pytest.raises(DataError, match="wanted a row: a dict"):
+            with pytest.raises(DataError, match="expected a row: a dict"):
                 verb(wrong, "x")
     model.learn_one({"a": 1.0}, "x")
-    with pytest.raises(DataError, match="wanted a row: a dict"):
+    with pytest.raises(DataError, match="expected a row: a dict"):
         model.predict_one("hello")

@@ -119,7 +119,7 @@ def test_invalid_arguments_are_refused():
     for every in (0, -1, 2.5, "x"):
         with pytest.raises(ParameterError, match="every"):
             tb.prequential(made(20), label="y", every=every)
-    with pytest.raises(ParameterError, match="without weights"):
+    with pytest.raises(ParameterError, match="the name of an option, got 'weight'"):
         tb.prequential({**made(20), "w": [1] * 20}, label="y", weight="w")
     with pytest.raises(DataError, match="after the first block"):
         tb.prequential(made(10), label="y")

@@ -275,11 +275,11 @@ def test_priors(model):
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"smoothing": -1}, "from 0 to infinity"),
-        ({"smoothing": "much"}, "'auto' or a number"),
+        ({"smoothing": -1}, "expected smoothing to be 'auto', 0, a number"),
+        ({"smoothing": "much"}, "expected smoothing to be 'auto', 0, a number"),
         ({"estimate": "map"}, "'bayes' or 'mle'"),
         ({"unseen": "guess"}, "'prior' or 'missing'"),
-        ({"prior": "flat"}, "'empirical' or 'uniform'"),
+        ({"prior": "flat"}, "'empirical', 'uniform', or a dict"),
         ({"prior": {"dog": 2.0}}, "add up to 1"),
         ({"families": {"sound": "categoricl"}}, "did you mean 'categorical'"),
         ({"families": {"noise": "categorical"}}, "the name of a column"),

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tallybayes.cli.fit_command import Label, fit_options, fits
+from tallybayes.cli.fit_options import Label, fit_options, fits
 from tallybayes.cli.messages import answer, progress, tell_bad
 from tallybayes.cli.options import Data, Json, Reader, reads
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tallybayes.cli.fit_command import FITTING, Label, Weight, fit_options, fits
+from tallybayes.cli.fit_options import FITTING, Label, Weight, fit_options, fits
 from tallybayes.cli.messages import answer, note, progress, tell_bad
 from tallybayes.cli.options import Json, Reader, reads
 

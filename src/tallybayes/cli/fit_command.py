@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tallybayes.cli.fit_options import Label, Weight, fit_options, fits
 from tallybayes.cli.messages import answer, note, progress, tell_bad
-from tallybayes.cli.options import Data, Json, Reader, adds, reads
+from tallybayes.cli.options import Data, Json, Reader, reads
 
 if TYPE_CHECKING:
     from tallybayes.data.source import Source
     from tallybayes.model import Model
 
-__all__ = ["FITTING", "VERBS", "fit", "fit_options", "fits", "model_path"]
+__all__ = ["VERBS", "fit", "model_path"]
 
 _CLASSES = 30  # more are not listed one by one
 
@@ -23,49 +24,9 @@ tally fit films.csv --label rating --as genre=tags --ignore title
 tally fit "logs/*.jsonl" --label "status=failed" -o failures.tally
 """
 
-Label = Annotated[
-    str | None,
-    typer.Option(
-        "--label", metavar="COL", help="The column to predict; COL=VALUE makes a yes/no label.", show_default=False
-    ),
-]
 ModelOutput = Annotated[
     str | None, typer.Option("-o", "--output", metavar="MODEL", help="The model file. [named after the data]")
 ]
-As = Annotated[
-    list[str] | None,
-    typer.Option("--as", metavar="COL=FAMILY", help="A column's family, with options: genre=tags:; (repeatable)."),
-]
-Ignore = Annotated[list[str] | None, typer.Option(metavar="COL", help="Leave a column out (repeatable).")]
-Only = Annotated[list[str] | None, typer.Option(metavar="COL", help="Use only this column (repeatable).")]
-SchemaFile = Annotated[str | None, typer.Option("--schema", metavar="FILE", help="Go by a schema saved before.")]
-Weight = Annotated[str | None, typer.Option(metavar="COL", help="The column with the weight of each row.")]
-Smoothing = Annotated[
-    list[str] | None,
-    typer.Option(metavar="K", help="Laplace's k: auto, a number from 0 on, inf; or COL=K (repeatable). [auto]"),
-]
-Numeric = Annotated[str, typer.Option(metavar="FAMILY", help="The family of real columns: histogram, gaussian.")]
-Prior = Annotated[
-    list[str] | None,
-    typer.Option(metavar="P", help="Of the classes: empirical, uniform, or CLASS=P for every class. [empirical]"),
-]
-PriorSmoothing = Annotated[float, typer.Option(metavar="K", help="Rows of each class added to the class prior.")]
-Estimate = Annotated[str, typer.Option(metavar="HOW", help="bayes, or mle for maximum likelihood.")]
-Unseen = Annotated[str, typer.Option(metavar="HOW", help="A category never seen: prior (its share) or missing.")]
-
-FITTING: dict[str, tuple[Any, Any]] = {
-    "as_": (As, None),
-    "ignore": (Ignore, None),
-    "only": (Only, None),
-    "schema": (SchemaFile, None),
-    "smoothing": (Smoothing, None),
-    "numeric": (Numeric, "histogram"),
-    "prior": (Prior, None),
-    "prior_smoothing": (PriorSmoothing, 1.0),
-    "estimate": (Estimate, "bayes"),
-    "unseen": (Unseen, "prior"),
-}
-fits = adds("fitting", FITTING, dict)
 
 
 @reads
@@ -96,11 +57,11 @@ def fit(
             raise ParameterError("--label COL, the column to predict", got=None, hint=f"the columns are {columns}")
         options = fit_options(source, label, weight=weight, **fitting)
         if dry_run:
-            model = planned(source, label, **options)[0]
+            model = planned(source, label, options, weight=weight)[0]
             path = None
         else:
             path = model_path(output, data)
-            model = fit_model(source, label, **options)
+            model = fit_model(source, label, weight=weight, **options)
             if model.skipped and not model.classes:
                 came = f"none in {model.skipped} rows"
                 raise DataError("rows with a label", got=came, column=label, hint=_labels_of(data))
@@ -140,33 +101,6 @@ def _labels_of(data: list[str]) -> str | None:
         return None
     above = os.path.dirname(folders[0].rstrip("/")) or "."
     return f"the folders within a folder are the labels: give {above}/ if these are the folders of the classes"
-
-
-def fit_options(source: Source, label: str | None, **given: Any) -> dict[str, Any]:
-    """What was said on the command line as the options of `tallybayes.fit`."""
-    from tallybayes.data.label import label_column
-    from tallybayes.data.schema import Schema
-
-    apart = {given.get("weight"), label_column(label or "", source.head().columns)[0]}
-    names = [name for name in source.head().columns if name not in apart]
-    families = dict(_split("--as", text, names) for text in given.pop("as_") or ())
-    smoothing = [_strength(text, names) for text in given.pop("smoothing") or ()]
-    alone = [k for name, k in smoothing if name is None]
-    by_column = {name: k for name, k in smoothing if name is not None}
-    prior, path = given.pop("prior"), given.pop("schema")
-    options = {name: value for name, value in given.items() if value is not None}
-    if families:
-        options["families"] = families
-    if smoothing:
-        options["smoothing"] = (
-            {**dict.fromkeys(names, alone[-1]), **by_column} if alone and by_column else (by_column or alone[-1])
-        )
-    if prior:
-        named = len(prior) > 1 or "=" in prior[0]
-        options["prior"] = _prior(prior, label or "", source) if named else prior[0]
-    if path is not None:
-        options["schema"] = Schema.load(path)
-    return options
 
 
 def report(model: Model, source: Source, path: str | None) -> dict[str, Any]:
@@ -211,46 +145,3 @@ def _named_after(data: list[str]) -> str:
     first = os.path.basename(data[0].rstrip(os.sep)).split(".")[0]
     plain = first and not any(sign in first for sign in "*?[ ()'\"") and first != "-"
     return f"{first if plain else 'model'}.tally"
-
-
-def _split(option: str, text: str, names: list[str]) -> tuple[str, str]:
-    """NAME=VALUE for a column that is there."""
-    from tallybayes.data.label import split_name
-    from tallybayes.errors import ParameterError, did_you_mean, shorten
-
-    if (found := split_name(text, names)) is not None:
-        return found
-    name = text.partition("=")[0]
-    if "=" not in text:
-        raise ParameterError(f"{option} COL=VALUE", got=text)
-    hint = did_you_mean(name, names) or f"the columns are {shorten(names, 200)}"
-    raise ParameterError(f"the name of a column for {option}", got=name, hint=hint)
-
-
-def _strength(text: str, names: list[str]) -> tuple[str | None, Any]:
-    from tallybayes.errors import ParameterError
-
-    name, value = _split("--smoothing", text, names) if "=" in text else (None, text)
-    try:
-        return name, value if value == "auto" else float(value)
-    except ValueError:
-        raise ParameterError("--smoothing: auto, a number from 0 on or inf; or COL=K", got=text) from None
-
-
-def _prior(given: list[str], label: str, source: Source) -> dict[Any, float]:
-    """Probabilities by label, the labels in the type that they have in the data."""
-    from tallybayes.data.label import find_labels
-    from tallybayes.formatting import shown
-
-    labels = {shown(key): key for key in [False, True, *find_labels(source.head(), label).keys]}
-    return {labels.get(name, name): p for name, p in map(_probability, given)}
-
-
-def _probability(text: str) -> tuple[str, float]:
-    from tallybayes.errors import ParameterError
-
-    name, sign, value = text.rpartition("=")
-    try:
-        return name if sign else "", float(value)
-    except ValueError:
-        raise ParameterError("--prior: empirical, uniform, or CLASS=P for every class", got=text) from None

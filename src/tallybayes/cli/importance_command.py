@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tallybayes.cli.fit_command import Label, Weight
+from tallybayes.cli.fit_options import Label, Weight
 from tallybayes.cli.messages import answer, progress, tell_bad
 from tallybayes.cli.options import Data, Json, ModelFile, Reader, reads
 

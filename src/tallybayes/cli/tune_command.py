@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from tallybayes.cli.fit_command import Label, ModelOutput, Weight, fit_options, fits, model_path
+from tallybayes.cli.fit_command import ModelOutput, model_path
+from tallybayes.cli.fit_options import Label, Weight, fit_options, fits
 from tallybayes.cli.messages import answer, note, progress, tell_bad
 from tallybayes.cli.options import Data, Json, Reader, reads
 
@@ -68,6 +69,7 @@ def tune(
             strengths=strengths,
             seed=seed,
             progress=tell,
+            weight=weight,
             **options,
         )
         found.model.save(path)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,15 +23,21 @@ from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value, planned
 from tallybayes.model.text_selection import with_text_selection
+from tallybayes.state.options import FitOptions, with_options
 
 __all__ = ["FoldAssigner", "cross_validate"]
 
 
-def cross_validate(data: Any, label: Any = None, *, folds: int = 10, seed: int = 0, **options: Any) -> Evaluation:
+@with_options()
+def cross_validate(
+    data: Any, label: Any = None, *, folds: int = 10, seed: int = 0, **options: Unpack[FitOptions]
+) -> Evaluation:
     """Evaluate a model of some data by stratified cross-validation.
 
-    The rows of every class are assigned to the folds in turn, in an order shuffled by `seed`. The options are those of
-    `tallybayes.fit`; families are inferred once, from all rows.
+    The rows of every class are assigned to the folds in turn, in an order shuffled by `seed`. The other
+    options are those of `fit`. Families are inferred once, from all rows.
+
+    {options}
 
     >>> import tallybayes as tb
     >>> rows = {"x": [1.0, 1.1, 0.9, 3.0, 3.1, 2.9] * 5, "y": ["a", "a", "a", "b", "b", "b"] * 5}
@@ -41,8 +47,8 @@ def cross_validate(data: Any, label: Any = None, *, folds: int = 10, seed: int =
     folds = check_integer("folds", folds, at_least=2)
     check_integer("seed", seed, at_least=0)
     source, label, _ = as_columns(to_source(data), label)
-    empty, label = planned(source, label, **options)
-    if empty.schema.weight is not None or not isinstance(options.get("weight"), (str, type(None))):
+    empty, label = planned(source, label, options)
+    if empty.schema.weight is not None:
         raise ParameterError("data without weights, for cross-validation")
     empty = with_text_selection(empty, now=False)  # each model selects text variants on all of its training rows
     parts = [empty.copy() for _ in range(folds)]

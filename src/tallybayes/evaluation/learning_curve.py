@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +29,7 @@ from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value, planned
 from tallybayes.model.text_selection import with_text_selection
+from tallybayes.state.options import FitOptions, with_options
 
 __all__ = ["compare"]
 
@@ -37,6 +38,7 @@ _LEAST = 10  # rows of the smallest default size
 Rows = NDArray[np.int64]
 
 
+@with_options()
 def compare(
     data: Any,
     label: Any = None,
@@ -45,7 +47,7 @@ def compare(
     folds: int = 5,
     seed: int = 0,
     progress: Callable[[int, float | None, int], None] | None = None,
-    **options: Any,
+    **options: Unpack[FitOptions],
 ) -> Comparison:
     """Compute learning curves of naive Bayes, logistic regression and the majority class on the same rows.
 
@@ -53,10 +55,13 @@ def compare(
     the same held-out rows. The error is the share of wrong predictions.
 
     sizes: numbers of training rows; by default 10, 20, 50, 100, ... up to all training rows of a fold.
-    folds, seed: as for `tallybayes.cross_validate`; the other options are those of `tallybayes.fit`.
+    folds, seed: as for `tallybayes.cross_validate`.
     progress: called with the rows learned so far, their share of all, and 0.
 
     The data is held in memory. Logistic regression is scikit-learn's with its default penalty (C = 1).
+    The other options are those of `fit`.
+
+    {options}
 
     >>> import tallybayes as tb
     >>> rows = {"x": [1.0, 1.1, 0.9, 1.2, 3.0, 3.1, 2.9, 3.2] * 10, "y": ["a"] * 4 * 10 + ["b"] * 4 * 10}
@@ -66,8 +71,8 @@ def compare(
     folds = check_integer("folds", folds, at_least=2)
     check_integer("seed", seed, at_least=0)
     source, label, _ = as_columns(to_source(data), label)
-    empty, label = planned(source, label, **options)
-    if empty.schema.weight is not None or options.get("weight") is not None:
+    empty, label = planned(source, label, options)
+    if empty.schema.weight is not None:
         raise ParameterError("data without weights, to compare models", got="weights")
     empty = with_text_selection(empty, now=False)  # each model selects text variants on all of its training rows
     rows = _LabelledRows.read(source, empty, label)

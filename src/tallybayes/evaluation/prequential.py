@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.formatting import finite_json, text_table
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value, planned
+from tallybayes.state.options import FitOptions, with_options
 
 __all__ = ["Prequential", "prequential"]
 
@@ -64,12 +65,18 @@ class Prequential:
     __repr__ = __str__
 
 
-def prequential(data: Any, label: Any = None, *, every: int | None = None, **options: Any) -> Prequential:
+@with_options()
+def prequential(
+    data: Any, label: Any = None, *, every: int | None = None, **options: Unpack[FitOptions]
+) -> Prequential:
     """Evaluate a model on a stream: score each block of rows, then learn it.
 
     every: rows per block. By default two percent of the rows learned so far, from 10 to 65,536. Smaller blocks follow
     the stream more closely and take longer. The first block is learned without being scored.
-    The options are those of `tallybayes.fit`, with the same inference of families.
+
+    The other options are those of `fit`.
+
+    {options}
 
     >>> import tallybayes as tb
     >>> rows = {"x": [1, 3] * 50, "y": ["low", "high"] * 50}
@@ -79,8 +86,8 @@ def prequential(data: Any, label: Any = None, *, every: int | None = None, **opt
     if every is not None:
         every = check_integer("every", every, at_least=1)
     source, label, _ = as_columns(to_source(data), label)
-    model, label = planned(source, label, **options)
-    if model.schema.weight is not None or options.get("weight") is not None:
+    model, label = planned(source, label, options)
+    if model.schema.weight is not None:
         raise ParameterError("data without weights, for prequential evaluation", got="weights")
     stream = _StreamEvaluation(source, model, label, every)
     columns = None if isinstance(source, Whole) else columns_to_read(model.schema, label)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, Unpack
 
 from tallybayes.arrays.axis import sort_keys
 from tallybayes.data.encode import as_codes
@@ -12,47 +12,24 @@ from tallybayes.data.schema import Field, Schema
 from tallybayes.data.source import Source, to_source
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
-from tallybayes.families import Family, Smoothing, Text, parse
-from tallybayes.families.family import Unseen
+from tallybayes.families import Family, Text
 from tallybayes.model.model import Model
 from tallybayes.state.model_state import ModelState
+from tallybayes.state.options import OPTIONS, SETTINGS, FitOptions, complete, with_options
 from tallybayes.state.settings import Settings
 
 __all__ = ["check_value", "fit", "plan", "planned"]
 
 
-def fit(
-    data: Any,
-    label: Any = None,
-    *,
-    families: Mapping[str, str | Family] | str | Family | None = None,
-    ignore: Iterable[str] | None = (),
-    only: Iterable[str] | None = None,
-    schema: Schema | None = None,
-    weight: Any = None,
-    smoothing: Smoothing | Mapping[str, Smoothing] = "auto",
-    numeric: str | Family = "histogram",
-    prior: Literal["empirical", "uniform"] | Mapping[Any, float] = "empirical",
-    prior_smoothing: float = 1.0,
-    estimate: Literal["bayes", "mle"] = "bayes",
-    unseen: Unseen = "prior",
-    infer: Literal["data", "type"] = "data",
-) -> Model:
-    """Learn a naive Bayes model from a table.
+@with_options()
+def fit(data: Any, label: Any = None, *, weight: Any = None, **options: Unpack[FitOptions]) -> Model:
+    """Fit a naive Bayes model to a table.
 
     data: a data frame of any kind, a NumPy or SciPy sparse matrix, a list of dicts or a dict of lists; a path, a glob,
     a query or "-" (standard input); an Arrow stream, a dataset, a lazy frame or an iterator of batches.
-    label, weight: the name of a column, or an array; the label "rating=R" is whether the column rating is R.
-    families: a family (or its string form, "tags:separator=;") by column; one for all columns; the rest is inferred.
-    ignore, only: columns to leave out; the only columns to use.
-    schema: one to go by, as `Schema.load` gives it; what is told here besides goes before it.
-    smoothing: Laplace's k from 0 (maximum likelihood) to infinity (uniform), "auto" (by evidence), or by column.
-    numeric: the family of real columns that nobody chose one for.
-    prior: of the classes: "empirical" with Dirichlet strength `prior_smoothing`, "uniform", or a dict by label.
-    estimate: "bayes" averages over what the parameters may be, "mle" plugs in the most likely ones.
-    unseen: what a category never seen says: the prior's share ("prior") or nothing ("missing").
-    infer: what the family of a column goes by: its "data", or their "type" alone, so that it does not depend on how
-    rows are cut into batches (numbers are `numeric`, text is categorical, even if it looks like tags or names).
+    label: the name of a column, or an array; the label "rating=R" is true where the column rating is R.
+    weight: the weights of the rows: the name of a column, or an array.
+    {options}
 
     >>> import tallybayes as tb
     >>> rows = [{"colour": "red", "size": 3.1, "fruit": "apple"}, {"colour": "red", "size": 2.9, "fruit": "apple"},
@@ -63,40 +40,22 @@ def fit(
     ['banana', 'apple']
     """
     source = to_source(data)
-    model, label = planned(
-        source,
-        label,
-        families=families,
-        ignore=ignore,
-        only=only,
-        schema=schema,
-        weight=weight,
-        smoothing=smoothing,
-        numeric=numeric,
-        prior=prior,
-        prior_smoothing=prior_smoothing,
-        estimate=estimate,
-        unseen=unseen,
-        infer=infer,
-    )
+    model, label = planned(source, label, options, weight=weight)
     model.learn(source, label=label, weight=weight)
     check_value(model, label, source)
     return model
 
 
-def planned(source: Source, label: Any = None, **options: Any) -> tuple[Model, Any]:
-    """The model that `fit` would fill, still empty, and its label; the options are those of `fit`."""
-    choices = {
-        name: options.pop(name)
-        for name in ("smoothing", "prior", "prior_smoothing", "estimate", "unseen", "infer")
-        if name in options
-    }
-    settings = Settings(numeric=parse(options.pop("numeric", "histogram")), **choices)
-    schema = options.get("schema")
+def planned(source: Source, label: Any, options: FitOptions, *, weight: Any = None) -> tuple[Model, Any]:
+    """The model that `fit` would fill, still empty, and its label."""
+    values = complete(options)
+    settings = Settings(**{name: values.pop(name) for name in SETTINGS})
+    columns = {name: OPTIONS[name].domain.check(name, value) for name, value in values.items()}
+    schema: Schema | None = columns["schema"]
     source.missing = schema.missing if schema is not None and source.missing is None else source.missing
     head = source.head()
-    label, weight = _names(label, options.pop("weight", None), schema, head)
-    result = plan(head, label, weight, settings, **options)
+    label, weight = _names(label, weight, schema, head)
+    result = plan(head, label, weight, settings, **columns)
     result.missing = source.missing
     return Model(ModelState(result, settings)), label
 
@@ -107,12 +66,12 @@ def plan(
     weight: Any,
     settings: Settings,
     *,
-    families: Any = None,
-    ignore: Iterable[str] | None = (),
-    only: Iterable[str] | None = None,
+    families: Mapping[str, Family] | Family | None = None,
+    ignore: list[str] | None = None,
+    only: list[str] | None = None,
     schema: Schema | None = None,
 ) -> Schema:
-    """The family of every column of a table, and why: as asked, as the schema says, or inferred."""
+    """The family of every column of a table, and the reason: specified by the user, from the schema, or inferred."""
     column = label_column(label, head.columns)[0] if isinstance(label, str) else None
     if column is not None and column not in head.columns and head.columns:
         hint = (
@@ -122,10 +81,11 @@ def plan(
         raise DataError("the label column in the data", got=list(head.columns), column=column, hint=hint)
     apart = {name for name in (column, weight) if isinstance(name, str)}
     names = [name for name in head.columns if name not in apart]
-    chosen, left_out, kept = _chosen(families, names), _listed("ignore", ignore), _listed("only", only)
+    chosen = families if isinstance(families, Mapping) else {} if families is None else dict.fromkeys(names, families)
+    excluded = ignore or []
     given = {} if schema is None else schema.fields
-    told = [*chosen, *left_out, *kept, *given, *(s if isinstance(s := settings.smoothing, Mapping) else ())]
-    for name in told:
+    smoothing = settings.smoothing if isinstance(settings.smoothing, Mapping) else {}
+    for name in (*chosen, *excluded, *(only or ()), *given, *smoothing):
         if name not in head.columns:
             hint = did_you_mean(name, names) or f"the columns are {shorten(list(head.columns), 200)}"
             raise ParameterError("the name of a column", got=name, hint=hint)
@@ -135,7 +95,7 @@ def plan(
     for name in names:
         if name in chosen:
             fields[name] = Field(name, chosen[name], "as asked")
-        elif name in left_out or (only is not None and name not in kept):
+        elif name in excluded or (only is not None and name not in only):
             fields[name] = Field(name, None, "ignored as asked")
         elif name in given:
             fields[name] = given[name]
@@ -177,21 +137,3 @@ def check_value(model: Model, label: Any, source: Source) -> None:
     values = [str(key) for key in sort_keys(as_codes(column, head.columns[column]).keys)]
     hint = did_you_mean(value, values) or f"its values are {shorten(values, 200)}"
     raise DataError(f"a row with the value {value!r}", got=values, column=column, hint=hint)
-
-
-def _listed(what: str, names: Any) -> list[str]:
-    """Names of columns: one, several or none."""
-    if names is None or isinstance(names, str):
-        return [] if names is None else [names]
-    if not isinstance(names, Iterable):
-        raise ParameterError(f"{what}=, names of columns", got=names)
-    return [str(name) for name in names]
-
-
-def _chosen(families: Any, names: list[str]) -> dict[str, Family]:
-    """Families by column, from a mapping or one for all."""
-    if families is None:
-        return {}
-    if isinstance(families, Mapping):
-        return {str(name): parse(family) for name, family in families.items()}
-    return dict.fromkeys(names, parse(families))

@@ -115,4 +115,4 @@ def class_prior_alpha(settings: Settings, class_rows: Floats) -> Floats | None:
     """The Dirichlet posterior of the class shares; None where they are given or uniform."""
     if settings.prior != "empirical" or np.isinf(settings.prior_smoothing):
         return None
-    return class_rows + settings.prior_smoothing
+    return class_rows + float(settings.prior_smoothing)

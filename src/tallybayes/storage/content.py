@@ -27,6 +27,8 @@ from tallybayes.errors import FileError, shorten
 from tallybayes.families import FAMILIES, Family, parse
 from tallybayes.state.given_probabilities import GivenProbabilities, GivenTables
 from tallybayes.state.model_state import ModelState
+from tallybayes.state.option_domains import ClassPrior, ColumnStrengths, Domain, OneFamily, Strength
+from tallybayes.state.options import SETTINGS
 from tallybayes.state.settings import Settings
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.storage.container import Tensors, object_of, unique
@@ -41,6 +43,9 @@ __all__ = ["put_together", "taken_apart"]
 _LABELS = {"text", "number", "yes/no", "bytes"}
 _CLASSES = 2**24  # as many as the cells of `tally.Counts` have room for
 _CHUNK = 2**18  # digits compared at a time
+_ALWAYS = frozenset(
+    ["smoothing", "numeric", "prior", "prior_smoothing", "estimate", "unseen"]
+)  # others: if not default
 
 
 def taken_apart(state: ModelState) -> tuple[dict[str, Any], Tensors]:
@@ -72,7 +77,7 @@ def put_together(facts: dict[str, Any], tensors: Tensors) -> ModelState:
         state = ModelState(schema, settings, statistics, skipped)
     else:
         require(facts["written"] is True and isinstance(prior, Mapping) and prior, "no class prior")
-        given = _read_written(left, schema, dict(prior))  # type: ignore[arg-type]
+        given = _read_written(left, schema, dict(prior))
         state = ModelState(schema, settings, skipped=skipped, given=given)
     require(not left, f"arrays that do not belong here: {shorten(sorted(left))}")
     return state
@@ -244,52 +249,57 @@ def _schema_from_json(given: Any) -> Schema:
 
 
 def _settings_to_json(settings: Settings) -> dict[str, Any]:
-    smoothing, prior = settings.smoothing, settings.prior
-    return (
-        {
-            "smoothing": {name: _strength_to_json(k) for name, k in sorted(smoothing.items())}
-            if isinstance(smoothing, Mapping)
-            else _strength_to_json(smoothing),
-            "numeric": _family_text(settings.numeric),
-            "prior": sorted([key_text(c), float(p)] for c, p in prior.items()) if isinstance(prior, Mapping) else prior,
-            "prior_smoothing": _strength_to_json(settings.prior_smoothing),
-            "estimate": settings.estimate,
-            "unseen": settings.unseen,
-        }
-        | ({} if settings.infer == "data" else {"infer": settings.infer})
-        | found_to_json(settings)
-    )
+    facts = {}
+    for name, option in SETTINGS.items():
+        value = getattr(settings, name)
+        if name in _ALWAYS or value != option.default:
+            facts[name] = _option_to_json(option.domain, value)
+    return facts | found_to_json(settings)
 
 
 def _settings_from_json(given: Any) -> Settings:
-    names = ("smoothing", "numeric", "prior", "prior_smoothing", "estimate", "unseen")
-    more = [name for name in FOUND if isinstance(given, dict) and name in given]
-    by_type = isinstance(given, dict) and given.get("infer") == "type"  # left out where it is the data
-    facts = object_of(given, *names, *more, *(["infer"] if by_type else []))
-    smoothing, prior = facts["smoothing"], facts["prior"]
-    by_column = isinstance(smoothing, dict)
-    require(isinstance(prior, (str, list)), f"a prior: {shorten(prior)}")
-    if isinstance(prior, list):
-        require(all(isinstance(pair, list) and len(pair) == 2 for pair in prior), "a prior that is no list of pairs")
-        require(all(isinstance(c, str) and type(p) is float for c, p in prior), "a prior of labels and numbers")
-        prior = unique([(text_key(c), p) for c, p in prior])
-    return Settings(
-        {n: _strength_from_json(k) for n, k in smoothing.items()} if by_column else _strength_from_json(smoothing),
-        _family(facts["numeric"]),
-        prior,
-        _strength_from_json(facts["prior_smoothing"]),
-        facts["estimate"],
-        facts["unseen"],
-        "type" if by_type else "data",
-        **found_from_json({name: facts[name] for name in more}),
-    )
+    present = [name for name in (*SETTINGS, *FOUND) if name in _ALWAYS or (isinstance(given, dict) and name in given)]
+    facts = object_of(given, *present)
+    options = {name: _option_from_json(SETTINGS[name].domain, facts.pop(name)) for name in present if name in SETTINGS}
+    return Settings(**options, **found_from_json(facts))
 
 
-def _strength_to_json(k: Any) -> float | str:
-    """A strength of smoothing; JSON has no infinity, and 1 and 1.0 are one strength."""
-    if isinstance(k, str):
-        return k
-    return "inf" if k == math.inf else float(k) + 0.0
+def _option_to_json(domain: Domain, value: Any) -> Any:
+    """The value of an option as JSON, by its domain."""
+    match domain:
+        case ColumnStrengths() if isinstance(value, Mapping):
+            return {name: _strength_to_json(k) for name, k in sorted(value.items())}
+        case Strength():
+            return _strength_to_json(value)
+        case OneFamily():
+            return _family_text(value)
+        case ClassPrior() if isinstance(value, Mapping):
+            return sorted([key_text(label), p] for label, p in value.items())
+    return value
+
+
+def _option_from_json(domain: Domain, given: Any) -> Any:
+    """The inverse of `_option_to_json`; what it returns is checked by the domain."""
+    match domain:
+        case ColumnStrengths() if isinstance(given, dict):
+            return {name: _strength_from_json(k) for name, k in given.items()}
+        case Strength():
+            return _strength_from_json(given)
+        case OneFamily():
+            return _family(given)
+        case ClassPrior():
+            require(isinstance(given, (str, list)), f"a prior: {shorten(given)}")
+            if isinstance(given, list):
+                pairs = all(isinstance(pair, list) and len(pair) == 2 for pair in given)
+                require(pairs, "a prior that is no list of pairs")
+                require(all(isinstance(c, str) and type(p) is float for c, p in given), "a prior of labels and numbers")
+                return unique([(text_key(c), p) for c, p in given])
+    return given
+
+
+def _strength_to_json(k: float | str) -> float | str:
+    """A strength of smoothing; JSON has no infinity."""
+    return "inf" if k == math.inf else k
 
 
 def _strength_from_json(given: Any) -> Any:

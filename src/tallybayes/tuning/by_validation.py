@@ -51,7 +51,7 @@ def by_validation(source: Source, empty: Model, label: Any, *, strengths: int, s
     ks = grid(strengths)
     candidates = [
         empty.settings,
-        *(replace(empty.settings, smoothing={**given, **dict.fromkeys(names, k)}) for k in ks),
+        *(empty.settings.with_options(smoothing={**given, **dict.fromkeys(names, k)}) for k in ks),
     ]
     losses = []
     for i, settings in enumerate(candidates):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from tallybayes.data.schema import Field
 from tallybayes.data.source import Source, Stream, Whole, as_columns, to_source
@@ -18,6 +18,7 @@ from tallybayes.model import Model
 from tallybayes.model.fit import check_value, planned
 from tallybayes.state.column_weights import ColumnWeights
 from tallybayes.state.model_state import ModelState
+from tallybayes.state.options import FitOptions, with_options
 from tallybayes.tuning.by_evidence import by_evidence
 from tallybayes.tuning.by_validation import by_validation
 from tallybayes.tuning.candidate import only, other_families
@@ -32,6 +33,7 @@ _LEAST = 10  # rows to tune on
 _PRIORS = (0.0, 0.1, 10.0, 100.0)  # candidates for the smoothing of the class prior
 
 
+@with_options()
 def tune(
     data: Any,
     label: Any = None,
@@ -42,7 +44,8 @@ def tune(
     strengths: int = 50,
     seed: int = 0,
     progress: Progress | None = None,
-    **options: Any,
+    weight: Any = None,
+    **options: Unpack[FitOptions],
 ) -> Tuning:
     """Fit a model with hyperparameters selected by leave-one-out.
 
@@ -53,7 +56,11 @@ def tune(
     rows: the size of the leave-one-out sample, drawn by `seed`; the sums are those of all rows.
     strengths: the number of values of k to evaluate.
     progress: called with the name of the current step and the completed share of it.
-    The other options are those of `tallybayes.fit`; families and options of text given there are not changed.
+    weight: the weights of the rows: the name of a column, or an array.
+
+    The other options are those of `fit`. Families and options of text given there are not changed.
+
+    {options}
 
     >>> import tallybayes as tb
     >>> x = ["a", "a", "b", "b", "a", "b"] * 20
@@ -65,12 +72,12 @@ def tune(
     chosen = _checked(what, by, rows, strengths, seed)
     if by != "leave-one-out" and chosen not in (WHAT, ("smoothing",)):
         raise ParameterError(f"what='smoothing' with by={by!r}, which selects nothing else", got=what)
-    source, given = to_source(data), {"label": label, "weight": options.get("weight")}
+    source, given = to_source(data), {"label": label, "weight": weight}
     if isinstance(source, Stream):
         hint = "give a table or a path"
         raise ParameterError("data that can be read more than once, to tune on", got=type(data).__name__, hint=hint)
-    source, label, options["weight"] = as_columns(source, label, options.get("weight"))
-    model, label = planned(source, label, **options)
+    source, label, weight = as_columns(source, label, weight)
+    model, label = planned(source, label, options, weight=weight)
     weight, families = model.schema.weight, model.schema.families
     if model.settings.estimate == "mle":
         if by != "leave-one-out" or chosen == ("smoothing",):
@@ -189,7 +196,7 @@ def _built(search: Search, source: Source, label: Any) -> Model:
     strengths = {name: own.smoothing for name, own in search.now.items() if own.smoothing is not None}
     if strengths:
         given = {name: settings.smoothing_of(name) for name in search.now}
-        settings = replace(settings, smoothing={**given, **strengths})
+        settings = settings.with_options(smoothing={**given, **strengths})
     same = True
     for name, own in search.now.items():
         if own.family != schema.fields[name].family:

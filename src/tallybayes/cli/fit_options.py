@@ -1,0 +1,138 @@
+"""The options of `fit` on the command line, from their declarations in `state/options.py`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tallybayes.cli.options import adds
+from tallybayes.state.option_domains import (
+    Choice,
+    ClassPrior,
+    ColumnFamilies,
+    ColumnNames,
+    ColumnStrengths,
+    OneFamily,
+    OneSchema,
+    Strength,
+)
+from tallybayes.state.options import OPTIONS, FitOptions, Option
+
+if TYPE_CHECKING:
+    from tallybayes.data.source import Source
+
+__all__ = ["FITTING", "Label", "Weight", "fit_options", "fits"]
+
+Label = Annotated[
+    str | None,
+    typer.Option(
+        "--label", metavar="COL", help="The column to predict; COL=VALUE makes a boolean label.", show_default=False
+    ),
+]
+Weight = Annotated[str | None, typer.Option(metavar="COL", help="The column with the weight of each row.")]
+
+_REPEATABLE = {  # by the domain of an option, the form of a value
+    ColumnFamilies: "COL=FAMILY",
+    ColumnNames: "COL",
+    ColumnStrengths: "[COL=]K",
+    ClassPrior: "[CLASS=]P",
+}
+_SINGLE = {OneSchema: "FILE", OneFamily: "FAMILY", Strength: "K"}
+
+
+def _declared(name: str, option: Option) -> tuple[Any, Any]:
+    """The annotation and the default of an option, for typer."""
+    flag, domain, default = f"--{(option.flag or name).replace('_', '-')}", option.domain, option.default
+    if metavar := _REPEATABLE.get(type(domain)):
+        shown = typer.Option(flag, metavar=metavar, help=f"{option.help} (repeatable)")
+        return Annotated[list[str] | None, shown], [default] if isinstance(default, str) else None
+    metavar = "|".join(domain.values) if isinstance(domain, Choice) else _SINGLE[type(domain)]
+    kind = float if isinstance(domain, Strength) else str
+    return Annotated[kind | None, typer.Option(flag, metavar=metavar, help=option.help)], default
+
+
+FITTING = {name: _declared(name, option) for name, option in OPTIONS.items()}
+fits = adds("fitting", FITTING, dict)
+
+
+def fit_options(source: Source, label: str | None, *, weight: str | None = None, **given: Any) -> FitOptions:
+    """The values given on the command line as options of `tallybayes.fit`."""
+    from tallybayes.data.label import label_column
+
+    columns = source.head().columns
+    names = [name for name in columns if name not in (weight, label_column(label or "", columns)[0])]
+    options: Any = {
+        name: _value(OPTIONS[name], value, names, source, label)
+        for name, value in given.items()
+        if value not in (None, [])
+    }
+    return options  # type: ignore[no-any-return]
+
+
+def _value(option: Option, given: Any, names: list[str], source: Source, label: str | None) -> Any:
+    """The value of an option from the words on the command line, by its domain."""
+    match option.domain:
+        case ColumnFamilies():
+            return dict(_split(f"--{option.flag}", text, names) for text in given)
+        case OneSchema():
+            from tallybayes.data.schema import Schema
+
+            return Schema.load(given)
+        case ColumnStrengths():
+            return _strengths([_strength(text, names) for text in given], names)
+        case ClassPrior():
+            return _prior(given, label or "", source) if len(given) > 1 or "=" in given[0] else given[0]
+    return given
+
+
+def _split(option: str, text: str, names: list[str]) -> tuple[str, str]:
+    """The column and the value of COL=VALUE."""
+    from tallybayes.data.label import split_name
+    from tallybayes.errors import ParameterError, did_you_mean, shorten
+
+    if (found := split_name(text, names)) is not None:
+        return found
+    name = text.partition("=")[0]
+    if "=" not in text:
+        raise ParameterError(f"{option} COL=VALUE", got=text)
+    hint = did_you_mean(name, names) or f"the columns are {shorten(names, 200)}"
+    raise ParameterError(f"the name of a column for {option}", got=name, hint=hint)
+
+
+def _strength(text: str, names: list[str]) -> tuple[str | None, Any]:
+    from tallybayes.errors import ParameterError
+
+    name, value = _split("--smoothing", text, names) if "=" in text else (None, text)
+    try:
+        return name, value if value == "auto" else float(value)
+    except ValueError:
+        raise ParameterError("--smoothing: auto, a number from 0 to inf, or COL=K", got=text) from None
+
+
+def _strengths(given: list[tuple[str | None, Any]], names: list[str]) -> Any:
+    """One strength for all columns, or strengths by column: a K without a column is that of the other columns."""
+    by_column = {name: k for name, k in given if name is not None}
+    others = [k for name, k in given if name is None]
+    if not by_column:
+        return others[-1]
+    return {**dict.fromkeys(names, others[-1]), **by_column} if others else by_column
+
+
+def _prior(given: list[str], label: str, source: Source) -> dict[Any, float]:
+    """Probabilities by label; the labels have the type that they have in the data."""
+    from tallybayes.data.label import find_labels
+    from tallybayes.formatting import shown
+
+    labels = {shown(key): key for key in [False, True, *find_labels(source.head(), label).keys]}
+    return {labels.get(name, name): p for name, p in map(_probability, given)}
+
+
+def _probability(text: str) -> tuple[str, float]:
+    from tallybayes.errors import ParameterError
+
+    name, sign, value = text.rpartition("=")
+    try:
+        return name if sign else "", float(value)
+    except ValueError:
+        raise ParameterError("--prior: empirical, uniform, or CLASS=P for every class", got=text) from None

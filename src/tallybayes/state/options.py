@@ -1,0 +1,191 @@
+"""The options of `fit`, each declared once: its name, type, default, domain and help text.
+
+Everything that has these options derives them from here: the signatures and docstrings of `fit`, `tune`,
+`cross_validate`, `compare` and `prequential`, the fields of `Settings`, the parameters of the scikit-learn and river
+estimators, the options of the command line, the settings in a model file, and the table in docs/options.md. A new
+option is one entry here, and the code that uses it.
+
+>>> OPTIONS["estimate"].default, OPTIONS["estimate"].domain.words
+('bayes', "'bayes' or 'mle'")
+"""
+
+import inspect
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, TypeVar
+
+from tallybayes.errors import ParameterError, did_you_mean
+from tallybayes.state.option_domains import (
+    Choice,
+    ClassPrior,
+    ColumnFamilies,
+    ColumnNames,
+    ColumnStrengths,
+    Domain,
+    OneFamily,
+    OneSchema,
+    Strength,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Literal
+
+    from tallybayes.data.schema import Schema
+    from tallybayes.families import Family, Smoothing
+    from tallybayes.families.family import Unseen
+
+__all__ = ["OPTIONS", "SETTINGS", "FitOptions", "Option", "SettingOptions", "complete", "with_options"]
+
+_Declared = TypeVar("_Declared", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option: the values it takes, its default, what it means, and its name on the command line if it differs."""
+
+    domain: Domain
+    default: Any
+    help: str
+    flag: str | None = None
+
+
+class ColumnOptions(TypedDict, total=False):
+    """Options that determine the columns and their families; a model keeps the result as its schema."""
+
+    families: Annotated[
+        "Mapping[str, str | Family] | str | Family | None",
+        Option(
+            ColumnFamilies(),
+            None,
+            "Families of columns, such as gaussian or tags:separator=;. The families of other columns are inferred.",
+            flag="as",
+        ),
+    ]
+    ignore: Annotated["Iterable[str] | None", Option(ColumnNames(), (), "Columns to exclude.")]
+    only: Annotated["Iterable[str] | None", Option(ColumnNames(), None, "The only columns to use.")]
+    schema: Annotated[
+        "Schema | None",
+        Option(OneSchema(), None, "A saved schema, which fixes the families. Other options take precedence over it."),
+    ]
+
+
+class SettingOptions(TypedDict, total=False):
+    """Options that determine how sums become probabilities; a model keeps them as its `Settings`."""
+
+    smoothing: Annotated[
+        "Smoothing | Mapping[str, Smoothing]",
+        Option(
+            ColumnStrengths(),
+            "auto",
+            "Laplace smoothing k: auto (selected by evidence), a number from 0 (maximum likelihood) to inf (uniform),"
+            " or one per column.",
+        ),
+    ]
+    numeric: Annotated[
+        "str | Family", Option(OneFamily(), "histogram", "Family of the columns of numbers, such as gaussian.")
+    ]
+    prior: Annotated[
+        "Literal['empirical', 'uniform'] | Mapping[Any, float]",
+        Option(
+            ClassPrior(),
+            "empirical",
+            "Class prior: empirical (class frequencies), uniform, or a probability for each class.",
+        ),
+    ]
+    prior_smoothing: Annotated[
+        "float", Option(Strength(), 1.0, "Number of rows added to each class for the empirical class prior.")
+    ]
+    estimate: Annotated[
+        "Literal['bayes', 'mle']",
+        Option(
+            Choice("bayes", "mle"),
+            "bayes",
+            "Parameters: bayes (averaged over their posterior) or mle (maximum likelihood).",
+        ),
+    ]
+    unseen: Annotated[
+        "Unseen",
+        Option(
+            Choice("prior", "missing"),
+            "prior",
+            "A category that was never seen has its prior probability (prior) or counts as missing (missing).",
+        ),
+    ]
+    infer: Annotated[
+        "Literal['data', 'type']",
+        Option(
+            Choice("data", "type"),
+            "data",
+            "Infer families from the values (data), or from their types alone (type), the same for any batches.",
+        ),
+    ]
+
+
+class FitOptions(ColumnOptions, SettingOptions, total=False):
+    """Every option of `fit`, for `**options: Unpack[FitOptions]`."""
+
+
+def _declared(options: type) -> dict[str, Option]:
+    return {name: annotation.__metadata__[0] for name, annotation in options.__annotations__.items()}
+
+
+OPTIONS: Mapping[str, Option] = _declared(FitOptions)
+SETTINGS: Mapping[str, Option] = _declared(SettingOptions)
+
+
+def complete(given: Mapping[str, Any], options: Mapping[str, Option] = OPTIONS) -> dict[str, Any]:
+    """A value for every option: the given one or the default. An unknown name is an error.
+
+    >>> complete({"estimate": "mle"}, {"estimate": OPTIONS["estimate"], "only": OPTIONS["only"]})
+    {'estimate': 'mle', 'only': None}
+    """
+    for name in given:
+        if name not in options:
+            hint = did_you_mean(name, options) or f"the options are {', '.join(options)}"
+            raise ParameterError("the name of an option", got=name, hint=hint)
+    return {name: given.get(name, option.default) for name, option in options.items()}
+
+
+def with_options(options: Mapping[str, Option] = OPTIONS) -> Callable[[_Declared], _Declared]:
+    """A decorator that puts options into the signature and the docstring of a function or class.
+
+    In the signature they replace `**options`, in the docstring the line `{options}`.
+    """
+
+    def declare(target: _Declared) -> _Declared:
+        is_class = isinstance(target, type)
+        function: Any = target.__init__ if is_class else target
+        signature, types = inspect.signature(function), FitOptions.__annotations__
+        parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        function.__signature__ = signature.replace(
+            parameters=[
+                *parameters,
+                *(
+                    inspect.Parameter(
+                        name,
+                        inspect.Parameter.KEYWORD_ONLY,
+                        default=option.default,
+                        annotation=types[name].__origin__.__forward_arg__,
+                    )
+                    for name, option in options.items()
+                ),
+            ]
+        )
+        if target.__doc__ is not None:  # python -OO has no docstrings
+            describe = _numpydoc if is_class else _sentence
+            text = "\n".join(describe(name, option) for name, option in options.items())
+            target.__doc__ = target.__doc__.replace("    {options}", textwrap.indent(text, "    "))
+        return target
+
+    return declare
+
+
+def _sentence(name: str, option: Option) -> str:
+    return textwrap.fill(f"{name}: {option.help}", 116)
+
+
+def _numpydoc(name: str, option: Option) -> str:
+    text = textwrap.fill(option.help, 112)
+    return f"{name} : {option.domain.words}, default={option.default!r}\n{textwrap.indent(text, '    ')}"

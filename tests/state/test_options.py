@@ -1,0 +1,168 @@
+"""The options of `fit`: declared once, the same everywhere, and checked."""
+
+import inspect
+import math
+
+import numpy as np
+import pytest
+import typer
+
+import tallybayes as tb
+from tallybayes.cli.main import app
+from tallybayes.errors import ParameterError
+from tallybayes.river import NaiveBayes
+from tallybayes.state.options import OPTIONS, SETTINGS, complete
+from tallybayes.state.settings import Settings
+from tallybayes.storage.model_file import dumps, loads
+from transcripts import ROOT, options_table
+
+DATA = {"colour": ["red", "red", "blue", "green"], "size": [1.0, 1.5, 3.0, 3.5], "y": ["a", "a", "b", "b"]}
+FUNCTIONS = [tb.fit, tb.tune, tb.cross_validate, tb.compare, tb.prequential]
+WRONG_STRENGTHS = [
+    -1,
+    math.nan,
+    True,
+    np.True_,
+    "1",
+    None,
+    1e101,
+    1e308,
+    10**400,
+    1e-101,
+    5e-324,
+    1j,
+    [1.0],
+    np.ones(1),
+]
+
+
+def words(text):
+    return " ".join(text.split())
+
+
+def defaults(function):
+    return {name: p.default for name, p in inspect.signature(function).parameters.items() if name in OPTIONS}
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_functions_have_every_option_in_signature_and_docstring(function):
+    assert defaults(function) == {name: option.default for name, option in OPTIONS.items()}
+    assert inspect.Parameter.VAR_KEYWORD not in {p.kind for p in inspect.signature(function).parameters.values()}
+    for name, option in OPTIONS.items():
+        assert f"{name}: {option.help}" in words(inspect.getdoc(function)), name
+
+
+def test_settings_have_every_option_that_a_model_keeps():
+    model = tb.fit(DATA, label="y")
+    for name, option in SETTINGS.items():
+        assert getattr(model.settings, name) == option.domain.check(name, option.default)
+    changed = model.settings.with_options(smoothing=2)
+    assert (changed.smoothing, changed.prior) == (2.0, model.settings.prior)
+
+
+def test_the_scikit_learn_estimator_has_every_option():
+    parameters = tb.NaiveBayesClassifier().get_params()
+    assert parameters.pop("class_weight") is None
+    assert parameters == {name: option.default for name, option in OPTIONS.items()}
+    for name, option in OPTIONS.items():
+        line = f"{name} : {option.domain.words}, default={option.default!r} {option.help}"
+        assert words(line) in words(tb.NaiveBayesClassifier.__doc__)
+
+
+def test_the_river_estimator_has_every_setting():
+    found = defaults(NaiveBayes)
+    own = {"numeric": "gaussian", "smoothing": 1.0}
+    wanted = {name: own.get(name, option.default) for name, option in SETTINGS.items() if name != "infer"}
+    assert found == {"families": None, **wanted}
+    for name in found:
+        assert OPTIONS[name].help in words(NaiveBayes.__doc__)
+
+
+@pytest.mark.parametrize("verb", ["fit", "tune", "evaluate", "compare"])
+def test_commands_have_every_option(verb):
+    declared = {parameter.name: parameter for parameter in typer.main.get_command(app).commands[verb].params}
+    for name, option in OPTIONS.items():
+        found = declared[name]
+        assert found.opts == [f"--{(option.flag or name).replace('_', '-')}"]
+        assert found.help.removesuffix(" (repeatable)") == option.help
+        default = found.default[0] if isinstance(found.default, list) else found.default
+        assert default == (option.default or None)
+
+
+def test_the_model_file_keeps_every_setting():
+    given = {
+        "smoothing": {"colour": 2.0, "size": "auto"},
+        "numeric": tb.Gaussian(),
+        "prior": {"a": 0.25, "b": 0.75},
+        "prior_smoothing": math.inf,
+        "estimate": "mle",
+        "unseen": "missing",
+        "infer": "type",
+    }
+    assert given.keys() == SETTINGS.keys()
+    model = tb.fit(DATA, label="y", **given)
+    assert {name: getattr(loads(dumps(model)).settings, name) for name in given} == given
+
+
+def test_the_table_of_options_in_the_documentation_is_current():
+    text = (ROOT / "docs" / "options.md").read_text()
+    assert options_table() in text
+
+
+@pytest.mark.parametrize("function", [*FUNCTIONS, tb.NaiveBayesClassifier, NaiveBayes])
+def test_an_unknown_option_is_an_error_with_a_hint(function):
+    arguments = () if isinstance(function, type) else (DATA, "y")
+    with pytest.raises(ParameterError, match=r"the name of an option, got 'smothing'\nhint: did you mean 'smoothing'"):
+        function(*arguments, smothing=1)
+
+
+@pytest.mark.parametrize("value", WRONG_STRENGTHS, ids=repr)
+def test_a_strength_outside_its_domain_is_refused(value):
+    for options in ({"smoothing": value}, {"smoothing": {"colour": value}}, {"prior_smoothing": value}):
+        (name,) = options
+        with pytest.raises(
+            ParameterError, match=rf"expected {name} to be .*0, a number from 1e-100 to 1e\+100, or inf"
+        ):
+            tb.fit(DATA, label="y", **options)
+
+
+@pytest.mark.parametrize("numeric", ["histogram", "gaussian", "poisson", "categorical"])
+@pytest.mark.parametrize("k", [1e-100, 1e-30, 1, np.float32(0.5), np.int64(2), 1e30, 1e100, math.inf])
+def test_every_strength_in_its_domain_gives_finite_probabilities(k, numeric):
+    table = DATA | {"size": [1, 1, 3, 4], "tags": [{"u"}, {"u", "v"}, {"w"}, set()], "flag": [True, False, None, True]}
+    model = tb.fit(table, label="y", smoothing=k, prior_smoothing=k, numeric=numeric)
+    p = model.predict_proba([{"colour": "red", "size": 1, "tags": {"u"}, "flag": True}, {"colour": "new"}, {"size": 9}])
+    assert np.isfinite(p).all()
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize(
+    "prior",
+    [
+        "flat",
+        None,
+        0.5,
+        {},
+        {"a": 0.5},
+        {"a": 2.0, "b": -1.0},
+        {"a": math.nan, "b": 1.0},
+        {"a": True, "b": False},
+        {"a": "1", "b": 0.0},
+        {"a": math.inf, "b": 0.0},
+    ],
+    ids=repr,
+)
+def test_a_prior_outside_its_domain_is_refused(prior):
+    with pytest.raises(ParameterError, match="expected prior to be 'empirical', 'uniform', or a dict of probabilities"):
+        Settings(prior=prior)
+
+
+def test_a_mapping_given_as_an_option_is_copied():
+    smoothing, prior = {"colour": 1.0}, {"a": 0.5, "b": 0.5}
+    settings = Settings(smoothing=smoothing, prior=prior)
+    smoothing["colour"], prior["a"] = -1.0, 7.0
+    assert (settings.smoothing, settings.prior) == ({"colour": 1.0}, {"a": 0.5, "b": 0.5})
+
+
+def test_options_not_given_have_their_defaults():
+    assert complete({}) == {name: option.default for name, option in OPTIONS.items()}
