@@ -10,10 +10,10 @@ import typer
 import tallybayes as tb
 from tallybayes.cli.main import app
 from tallybayes.errors import ParameterError
+from tallybayes.model.saved_model import dumps, loads
 from tallybayes.river import NaiveBayes
 from tallybayes.state.options import OPTIONS, SETTINGS, complete
 from tallybayes.state.settings import Settings
-from tallybayes.storage.model_file import dumps, loads
 from transcripts import ROOT, options_table
 
 DATA = {"colour": ["red", "red", "blue", "green"], "size": [1.0, 1.5, 3.0, 3.5], "y": ["a", "a", "b", "b"]}
