@@ -4,6 +4,7 @@ import itertools
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,8 +13,10 @@ from hypothesis import strategies as st
 
 import tallybayes as tb
 from tables import mixed_frame
+from tallybayes import Calibration, Decision
 from tallybayes.errors import ParameterError, UnsupportedError
 from tallybayes.explaining.explanation import Explanation
+from tallybayes.scoring.posterior import Posterior
 
 halves = st.integers(-6, 6).map(lambda n: n / 2)  # whose sums are exact, so that ties are ties
 
@@ -174,6 +177,46 @@ def test_a_tie_goes_to_the_label_first_in_order():
     one = Explanation(("p", "q"), {}, np.zeros(2), parts)
     assert str(one.flip()) == "without x it would be p"
     assert Explanation(("p", "q"), {}, np.zeros(2), {"x": np.array([1.0, 0.0])}).flip() is None
+
+
+rules = st.one_of(
+    st.builds(lambda t: Decision(label=0, threshold=t), st.sampled_from([0.1, 0.3, 0.7, 0.95])),
+    st.builds(lambda c: Decision(costs={0: {1: c}}), st.sampled_from([0.2, 3.0, 20.0])),
+    st.builds(lambda a: Decision(abstain=a), st.sampled_from([0.5, 0.8, 0.99])),
+)
+
+
+@settings(deadline=None, max_examples=200)
+@given(explanations(), rules, st.sampled_from([None, Calibration("temperature", 3.0)]))
+def test_no_smaller_set_changes_the_answer_of_a_decision_rule(one, rule, calibration):
+    one = replace(one, posterior=Posterior(one.classes, one.log_prior, calibration, rule))
+    if one.ruled_out:
+        assert one.flip() is None
+        return
+    answers = {
+        frozenset(gone): replace(one, log_evidence={n: p for n, p in one.log_evidence.items() if n not in gone}).answer
+        for gone in subsets(one.log_evidence)
+    }
+    sizes = [len(gone) for gone, answer in answers.items() if answer != one.answer]
+    flip = one.flip()
+    if not sizes:
+        assert flip is None
+        return
+    assert len(flip.columns) == min(sizes)
+    assert (flip.predicted, flip.label) == (one.answer, answers[frozenset(flip.columns)])
+
+
+def test_the_flip_of_a_model_follows_its_decision_rule():
+    rows = {"x": ["a", "a", "a", "b", "b", "b"] * 5, "y": ["G", "G", "R", "R", "R", "G"] * 5}
+    model = tb.fit(rows, label="y", smoothing=1)
+    assert str(model.explain({"x": "b"})[0].flip()) == "without x it would be G"
+    model.decision = tb.Decision(label="R", threshold=0.2)
+    (one,) = model.explain({"x": "a"})
+    assert (one.answer, one.flip()) == ("R", None)  # P(R) is at least 0.2 with and without x
+    model.decision = tb.Decision(label="R", threshold=0.6)
+    assert str(model.explain({"x": "b"})[0].flip()) == "without x it would be G"
+    model.decision = tb.Decision(abstain=0.6)
+    assert str(model.explain({"x": "b"})[0].flip()) == "without x there would be no answer"
 
 
 def test_the_sentence_says_who_is_ahead_and_who_wins():

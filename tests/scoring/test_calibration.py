@@ -132,3 +132,20 @@ def test_the_text_names_the_rows_it_was_fitted_on():
     new = {name: values[:30] for name, values in repeated(seed=1).items()}
     assert "fitted on 30 rows" in str(model.calibrate(new, leave_one_out=False))
     assert model.stale == []
+
+
+def test_calibrated_probabilities_do_not_pass_through_underflow():
+    """With 900 copies of a column P is 1 and 0 in doubles before calibration, and far from that after it."""
+    x = ["a"] * 80 + ["b"] * 20 + ["a"] * 20 + ["b"] * 80
+    table = {f"x{i}": x for i in range(900)} | {"y": ["p"] * 100 + ["q"] * 100}
+    model = tb.fit(table, label="y", smoothing=1)
+    one = {f"x{i}": "a" for i in range(900)}
+    model.calibration = tb.Calibration("temperature", 900.0)
+    truth = 81 / 102 / (81 / 102 + 21 / 102)
+    assert model.predict_proba(one)[0, 0] == pytest.approx(truth, abs=1e-9)
+    assert model.predict_proba_one(one)["p"] == pytest.approx(truth, abs=1e-9)
+    assert model.explain(one)[0].probabilities[0] == pytest.approx(truth, abs=1e-9)
+    snapshot = model.snapshot()
+    assert np.exp(snapshot.posterior.log_proba(model.log_joint(one)))[0, 0] == pytest.approx(truth, abs=1e-9)
+    (_, log_proba), *_ = snapshot.log_proba_batches([one])
+    assert np.exp(log_proba)[0, 0] == pytest.approx(truth, abs=1e-9)
