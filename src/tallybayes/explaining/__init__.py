@@ -1,1 +1,2 @@
-"""Explanations, descriptions, objectives and samples of a model."""
+"""What a model can say besides predictions: explanations, flips, parameters, objective, samples.
+"""

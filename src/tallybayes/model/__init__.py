@@ -1,4 +1,4 @@
-"""Fit, learn, forget, merge, score: a model is a schema and a sum."""
+"""`Model`, a facade over snapshots of its state; `fit`, changes, given probabilities and saved models."""
 
 from tallybayes.model.fit import fit
 from tallybayes.model.from_probabilities import from_probabilities
