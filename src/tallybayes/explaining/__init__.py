@@ -1,2 +1,1 @@
-"""What a model can say besides predictions: explanations, flips, parameters, objective, samples.
-"""
+"""What a model offers besides predictions: explanations, flips, parameters, objective, samples."""
