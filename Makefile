@@ -4,7 +4,7 @@ BIN := .venv/bin
 NATIVE := $(wildcard native/*)
 MEANING := $(addprefix tests/,model/test_awkward.py model/test_peers.py families docs/test_lectures.py scoring/test_leave_one_out.py)
 
-.PHONY: demo test check bench fuzz format clean
+.PHONY: demo test check bench fuzz format browser clean
 
 demo: .venv/ready
 	$(BIN)/python examples/demo.py
@@ -27,6 +27,9 @@ bench: .venv/ready
 
 fuzz: .venv/ready
 	$(BIN)/python tests/kernels/fuzz_tokens.py 1000000
+
+browser:  # for the tests of the report page; needs root on Debian or Ubuntu
+	which chromium chromedriver || (apt-get update && apt-get install -y --no-install-recommends chromium chromium-driver)
 
 format: .venv/ready
 	$(BIN)/ruff format .

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tallybayes.model.from_probabilities import from_probabilities
     from tallybayes.model.model import Change, Model
     from tallybayes.model.saved_model import edit_model_file, load
+    from tallybayes.reporting.report import report
     from tallybayes.scoring.posterior import RuledOutWarning
     from tallybayes.state.calibration import Calibration
     from tallybayes.state.column_weights import ColumnWeights
@@ -60,6 +61,7 @@ _HOME = {
     "tune": "tuning.tune",
     "Tuning": "tuning.tuning_result",
     "importance": "tuning.importance",
+    "report": "reporting.report",
     "Importance": "tuning.importance",
     "read": "data.files",
     "Schema": "data.schema",
@@ -122,6 +124,7 @@ __all__ = [
     "prequential",
     "read",
     "register_family",
+    "report",
     "testing",
     "tune",
 ]

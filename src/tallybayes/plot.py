@@ -1,7 +1,7 @@
-"""Pictures for notebooks: each function returns an Altair chart, which shows itself and has `save("x.png")`.
+"""Charts for notebooks: each function returns an Altair chart, which can be displayed or saved: `save("x.png")`.
 
-They are those of the page that `tally report` writes. Altair comes with `pip install 'tallybayes[report]'` and is
-loaded when the first picture is drawn.
+They are the charts of the page that `tally report` writes. Altair is installed by `pip install 'tallybayes[report]'`
+and imported with the first chart.
 
 >>> import tallybayes as tb
 >>> model = tb.fit({"fever": [1, 1, 0, 0], "ill": ["yes", "yes", "no", "no"]}, label="ill")
@@ -25,10 +25,10 @@ from tallybayes.explaining.explanation import Explanation
 from tallybayes.families.family import Floats
 from tallybayes.formatting import DECIBANS, shown
 from tallybayes.model import Model
-from tallybayes.report import charts, curve_charts
-from tallybayes.report.column_chart import CLASSES, picture
-from tallybayes.report.palette import Chart, in_colour
-from tallybayes.report.threshold_slider import precision_recall_rows, reliability_rows, roc_rows
+from tallybayes.reporting import evaluation_charts, model_charts
+from tallybayes.reporting.chart_style import Chart, colour_order
+from tallybayes.reporting.column_chart_data import CLASSES, column_chart_data
+from tallybayes.reporting.threshold_curves import precision_recall_rows, reliability_rows, roc_rows
 from tallybayes.tuning import Importance, Tuning
 
 __all__ = [
@@ -38,28 +38,28 @@ __all__ = [
     "confusion",
     "densities",
     "evidence",
+    "importance",
     "learning_curves",
     "precision_recall",
-    "ranking",
     "reliability",
     "roc",
     "tuning",
 ]
 
 _COLUMNS = 30  # bars of an explanation
-_POINTS = 2_000  # rows drawn over a boundary
-_CELLS = 90  # of a boundary, each way
-_MARGIN = 0.06  # of the range of the data, around it
+_POINTS = 2_000  # rows drawn on a boundary
+_CELLS = 90  # of a boundary in each direction
+_MARGIN = 0.06  # around the data, as a share of its range
 
 
 def densities(model: Model, column: str) -> Chart:
-    """What a model expects of a column in each class: densities of reals, bars of values, the words that speak most."""
-    one = picture(_model(model), column)
-    return charts.pictured(one, in_colour([shown(label) for label in _model(model).classes], one.classes))
+    """The distribution of a column in each class: densities of numbers, bars of values, words with most evidence."""
+    one = column_chart_data(_model(model), column)
+    return model_charts.column_chart(one, colour_order([shown(label) for label in _model(model).classes], one.classes))
 
 
 def evidence(explanation: Explanation, label: Any = None, against: Any = None) -> Chart:
-    """What every column said of a row, in decibans, for one class against another; the strongest first.
+    """The evidence of every column of a row for one class against another, in decibans; the strongest first.
 
     >>> import tallybayes as tb
     >>> model = tb.fit({"fever": [1, 1, 0, 0], "ill": ["yes", "yes", "no", "no"]}, label="ill")
@@ -74,67 +74,67 @@ def evidence(explanation: Explanation, label: Any = None, against: Any = None) -
         {"column": name or "prior", "value": shown(explanation.values.get(name)), "decibans": parts[name] * DECIBANS}
         for name in names[:_COLUMNS]
     ]
-    return charts.evidence(rows, shown(best), shown(other))
+    return model_charts.evidence(rows, shown(best), shown(other))
 
 
-def confusion(judged: Evaluation) -> Chart:
+def confusion(evaluation: Evaluation) -> Chart:
     """The confusion matrix of an evaluation."""
-    chart = curve_charts.confusion([shown(label) for label in judged.classes], judged.matrix().tolist())
-    return chart.properties(width=max(200, (110 if len(judged.classes) <= 6 else 40) * len(judged.classes)))
+    chart = evaluation_charts.confusion([shown(label) for label in evaluation.classes], evaluation.matrix().tolist())
+    return chart.properties(width=max(200, (110 if len(evaluation.classes) <= 6 else 40) * len(evaluation.classes)))
 
 
-def reliability(judged: Evaluation, label: Any = None, *, bins: int = 10) -> Chart:
-    """Whether probabilities come true: of one class, or of every class (of two, the second)."""
-    labels = _labels(judged, label)
-    return curve_charts.reliability(reliability_rows(judged, labels, bins), *_named(judged, labels))
+def reliability(evaluation: Evaluation, label: Any = None, *, bins: int = 10) -> Chart:
+    """The reliability curve of one class, or of every class (the second of two)."""
+    labels = _labels(evaluation, label)
+    return evaluation_charts.reliability(reliability_rows(evaluation, labels, bins), *_named(evaluation, labels))
 
 
-def roc(judged: Evaluation, label: Any = None) -> Chart:
-    """The ROC curve of one class, or of every class (of two, the second)."""
-    labels = _labels(judged, label)
-    return curve_charts.roc(roc_rows(judged, labels), *_named(judged, labels))
+def roc(evaluation: Evaluation, label: Any = None) -> Chart:
+    """The ROC curve of one class, or of every class (the second of two)."""
+    labels = _labels(evaluation, label)
+    return evaluation_charts.roc(roc_rows(evaluation, labels), *_named(evaluation, labels))
 
 
-def precision_recall(judged: Evaluation, label: Any = None) -> Chart:
-    """Precision against recall of one class, or of every class (of two, the second)."""
-    labels = _labels(judged, label)
-    return curve_charts.precision_recall(precision_recall_rows(judged, labels), *_named(judged, labels))
+def precision_recall(evaluation: Evaluation, label: Any = None) -> Chart:
+    """The precision-recall curve of one class, or of every class (the second of two)."""
+    labels = _labels(evaluation, label)
+    return evaluation_charts.precision_recall(precision_recall_rows(evaluation, labels), *_named(evaluation, labels))
 
 
-def ranking(worth: Any, figure: str = "gain") -> Chart:
-    """Bars of the importance of columns: from `tallybayes.importance` ("gain" or "information"), or a dict of numbers.
+def importance(found: Importance | Mapping[str, float], measure: str = "gain") -> Chart:
+    """Bars of the importance of columns: the "gain" or "information" of `tallybayes.importance`, or given numbers.
 
-    >>> [row["column"] for row in ranking({"age": 0.1, "sex": 0.4}).data.values]
+    >>> [row["column"] for row in importance({"age": 0.1, "sex": 0.4}).data.values]
     ['sex', 'age']
     """
-    if figure not in ("gain", "information"):
-        raise ParameterError("a figure: 'gain' or 'information'", got=figure)
-    given = (
-        {one.column: getattr(one, figure) for one in worth.columns} if isinstance(worth, Importance) else dict(worth)
-    )
-    rows = [{"column": str(name), "worth": float(value)} for name, value in given.items()]
-    return charts.ranking(sorted(rows, key=lambda row: -row["worth"]))
+    if measure not in ("gain", "information"):
+        raise ParameterError("measure 'gain' or 'information'", got=measure)
+    given = {one.column: getattr(one, measure) for one in found.columns} if isinstance(found, Importance) else found
+    rows = [
+        {"column": str(name), "importance": float(given[name])} for name in sorted(given, key=lambda name: -given[name])
+    ]
+    return model_charts.importance(rows)
 
 
 def tuning(steps: Tuning | Iterable[Mapping[str, Any]]) -> Chart:
-    """The log loss for every k that was tried: what `tallybayes.tune` found, or rows with `k` and `log_loss`."""
+    """The log loss for every evaluated k: the result of `tallybayes.tune`, or rows with `k` and `log_loss`."""
     rows = [dict(row) for row in (steps.curve if isinstance(steps, Tuning) else steps)]
     if not rows:
-        raise ParameterError("a tuning of the smoothing, with a curve", got="none", hint="histograms have no k to tune")
-    return curve_charts.tuning(rows)
+        raise ParameterError("a tuning with a curve of k", got=[], hint="histogram columns have no k")
+    return evaluation_charts.tuning(rows)
 
 
 def learning_curves(comparison: Comparison | Iterable[Mapping[str, Any]], measure: str = "error") -> Chart:
-    """A measure ("error" or "log_loss") against the rows learned from, a line for each model."""
+    """A measure ("error" or "log_loss") against the number of training rows, a line for each model."""
     given = comparison.rows if isinstance(comparison, Comparison) else comparison
     rows = [{"model": row["model"], "rows": row["size"], "value": row[measure]} for row in given]
-    return curve_charts.learning_curves(rows, measure.replace("_", " "))
+    return evaluation_charts.learning_curves(rows, measure.replace("_", " "))
 
 
 def boundary(model: Any, data: Any, *, x: str, y: str, label: Any = None) -> Chart:
-    """Which class wins where, by two columns alone; the rows as dots, the mean of each class as a cross.
+    """The most probable class by two columns alone; the rows as dots, the mean of each class as a cross.
 
-    model: a model, or a fitted `NaiveBayesClassifier`. Its other columns are taken as missing.
+    model: a model, or a fitted `NaiveBayesClassifier`. Its other columns are treated as missing.
     label: a column or an array, if it is not the one the model was fitted with.
     """
     model, table = _model(model), to_table(data)
@@ -154,16 +154,16 @@ def boundary(model: Any, data: Any, *, x: str, y: str, label: Any = None) -> Cha
 
 
 class BoundaryDisplay:
-    """The decision boundary of two features, in the manner of scikit-learn's displays; `chart_` is the picture."""
+    """The decision boundary of two features, like scikit-learn's displays; `chart_` is the chart."""
 
     def __init__(self, chart: Chart) -> None:
         self.chart_ = chart
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, *, features: Sequence[Any] = (0, 1)) -> Self:
-        """Of a fitted classifier with `predict_proba`; features other than the two are given as missing.
+        """Create it from a fitted classifier with `predict_proba`; other features are passed as missing.
 
-        features: two names or places of columns of X.
+        features: two names or positions of columns of X.
         """
         frame = X if hasattr(X, "columns") else None
         values = np.asarray(X)
@@ -187,14 +187,14 @@ class BoundaryDisplay:
 
 
 class DensitiesDisplay:
-    """A feature in each class, in the manner of scikit-learn's displays; `chart_` is the picture."""
+    """The distribution of a feature in each class, like scikit-learn's displays; `chart_` is the chart."""
 
     def __init__(self, chart: Chart) -> None:
         self.chart_ = chart
 
     @classmethod
     def from_estimator(cls, estimator: Any, column: str) -> Self:
-        """Of a fitted `NaiveBayesClassifier`."""
+        """Create it from a fitted `NaiveBayesClassifier`."""
         return cls(densities(_model(estimator), column))
 
     def _repr_mimebundle_(self, *args: Any, **kwargs: Any) -> Any:
@@ -208,20 +208,20 @@ def _model(given: Any) -> Model:
     return found
 
 
-def _labels(judged: Evaluation, label: Any) -> list[Any]:
-    """The classes that curves are drawn of, the commonest where there are many."""
+def _labels(evaluation: Evaluation, label: Any) -> list[Any]:
+    """The classes to draw: the given one, the second of two, or the most frequent of several."""
     if label is not None:
         return [label]
-    if len(judged.classes) == 2:
-        return judged.classes[1:]
-    rows = {row["class"]: row["rows"] for row in judged.per_class()}
+    if len(evaluation.classes) == 2:
+        return evaluation.classes[1:]
+    rows = {row["class"]: row["rows"] for row in evaluation.per_class()}
     most = sorted(rows, key=lambda one: -rows[one])[:CLASSES]
-    return [one for one in judged.classes if one in most and rows[one]]
+    return [one for one in evaluation.classes if one in most and rows[one]]
 
 
-def _named(judged: Evaluation, labels: Sequence[Any]) -> tuple[list[str], list[str]]:
+def _named(evaluation: Evaluation, labels: Sequence[Any]) -> tuple[list[str], list[str]]:
     names = [shown(one) for one in labels]
-    return names, in_colour([shown(one) for one in judged.classes], names)
+    return names, colour_order([shown(one) for one in evaluation.classes], names)
 
 
 def _numbers(name: str, raw: Any) -> Floats:
@@ -233,11 +233,11 @@ def _numbers(name: str, raw: Any) -> Floats:
 def _drawn(
     proba: Any, classes: list[str], points: Floats, labels: Sequence[str | None], names: tuple[str, str]
 ) -> Chart:
-    """The picture of a boundary: P(class) on a grid over the points, the points and the means of their classes."""
+    """The chart of a boundary: P(class) on a grid over the points, the points and the means of their classes."""
     there = np.isfinite(points).all(axis=1) & np.array([label is not None for label in labels])
     points, own = points[there], [label for label, kept in zip(labels, there, strict=True) if kept]
     if not len(points):
-        raise ParameterError("rows with a label and both columns", got="none")
+        raise ParameterError("rows with a label and values of both columns", got=0)
     low, high = points.min(axis=0), points.max(axis=0)
     margin = np.where(high > low, (high - low) * _MARGIN, 0.5)
     edges = np.linspace(low - margin, high + margin, _CELLS + 1)
@@ -255,11 +255,11 @@ def _drawn(
     for name in dict.fromkeys(own):
         mean = points[np.array([label == name for label in own])].mean(axis=0)
         means.append({"x": float(mean[0]), "y": float(mean[1]), "class": name})
-    return charts.boundary(cells, dots, means, x=names[0], y=names[1], classes=classes)
+    return model_charts.boundary(cells, dots, means, x=names[0], y=names[1], classes=classes)
 
 
 def _runs(best: NDArray[np.intp], p: Floats, edges: Floats, classes: Sequence[str]) -> list[dict[str, Any]]:
-    """Cells as rectangles; neighbours that look the same, one above the other, are one rectangle."""
+    """Cells as rectangles; vertical neighbours of the same class and shade are one rectangle."""
     shade = np.round(p, 1)
     rows = []
     for i in range(best.shape[0]):

@@ -85,6 +85,7 @@ def test_public_names():
         "load",
         "read",
         "register_family",
+        "report",
         "testing",
     }
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):

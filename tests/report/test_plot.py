@@ -1,4 +1,4 @@
-"""Pictures: that they draw what the model says, each as an Altair chart that can be saved."""
+"""Charts: their values are those of the model, and they can be saved."""
 
 import itertools
 import subprocess
@@ -9,9 +9,9 @@ import pytest
 
 import tallybayes as tb
 from tallybayes.errors import ParameterError, UnsupportedError
-from tallybayes.report.charts import pictured
-from tallybayes.report.column_chart import picture
-from tallybayes.report.palette import PALETTE, colours
+from tallybayes.reporting.chart_style import PALETTE, colours
+from tallybayes.reporting.column_chart_data import column_chart_data
+from tallybayes.reporting.model_charts import column_chart
 
 pytest.importorskip("altair")
 
@@ -37,15 +37,15 @@ def model(iris):
 
 
 @pytest.fixture(scope="module")
-def judged(model, iris):
+def evaluation(model, iris):
     return tb.evaluate(model, iris, leave_one_out=True)
 
 
 def test_densities_of_a_gaussian_are_those_of_the_model(model):
     rows = rows_of(tb.plot.densities(model, "petal length"))
     for row in rows[::40]:
-        told = model.explain({"petal length": row["x"]})[0].log_evidence["petal length"]
-        assert row["p"] == pytest.approx(np.exp(told[model.classes.index(row["class"])]))
+        evidence = model.explain({"petal length": row["x"]})[0].log_evidence["petal length"]
+        assert row["p"] == pytest.approx(np.exp(evidence[model.classes.index(row["class"])]))
     for name in model.classes:
         x, p = (np.array([row[key] for row in rows if row["class"] == name]) for key in ("x", "p"))
         assert np.trapezoid(p, x) == pytest.approx(1, abs=0.02)
@@ -53,25 +53,25 @@ def test_densities_of_a_gaussian_are_those_of_the_model(model):
 
 @pytest.mark.parametrize("column", ["sepal width", "petal length"])
 def test_the_bins_of_a_histogram_add_up_to_one(iris, column):
-    rows = picture(tb.fit(iris, label="target"), column).rows
+    rows = column_chart_data(tb.fit(iris, label="target"), column).rows
     for name in set(iris["target"]):
         own = [row for row in rows if row["class"] == name]
         assert sum(row["p"] for row in own) == pytest.approx(1)
         assert all(a["x2"] == b["x"] for a, b in itertools.pairwise(own))
 
 
-def test_bins_hold_as_many_whole_numbers_each_and_skewed_ones_are_logarithmic():
+def test_bins_have_the_same_number_of_integers_and_skewed_columns_a_logarithmic_axis():
     rng = np.random.default_rng(0)
     age, gain = rng.integers(17, 91, 900), np.where(rng.random(900) < 0.9, 0, np.exp(rng.normal(8, 1, 900)).round())
     model = tb.fit({"age": age, "gain": gain, "y": np.arange(900) % 2}, label="y")
-    assert {row["x2"] - row["x"] for row in picture(model, "age").rows} == {4.0}
-    one = picture(model, "gain")
+    assert {row["x2"] - row["x"] for row in column_chart_data(model, "age").rows} == {4.0}
+    one = column_chart_data(model, "gain")
     assert one.constant is not None
     assert 0 in one.ticks
-    assert pictured(one).to_dict()["layer"][0]["encoding"]["x"]["scale"]["type"] == "symlog"
+    assert column_chart(one).to_dict()["layer"][0]["encoding"]["x"]["scale"]["type"] == "symlog"
 
 
-def test_counts_flags_categories_and_words_have_pictures_of_their_own():
+def test_counts_booleans_categories_and_words_have_their_kinds_of_charts():
     rows = {
         "n": [1, 2, 3, 9] * 6,
         "flag": [True, False, True, True] * 6,
@@ -80,12 +80,12 @@ def test_counts_flags_categories_and_words_have_pictures_of_their_own():
         "y": ["p", "p", "q", "q"] * 6,
     }
     model = tb.fit(rows, label="y", families={"n": "poisson", "flag": "bernoulli", "tags": "tags"})
-    kinds = {name: picture(model, name).kind for name in model.schema.families}
+    kinds = {name: column_chart_data(model, name).kind for name in model.schema.families}
     assert kinds == {"flag": "values", "kind": "values", "n": "curve", "tags": "words"}
-    bars = {(row["value"], row["class"]): row["p"] for row in picture(model, "kind").rows}
+    bars = {(row["value"], row["class"]): row["p"] for row in column_chart_data(model, "kind").rows}
     assert sum(p for (_, name), p in bars.items() if name == "p") == pytest.approx(1)
     assert bars["a", "p"] > bars["a", "q"]
-    words = {row["word"]: row["class"] for row in picture(model, "tags").rows}
+    words = {row["word"]: row["class"] for row in column_chart_data(model, "tags").rows}
     assert words["y"] == "p"
     assert words["z"] == "q"
     for name in kinds:
@@ -104,7 +104,7 @@ def test_evidence_bars_are_the_explanation(model, iris):
     assert sizes == sorted(sizes, reverse=True)
 
 
-def test_the_boundary_is_that_of_the_model_and_means_are_marked(model, iris):
+def test_the_boundary_shows_the_predictions_and_the_class_means(model, iris):
     chart = tb.plot.boundary(model, iris, x="petal length", y="petal width")
     cells, dots, means = (layer.data.values for layer in chart.layer)
     for cell in cells[::97]:
@@ -134,37 +134,37 @@ def test_a_display_draws_the_boundary_of_an_estimator(iris):
     assert rows_of(tb.plot.DensitiesDisplay.from_estimator(estimator, "petal width").chart_)
 
 
-def test_the_curves_are_those_of_the_evaluation(judged):
-    cells = rows_of(tb.plot.confusion(judged))
-    assert sum(cell["rows"] for cell in cells if cell["true"] == cell["predicted"]) == judged.matrix().trace()
+def test_the_curves_are_those_of_the_evaluation(evaluation):
+    cells = rows_of(tb.plot.confusion(evaluation))
+    assert sum(cell["rows"] for cell in cells if cell["true"] == cell["predicted"]) == evaluation.matrix().trace()
     label = "versicolor"
-    reliable = rows_of(tb.plot.reliability(judged, label).layer[1])
-    assert [row["observed"] for row in reliable] == [row["observed"] for row in judged.reliability(10, label)]
-    found = rows_of(tb.plot.roc(judged, label).layer[1])
-    assert [row["tpr"] for row in found] == judged.roc(label)[1].tolist()
-    assert {row["class"] for row in rows_of(tb.plot.precision_recall(judged))} == set(judged.classes)
+    reliable = rows_of(tb.plot.reliability(evaluation, label).layer[1])
+    assert [row["observed"] for row in reliable] == [row["observed"] for row in evaluation.reliability(10, label)]
+    found = rows_of(tb.plot.roc(evaluation, label).layer[1])
+    assert [row["tpr"] for row in found] == evaluation.roc(label)[1].tolist()
+    assert {row["class"] for row in rows_of(tb.plot.precision_recall(evaluation))} == set(evaluation.classes)
 
 
 def test_long_curves_are_thinned_and_keep_their_ends():
     rng = np.random.default_rng(0)
-    judged = tb.Evaluation()
+    evaluation = tb.Evaluation()
     p = rng.random(20_000)
-    judged.add([False, True], (rng.random(20_000) < p).tolist(), np.log(np.stack([1 - p, p], axis=1)))
-    rows = rows_of(tb.plot.roc(judged).layer[1])
+    evaluation.add([False, True], (rng.random(20_000) < p).tolist(), np.log(np.stack([1 - p, p], axis=1)))
+    rows = rows_of(tb.plot.roc(evaluation).layer[1])
     assert len(rows) < 200
     assert (rows[0]["fpr"], rows[0]["tpr"], rows[-1]["fpr"], rows[-1]["tpr"]) == (0, 0, 1, 1)
     x, y = ([row[key] for row in rows] for key in ("fpr", "tpr"))
-    assert np.trapezoid(y, x) == pytest.approx(judged.auc, abs=1e-3)
+    assert np.trapezoid(y, x) == pytest.approx(evaluation.auc, abs=1e-3)
 
 
-def test_rankings_tunings_and_learning_curves_take_rows_or_what_has_them(iris):
-    assert [row["column"] for row in rows_of(tb.plot.ranking([("a", 1.0), ("b", 2.0)]))] == ["b", "a"]
+def test_importance_tuning_and_learning_curves_accept_results_or_plain_values(iris):
+    assert [row["column"] for row in rows_of(tb.plot.importance({"a": 1.0, "b": 2.0}))] == ["b", "a"]
     found = tb.importance(tb.fit(iris, label="target"), iris)
-    for figure in ("gain", "information"):
-        drawn = {row["column"]: row["worth"] for row in rows_of(tb.plot.ranking(found, figure))}
-        assert drawn == {one.column: getattr(one, figure) for one in found.columns}
-    with pytest.raises(ParameterError, match="a figure"):
-        tb.plot.ranking(found, "beauty")
+    for measure in ("gain", "information"):
+        drawn = {row["column"]: row["importance"] for row in rows_of(tb.plot.importance(found, measure))}
+        assert drawn == {one.column: getattr(one, measure) for one in found.columns}
+    with pytest.raises(ParameterError, match="measure"):
+        tb.plot.importance(found, "beauty")
     steps = [{"k": 0, "log_loss": 0.4}, {"k": 1, "log_loss": 0.3}, {"k": 10, "log_loss": 0.5}]
     chart = tb.plot.tuning(steps)
     assert chart.layer[1].data.values == [{"x": 1, "y": 0.3}]
@@ -182,13 +182,13 @@ def test_charts_can_be_saved(model, tmp_path, ending):
     assert path.read_bytes().startswith(start)
 
 
-def test_a_class_has_one_colour_everywhere():
+def test_a_class_has_the_same_colour_in_every_chart():
     every = ["a", "b", "c"]
     assert colours(["c"], every).to_dict() == {"domain": ["c"], "range": [PALETTE[2]]}
     assert len(set(PALETTE)) == 7
 
 
-def test_mistakes_are_told(model, iris):
+def test_unknown_columns_and_models_are_refused(model, iris):
     with pytest.raises(ParameterError, match="did you mean 'petal length'"):
         tb.plot.densities(model, "petal lenght")
     with pytest.raises(ParameterError, match="a column of the data"):
@@ -197,13 +197,29 @@ def test_mistakes_are_told(model, iris):
         tb.plot.densities(iris, "petal length")
 
 
-def test_without_altair_the_error_says_how_to_get_it(model, monkeypatch):
+def test_without_altair_the_error_has_the_install_command(model, monkeypatch):
     monkeypatch.setitem(sys.modules, "altair", None)
     with pytest.raises(UnsupportedError, match=r"pip install 'tallybayes\[report\]'"):
         tb.plot.densities(model, "petal length")
 
 
-def test_altair_is_loaded_when_a_picture_is_drawn():
+def test_altair_is_imported_with_the_first_chart():
     code = "import sys, tallybayes as tb; tb.plot; print('altair' in sys.modules, 'vl_convert' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False False\n"
+
+
+def test_line_separators_in_names_are_drawn(tmp_path):
+    """Vega reads U+2028 and U+2029 as line ends and fails to parse the names."""
+    rows = {"crop\u2028": ["a\u2028b", "c", "d\u2029", "c"] * 5, "soil": ["x\u2028y", "x\u2028y", "z", "z"] * 5}
+    model = tb.fit(rows, label="soil", families={"crop\u2028": "categorical"})
+    evaluation = tb.evaluate(model, rows)
+    for chart in (
+        tb.plot.densities(model, "crop\u2028"),
+        tb.plot.evidence(model.explain(rows)[0]),
+        tb.plot.importance(tb.importance(model, rows)),
+        tb.plot.confusion(evaluation),
+        tb.plot.roc(evaluation, "x\u2028y"),
+    ):
+        chart.save(tmp_path / "chart.svg")
+        assert "\u21b5" in (tmp_path / "chart.svg").read_text()

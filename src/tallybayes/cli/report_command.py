@@ -46,18 +46,18 @@ def report(
     """
     from tallybayes.cli.output import refuse_overwriting
     from tallybayes.model.saved_model import load
-    from tallybayes.report import report as make
-    from tallybayes.report import write
-    from tallybayes.report.palette import altair
+    from tallybayes.reporting import report as create
+    from tallybayes.reporting import write_report
+    from tallybayes.reporting.chart_style import altair
 
     altair()
     refuse_overwriting(output, [model, *data])
     loaded, curve = load(model), None if tuning is None else _curve(tuning)
     with progress("judging") as step:
         source = reader(data, step)
-        page = make(loaded, source, label=label, leave_one_out=leave_one_out, rows=rows, tuning=curve, title=title)
+        page = create(loaded, source, label=label, leave_one_out=leave_one_out, rows=rows, tuning=curve, title=title)
     tell_bad(source)
-    write(output, page)
+    write_report(output, page)
     note(f"the report is in {output}")
 
 

@@ -1,4 +1,4 @@
-"""Pictures of how good a model is, each from plain rows: confusion, reliability, ROC, tuning, learning curves."""
+"""Charts of an evaluation from plain rows: confusion matrix, reliability, ROC, tuning, learning curves."""
 
 from __future__ import annotations
 
@@ -6,15 +6,27 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tallybayes.report.palette import GREY, HEIGHT, PALETTE, Chart, altair, colours, dashes, inline, one_legend
+from tallybayes.reporting.chart_style import (
+    GREY,
+    HEIGHT,
+    PALETTE,
+    Chart,
+    altair,
+    colours,
+    dashes,
+    draws,
+    inline_data,
+    one_legend,
+)
 
 __all__ = ["confusion", "learning_curves", "precision_recall", "reliability", "roc", "tuning"]
 
-_ACROSS = 18  # letters of class names that fit side by side on a phone
-_SLANTED = 8  # classes whose names can stand slanted
-_CELLS = 12  # classes up to which the cells of a confusion matrix hold their numbers
+_ACROSS = 18  # characters of class names that fit side by side on a phone
+_SLANTED = 8  # classes up to which slanted names fit
+_CELLS = 12  # classes up to which the cells of a confusion matrix show their numbers
 
 
+@draws
 def confusion(classes: Sequence[str], matrix: Sequence[Sequence[int]]) -> Chart:
     """The confusion matrix as a heat map: the number of rows in each cell, shaded by its share of the true class."""
     alt = altair()
@@ -25,7 +37,7 @@ def confusion(classes: Sequence[str], matrix: Sequence[Sequence[int]]) -> Chart:
     ]
     angle = 0 if sum(map(len, classes)) <= _ACROSS else -45 if len(classes) <= _SLANTED else -90
     size = 12 if len(classes) <= _CELLS else 9
-    base = alt.Chart(inline(rows)).encode(
+    base = alt.Chart(inline_data(rows)).encode(
         x=alt.X(
             "predicted:N",
             title="predicted",
@@ -53,15 +65,16 @@ def confusion(classes: Sequence[str], matrix: Sequence[Sequence[int]]) -> Chart:
     return alt.layer(cells, numbers).properties(height=height)
 
 
+@draws
 def reliability(rows: Sequence[dict[str, Any]], classes: Sequence[str], every: Sequence[str] | None = None) -> Chart:
-    """What was predicted against what came true, from rows with `class`, `predicted`, `observed` and `rows`."""
+    """Observed share against predicted probability, from rows with `class`, `predicted`, `observed` and `rows`."""
     alt = altair()
     unit = alt.Scale(domain=[0, 1])
     x = alt.X("predicted:Q", title="predicted probability", scale=unit)
-    y = alt.Y("observed:Q", title="share that came true", scale=unit)
+    y = alt.Y("observed:Q", title="observed share", scale=unit)
     lines = _lines(rows, classes, every, x, y)
     points = (
-        alt.Chart(inline(rows))
+        alt.Chart(inline_data(rows))
         .mark_circle(opacity=0.85, clip=True)
         .encode(
             x=x,
@@ -77,11 +90,12 @@ def reliability(rows: Sequence[dict[str, Any]], classes: Sequence[str], every: S
 def _diagonal(x: Any, y: Any, start: float, end: float) -> Chart:
     names = x.shorthand.partition(":")[0], y.shorthand.partition(":")[0]
     ends = [dict(zip(names, (value, value), strict=True)) for value in (start, end)]
-    return altair().Chart(inline(ends)).mark_line(color=GREY, strokeDash=[3, 3], strokeWidth=1).encode(x=x, y=y)
+    return altair().Chart(inline_data(ends)).mark_line(color=GREY, strokeDash=[3, 3], strokeWidth=1).encode(x=x, y=y)
 
 
+@draws
 def roc(rows: Sequence[dict[str, Any]], classes: Sequence[str], every: Sequence[str] | None = None) -> Chart:
-    """The share of a class that is found against the share of the others taken for it, for every threshold.
+    """True positive rate against false positive rate for every threshold.
 
     rows: `class`, `fpr` and `tpr`, in the order of the thresholds.
     """
@@ -92,6 +106,7 @@ def roc(rows: Sequence[dict[str, Any]], classes: Sequence[str], every: Sequence[
     return alt.layer(_diagonal(x, y, 0, 1), _lines(rows, classes, every, x, y)).properties(height=HEIGHT + 60)
 
 
+@draws
 def precision_recall(
     rows: Sequence[dict[str, Any]], classes: Sequence[str], every: Sequence[str] | None = None
 ) -> Chart:
@@ -103,31 +118,33 @@ def precision_recall(
     return _lines(rows, classes, every, x, y).properties(height=HEIGHT + 60)
 
 
+@draws
 def tuning(rows: Sequence[dict[str, Any]], x: str = "k", y: str = "log_loss") -> Chart:
-    """The log loss for every strength that was tried; the best one is marked."""
+    """The log loss for every evaluated k; the best one is marked."""
     alt = altair()
     shown = [{"x": row[x], "y": row[y]} for row in rows if math.isfinite(row[x]) and math.isfinite(row[y])]
     best = min(shown, key=lambda row: float(row["y"]))
     scale = alt.Scale(type="log" if all(row["x"] > 0 for row in shown) else "symlog", nice=False)
-    base = alt.Chart(inline(shown)).encode(
+    base = alt.Chart(inline_data(shown)).encode(
         x=alt.X("x:Q", title=x, scale=scale),
         y=alt.Y("y:Q", title=y.replace("_", " "), scale=alt.Scale(zero=False)),
         tooltip=[alt.Tooltip("x:Q", title=x), alt.Tooltip("y:Q", title=y.replace("_", " "), format=".4f")],
     )
-    mark = alt.Chart(inline([best])).mark_point(size=140, color=PALETTE[1], strokeWidth=3)
+    mark = alt.Chart(inline_data([best])).mark_point(size=140, color=PALETTE[1], strokeWidth=3)
     mark = mark.encode(x="x:Q", y="y:Q")
     return alt.layer(base.mark_line(color=PALETTE[0], point=True), mark).properties(height=HEIGHT)
 
 
+@draws
 def learning_curves(rows: Sequence[dict[str, Any]], what: str = "log loss") -> Chart:
-    """A measure against the number of rows learned, a line per model, from rows with `model`, `rows` and `value`."""
+    """A measure against the number of training rows by model, from rows with `model`, `rows` and `value`."""
     alt = altair()
     names = list(dict.fromkeys(str(row["model"]) for row in rows))
     chart = (
-        alt.Chart(inline(rows))
+        alt.Chart(inline_data(rows))
         .mark_line(point=True)
         .encode(
-            x=alt.X("rows:Q", title="rows learned", scale=alt.Scale(type="log", nice=False)),
+            x=alt.X("rows:Q", title="training rows", scale=alt.Scale(type="log", nice=False)),
             y=alt.Y("value:Q", title=what, scale=alt.Scale(zero=False)),
             color=alt.Color("model:N", title="model", scale=colours(names)),
             strokeDash=alt.StrokeDash("model:N", title="model", scale=dashes(names)),
@@ -142,7 +159,7 @@ def _lines(
 ) -> Chart:
     alt = altair()
     return (
-        alt.Chart(inline(rows))
+        alt.Chart(inline_data(rows))
         .mark_line(interpolate="linear", clip=True)
         .encode(
             x=x,

@@ -1,9 +1,9 @@
-"""Importance of columns on rows that the model has not learned: the figures of `tallybayes.importance`, over batches.
+"""Importance of columns on held-out rows: the measures of `tallybayes.importance`, summed over batches.
 
     information   the mean over rows of log P(y | x_j) / P(y), the column alone
-    gain          the mean over rows of log P(y | x) / P(y | x without x_j): what the model would lose
+    gain          the mean over rows of log P(y | x) / P(y | x without x_j)
 
-Rows that it has learned are the business of `tallybayes.importance`, which leaves each of them out.
+For training rows `tallybayes.importance` computes them by leave-one-out.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from tallybayes.model import Model
 from tallybayes.scoring.posterior import log_normalised
 from tallybayes.tuning.importance import ColumnImportance
 
-__all__ = ["Weighing"]
+__all__ = ["HeldOutImportance"]
 
-_LEAST = -1e6  # log probability that a class ruled out counts with, so that it can be taken off again
-_MOST = 700.0  # nats that a single row can be worth
+_LEAST = -1e6  # replaces the log-likelihood -inf, so that it can be subtracted again
+_MOST = 700.0  # nats that a single row contributes at most
 
 
-class Weighing:
+class HeldOutImportance:
     """Sums over rows, by column."""
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class Weighing:
         self._gain: dict[str, float] = {}
 
     def add(self, model: Model, evidence: Mapping[str, Floats], codes: NDArray[np.int64]) -> None:
-        """Rows with what every column adds to log P(class, row), and their classes."""
+        """Add rows with the log-likelihoods of every column, and their classes."""
         log_prior, row = model.log_prior(), np.arange(len(codes))
         parts = {name: np.maximum(part, _LEAST) for name, part in evidence.items()}
         joint = np.maximum(log_prior, _LEAST) + sum(parts.values(), np.zeros((len(codes), len(log_prior))))
@@ -47,7 +47,7 @@ class Weighing:
         self.n_rows += len(codes)
 
     def columns(self, model: Model) -> list[ColumnImportance]:
-        """What every column is worth, without the Bayes factor."""
+        """The importance of every column, without the Bayes factor."""
         families, n = model.schema.families, max(self.n_rows, 1)
         return [
             ColumnImportance(name, families[name].told(), total / n, self._gain[name] / n, None)

@@ -1,6 +1,6 @@
-"""Thresholds, one class against the others: a row is taken for the class if P(class | row) is at least the threshold.
+"""Curves over the thresholds of a class: a row is predicted as the class if P(class | row) is at least the threshold.
 
-Curves over all thresholds and the counts behind the slider of the page, thinned out to what can be seen.
+The curves are thinned to a visible number of points. The counts at fixed thresholds are the data of the slider.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _STEPS = 197
 
 
 def thresholds() -> Floats:
-    """Thresholds in even steps of log odds, one half among them, and before them 0, for all rows.
+    """The threshold 0, then thresholds evenly spaced in log odds, including 0.5.
 
     >>> len(thresholds()), float(thresholds()[0]), 0.5 in thresholds(), round(float(thresholds()[-1]), 5)
     (198, 0.0, True, 0.99994)
@@ -32,7 +32,7 @@ def thresholds() -> Floats:
 
 
 def counts_at(p: Floats, is_class: NDArray[np.bool_], at: Floats) -> tuple[list[int], list[int]]:
-    """Rows of the class, and of the others, whose probability is at least each threshold.
+    """The numbers of rows of the class, and of other rows, with a probability of at least each threshold.
 
     >>> counts_at(np.array([0.2, 0.9, 0.8]), np.array([False, True, False]), np.array([0.0, 0.5, 0.85]))
     ([1, 1, 1], [2, 1, 0])
@@ -42,11 +42,11 @@ def counts_at(p: Floats, is_class: NDArray[np.bool_], at: Floats) -> tuple[list[
     return above[0].tolist(), above[1].tolist()
 
 
-def roc_rows(judged: Evaluation, labels: Sequence[Any]) -> list[dict[str, Any]]:
-    """The ROC curves of some classes as rows."""
+def roc_rows(evaluation: Evaluation, labels: Sequence[Any]) -> list[dict[str, Any]]:
+    """The ROC curves of some classes as rows of a chart."""
     rows = []
     for label in labels:
-        fpr, tpr, at = judged.roc(label)
+        fpr, tpr, at = evaluation.roc(label)
         for step, i in enumerate(_thinned(fpr, tpr)):
             rows.append(
                 {
@@ -60,12 +60,12 @@ def roc_rows(judged: Evaluation, labels: Sequence[Any]) -> list[dict[str, Any]]:
     return rows
 
 
-def precision_recall_rows(judged: Evaluation, labels: Sequence[Any]) -> list[dict[str, Any]]:
-    """Precision and recall of some classes as rows."""
+def precision_recall_rows(evaluation: Evaluation, labels: Sequence[Any]) -> list[dict[str, Any]]:
+    """The precision-recall curves of some classes as rows of a chart."""
     rows = []
     for label in labels:
-        precision, recall, at = judged.precision_recall(label)
-        at = np.append(at, 1.0)  # the last point, no row at all, has no threshold
+        precision, recall, at = evaluation.precision_recall(label)
+        at = np.append(at, 1.0)  # the last point, without any predicted row, has no threshold
         for step, i in enumerate(_thinned(recall, precision)):
             rows.append(
                 {
@@ -79,17 +79,17 @@ def precision_recall_rows(judged: Evaluation, labels: Sequence[Any]) -> list[dic
     return rows
 
 
-def reliability_rows(judged: Evaluation, labels: Sequence[Any], bins: int = 10) -> list[dict[str, Any]]:
-    """The reliability curves of some classes as rows."""
+def reliability_rows(evaluation: Evaluation, labels: Sequence[Any], bins: int = 10) -> list[dict[str, Any]]:
+    """The reliability curves of some classes as rows of a chart."""
     return [
         {"class": shown(label), "step": step, **row}
         for label in labels
-        for step, row in enumerate(judged.reliability(bins, label))
+        for step, row in enumerate(evaluation.reliability(bins, label))
     ]
 
 
 def _thinned(x: Floats, y: Floats) -> list[int]:
-    """The places of points at about even steps along a curve, both ends among them.
+    """The positions of points evenly spaced along a curve, including both ends.
 
     >>> _thinned(np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0]))
     [0, 1, 2]

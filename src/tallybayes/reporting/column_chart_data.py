@@ -1,6 +1,6 @@
-"""What a column looks like in each class, as rows to draw: steps or curves of reals, bars of values, top words.
+"""The distribution of a column in each class as rows for a chart: steps or curves, bars of values, or top words.
 
-Everything is read off the predictive of the column, so that a picture shows what the model believes, not the data.
+The values are those of the predictive distribution, so the chart shows the model, not the data.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from tallybayes.families.predictive import Floats, Predictive, Steps
 from tallybayes.formatting import shown
 from tallybayes.model import Model
 
-__all__ = ["CLASSES", "Picture", "commonest", "grid_of", "part_of", "picture"]
+__all__ = ["CLASSES", "ColumnChartData", "most_frequent_classes", "predictive_of", "value_grid"]
 
-CLASSES = 7  # more lines than this nobody can tell apart; there are as many colours
+CLASSES = 7  # classes drawn at most: as many as there are colours
 _BINS = 40
 _POINTS = 160
-_WHOLE = 60  # whole numbers up to which each has a bin of its own
-_VALUES = 12  # bars per class; the rarest of more are left out
-_WORDS = 20  # words in all
-_MOST = 50.0  # log odds that are drawn, where a word rules a class out
-_DRAWS = 400  # per class, to find where a density lives
-_SKEW = 30.0  # a range so many times the middle half is drawn on a logarithmic axis
+_WHOLE = 60  # range up to which each integer has its own bin
+_VALUES = 12  # bars per class; rarer values are omitted
+_WORDS = 20  # words of all classes
+_MOST = 50.0  # log odds drawn for a word that excludes a class
+_DRAWS = 400  # samples per class, to find the range of a density
+_SKEW = 30.0  # a range so many times the interquartile range is drawn on a logarithmic axis
 _LONG = 60
 
 
 @dataclass(frozen=True, eq=False)
-class Picture:
-    """Rows to draw.
+class ColumnChartData:
+    """The rows of a chart.
 
     kind: "steps" (`x`, `x2`, `p`), "curve" (`x`, `p`), "values" (`value`, `p`) or "words" (`word`, `lead`), each with a
     `class`.
-    what: the name of the numbers.
-    constant: of a symmetric logarithmic axis, None for a plain one; ticks: its numbers.
+    what: the quantity shown.
+    constant: of a symmetric logarithmic axis, None for a linear one; ticks: its values.
     """
 
     column: str
@@ -53,23 +53,23 @@ class Picture:
     note: str = ""
 
 
-def part_of(model: Model, column: str) -> Predictive:
-    """The predictive of one column, as it was learned, without any weight."""
+def predictive_of(model: Model, column: str) -> Predictive:
+    """The predictive of one column, without its column weight."""
     if (found := model.predictives().get(column)) is not None:
         return found
-    raise ParameterError("a column that the model uses", got=column, hint=did_you_mean(column, model.schema.families))
+    raise ParameterError("a column of the model", got=column, hint=did_you_mean(column, model.schema.families))
 
 
-def commonest(model: Model, n: int = CLASSES) -> list[int]:
-    """The numbers of the most probable classes, in the order of the classes."""
+def most_frequent_classes(model: Model, n: int = CLASSES) -> list[int]:
+    """The codes of the classes with the largest prior, in ascending order."""
     return sorted(np.argsort(-model.log_prior(), kind="stable")[:n].tolist())
 
 
-def picture(model: Model, column: str, rows: list[dict[str, Any]] | None = None) -> Picture:
-    """The picture of a column; `rows` are its rows in `model.describe()`, if they are known already."""
-    part = part_of(model, column)
+def column_chart_data(model: Model, column: str, rows: list[dict[str, Any]] | None = None) -> ColumnChartData:
+    """The chart data of a column; `rows` are its rows in `model.describe()`, if already computed."""
+    part = predictive_of(model, column)
     family = model.schema.families[column].told()
-    codes = commonest(model)
+    codes = most_frequent_classes(model)
     names = [shown(label) for label in model.classes]
     few = [names[code] for code in codes]
     if (steps := part.steps()) is not None:
@@ -83,8 +83,8 @@ def picture(model: Model, column: str, rows: list[dict[str, Any]] | None = None)
     return _values([row for row in rows if row["class"] in few], column, family, few)
 
 
-def grid_of(part: Predictive, n: int = _POINTS) -> Floats:
-    """Numbers over the range in which a predictive expects values; whole ones where it expects only those."""
+def value_grid(part: Predictive, n: int = _POINTS) -> Floats:
+    """Values over the range of a predictive; only integers if its distribution is discrete."""
     rng = np.random.default_rng(0)
     drawn = np.concatenate([np.asarray(part.sample(rng, code, _DRAWS)[0], float) for code in range(part.n_classes)])
     drawn = drawn[np.isfinite(drawn)]
@@ -98,13 +98,13 @@ def grid_of(part: Predictive, n: int = _POINTS) -> Floats:
         return np.array([low])
     step = (high - low) / n
     size = 10.0 ** np.floor(np.log10(step))
-    step = size * next(one for one in (1, 2, 5, 10) if one * size >= step)  # so that the numbers are short ones
+    step = size * next(one for one in (1, 2, 5, 10) if one * size >= step)  # values with few digits
     grid = np.arange(np.floor(low / step), np.ceil(high / step) + 1) * step
     return np.asarray(np.round(grid, int(np.clip(-np.log10(size), 0, 300))))
 
 
-def _curve(part: Predictive, column: str, family: str, codes: list[int], names: list[str]) -> Picture:
-    grid = grid_of(part)
+def _curve(part: Predictive, column: str, family: str, codes: list[int], names: list[str]) -> ColumnChartData:
+    grid = value_grid(part)
     out = np.zeros((len(grid), part.n_classes))
     part.bind([Reals(grid)])(out, 0, len(grid))
     p = np.exp(out)
@@ -116,10 +116,10 @@ def _curve(part: Predictive, column: str, family: str, codes: list[int], names: 
         if np.isfinite(p[i, code])
     ]
     what = "probability" if whole else "density"
-    return Picture(column, family, "curve", rows, [names[code] for code in codes], what)
+    return ColumnChartData(column, family, "curve", rows, [names[code] for code in codes], what)
 
 
-def _steps(steps: Steps, column: str, family: str, codes: list[int], names: list[str]) -> Picture:
+def _steps(steps: Steps, column: str, family: str, codes: list[int], names: list[str]) -> ColumnChartData:
     edges, constant = _bins(steps.values, steps.p.mean(axis=1), steps.n_rows)
     place = np.clip(np.searchsorted(edges, steps.values, side="right") - 1, 0, len(edges) - 2)
     share = np.zeros((len(edges) - 1, steps.p.shape[1]))
@@ -131,11 +131,11 @@ def _steps(steps: Steps, column: str, family: str, codes: list[int], names: list
     ]
     ticks = _ticks(edges) if constant is not None else ()
     few = [names[code] for code in codes]
-    return Picture(column, family, "steps", rows, few, "share of the class", constant, ticks)
+    return ColumnChartData(column, family, "steps", rows, few, "share of the class", constant, ticks)
 
 
 def _bins(values: Floats, weights: Floats, n_rows: float) -> tuple[Floats, float | None]:
-    """The edges of bins of equal width, on a plain or a logarithmic axis, and the constant of that axis."""
+    """The edges of bins of equal width on a linear or logarithmic axis, and the constant of that axis."""
     low, high = float(values[0]), float(values[-1])
     whole = bool(np.all(values == np.floor(values)))
     n_bins = int(np.clip(2 * np.cbrt(n_rows), 8, _BINS))
@@ -147,7 +147,9 @@ def _bins(values: Floats, weights: Floats, n_rows: float) -> tuple[Floats, float
     if high - low <= max(_SKEW * (q3 - q1), _WHOLE if whole else 0.0):
         if not whole:
             return np.linspace(low, high, n_bins + 1), None
-        width = 1 if high - low <= _WHOLE else np.ceil((high - low + 1) / n_bins)  # as many whole numbers in each bin
+        width = (
+            1 if high - low <= _WHOLE else np.ceil((high - low + 1) / n_bins)
+        )  # the same number of integers in each bin
         return np.arange(low, high + width + 1, width) - 0.5, None
     sizes = np.abs(values[values != 0])
     constant = float(np.clip(np.quantile(sizes, 0.05), 1e-300, 1e300))
@@ -163,7 +165,7 @@ def _symlog(x: Floats, constant: float) -> Floats:
 
 
 def _ticks(edges: Floats) -> list[float]:
-    """Zero and powers of ten within the edges, a handful of them."""
+    """Zero and powers of ten within the edges, about six of them."""
     powers = 10.0 ** np.arange(-300, 301)
     both = np.concatenate([-powers[::-1], [0.0], powers])
     sizes = np.abs(edges[edges != 0])
@@ -171,14 +173,14 @@ def _ticks(edges: Floats) -> list[float]:
     return [float(tick) for tick in inside[:: max(1, len(inside) // 6)]]
 
 
-def _values(rows: list[dict[str, Any]], column: str, family: str, classes: list[str]) -> Picture:
-    """Bars; a yes/no column has two, and the rarest of many values are left out."""
+def _values(rows: list[dict[str, Any]], column: str, family: str, classes: list[str]) -> ColumnChartData:
+    """Bars of the most frequent values; two for a boolean column."""
     if rows and "P(yes)" in rows[0]:
         both = [
             (text, row, row["P(yes)"] if text == "yes" else 1 - row["P(yes)"]) for row in rows for text in ("yes", "no")
         ]
         bars = [{"value": text, "class": row["class"], "p": float(p)} for text, row, p in both]
-        return Picture(column, family, "values", bars, classes, "share of the class")
+        return ColumnChartData(column, family, "values", bars, classes, "share of the class")
     total: dict[str, float] = {}
     for row in rows:
         total[shown(row["value"])] = total.get(shown(row["value"]), 0.0) + row["P(value)"]
@@ -189,14 +191,14 @@ def _values(rows: list[dict[str, Any]], column: str, family: str, classes: list[
         for row in sorted(rows, key=lambda row: -total[shown(row["value"])])
         if shown(row["value"]) in set(kept)
     ]
-    note = f"the {len(kept)} commonest of {len(order)} values" if len(kept) < len(order) else ""
-    return Picture(column, family, "values", bars, classes, "share of the class", note=note)
+    note = f"the {len(kept)} most frequent of {len(order)} values" if len(kept) < len(order) else ""
+    return ColumnChartData(column, family, "values", bars, classes, "share of the class", note=note)
 
 
 def _words(
     part: Predictive, rows: list[dict[str, Any]], column: str, family: str, codes: list[int], names: list[str]
-) -> Picture:
-    """The words that speak most for each class: what one of them adds, above the mean of the other classes."""
+) -> ColumnChartData:
+    """The words with the strongest evidence for each class: log odds against the mean of the other classes."""
     tokens = list(dict.fromkeys(row["token"] for row in rows))
     adds = token_weights(part, tokens)
     best, each = adds.argmax(axis=1), max(2, _WORDS // max(len(codes), 1))
@@ -209,13 +211,15 @@ def _words(
         bars += [
             {"word": text, "class": names[code], "lead": float(lead[i])} for i, text in zip(own, texts, strict=True)
         ]
-    return Picture(column, family, "words", bars, [names[code] for code in codes], "log odds against the other classes")
+    return ColumnChartData(
+        column, family, "words", bars, [names[code] for code in codes], "log odds against the other classes"
+    )
 
 
 def token_weights(part: Predictive, tokens: Sequence[Any]) -> Floats:
-    """What each token adds to the score of an empty bag, (tokens, classes)."""
+    """The contribution of each token to the score of an empty bag, (tokens, classes)."""
     n = len(tokens)
-    indptr = np.array([0, *range(n + 1)], np.int64)  # first the empty one
+    indptr = np.array([0, *range(n + 1)], np.int64)  # the first bag is empty
     out = np.zeros((n + 1, part.n_classes))
     part.bind([Bag(indptr, np.arange(n, dtype=np.int64), np.ones(n, np.int32), list(tokens))])(out, 0, n + 1)
     with np.errstate(invalid="ignore"):

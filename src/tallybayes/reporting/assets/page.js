@@ -1,5 +1,5 @@
 "use strict";
-/* Draws the charts. Colours of text and lines are those of the style sheet, so that they follow it into the dark. */
+/* Draws the charts. The colours of text and lines are those of the style sheet, in light and dark mode. */
 (() => {
   const specs = JSON.parse(document.getElementById("charts").textContent);
   const narrow = matchMedia("(max-width: 44rem)");

@@ -1,5 +1,5 @@
 "use strict";
-/* A threshold that moves the confusion matrix of one class against the others. */
+/* The threshold slider, and the confusion matrix of one class against the others. */
 (() => {
   const holder = document.getElementById("threshold-data");
   if (!holder) return;
@@ -35,7 +35,7 @@
     put("threshold-fpr", share(fp, fp + tn));
     put("threshold-accuracy", share(tp + tn, tp + tn + fp + fn));
     for (const place of document.querySelectorAll("[data-threshold-class]")) place.textContent = one.name;
-    put("threshold-said",
+    put("threshold-summary",
       `At a threshold of ${text}: ${count(fn)} false negatives, ${count(fp)} false positives, ` +
       `precision ${share(tp, tp + fp)}, recall ${share(tp, tp + fn)}.`);
   }

@@ -1,4 +1,4 @@
-"""HTML put together from values: everything that is not written here is escaped.
+"""HTML elements from Python values, with escaping.
 
 >>> str(tag("td", "a < b", title='"quoted"'))
 '<td title="&quot;quoted&quot;">a &lt; b</td>'
@@ -21,13 +21,13 @@ _VOID = frozenset({"input", "meta", "br"})
 
 
 class Markup(str):
-    """HTML that is ready; any other text is escaped when it is put into a tag."""
+    """HTML text; any other string is escaped when it is added to an element."""
 
     __slots__ = ()
 
 
 def tag(name: str, /, *content: Any, **attributes: Any) -> Markup:
-    """An element; `class_` and `for_` end in an underscore, other underscores become dashes, True has no value."""
+    """An element. In names of attributes a final underscore is dropped, others become dashes; True has no value."""
     given = "".join(_attribute(key, value) for key, value in attributes.items() if value is not None)
     if name in _VOID:
         return Markup(f"<{name}{given}>")
@@ -35,7 +35,7 @@ def tag(name: str, /, *content: Any, **attributes: Any) -> Markup:
 
 
 def join(parts: Iterable[Any]) -> Markup:
-    """Elements and texts one after the other."""
+    """Elements and texts as one string."""
     return Markup("".join(part if isinstance(part, Markup) else html.escape(str(part)) for part in parts))
 
 
@@ -45,7 +45,7 @@ def _attribute(key: str, value: Any) -> str:
 
 
 def as_json(value: Any) -> Markup:
-    """JSON that can stand in a script element whatever it holds; a number that is not finite is null.
+    """JSON that is safe in a script element; null for a number that is not finite.
 
     >>> as_json({"a": "</script>", "b": float("inf")}).count("<")
     0
@@ -55,14 +55,14 @@ def as_json(value: Any) -> Markup:
 
 
 def cell_text(value: Any) -> str:
-    """A value in a table: numbers in four digits."""
+    """The text of a table cell: numbers with four digits."""
     if isinstance(value, float):
         return "-" if math.isnan(value) else number(value, 4)
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else shown(value)
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[Any]], caption: str, *, kind: str | None = None) -> Markup:
-    """A table in a box that scrolls by itself where it is too wide; the first cell of a row is its head."""
+    """A table in a box that scrolls if it is too wide; the first cell of each row is a header."""
     head = tag("tr", *(tag("th", name, scope="col") for name in header))
     body = [
         tag(

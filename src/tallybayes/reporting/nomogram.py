@@ -1,15 +1,15 @@
-"""A nomogram: a ruler for every column that says what each of its values adds to log P(class, row).
+"""A nomogram: a ruler for every column with the contribution of each of its values to log P(class, row).
 
-A naive Bayes score is a sum, so that a row can be classified by hand: start with the prior, read off what every value
-adds, add up. A ruler is one of
+A naive Bayes score is a sum, so a row can be classified by hand: start with the prior and add the contribution of
+every value. A ruler is one of
 
-    choice   values, and what each adds
-    steps    a step function of a number, as histograms have: exact everywhere
-    curve    a function of a number at points, straight between them; the numbers of the rows shown are points
-    words    what an empty text adds, and what each of some words adds to it; `rough` if they do not quite add up
+    choice   values, and the contribution of each
+    steps    a step function of a number, as for histograms: exact everywhere
+    curve    a function of a number at points, linear between them; the values of the example rows are points
+    words    the contribution of an empty text, and that of each of some words; `approximate` if these are not additive
 
-and a missing value adds nothing. All numbers are those of the scorer, for every class; the page takes differences. What
-the model does to probabilities afterwards (a calibration) is told apart.
+A missing value contributes nothing. All contributions are those of the scorer, for every class; the page computes
+differences. A calibration is applied after the sum.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from tallybayes.explaining.explanation import Explanation, shorten_word
 from tallybayes.families.family import Floats
 from tallybayes.formatting import shown
 from tallybayes.model import Model
-from tallybayes.report.column_chart import grid_of, part_of
+from tallybayes.reporting.column_chart_data import predictive_of, value_grid
 
 __all__ = ["nomogram"]
 
-_RULERS = 40  # columns; what the others add can only be taken from a row
-_VALUES = 250  # of a column of categories, the commonest
+_RULERS = 40  # columns with a ruler; the others contribute only with example rows
+_VALUES = 250  # of a categorical column, the most frequent
 _WORDS = 16
 _POINTS = 101
-_OTHER = "\x00 another value"  # no category has such a name
+_OTHER = "\x00 another value"  # not the name of a category
 _DIGITS = 10
-_ROUGH = 1e-6
+_TOLERANCE = 1e-6  # nats up to which the contributions of words are additive
 
 
 def nomogram(
@@ -44,7 +44,7 @@ def nomogram(
     examples: Sequence[tuple[int, Any, Explanation]],
     tables: dict[str, list[dict[str, Any]]],
 ) -> dict[str, Any]:
-    """The rulers of some columns, in their order, and rows to load, as plain values.
+    """The rulers of some columns and the example rows, as plain values for JSON.
 
     tables: the rows of every column in `model.describe()`.
     """
@@ -73,7 +73,7 @@ def nomogram(
 
 
 def _calibration(model: Model) -> dict[str, Any] | None:
-    """How probabilities are put right after the sum: a temperature, or corners of a rising function for each class."""
+    """The calibration: a temperature, or the points of an increasing function for each class."""
     if (found := model.calibration) is None:
         return None
     if found.method == "temperature":
@@ -82,14 +82,14 @@ def _calibration(model: Model) -> dict[str, Any] | None:
 
 
 class _Draft:
-    """What a ruler is to be read at: a kind, marks for people, and the column of them as the scorer takes it."""
+    """A ruler before scoring: its kind, the texts of its marks, and their values as a column."""
 
     def __init__(self, kind: str, marks: list[Any], column: Column) -> None:
         self.kind, self.marks, self.column = kind, marks, column
 
 
 def _draft(model: Model, name: str, examples: Sequence[Explanation], table: list[dict[str, Any]]) -> _Draft:
-    family, part = model.schema.families[name], part_of(model, name)
+    family, part = model.schema.families[name], predictive_of(model, name)
     used = [one.values.get(name) for one in examples]
     if family.column is Flags:
         return _Draft("choice", ["no", "yes"], Flags(np.array([0.0, 1.0])))
@@ -97,7 +97,7 @@ def _draft(model: Model, name: str, examples: Sequence[Explanation], table: list
         return _Draft("steps", steps.edges.tolist(), Reals(steps.inside))
     if family.column is Reals:
         own = [float(value) for value in used if value is not None]
-        grid = np.unique(np.concatenate([grid_of(part, _POINTS), own]))
+        grid = np.unique(np.concatenate([value_grid(part, _POINTS), own]))
         return _Draft("curve", grid.tolist(), Reals(grid))
     if family.column is Codes:
         keys = _keys(table, used)
@@ -105,7 +105,7 @@ def _draft(model: Model, name: str, examples: Sequence[Explanation], table: list
             "choice", [*map(shown, keys), "(another value)"], Codes(np.arange(len(keys) + 1), [*keys, _OTHER])
         )
     tokens = _tokens(table)
-    n = len(tokens)  # first an empty bag, then each token by itself, then all of them
+    n = len(tokens)  # an empty bag, each token alone, and all tokens together
     indptr, indices = [0, *range(n + 1), 2 * n], [*range(n), *range(n)]
     bag = Bag(np.array(indptr, np.int64), np.array(indices, np.int64), np.ones(2 * n, np.int32), tokens)
     return _Draft("words", [shorten_word(shown(token)) for token in tokens], bag)
@@ -120,7 +120,7 @@ def _keys(table: list[dict[str, Any]], used: Sequence[Any]) -> list[Any]:
 
 
 def _tokens(table: list[dict[str, Any]]) -> list[Any]:
-    """Some of the words that speak most, the classes in turn."""
+    """Some of the words with the strongest evidence, for all classes."""
     by_class: dict[Any, list[Any]] = {}
     for row in table:
         by_class.setdefault(row["class"], []).append(row["token"])
@@ -130,7 +130,7 @@ def _tokens(table: list[dict[str, Any]]) -> list[Any]:
 
 
 def _added(model: Model, drafts: dict[str, _Draft]) -> dict[str, Floats]:
-    """What the marks of every ruler add, (marks, classes), the weights of columns included."""
+    """The contributions of the marks of every ruler, (marks, classes), with column weights."""
     result = {}
     for name, predictive in model.predictives(weighted=True).items():
         if name in drafts:
@@ -142,8 +142,14 @@ def _ruler(draft: _Draft, added: Floats) -> dict[str, Any]:
     if draft.kind == "words":
         with np.errstate(invalid="ignore"):
             words = np.nan_to_num(added[1:-1] - added[:1], nan=0.0)
-            rough = bool(np.abs(added[0] + words.sum(axis=0) - added[-1]).max() > _ROUGH)
-        return {"kind": "words", "marks": draft.marks, "empty": _plain(added[0]), "adds": _plain(words), "rough": rough}
+            approximate = bool(np.abs(added[0] + words.sum(axis=0) - added[-1]).max() > _TOLERANCE)
+        return {
+            "kind": "words",
+            "marks": draft.marks,
+            "empty": _plain(added[0]),
+            "adds": _plain(words),
+            "approximate": approximate,
+        }
     if draft.kind == "curve" or draft.kind == "steps":
         added = added - _middle(added)
     inside = (
@@ -153,14 +159,14 @@ def _ruler(draft: _Draft, added: Floats) -> dict[str, Any]:
 
 
 def _middle(added: Floats) -> Floats:
-    """What all classes have in common: it makes no difference, and small numbers are shorter to write."""
+    """The maximum over the classes: a common term cancels, and smaller numbers are shorter."""
     with np.errstate(invalid="ignore"):
         middle = added.max(axis=1, keepdims=True)
     return np.where(np.isfinite(middle), middle, 0.0)
 
 
 def _position(ruler: dict[str, Any], one: Explanation, model: Model) -> Any:
-    """Where a row stands on a ruler: None if its value is missing."""
+    """The position of a row on a ruler; None for a missing value."""
     value = one.values.get(ruler["name"])
     if value is None:
         return None
@@ -180,7 +186,7 @@ def _position(ruler: dict[str, Any], one: Explanation, model: Model) -> Any:
 
 
 def _rest(one: Explanation, columns: Sequence[str]) -> list[float | None]:
-    """What the columns without a ruler add to a row."""
+    """The contribution of the columns without a ruler to a row."""
     total = np.zeros(len(one.classes))
     for name, part in one.log_evidence.items():
         if name not in columns:
@@ -189,7 +195,7 @@ def _rest(one: Explanation, columns: Sequence[str]) -> list[float | None]:
 
 
 def _plain(values: Floats) -> list[Any]:
-    """Numbers as they are written: a class that is ruled out is None."""
+    """Rounded numbers for JSON; None for -inf."""
     if values.ndim == 2:
         return [_plain(row) for row in values]
     return [None if not np.isfinite(value) else round(value, _DIGITS) for value in values.tolist()]

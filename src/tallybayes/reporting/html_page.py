@@ -1,7 +1,7 @@
-"""The page: sections of text, charts with their tables, the threshold and the nomogram, in one HTML file.
+"""An HTML page with sections, charts and scripts in one file.
 
-Nothing is loaded from anywhere: styles, scripts and data are in the page, and its content policy forbids the rest.
-Every chart has a heading, a sentence, a name for screen readers and its numbers as a table.
+Styles, scripts and data are embedded, and the content security policy forbids loading anything else. Every chart has a
+description for screen readers and its values as a table.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from tallybayes.report.html_element import Markup, as_json, join, table, tag
-from tallybayes.report.palette import Chart, altair
+from tallybayes.reporting.chart_style import Chart, altair
+from tallybayes.reporting.html_element import Markup, as_json, join, table, tag
 
 __all__ = ["Page"]
 
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
-_TABLE_ROWS = 120  # of the numbers behind a chart
+_TABLE_ROWS = 120  # of the values of a chart
 
 
 class Page:
-    """A page under construction: sections are added in the order in which they are read."""
+    """A page to which sections are added in order."""
 
     def __init__(self, title: str) -> None:
         self._title = title
@@ -31,7 +31,7 @@ class Page:
         self._scripts: list[str] = []
 
     def section(self, name: str, title: str, sentence: str, *content: Any) -> None:
-        """A section with a heading and a sentence that says what one sees."""
+        """Add a section with a heading and an introductory sentence."""
         head = tag("h2", title, id=f"{name}-title")
         inside = join([head, tag("p", sentence), *content])
         self._sections.append((name, title, tag("section", inside, id=name, aria_labelledby=f"{name}-title")))
@@ -41,14 +41,14 @@ class Page:
         name: str,
         chart: Chart,
         *,
-        says: str,
+        description: str,
         header: Sequence[str],
         rows: Sequence[Sequence[Any]],
         title: str = "",
         note: str = "",
     ) -> Markup:
-        """A chart with a heading of its own, a name for those who cannot see it, and its numbers in a table."""
-        self._specs[name] = _spec(chart, says)
+        """A chart with a heading, a description for screen readers, and its values in a table."""
+        self._specs[name] = _spec(chart, description)
         caption = [tag("h3", title)] if title else []
         caption += [tag("p", note)] if note else []
         shown = rows[:_TABLE_ROWS]
@@ -56,17 +56,17 @@ class Page:
         return tag(
             "figure",
             *([tag("figcaption", *caption)] if caption else []),
-            tag("div", tag("div", id=name, class_="chart"), role="img", aria_label=says),
-            tag("details", tag("summary", "The numbers as a table"), table(header, shown, says + cut)),
+            tag("div", tag("div", id=name, class_="chart"), role="img", aria_label=description),
+            tag("details", tag("summary", "Values as a table"), table(header, shown, description + cut)),
         )
 
     def use(self, script: str, **data: Any) -> None:
-        """A script of the page, and the data that it reads, by the ids of their elements."""
+        """Add a script, and its data by the ids of their elements."""
         self._scripts.append(_asset(script))
         self._data |= data
 
     def render(self, head: Markup, foot: str) -> str:
-        """The HTML."""
+        """The page as HTML."""
         altair()
         import vl_convert
 
@@ -84,7 +84,7 @@ class Page:
                 tag("p", foot, class_="soft"),
                 tag("details", tag("summary", "Licences"), tag("pre", _asset("licences.txt"))),
             ),
-            tag("noscript", tag("p", "Without JavaScript there are no charts; their numbers are in the tables.")),
+            tag("noscript", tag("p", "The charts need JavaScript; their values are in the tables.")),
             *held,
             *(tag("script", Markup(script)) for script in scripts),
         )
@@ -100,9 +100,9 @@ class Page:
         return "<!doctype html>\n" + tag("html", page_head, body, lang="en") + "\n"
 
 
-def _spec(chart: Chart, says: str) -> dict[str, Any]:
-    """A chart as wide as its place on the page."""
-    spec: dict[str, Any] = chart.properties(width="container", description=says).to_dict()
+def _spec(chart: Chart, description: str) -> dict[str, Any]:
+    """The specification of a chart as wide as its container."""
+    spec: dict[str, Any] = chart.properties(width="container", description=description).to_dict()
     for part in ("config", "$schema"):
         spec.pop(part, None)
     return {**spec, "$schema": "https://vega.github.io/schema/vega-lite/v6.json"}
@@ -110,7 +110,7 @@ def _spec(chart: Chart, says: str) -> dict[str, Any]:
 
 @cache
 def _asset(name: str) -> str:
-    return files("tallybayes.report").joinpath("assets", name).read_text(encoding="utf-8")
+    return files("tallybayes.reporting").joinpath("assets", name).read_text(encoding="utf-8")
 
 
 @cache

@@ -1,24 +1,36 @@
-"""Pictures of a model, each from plain rows: its prior, its columns, what they are worth and say, its boundary."""
+"""Charts of a model from plain rows: class prior, columns, importance, evidence, decision boundary."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from tallybayes.report.column_chart import Picture
-from tallybayes.report.palette import GREY, HEIGHT, PALETTE, Chart, altair, colours, dashes, inline, one_legend
+from tallybayes.reporting.chart_style import (
+    GREY,
+    HEIGHT,
+    PALETTE,
+    Chart,
+    altair,
+    colours,
+    dashes,
+    draws,
+    inline_data,
+    one_legend,
+)
+from tallybayes.reporting.column_chart_data import ColumnChartData
 
-__all__ = ["boundary", "class_prior", "evidence", "pictured", "ranking"]
+__all__ = ["boundary", "class_prior", "column_chart", "evidence", "importance"]
 
 _FOR, _AGAINST = PALETTE[:2]
 
 
+@draws
 def class_prior(rows: Sequence[dict[str, Any]], every: Sequence[str] | None = None) -> Chart:
     """Bars of P(class), from rows with `class` and `p`."""
     alt = altair()
     names = [row["class"] for row in rows]
     chart = (
-        alt.Chart(inline(rows))
+        alt.Chart(inline_data(rows))
         .mark_bar()
         .encode(
             x=alt.X("p:Q", title="P(class)", scale=alt.Scale(domainMin=0)),
@@ -30,17 +42,18 @@ def class_prior(rows: Sequence[dict[str, Any]], every: Sequence[str] | None = No
     return chart.properties(height=24 * len(rows))
 
 
-def ranking(rows: Sequence[dict[str, Any]], what: str = "nats per row") -> Chart:
-    """Bars of what columns are worth, from rows with `column` and `worth`, and a `kind` where there are several."""
+@draws
+def importance(rows: Sequence[dict[str, Any]], what: str = "nats per row") -> Chart:
+    """Bars of the importance of columns, from rows with `column`, `importance` and optionally `kind`."""
     alt = altair()
     names, kinds = (list(dict.fromkeys(row[key] for row in rows if key in row)) for key in ("column", "kind"))
     chart = (
-        alt.Chart(inline(rows))
+        alt.Chart(inline_data(rows))
         .mark_bar(color=PALETTE[0])
         .encode(
-            x=alt.X("worth:Q", title=what),
+            x=alt.X("importance:Q", title=what),
             y=alt.Y("column:N", title=None, sort=names),
-            tooltip=["column:N", *(["kind:N"] if kinds else []), alt.Tooltip("worth:Q", title=what, format=".4f")],
+            tooltip=["column:N", *(["kind:N"] if kinds else []), alt.Tooltip("importance:Q", title=what, format=".4f")],
         )
     )
     if not kinds:
@@ -51,26 +64,27 @@ def ranking(rows: Sequence[dict[str, Any]], what: str = "nats per row") -> Chart
     ).properties(height=24 * len(names))
 
 
-def pictured(one: Picture, every: Sequence[str] | None = None, *, titled: bool = True) -> Chart:
-    """A column in every class: densities, bars or words; its name stands at an axis if `titled`."""
+@draws
+def column_chart(one: ColumnChartData, every: Sequence[str] | None = None, *, titled: bool = True) -> Chart:
+    """A column in every class: densities, bars or words; `titled`: with the name of the column at an axis."""
     if one.kind == "values":
         return _values(one, every, one.column if titled else None)
     return {"steps": _steps, "curve": _curve, "words": _words}[one.kind](one, every)
 
 
-def _steps(one: Picture, every: Sequence[str] | None) -> Chart:
+def _steps(one: ColumnChartData, every: Sequence[str] | None) -> Chart:
     alt = altair()
     closed = [*one.rows]
-    for name in one.classes:  # the last step has a right edge too
+    for name in one.classes:  # the right edge of the last step
         last = [row for row in one.rows if row["class"] == name][-1:]
         closed += [{**row, "x": row["x2"]} for row in last]
     scale = alt.Scale(zero=False, nice=False)
-    whole = all((row["x"] - 0.5).is_integer() for row in one.rows)  # bins around whole numbers
+    whole = all((row["x"] - 0.5).is_integer() for row in one.rows)  # bins around integers
     axis = alt.Axis(tickMinStep=1) if whole else alt.Axis()
     if one.constant is not None:
         scale = alt.Scale(type="symlog", constant=one.constant, zero=False, nice=False)
         axis = alt.Axis(values=list(one.ticks), format=",.6~g")
-    base = alt.Chart(inline(closed)).encode(
+    base = alt.Chart(inline_data(closed)).encode(
         x=alt.X("x:Q", title=one.column, scale=scale, axis=axis),
         y=alt.Y("p:Q", title=one.what, stack=None),
         tooltip=[
@@ -83,9 +97,9 @@ def _steps(one: Picture, every: Sequence[str] | None) -> Chart:
     return _filled(base, one, every, "step-after")
 
 
-def _curve(one: Picture, every: Sequence[str] | None) -> Chart:
+def _curve(one: ColumnChartData, every: Sequence[str] | None) -> Chart:
     alt = altair()
-    base = alt.Chart(inline(one.rows)).encode(
+    base = alt.Chart(inline_data(one.rows)).encode(
         x=alt.X("x:Q", title=one.column, scale=alt.Scale(zero=False, nice=False)),
         y=alt.Y("p:Q", title=one.what, stack=None),
         tooltip=["class:N", alt.Tooltip("x:Q", title="value"), alt.Tooltip("p:Q", title=one.what, format=".4g")],
@@ -93,7 +107,7 @@ def _curve(one: Picture, every: Sequence[str] | None) -> Chart:
     return _filled(base, one, every, "linear" if one.what == "density" else "step")
 
 
-def _filled(base: Any, one: Picture, every: Sequence[str] | None, interpolate: str) -> Chart:
+def _filled(base: Any, one: ColumnChartData, every: Sequence[str] | None, interpolate: str) -> Chart:
     alt = altair()
     line = base.mark_line(interpolate=interpolate, strokeWidth=2).encode(
         stroke=alt.Stroke("class:N", title="class", scale=colours(one.classes, every)),
@@ -105,11 +119,11 @@ def _filled(base: Any, one: Picture, every: Sequence[str] | None, interpolate: s
     return one_legend(alt.layer(area, line)).properties(height=HEIGHT)
 
 
-def _values(one: Picture, every: Sequence[str] | None, title: str | None) -> Chart:
+def _values(one: ColumnChartData, every: Sequence[str] | None, title: str | None) -> Chart:
     alt = altair()
     order = list(dict.fromkeys(row["value"] for row in one.rows))
     chart = (
-        alt.Chart(inline(one.rows))
+        alt.Chart(inline_data(one.rows))
         .mark_bar()
         .encode(
             x=alt.X("p:Q", title=one.what, scale=alt.Scale(domainMin=0)),
@@ -123,28 +137,29 @@ def _values(one: Picture, every: Sequence[str] | None, title: str | None) -> Cha
     return chart.properties(height=(12 if len(one.classes) <= 3 else 8) * max(bars, 3))
 
 
-def _words(one: Picture, every: Sequence[str] | None) -> Chart:
+def _words(one: ColumnChartData, every: Sequence[str] | None) -> Chart:
     alt = altair()
     rows = [{**row, "key": f"{i}"} for i, row in enumerate(one.rows)]
     chart = (
-        alt.Chart(inline(rows))
+        alt.Chart(inline_data(rows))
         .mark_bar()
         .encode(
             x=alt.X("lead:Q", title=one.what),
             y=alt.Y("word:N", title=None, sort=list(dict.fromkeys(row["word"] for row in rows))),
-            color=alt.Color("class:N", title="speaks for", scale=colours(one.classes, every)),
+            color=alt.Color("class:N", title="evidence for", scale=colours(one.classes, every)),
             tooltip=["word:N", "class:N", alt.Tooltip("lead:Q", title=one.what, format=".2f")],
         )
     )
     return chart.properties(height=18 * len(rows))
 
 
+@draws
 def evidence(rows: Sequence[dict[str, Any]], label: str, against: str) -> Chart:
-    """What every column said, in decibans, from rows with `column`, `value` and `decibans`, in their order."""
+    """Bars of the evidence of every column in decibans, from rows with `column`, `value` and `decibans`."""
     alt = altair()
     names = [row["column"] for row in rows]
     chart = (
-        alt.Chart(inline(rows))
+        alt.Chart(inline_data(rows))
         .mark_bar()
         .encode(
             x=alt.X("decibans:Q", title=f"decibans for {label} against {against}"),
@@ -156,6 +171,7 @@ def evidence(rows: Sequence[dict[str, Any]], label: str, against: str) -> Chart:
     return chart.properties(height=22 * len(rows))
 
 
+@draws
 def boundary(
     cells: Sequence[dict[str, Any]],
     points: Sequence[dict[str, Any]],
@@ -165,7 +181,7 @@ def boundary(
     y: str,
     classes: Sequence[str],
 ) -> Chart:
-    """Which class wins where, the rows, and the mean of each class as a cross.
+    """The most probable class on a grid, the rows as dots, and the mean of each class as a cross.
 
     cells: `x`, `x2`, `y`, `y2`, `class` and its probability `p`; points and means: `x`, `y`, `class`.
     """
@@ -174,7 +190,7 @@ def boundary(
     plain = alt.Scale(zero=False, nice=False)
     across, up = alt.X("x:Q", title=x, scale=plain), alt.Y("y:Q", title=y, scale=plain)
     ground = (
-        alt.Chart(inline(cells))
+        alt.Chart(inline_data(cells))
         .mark_rect(strokeWidth=0)
         .encode(
             x=across,
@@ -186,8 +202,10 @@ def boundary(
             tooltip=["class:N", alt.Tooltip("p:Q", title="probability", format=".3f")],
         )
     )
-    dots = alt.Chart(inline(points)).mark_point(filled=True, size=28, stroke="#ffffff", strokeWidth=0.6, opacity=0.9)
-    cross = alt.Chart(inline(means)).mark_point(
+    dots = alt.Chart(inline_data(points)).mark_point(
+        filled=True, size=28, stroke="#ffffff", strokeWidth=0.6, opacity=0.9
+    )
+    cross = alt.Chart(inline_data(means)).mark_point(
         shape="cross", filled=True, size=260, stroke="#ffffff", strokeWidth=1.5, opacity=1
     )
     layers = [

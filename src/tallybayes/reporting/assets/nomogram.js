@@ -1,5 +1,5 @@
 "use strict";
-/* The nomogram: a ruler per column in log odds, a handle on each, and the sum. Missing adds nothing. */
+/* The nomogram: a ruler in log odds with a handle for every column, and the sum. Missing values add nothing. */
 (() => {
   const holder = document.getElementById("nomogram-data");
   if (!holder) return;
@@ -13,7 +13,7 @@
   }));
   let rest = null;
 
-  /* What a value adds to log P(class, row), for every class. */
+  /* The contribution of a value to log P(class, row), for every class. */
   function adds(ruler, at) {
     if (at === null) return new Array(n).fill(0);
     if (ruler.kind === "choice") return ruler.adds[at];
@@ -56,7 +56,7 @@
 
   function probabilities(total) {
     const top = Math.max(...total);
-    const from = top === -Infinity ? prior : total;  // every class ruled out: the prior
+    const from = top === -Infinity ? prior : total;  // every class is impossible: use the prior
     return calibrated(softmax(from), from);
   }
 
@@ -66,7 +66,7 @@
     return parts.map((value) => value / whole);
   }
 
-  /* Probabilities put right, if the model is calibrated: by a temperature, or through rising steps. */
+  /* Calibrated probabilities, by a temperature or an increasing function of each class. */
   function calibrated(p, logs) {
     const how = data.calibration;
     if (!how) return p;
@@ -81,7 +81,7 @@
     return after[i] + (x - before[i]) / (before[i + 1] - before[i]) * (after[i + 1] - after[i]);
   }
 
-  /* The values that a handle can take, in the order in which the arrow keys go through them. */
+  /* The positions of a handle, in the order of the arrow keys. */
   function places(ruler, a, b) {
     if (ruler.kind === "choice") {
       const all = ruler.marks.map((mark, i) => ({ at: i, text: mark, odds: odds(ruler.adds[i], a, b) }));
@@ -122,7 +122,7 @@
 
   const rowChoice = byId("nomogram-row"), forChoice = byId("nomogram-for"), againstChoice = byId("nomogram-against");
   const list = byId("nomogram-rulers");
-  rowChoice.append(option("", "choose a row"), ...data.rows.map((row, i) => option(i, row.name)));
+  rowChoice.append(option("", "none"), ...data.rows.map((row, i) => option(i, row.name)));
   for (const choice of [forChoice, againstChoice]) choice.append(...data.classes.map((name, i) => option(i, name)));
   forChoice.value = String(data.start[0]);
   againstChoice.value = String(data.start[1]);
@@ -142,7 +142,7 @@
       ruler.select.addEventListener("change", () => put(ruler, ruler.select.value === "" ? null : Number(ruler.select.value)));
       set.append(make("label", { for: id, class: "name" }, ruler.name), ruler.select);
     } else if (ruler.kind === "words") {
-      const chips = make("fieldset", { class: "chips" }, make("legend", {}, `${ruler.name}: words in it${ruler.rough ? " (they add up roughly)" : ""}`));
+      const chips = make("fieldset", { class: "chips" }, make("legend", {}, `${ruler.name}: words${ruler.approximate ? " (approximately additive)" : ""}`));
       ruler.boxes = ruler.marks.map((mark, j) => {
         const box = make("input", { type: "checkbox" });
         box.addEventListener("change", () => {
@@ -182,7 +182,7 @@
     show(ruler);
   }
 
-  /* A finger that comes down beside the handle may want to scroll the page: then only a tap moves the handle. */
+  /* A touch beside the handle may be a scroll gesture: then only a tap moves the handle. */
   function hold(ruler, event) {
     const handle = ruler.svg.querySelector(".handle").getBoundingClientRect();
     if (event.pointerType === "touch" && Math.abs(event.clientX - handle.left - handle.width / 2) > 28) return;

@@ -1,0 +1,116 @@
+"""Colours, dashes and data of the charts; Altair is imported with the first chart.
+
+The colours are those of Okabe and Ito, which are distinguishable with colour vision deficiency. Lines also differ in
+their dashes, for print in grey. A class has the same colour in every chart, by its position among the classes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, ParamSpec
+
+from tallybayes.errors import UnsupportedError
+
+__all__ = [
+    "GREY",
+    "HEIGHT",
+    "PALETTE",
+    "Chart",
+    "altair",
+    "colour_of",
+    "colour_order",
+    "colours",
+    "dashes",
+    "draws",
+    "inline_data",
+    "one_legend",
+]
+
+Chart = Any  # altair.Chart or altair.LayerChart
+
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#B5A900")
+GREY = "#888888"
+HEIGHT = 240  # pixels of a chart with two axes
+_LINE_ENDS = str.maketrans({"\u2028": "\u21b5", "\u2029": "\u00b6"})  # shown as ↵ and ¶
+_DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [4, 4], [1, 3])
+
+
+def altair() -> Any:
+    """The module altair, or an error with the command that installs it."""
+    try:
+        import altair as found
+        import vl_convert  # noqa: F401  # renders PNG and SVG, and contains the JavaScript of the page
+    except ImportError as error:
+        raise UnsupportedError(
+            f"charts need a package that is not installed ({error.name})", hint="pip install 'tallybayes[report]'"
+        ) from error
+    return found
+
+
+P = ParamSpec("P")
+
+
+def draws(chart: Callable[P, Chart]) -> Callable[P, Chart]:
+    """Decorate a function that draws a chart: replace U+2028 and U+2029 in its arguments.
+
+    Vega reads these separators as line ends within string literals and then draws nothing.
+    """
+
+    @wraps(chart)
+    def drawn(*args: P.args, **options: P.kwargs) -> Chart:
+        return chart(*_without_line_ends(args), **_without_line_ends(options))
+
+    return drawn
+
+
+def _without_line_ends(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.translate(_LINE_ENDS)
+    if isinstance(value, (list, tuple)):
+        return type(value)([_without_line_ends(part) for part in value])
+    if isinstance(value, dict):
+        return {key: _without_line_ends(part) for key, part in value.items()}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        parts = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        return dataclasses.replace(value, **_without_line_ends(parts))
+    return value
+
+
+def colour_order(names: Sequence[str], drawn: Sequence[str]) -> list[str]:
+    """Classes in the order of their colours: unchanged, or the drawn ones first if there are too many.
+
+    >>> colour_order(["a", "b"], ["b"]), colour_order([*"abcdefgh"], ["h", "b"])[:3]
+    (['a', 'b'], ['h', 'b', 'a'])
+    """
+    return list(names) if len(names) <= len(PALETTE) else list(dict.fromkeys([*drawn, *names]))
+
+
+def colour_of(name: str, every: Sequence[str]) -> str:
+    """The colour of a class by its position among all classes; grey after the last colour."""
+    place = list(every).index(name)
+    return PALETTE[place] if place < len(PALETTE) else GREY
+
+
+def colours(classes: Sequence[str], every: Sequence[str] | None = None) -> Any:
+    """The colour scale of some classes."""
+    picked = [colour_of(name, classes if every is None else every) for name in classes]
+    return altair().Scale(domain=list(classes), range=picked)
+
+
+def dashes(classes: Sequence[str], every: Sequence[str] | None = None) -> Any:
+    """The dash scale of some classes, which distinguishes lines without colour."""
+    order = list(classes if every is None else every)
+    picked = [list(_DASHES[order.index(name) % len(_DASHES)]) for name in classes]
+    return altair().Scale(domain=list(classes), range=picked)
+
+
+def inline_data(rows: Sequence[dict[str, Any]]) -> Any:
+    """Rows as the data of a chart."""
+    return altair().InlineData(values=list(rows))
+
+
+def one_legend(layers: Chart) -> Chart:
+    """Show the legend of the lines only: a shared legend would be hidden with that of the areas."""
+    return layers.resolve_legend(fill="independent", stroke="independent", strokeDash="independent")
