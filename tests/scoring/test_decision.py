@@ -175,7 +175,7 @@ def test_explanations_tell_the_answer_by_the_rule():
     model.decide(ROWS, "R", false_negatives=0)
     (one,) = model.explain({"x": ["a"]})
     assert one.answer == model.predict({"x": ["a"]})[0] == "R"
-    assert "the answer by the decision rule is R" in str(one)
+    assert "answer: R, by the decision rule: R if its probability is at least" in str(one)
     assert one.to_dict()["predicted"] == "R"
 
 

@@ -73,12 +73,11 @@ def _flipped(one: Any, against: Any) -> str:
     """The fewest columns without which it would be another label; the fewest words, if that is one text."""
     from tallybayes.formatting import shown
 
-    predicted = one.classes[int(one.log_joint.argmax())]
-    against = None if against == predicted else against
+    against = None if against == one.answer else against
     flip = one.flip(against)
     if flip is None:
-        ahead = f"{shown(against)} would not be ahead" if against is not None else f"it would be {shown(predicted)}"
-        return f"whatever were missing, {ahead}"
+        instead = "" if against is None else f" to {shown(against)}"
+        return f"no set of missing columns changes the answer{instead}"
     column = flip.columns[0]
     if len(flip.columns) == 1 and column in one.words and column not in one.inseparable:
         words = one.flip(against, words=column)

@@ -1,4 +1,4 @@
-"""The parameters of a model, to be read by people or programs."""
+"""The parameters of a model as tables, for people and programs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Why a row got its answer: the prior, what every column added, and the sum; for text, what every word added.
+"""Explanations of single rows: the prior, the contribution of every column, and their sum; for text, of every word.
 
-In log space a naive Bayes score is a sum, so the explanation is not an approximation: the parts add up to the whole.
+In log space a naive Bayes score is a sum, so the explanation is exact: the contributions add up to the score.
 """
 
 from __future__ import annotations
@@ -129,12 +129,12 @@ class Explanation:
         return not self.has_rule and (calibration is None or calibration.method == "temperature")
 
     def _separable(self, column: str) -> list[Word]:
-        """The words of a text, if they can be taken away one by one."""
+        """The words of a text, if the contribution of each is independent of the others."""
         if column not in self.words:
             raise ParameterError("a column of text that is not missing in this row", got=column)
         if column in self.inseparable:
             raise UnsupportedError(
-                "what a word of this text adds depends on the words around it",
+                "the contribution of a word of this text depends on the words around it",
                 column=column,
                 hint="variant 'counts' or 'complement' with tf 'count' or 'once', without top and length, adds up",
             )
@@ -175,7 +175,7 @@ class Explanation:
         return self.shown()
 
     def shown(self, label: Any = None, against: Any = None, *, units: str = "decibans") -> str:
-        """One class against another (the winner against the runner-up if nothing is said), strongest evidence first.
+        """One class against another (by default the answer against the most probable other class), largest part first.
 
         In decibans, ten times the decimal log odds, or natural "log-odds". Every number is rounded by itself, so the
         rounded parts may differ from the rounded sum in the last digit.
@@ -195,35 +195,37 @@ class Explanation:
         rows.append(["sum", "", "both are ruled out" if np.isnan(total) else signed(float(total) * scale, digits)])
         p = self.probabilities[classes.index(best)]
         head = f"{shown(best)} with probability {probability(p)}, against {shown(other)}"
-        if self.has_rule:
-            answer = self.answer
-            head += f"; the answer by the decision rule is {'none' if answer is None else shown(answer)}"
+        if self.posterior is not None and self.posterior.decision is not None:
+            answer = "none" if self.answer is None else shown(self.answer)
+            head += f"\nanswer: {answer}, by the decision rule: {self.posterior.decision}"
         tables = [text_table(["column", "value", units], rows)]
         tables += [table for name in self.words if (table := self._words_shown(name, best, other, scale, digits))]
         return head + "\n" + "\n\n".join(tables)
 
     def sides(self, label: Any = None, against: Any = None) -> tuple[Any, Any]:
-        """One class and another: those given, else the winner and the runner-up."""
+        """Two classes to compare: those given, else the answer and the most probable other class."""
         order = [self.classes[i] for i in np.argsort(-self.probabilities, kind="stable")]
-        best = order[0] if label is None else label
-        if label is None and best == against:
-            best = order[1]  # against the winner: for the runner-up
+        best = label
+        if label is None:
+            best = order[0] if self.answer is None else self.answer
+            if best == against:
+                best = next(one for one in order if one != against)
         return best, next(one for one in order if one != best) if against is None else against
 
     def word_odds(self, column: str, label: Any, against: Any) -> list[tuple[Word, float]]:
-        """What the words of a text add to the log odds of one label against another, in the order of the text."""
+        """The contributions of words to the log odds of one label against another, in the order of the text."""
         a, b = (list(self.classes).index(name) for name in (label, against))
         with np.errstate(invalid="ignore"):
             odds = [float(np.nan_to_num(word.log_evidence[a] - word.log_evidence[b])) for word in self.words[column]]
         return list(zip(self.words[column], odds, strict=True))
 
     def _words_shown(self, column: str, best: Any, other: Any, scale: float, digits: int) -> str:
-        """The words of a text that said most."""
+        """The words of a text with the largest contributions, as a table."""
         odds = sorted(self.word_odds(column, best, other), key=lambda pair: -abs(pair[1]))
         if not odds:
             return ""
         rows = [
-            [shorten_word(word.token) or "(words not there)", str(len(word.spans) or ""), signed(value * scale, digits)]
+            [shorten_word(word.token) or "(absent words)", str(len(word.spans) or ""), signed(value * scale, digits)]
             for word, value in odds[:_WORDS]
         ]
         if len(odds) > _WORDS:

@@ -38,11 +38,11 @@ class Objective:
 
 
 def objective(scorer: Scorer, parts: dict[str, Floats], labels: Labels) -> Objective:
-    """The sum for labelled rows, given what their columns add; rows without a label are left out."""
+    """The sum for labelled rows, given the contributions of their columns; rows without a label are ignored."""
     index = {label: code for code, label in enumerate(scorer.classes)}
     for label in labels.keys:
         if label not in index:
-            raise DataError("a label that the model knows", got=label)
+            raise DataError("a label of the model", got=label)
     kept = np.flatnonzero(labels.codes >= 0)
     codes = np.array([index[label] for label in labels.keys], np.int64)[labels.codes[kept]]
     return Objective(

@@ -1,4 +1,4 @@
-"""Data made by the model: a class from the prior, then every column given the class."""
+"""Rows sampled from the model: a class from the prior, then every column given the class."""
 
 from __future__ import annotations
 
