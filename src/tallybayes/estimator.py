@@ -257,9 +257,9 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         """The most probable label of every row (ties go to the first), or what `model_.decision` says."""
         posterior = Posterior(self.classes_.tolist(), np.zeros(0), decision=self._known_model().settings.decision)
         best = posterior.answer_codes(self.predict_proba(X))
-        answered = self.classes_[best].astype(object) if (best < 0).any() else self.classes_[best]
-        answered[best < 0] = None
-        return answered
+        if (best >= 0).all():
+            return self.classes_[best]
+        return np.array([None if code < 0 else self.classes_[code] for code in best.tolist()], object)
 
     def predict_proba(self, X: Any) -> Floats:
         """P(class | row) of every row, (rows, classes)."""
