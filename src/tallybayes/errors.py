@@ -24,6 +24,7 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 __all__ = [
+    "NOTHING_CHANGED",
     "CountError",
     "DataError",
     "FileError",
@@ -35,6 +36,8 @@ __all__ = [
     "did_you_mean",
     "shorten",
 ]
+
+NOTHING_CHANGED = "nothing was changed"
 
 _NOTHING = object()
 
@@ -82,7 +85,7 @@ class ForgetError(DataError):
     """The rows to forget cannot have been learned."""
 
     def __init__(self, expected: str, **facts: Any) -> None:
-        hint = "forget needs exactly the rows, weights and labels given to fit or learn; nothing was changed"
+        hint = f"forget needs exactly the rows, weights and labels given to fit or learn; {NOTHING_CHANGED}"
         super().__init__(expected, **{"hint": hint} | facts)
 
 

@@ -1,11 +1,23 @@
 """Values as text: numbers, tables for people, and plain values for JSON."""
 
+import json
 import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["DECIBANS", "finite_json", "number", "printable", "probability", "rows_of", "shown", "signed", "text_table"]
+__all__ = [
+    "DECIBANS",
+    "finite_json",
+    "json_text",
+    "number",
+    "printable",
+    "probability",
+    "rows_of",
+    "shown",
+    "signed",
+    "text_table",
+]
 
 DECIBANS = 10 / math.log(10)  # in one nat: a factor of ten in the odds is ten decibans
 
@@ -115,6 +127,16 @@ def finite_json(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [finite_json(part) for part in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def json_text(value: Any, indent: int | None = None) -> str:
+    r"""Return JSON in which numbers are finite and control characters are escaped.
+
+    >>> print(json_text({"p": math.nan, "label": "ü\x9b"}))
+    {"p": null, "label": "ü\u009b"}
+    """
+    text = json.dumps(finite_json(value), indent=indent, ensure_ascii=False, default=str, allow_nan=False)
+    return _UNPRINTABLE.sub(lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text)
 
 
 def _json_key(key: Any) -> Any:

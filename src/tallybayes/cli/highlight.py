@@ -1,30 +1,32 @@
-"""A text with the words that decided marked where they stand, for a terminal.
+"""A text with its most important words highlighted, for a terminal.
 
-What speaks for the class is green, what speaks against it red; the stronger the evidence, the stronger the colour, and
-the strongest words carry a number. An n-gram shares what it adds among its characters.
+Evidence for the class is green, evidence against it red. The stronger the evidence, the stronger the colour; the
+strongest words are followed by a number. The evidence of an n-gram is divided equally among its characters.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tallybayes.formatting import printable, signed
+
 if TYPE_CHECKING:
     from tallybayes.families.predictive import Word
 
 __all__ = ["marked"]
 
-_SHOWN = 2000  # characters of a text; of longer ones the part with the strongest words
-_SHADES = ((0.6, "bold white on {}"), (0.25, "bold {}"), (0.08, "{}"))  # from so much of the strongest word on
+_SHOWN = 2000  # characters of a text; of a longer text, those around its strongest word
+_SHADES = ((0.6, "bold white on {}"), (0.25, "bold {}"), (0.08, "{}"))  # least share of the strongest word, style
 _NUMBERED = 0.25
 
 
 def marked(text: str, odds: list[tuple[Word, float]], scale: float) -> Any:
-    """The text as rich shows it; `odds` are natural, `scale` makes units of them."""
+    """The highlighted text for rich; `odds` are natural log odds, which `scale` converts to the printed unit."""
     import numpy as np
     from rich.text import Text
 
     adds = np.zeros(len(text) + 1)
-    starts: dict[int, int] = {}  # where a word begins, and where the shortest one from there ends
+    starts: dict[int, int] = {}  # start of a word -> end of the shortest word that starts there
     for word, value in odds:
         for start, stop in word.spans:
             adds[start:stop] += value / len(word.spans) / max(stop - start, 1)
@@ -40,10 +42,10 @@ def marked(text: str, odds: list[tuple[Word, float]], scale: float) -> Any:
         result.append(_visible(text[at:start]))
         colour = "green" if totals[start] > 0 else "red"
         style = next((style.format(colour) for least, style in _SHADES if share >= least), "")
-        token = text[start:stop].rstrip()  # of characters, it may end in blanks or the end of a line
+        token = text[start:stop].rstrip()  # an n-gram of characters may end in white space
         result.append(_visible(token), style)
         if share >= _NUMBERED:
-            result.append(f"{totals[start] * scale:+.0f}", f"dim {colour}")
+            result.append(signed(totals[start] * scale, 0), f"dim {colour}")
         result.append(_visible(text[start + len(token) : stop]))
         at = stop
     result.append(_visible(text[at:last]))
@@ -60,5 +62,4 @@ def _window(size: int, totals: dict[int, float]) -> tuple[int, int]:
 
 
 def _visible(text: str) -> str:
-    """Nothing that a terminal would obey: control characters become spaces, but for the ends of lines."""
-    return "".join(c if c == "\n" or c.isprintable() else " " for c in text)
+    return printable(text.replace("\r", "").replace("\t", " "), keep="\n")

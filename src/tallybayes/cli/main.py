@@ -1,6 +1,7 @@
-"""The command `tally`: its verbs, and the one place where errors become words and exit codes.
+"""The command `tally`: its subcommands, and the one place where errors become messages and exit codes.
 
-0 all went well, 1 it could not be done (and nothing was changed), 2 the command was not understood.
+0 success, 1 failure, 2 wrong usage, 130 interrupted. After 1 and 130 a message names the files that were already
+written, if there are any.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Annotated
 
 import typer
 
+from tallybayes.atomic_file import replaced_files
 from tallybayes.cli import (
     change_command,
     compare_command,
@@ -29,8 +31,9 @@ from tallybayes.cli import (
     sample_command,
     tune_command,
 )
-from tallybayes.cli.messages import complain
+from tallybayes.cli.messages import complain, note
 from tallybayes.cli.options import Command, Debug, Group, debugging
+from tallybayes.errors import NOTHING_CHANGED, ParameterError, TallyError
 
 __all__ = ["app", "main"]
 
@@ -88,52 +91,53 @@ def tally(
 
 
 def main() -> None:
-    """Run the command; a user's mistake is told in a few lines, without a traceback."""
-    stopped = _watch_for_interrupts()
+    """Run the command; a mistake of the user is reported in a few lines, without a traceback."""
+    interrupts = _watch_for_interrupts()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="replace")
     try:
         app()
-    except BrokenPipeError:  # the reader has seen enough (| head)
+    except BrokenPipeError:  # the reader has closed the pipe (| head)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)  # as if it had been ended by the signal
-    except _Stopped:
-        _say_stopped()
+        sys.exit(141)  # the exit code of a process that the signal has ended
+    except _Interrupted:
+        _report_interrupt()
     except Exception as error:
-        if stopped:  # while a library was being loaded, which made something else of it
-            _say_stopped()
-        _say_why(error)
+        if interrupts:  # a library that was being imported has replaced the exception by its own
+            _report_interrupt()
+        _report_error(error)
 
 
-def _say_why(error: Exception) -> None:
-    from tallybayes.errors import ParameterError, TallyError
-
+def _report_error(error: Exception) -> None:
     if debugging() or not isinstance(error, (TallyError, OSError, MemoryError)):
         raise error
     complain(str(error) or type(error).__name__)
+    if written := replaced_files():
+        note(f"already written: {', '.join(written)}")
     sys.exit(2 if isinstance(error, ParameterError) else 1)
 
 
-def _say_stopped() -> None:
-    complain("stopped; nothing was changed")
+def _report_interrupt() -> None:
+    written = replaced_files()
+    complain(f"interrupted; already written: {', '.join(written)}" if written else f"interrupted; {NOTHING_CHANGED}")
     sys.exit(130)
 
 
-class _Stopped(BaseException):
-    """Ctrl-C was pressed. Not a KeyboardInterrupt, which others would handle without a word."""
+class _Interrupted(BaseException):
+    """Ctrl-C was pressed. Not a KeyboardInterrupt, which typer would handle."""
 
 
 def _watch_for_interrupts() -> list[int]:
-    """A list that is filled when Ctrl-C is pressed."""
-    stopped: list[int] = []
+    """Return a list that receives an entry when Ctrl-C is pressed."""
+    interrupts: list[int] = []
 
-    def stop(number: int, frame: FrameType | None) -> None:
-        stopped.append(number)
-        raise _Stopped
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        interrupts.append(number)
+        raise _Interrupted
 
-    signal.signal(signal.SIGINT, stop)
-    return stopped
+    signal.signal(signal.SIGINT, interrupt)
+    return interrupts
 
 
 if __name__ == "__main__":

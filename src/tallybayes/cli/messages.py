@@ -1,47 +1,48 @@
-"""What the command says to people: data and answers to standard output, everything else to standard error."""
+"""Messages of the command: results to standard output, everything else to standard error."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sys
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from tallybayes.formatting import json_text, printable
+
 if TYPE_CHECKING:
     from tallybayes.data.source import Source
 
 __all__ = ["answer", "complain", "note", "progress", "tell_bad"]
 
-_MOMENT = 0.5  # seconds before a bar is worth a look
-_SHOWN = 5  # bad rows that are told one by one
+_DELAY = 0.5  # seconds before a progress bar appears
+_SHOWN = 5  # bad rows that are listed one by one
 
 
 def answer(value: Any) -> None:
-    """Print an answer: text as it is, anything else as JSON."""
-    print(value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False, default=str))
+    """Print a result to standard output: text for people, anything else as JSON."""
+    print(printable(value, keep="\n") if isinstance(value, str) else json_text(value, indent=2))
 
 
 def note(text: str) -> None:
-    """Say something by the way."""
-    print(text, file=sys.stderr)
+    """Print a note to standard error."""
+    print(printable(text, keep="\n"), file=sys.stderr)
 
 
 def complain(text: str) -> None:
-    """Say what went wrong, in red where that can be seen."""
+    """Print an error to standard error, on a terminal in red."""
     start = "error:"
     if sys.stderr.isatty() and not os.environ.get("NO_COLOR"):
         start = f"\033[31m{start}\033[0m"
-    print(f"{start} {text}", file=sys.stderr)
+    print(f"{start} {printable(text, keep=chr(10))}", file=sys.stderr)
 
 
 def tell_bad(source: Source) -> None:
-    """Say which rows were left out."""
+    """Print a note about the rows that could not be read, with the first few of them."""
     if source.bad is None or not source.bad.count:
         return
-    note(f"left out {source.bad.count} bad row{'s' if source.bad.count > 1 else ''}:")
+    note(f"skipped {source.bad.count} bad row{'s' if source.bad.count > 1 else ''}:")
     for error in sorted(source.bad.examples, key=lambda error: (error.file or "", error.line or 0))[:_SHOWN]:
         note(f"  {str(error).partition(chr(10))[0]}")
     if source.bad.count > _SHOWN:
@@ -50,10 +51,10 @@ def tell_bad(source: Source) -> None:
 
 @contextlib.contextmanager
 def progress(what: str, *, unless_shown: bool = False, unit: str = "rows") -> Iterator[Any]:
-    """A bar with rows, speed and the time left, while a file is read for longer than a moment.
+    """Show a progress bar with rows, speed and the time left, once reading takes longer than a moment.
 
-    There is none off a terminal, and (`unless_shown`) none where the data itself is shown on the terminal. Without a
-    unit only the share that is done is shown, of what the step is told it is about.
+    There is no bar unless standard error is a terminal, and (with `unless_shown`) none if the data itself is printed to
+    the terminal. Without a unit, only the share that is done is shown, with a description given by each step.
     """
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb" or (unless_shown and sys.stdout.isatty()):
         yield None
@@ -65,7 +66,7 @@ def progress(what: str, *, unless_shown: bool = False, unit: str = "rows") -> It
         def step(rows: int, share: float | None, size: int, about: str = what) -> None:
             nonlocal bar
             seconds = max(time.monotonic() - began, 1e-9)
-            if bar is None and seconds > _MOMENT:
+            if bar is None and seconds > _DELAY:
                 bar = stack.enter_context(_bar(unit))
                 bar.add_task(what, total=None, rows=0, speed="")
             if bar is not None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
-import errno
+import io
 import json
-import math
 import os
 import sys
-import tempfile
+from collections.abc import Iterator
 from typing import IO, Any, Self
 
-from tallybayes.errors import FileError
-from tallybayes.formatting import shown
+from tallybayes.atomic_file import replacing
+from tallybayes.errors import FileError, ParameterError
+from tallybayes.formatting import finite_json, json_text, printable, shown
 
 __all__ = ["Writer", "form_of", "refuse_overwriting"]
 
@@ -23,8 +24,6 @@ _FORMS = {"csv": "csv", "json": "json"}  # what the other formats become on the 
 
 def form_of(output: str | None, source: Any = None, *, json: bool = False) -> str:
     """The format to write: JSON if asked for, by the name of the file, else that of the input, else CSV."""
-    from tallybayes.errors import ParameterError
-
     ending = os.path.splitext(output or "")[1].lower()
     if ending and output is not None and ending not in _ENDINGS:
         raise ParameterError(f"a file that ends in {', '.join(_ENDINGS)}", got=output)
@@ -42,8 +41,6 @@ def form_of(output: str | None, source: Any = None, *, json: bool = False) -> st
 
 def refuse_overwriting(output: str | None, data: list[str]) -> None:
     """Refuse to write over the data that is read."""
-    from tallybayes.errors import ParameterError
-
     for path in data if output is not None and os.path.exists(output) else ():
         if os.path.exists(path) and os.path.samefile(path, str(output)):
             raise ParameterError("an output that is not the data itself", got=output)
@@ -53,8 +50,9 @@ class Writer:
     """Arrow tables, one after the other, into one file; None and "-" are the screen."""
 
     def __init__(self, path: str | None, form: str) -> None:
-        self._path, self._form = None if path == "-" else path, form
-        self._part: str | None = None
+        self._path = None if path == "-" else path
+        self._form = form
+        self._open_files = contextlib.ExitStack()
         self._file: IO[Any] = sys.stdout
         self._writer: Any = None
 
@@ -63,29 +61,19 @@ class Writer:
             if self._form == "parquet":
                 raise FileError("a file for Parquet", hint="-o FILE")
             return self
-        try:
-            folder, name = os.path.split(os.path.abspath(self._path))
-            if os.path.isdir(self._path):
-                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-            handle, self._part = tempfile.mkstemp(prefix=f".{name}.", suffix=".part", dir=folder)
-            os.chmod(self._part, 0o666 & ~_umask())
-        except OSError as error:
-            raise FileError(f"cannot be written: {error.strerror}", file=self._path) from error
-        text = {} if self._form == "parquet" else {"encoding": "utf-8", "newline": ""}
-        self._file = os.fdopen(handle, "wb" if self._form == "parquet" else "w", **text)  # type: ignore[call-overload]
+        with contextlib.ExitStack() as stack:
+            self._file = stack.enter_context(replacing(self._path, "the output"))
+            if self._form != "parquet":
+                self._file = stack.enter_context(_utf8(self._file))
+            self._open_files = stack.pop_all()
         return self
 
-    def __exit__(self, kind: Any, *rest: Any) -> None:
+    def __exit__(self, *exception: Any) -> None:
         if self._form == "parquet" and self._writer is not None:
-            self._writer.close()
-        if self._part is None:
+            self._open_files.callback(self._writer.close)
+        self._open_files.__exit__(*exception)
+        if self._path is None:
             sys.stdout.flush()
-            return
-        self._file.close()
-        if kind is None:
-            os.replace(self._part, str(self._path))
-        else:
-            os.unlink(self._part)
 
     def write(self, table: Any) -> None:
         """More rows, with the same columns as before."""
@@ -107,7 +95,7 @@ class Writer:
         columns = [_json_cells(table.field(i), column) for i, column in enumerate(table.columns)]
         for cells in zip(*columns, strict=True):
             row = dict(zip(table.column_names, cells, strict=True))
-            self._file.write(json.dumps(row, ensure_ascii=False, default=str, allow_nan=False) + "\n")
+            self._file.write(json_text(row) + "\n")
 
     def _write_csv(self, table: Any) -> None:
         if self._writer is None:
@@ -118,15 +106,32 @@ class Writer:
         self._writer.writerows(zip(*columns, strict=True))
 
 
+@contextlib.contextmanager
+def _utf8(file: Any) -> Iterator[IO[str]]:
+    """A text file on top of a binary one, which stays open."""
+    text = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline="")
+    try:
+        yield text
+        text.flush()
+    finally:
+        with contextlib.suppress(OSError):
+            text.detach()
+
+
 class _Lines:
-    """A file whose lines end in a line feed. The csv module quotes a carriage return only if lines end in one."""
+    """A file whose lines end in a line feed. The csv module quotes a carriage return only if lines end in one.
+
+    On a terminal, control characters are escaped.
+    """
 
     def __init__(self, file: Any) -> None:
         self._file = file
+        self._terminal = file.isatty()
 
     def write(self, line: str) -> None:
         """Write a line that ends in both."""
-        self._file.write(line[:-2] + "\n")
+        text = line[:-2] + "\n"
+        self._file.write(printable(text, keep="\n\t") if self._terminal else text)
 
 
 def _json_cells(field: Any, column: Any) -> list[Any]:
@@ -140,9 +145,7 @@ def _json_cells(field: Any, column: Any) -> list[Any]:
         return [None if value is None else dict(value) for value in values]
     if (field.metadata or {}).get(b"kind") == b"probability":
         return [None if value is None else float(f"{value:.{_DIGITS}g}") for value in values]
-    if pa.types.is_floating(field.type):
-        return [None if value is None or not math.isfinite(value) else value for value in values]
-    return values  # type: ignore[no-any-return]
+    return finite_json(values)  # type: ignore[no-any-return]
 
 
 def _plain(table: Any) -> Any:
@@ -158,12 +161,6 @@ def _plain(table: Any) -> Any:
             column = pa.array(values) if simple else pa.array([v if v is None else json.dumps(v) for v in values])
         columns.append(column)
     return pa.table(columns, names=table.column_names)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _cells(field: Any, column: Any) -> list[Any]:
