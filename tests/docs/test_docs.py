@@ -57,6 +57,9 @@ def test_public_names():
         "Model",
         "Multinomial",
         "Calibration",
+        "Explanation",
+        "Settings",
+        "report",
         "Decision",
         "NaiveBayesClassifier",
         "Importance",
@@ -81,11 +84,9 @@ def test_public_names():
         "evaluate",
         "fit",
         "from_probabilities",
-        "kernels",
         "load",
         "read",
         "register_family",
-        "report",
         "testing",
     }
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
