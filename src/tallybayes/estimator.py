@@ -256,10 +256,12 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable label of every row (ties go to the first), or what `model_.decision` says."""
         posterior = Posterior(self.classes_.tolist(), np.zeros(0), decision=self._known_model().settings.decision)
-        best = posterior.answer_codes(self.predict_proba(X))
-        if (best >= 0).all():
-            return self.classes_[best]
-        return np.array([None if code < 0 else self.classes_[code] for code in best.tolist()], object)
+        codes = posterior.answer_codes(self.predict_proba(X))
+        labels = self.classes_[codes]
+        if (codes < 0).any():
+            labels = labels.astype(object)
+            labels[codes < 0] = None
+        return labels
 
     def predict_proba(self, X: Any) -> Floats:
         """P(class | row) of every row, (rows, classes)."""
