@@ -1,4 +1,4 @@
-"""Draws docs/penguins.svg, the picture of the README: what was learned about a column, and why one penguin got its answer."""
+"""Draws docs/penguins.svg, the picture of the README: a column as it was learned, and the explanation of one answer."""
 
 from pathlib import Path
 
