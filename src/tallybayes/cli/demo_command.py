@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 import tempfile
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -35,6 +35,7 @@ _STEPS = (
 
 
 def demo(
+    context: typer.Context,
     keep: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="Work there and leave the files. [a temporary folder]")
     ] = None,
@@ -55,17 +56,15 @@ def demo(
                 answer("\n".join((folder / "pets.csv").read_text().splitlines()[:6]) + "\n...")
             else:
                 answer(f"$ {command}\n")
-                _run(command, folder)
+                _run(context.find_root().command, command, folder)
 
 
-def _run(command: str, folder: Path) -> None:
+def _run(app: Any, command: str, folder: Path) -> None:
     """One command, in this process, its files in the folder."""
     import contextlib
 
-    from tallybayes.cli.main import app
-
     with contextlib.chdir(folder):
-        app(shlex.split(command)[1:], standalone_mode=False)
+        app.main(shlex.split(command)[1:], standalone_mode=False)
     answer("")
 
 
