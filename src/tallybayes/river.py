@@ -19,7 +19,7 @@ from typing import Any, Unpack
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.data.schema import Field, Schema
+from tallybayes.data.schema import SPECIFIED, Field, Schema
 from tallybayes.errors import ParameterError
 from tallybayes.families import parse
 from tallybayes.families.family import Floats
@@ -81,7 +81,7 @@ class NaiveBayes(base.MiniBatchClassifier):
             if bag is not None
             else OPTIONS["families"].domain.check("families", families or {})
         )
-        fields = {name: Field(name, family, "as asked") for name, family in chosen.items()}
+        fields = {name: Field(name, family, SPECIFIED) for name, family in chosen.items()}
         self._model = Model(ModelState(Schema(None, fields), Settings(**values, infer="type")))
 
     @property

@@ -122,7 +122,7 @@ def test_families_are_proposed_with_a_reason(values, family):
 def test_families_can_be_overruled():
     model = tb.fit(COLUMNS, label="ill", families={"visits": "poisson", "age": tb.Gaussian(kappa=1.0)}, ignore=["town"])
     assert str(model.schema.families["age"]) == "gaussian:kappa=1.0"
-    assert model.schema.fields["town"].reason == "ignored as asked"
+    assert model.schema.fields["town"].reason == "excluded by the user"
     assert "visits" in str(model.schema)
 
 

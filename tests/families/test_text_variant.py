@@ -77,7 +77,7 @@ def test_what_is_told_is_not_chosen():
     assert fit(data, "text:tf=once").schema.families["text"].tf in ("once", "count")  # presence has no tf
     assert fit(data, "text:k=0.125").schema.families["text"].k == 0.125
     assert fit(data, smoothing=0.5).schema.families["text"].variant != "auto"
-    assert fit(data, "text:counts,k=1").schema.fields["text"].reason == "as asked"
+    assert fit(data, "text:counts,k=1").schema.fields["text"].reason == "specified by the user"
     assert fit(data, estimate="mle").schema.families["text"].variant == "auto"  # nothing to choose
 
 

@@ -13,7 +13,9 @@ from tallybayes.atomic_file import write_file
 from tallybayes.errors import FileError, ParameterError
 from tallybayes.families import Family, parse
 
-__all__ = ["Field", "Schema"]
+__all__ = ["SPECIFIED", "Field", "Schema"]
+
+SPECIFIED = "specified by the user"  # the reason of a family that was not inferred
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 from tallybayes.arrays.axis import sort_keys
 from tallybayes.data.encode import as_codes
 from tallybayes.data.label import label_column
-from tallybayes.data.schema import Field, Schema
+from tallybayes.data.schema import SPECIFIED, Field, Schema
 from tallybayes.data.source import Source, to_source
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
@@ -94,9 +94,9 @@ def plan(
     fields: dict[str, Field] = {}
     for name in names:
         if name in chosen:
-            fields[name] = Field(name, chosen[name], "as asked")
+            fields[name] = Field(name, chosen[name], SPECIFIED)
         elif name in excluded or (only is not None and name not in only):
-            fields[name] = Field(name, None, "ignored as asked")
+            fields[name] = Field(name, None, "excluded by the user")
         elif name in given:
             fields[name] = given[name]
         elif schema is not None:

@@ -8,7 +8,6 @@ Variants of text are chosen on the training part.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,20 +45,17 @@ def by_validation(source: Source, empty: Model, label: Any, *, strengths: int, s
     if n_both == n_training:
         raise DataError("rows with a label in the validation part", got=0, hint="by='leave-one-out' needs fewer rows")
     families = train.schema.families
-    names = [name for name, family in families.items() if family.takes_smoothing]
     given = {name: empty.settings.smoothing_of(name) for name in families}
+    names = [name for name, family in families.items() if family.takes_smoothing]
     ks = grid(strengths)
-    candidates = [
-        empty.settings,
-        *(empty.settings.with_options(smoothing={**given, **dict.fromkeys(names, k)}) for k in ks),
-    ]
+    smoothings = [empty.settings.smoothing, *({**given, **dict.fromkeys(names, k)} for k in ks)]
     losses = []
-    for i, settings in enumerate(candidates):
-        progress("smoothing", i / len(candidates))
-        candidate = Model(replace(train.snapshot().state, settings=settings))
+    for i, smoothing in enumerate(smoothings):
+        progress("smoothing", i / len(smoothings))
+        candidate = train.with_settings(smoothing=smoothing)
         losses.append(evaluate(candidate, rows_of(_VALIDATION), label=label).log_loss)
     best = int(np.argmin(losses))
-    model = Model(replace(model.snapshot().state, settings=candidates[best]))
+    model = model.with_settings(smoothing=smoothings[best])
     curve = [{"k": k, "log_loss": loss} for k, loss in zip(ks, losses[1:], strict=True)]
     choice = UNCHANGED if best == 0 else f"k = {ks[best - 1]:.3g} for all"
     step = Step("one k for all columns", len(ks), choice, losses[0], losses[best])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tallybayes.arrays.column import Codes, Reals
-from tallybayes.data.schema import Field, Schema
+from tallybayes.data.schema import SPECIFIED, Field, Schema
 from tallybayes.families import FAMILIES, Family
 from tallybayes.families.family import Floats, Smoothing
 from tallybayes.model import Model
@@ -26,7 +26,6 @@ __all__ = [
 ]
 
 STRENGTHS = tuple(4.0**i for i in range(-4, 5))  # the values of k evaluated for each column
-_ASKED = "as asked"
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +73,7 @@ def other_families(schema: Schema, values: dict[str, Floats], *, from_file: bool
     """
     result: dict[Family, list[str]] = {}
     for name, field in schema.fields.items():
-        if field.family is None or field.family.column is not Reals or field.reason.startswith(_ASKED):
+        if field.family is None or field.family.column is not Reals or field.reason.startswith(SPECIFIED):
             continue
         seen = values[name][~np.isnan(values[name])]
         if not len(seen):

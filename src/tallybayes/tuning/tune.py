@@ -11,17 +11,14 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, Literal, Unpack
 
-from tallybayes.data.schema import Field
-from tallybayes.data.source import Source, Stream, Whole, as_columns, to_source
+from tallybayes.data.source import Stream, as_columns, to_source
 from tallybayes.errors import DataError, ParameterError, check_integer, did_you_mean
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value, planned
-from tallybayes.state.column_weights import ColumnWeights
-from tallybayes.state.model_state import ModelState
 from tallybayes.state.options import FitOptions, with_options
 from tallybayes.tuning.by_evidence import by_evidence
+from tallybayes.tuning.by_leave_one_out import by_leave_one_out
 from tallybayes.tuning.by_validation import by_validation
-from tallybayes.tuning.candidate import only, other_families
 from tallybayes.tuning.column_evidence import ColumnEvidence, LearnableRows, sampled
 from tallybayes.tuning.search import Progress, Search
 from tallybayes.tuning.tuning_result import Tuning
@@ -30,7 +27,6 @@ __all__ = ["WHAT", "tune"]
 
 WHAT = ("smoothing", "families", "text", "prior", "columns", "weights")
 _LEAST = 10  # rows to tune on
-_PRIORS = (0.0, 0.1, 10.0, 100.0)  # candidates for the smoothing of the class prior
 
 
 @with_options()
@@ -101,14 +97,8 @@ def tune(
         source = LearnableRows(source, model, label, weight, counted=True)
     n_rows = change.rows + change.skipped
     tables = sampled(source, model, label, weight, n_rows=n_rows, limit=rows, seed=seed)
-    evidence = ColumnEvidence(model, tables, label, weight)
-    search = Search.of(evidence, model, families, report)
-    before = after = search.log_loss()
-    _run(search, chosen, source, label, strengths, seed)
-    if search.steps:
-        after = search.steps[-1].after if search.weights is not None else search.log_loss()
-    found = Tuning(_built(search, source, label), search.steps, search.curve, (before, after), len(evidence.codes))
-    return _without_names(found, given)
+    search = Search.of(ColumnEvidence(model, tables, label, weight), model, families, report)
+    return _without_names(by_leave_one_out(search, chosen, source, label, strengths=strengths, seed=seed), given)
 
 
 def _without_names(found: Tuning, given: dict[str, Any]) -> Tuning:
@@ -136,92 +126,3 @@ def _checked(what: Any, by: Any, rows: Any, strengths: Any, seed: Any) -> tuple[
     for name, value, least in (("rows", rows, _LEAST), ("strengths", strengths, 2), ("seed", seed, 0)):
         check_integer(name, value, at_least=least)
     return tuple(name for name in WHAT if name in names)
-
-
-def _run(search: Search, what: Collection[str], source: Source, label: Any, strengths: int, seed: int) -> None:
-    """Run the steps in order; if column weights are tuned, candidates are compared at the best temperature."""
-
-    def fit_temperature() -> None:
-        if "weights" in what:
-            search.fit_temperature()
-
-    fit_temperature()
-    if "smoothing" in what:
-        search.one_strength(strengths)
-        fit_temperature()
-    if "families" in what:
-        search.families(_other_models(search, source, label))
-        fit_temperature()
-    if "smoothing" in what:
-        search.strengths()
-        fit_temperature()
-    if "text" in what:
-        search.texts()
-        fit_temperature()
-    if "prior" in what and search.model.settings.prior == "empirical":
-        search.prior([(f"k = {k:g}", _with_prior(search.model, k)) for k in _PRIORS])
-        fit_temperature()
-    if "columns" in what:
-        search.columns()
-        fit_temperature()
-    if "weights" in what:
-        search.fit_weights(seed)
-
-
-def _with_prior(model: Model, k: float) -> Model:
-    """The same model with another smoothing of the class prior."""
-    return model.with_settings(prior_smoothing=k)
-
-
-def _other_models(search: Search, source: Source, label: Any) -> dict[str, list[Model]]:
-    """Models of numeric columns with other families, by column."""
-    base = search.evidence.model
-    result: dict[str, list[Model]] = {}
-    others = other_families(base.schema, search.evidence.numbers(), from_file=not isinstance(source, Whole))
-    for i, (family, names) in enumerate(others.items()):
-        search.progress("families of columns", i / len(others))
-        model = Model(ModelState(only(base.schema, family, names), base.settings))
-        try:
-            model.learn(source, label=label)
-        except DataError:  # a row outside the sample has a value outside the support of the family
-            continue
-        for name in names:
-            result.setdefault(name, []).append(model)
-    return result
-
-
-def _built(search: Search, source: Source, label: Any) -> Model:
-    """The model with the selected hyperparameters; refitted if families or columns have changed."""
-    base, schema, settings = search.evidence.model, search.evidence.model.schema.copy(), search.model.settings
-    strengths = {name: own.smoothing for name, own in search.now.items() if own.smoothing is not None}
-    if strengths:
-        given = {name: settings.smoothing_of(name) for name in search.now}
-        settings = settings.with_options(smoothing={**given, **strengths})
-    same = True
-    for name, own in search.now.items():
-        if own.family != schema.fields[name].family:
-            same = same and own.family.counted == base.schema.families[name].counted
-            schema.fields[name] = Field(name, own.family, f"{schema.fields[name].reason}; selected by tuning")
-    for name in search.excluded:
-        schema.fields[name] = Field(name, None, "excluded by tuning: removing it lowers the leave-one-out log loss")
-    if same and not search.excluded:
-        result = Model(replace(base.snapshot().state, schema=schema, settings=settings))
-    else:
-        search.progress("fitting", 0.0)
-        result = Model(ModelState(schema, settings))
-        result.learn(source, label=label)
-    if search.weights is not None and search.weights.kind != "none":
-        result.column_weights = _column_weights(search, result)
-    return result
-
-
-def _column_weights(search: Search, model: Model) -> ColumnWeights:
-    """The fitted weights, by the names of columns and classes."""
-    found = search.weights
-    assert found is not None
-    weights = {
-        name: dict(zip(model.classes, own.tolist(), strict=True)) if found.kind == "per class" else float(own[0])
-        for name, own in zip(search.now, found.weights, strict=True)
-    }
-    offsets = dict(zip(model.classes, found.offsets.tolist(), strict=True))
-    return ColumnWeights(weights, offsets, sum(model.class_counts.values()))

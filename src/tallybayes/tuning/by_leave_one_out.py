@@ -1,0 +1,117 @@
+"""Hyperparameters selected by leave-one-out: the order of the steps, and the model with the selected values."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+
+from tallybayes.data.schema import Field
+from tallybayes.data.source import Source, Whole
+from tallybayes.errors import DataError
+from tallybayes.model import Model
+from tallybayes.state.column_weights import ColumnWeights
+from tallybayes.state.model_state import ModelState
+from tallybayes.tuning.candidate import only, other_families
+from tallybayes.tuning.search import Search
+from tallybayes.tuning.tuning_result import Tuning
+
+__all__ = ["by_leave_one_out"]
+
+_PRIORS = (0.0, 0.1, 10.0, 100.0)  # candidates for the smoothing of the class prior
+
+
+def by_leave_one_out(
+    search: Search, what: Collection[str], source: Source, label: Any, *, strengths: int, seed: int
+) -> Tuning:
+    """The model selected by a search over the hyperparameters in `what`."""
+    before = after = search.log_loss()
+    _run(search, what, source, label, strengths, seed)
+    if search.steps:
+        after = search.steps[-1].after if search.weights is not None else search.log_loss()
+    model = _selected_model(search, source, label)
+    return Tuning(model, search.steps, search.curve, (before, after), len(search.evidence.codes))
+
+
+def _run(search: Search, what: Collection[str], source: Source, label: Any, strengths: int, seed: int) -> None:
+    """Run the steps in order; if column weights are tuned, candidates are compared at the best temperature."""
+
+    def fit_temperature() -> None:
+        if "weights" in what:
+            search.fit_temperature()
+
+    fit_temperature()
+    if "smoothing" in what:
+        search.one_strength(strengths)
+        fit_temperature()
+    if "families" in what:
+        search.families(_other_models(search, source, label))
+        fit_temperature()
+    if "smoothing" in what:
+        search.strengths()
+        fit_temperature()
+    if "text" in what:
+        search.texts()
+        fit_temperature()
+    if "prior" in what and search.model.settings.prior == "empirical":
+        search.prior([(f"k = {k:g}", search.model.with_settings(prior_smoothing=k)) for k in _PRIORS])
+        fit_temperature()
+    if "columns" in what:
+        search.columns()
+        fit_temperature()
+    if "weights" in what:
+        search.fit_weights(seed)
+
+
+def _other_models(search: Search, source: Source, label: Any) -> dict[str, list[Model]]:
+    """Models of numeric columns with other families, by column."""
+    base = search.evidence.model
+    result: dict[str, list[Model]] = {}
+    others = other_families(base.schema, search.evidence.numbers(), from_file=not isinstance(source, Whole))
+    for i, (family, names) in enumerate(others.items()):
+        search.progress("families of columns", i / len(others))
+        model = Model(ModelState(only(base.schema, family, names), base.settings))
+        try:
+            model.learn(source, label=label)
+        except DataError:  # a row outside the sample has a value outside the support of the family
+            continue
+        for name in names:
+            result.setdefault(name, []).append(model)
+    return result
+
+
+def _selected_model(search: Search, source: Source, label: Any) -> Model:
+    """The model with the selected hyperparameters; refitted if families or columns have changed."""
+    base, schema, settings = search.evidence.model, search.evidence.model.schema.copy(), search.model.settings
+    strengths = {name: own.smoothing for name, own in search.now.items() if own.smoothing is not None}
+    if strengths:
+        given = {name: settings.smoothing_of(name) for name in search.now}
+        settings = settings.with_options(smoothing={**given, **strengths})
+    same = True
+    for name, own in search.now.items():
+        if own.family != schema.fields[name].family:
+            same = same and own.family.counted == base.schema.families[name].counted
+            schema.fields[name] = Field(name, own.family, f"{schema.fields[name].reason}; selected by tuning")
+    for name in search.excluded:
+        schema.fields[name] = Field(name, None, "excluded by tuning: removing it lowers the leave-one-out log loss")
+    if same and not search.excluded:
+        result = Model(replace(base.snapshot().state, schema=schema, settings=settings))
+    else:
+        search.progress("fitting", 0.0)
+        result = Model(ModelState(schema, settings))
+        result.learn(source, label=label)
+    if search.weights is not None and search.weights.kind != "none":
+        result.column_weights = _column_weights(search, result)
+    return result
+
+
+def _column_weights(search: Search, model: Model) -> ColumnWeights:
+    """The fitted weights, by the names of columns and classes."""
+    found = search.weights
+    assert found is not None
+    weights = {
+        name: dict(zip(model.classes, own.tolist(), strict=True)) if found.kind == "per class" else float(own[0])
+        for name, own in zip(search.now, found.weights, strict=True)
+    }
+    offsets = dict(zip(model.classes, found.offsets.tolist(), strict=True))
+    return ColumnWeights(weights, offsets, sum(model.class_counts.values()))
