@@ -12,8 +12,7 @@ from tallybayes.data.schema import Schema
 from tallybayes.families.credible import beta_interval
 from tallybayes.formatting import finite_json, number, shown, text_table
 from tallybayes.scoring.interval import check_level, class_prior_alpha
-from tallybayes.scoring.scorer import Scorer
-from tallybayes.state.settings import Settings
+from tallybayes.scoring.snapshot import Snapshot
 
 __all__ = ["Description", "described_with_intervals"]
 
@@ -31,8 +30,10 @@ class Description:
     notes: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, scorer: Scorer, schema: Schema, rows: dict[Any, float] | None) -> Description:
-        """The description of a scorer."""
+    def of(cls, snapshot: Snapshot) -> Description:
+        """The description of a model."""
+        scorer, schema = snapshot.scorer, snapshot.state.schema
+        rows = None if snapshot.state.given else snapshot.state.class_counts
         prior = np.exp(scorer.log_prior if scorer.log_shares is None else scorer.log_shares)
         classes = [
             {"class": label, "P(class)": float(p)} | ({} if rows is None else {"rows": rows[label]})
@@ -75,11 +76,11 @@ class Description:
         return "\n\n".join(parts)
 
 
-def described_with_intervals(
-    scorer: Scorer, schema: Schema, settings: Settings, rows: dict[Any, float], level: float
-) -> Description:
+def described_with_intervals(snapshot: Snapshot, level: float) -> Description:
     """The parameters of a model with credible intervals; a family without intervals is described without them."""
-    plain = Description.of(scorer, schema, rows)
+    state, scorer = snapshot.state, snapshot.scorer
+    state.require_learned("intervals")
+    plain = Description.of(snapshot)
     columns: dict[str, list[dict[str, Any]]] = {}
     for predictive in scorer.predictives:
         for row in predictive.intervals(check_level(level)):
@@ -90,12 +91,14 @@ def described_with_intervals(
         for name in plain.columns
     }
     classes = plain.classes
-    if (alpha := class_prior_alpha(settings, np.array(list(rows.values()), np.float64))) is not None:
+    if (
+        alpha := class_prior_alpha(state.settings, np.array(list(state.class_counts.values()), np.float64))
+    ) is not None:
         low, high = beta_interval(alpha, alpha.sum(), level)
         ends = zip(classes, low.tolist(), high.tolist(), strict=True)
         classes = [row | {"low": below, "high": above} for row, below, above in ends]
     parameters = {name: columns.get(name, own) for name, own in plain.columns.items()}
-    return Description(classes, schema, parameters, {name: note for name, note in notes.items() if note})
+    return Description(classes, state.schema, parameters, {name: note for name, note in notes.items() if note})
 
 
 def _render(rows: list[dict[str, Any]]) -> str:

@@ -8,13 +8,15 @@ The parts share no parameters, which is why each can be fitted on its own by cou
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from tallybayes.data.label import Labels
+from tallybayes.data.label import Labels, find_labels
 from tallybayes.errors import DataError
 from tallybayes.families.family import Floats
 from tallybayes.scoring.scorer import Scorer
+from tallybayes.scoring.snapshot import Snapshot
 
 __all__ = ["Objective", "objective"]
 
@@ -37,7 +39,17 @@ class Objective:
         return Objective(self.prior + other.prior, parts)
 
 
-def objective(scorer: Scorer, parts: dict[str, Floats], labels: Labels) -> Objective:
+def objective(snapshot: Snapshot, data: Any, label: Any = None) -> Objective:
+    """The objective of labelled data under a model; rows without a label are ignored."""
+    snapshot.state.require_likelihoods("objective")
+    label = snapshot.label_or_default(label)
+    total = Objective(0.0, {})
+    for table, parts in snapshot.evidence_batches(data, label=label):
+        total += _objective(snapshot.scorer, parts, find_labels(table, label))
+    return total
+
+
+def _objective(scorer: Scorer, parts: dict[str, Floats], labels: Labels) -> Objective:
     """The sum for labelled rows, given the contributions of their columns; rows without a label are ignored."""
     index = {label: code for code, label in enumerate(scorer.classes)}
     for label in labels.keys:

@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.data.schema import Schema
 from tallybayes.errors import DataError, check_integer
-from tallybayes.scoring.scorer import Scorer
+from tallybayes.scoring.snapshot import Snapshot
 
 __all__ = ["sample"]
 
 
-def sample(scorer: Scorer, n: int, schema: Schema, rng: np.random.Generator) -> Any:
+def sample(snapshot: Snapshot, n: int, rng: np.random.Generator) -> Any:
     """N rows as a pyarrow Table, the label last."""
+    snapshot.state.require_likelihoods("sample")
+    scorer, schema = snapshot.scorer, snapshot.state.schema
     n = check_integer("n", n, at_least=0)
     if not scorer.classes:
         raise DataError("the model has not learned any row yet")

@@ -22,7 +22,7 @@ from tallybayes.arrays.memory_budget import check_budget
 from tallybayes.arrays.special import logsumexp
 from tallybayes.errors import ParameterError
 from tallybayes.families.family import Family, Floats, Predictive, Score, Smoothing
-from tallybayes.scoring.weighted_predictive import with_column_weights
+from tallybayes.scoring.weighted_predictive import unweighted, with_column_weights
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.settings import Settings
 from tallybayes.tally import Tally
@@ -82,6 +82,14 @@ class Scorer:
             with_column_weights(predictive, settings.column_weights, total.labels, shares) for predictive in derived
         )
         return cls(tuple(total.labels), log_prior, predictives, blocks, shares)
+
+    def by_column(self, *, weighted: bool) -> dict[str, Predictive]:
+        """The predictive of every column by name, with or without its weight."""
+        return {
+            name: (predictive if weighted else unweighted(predictive)).part(number)
+            for predictive in self.predictives
+            for number, name in enumerate(predictive.features)
+        }
 
     @property
     def lexicons(self) -> dict[str, Any]:

@@ -114,7 +114,7 @@ class Snapshot:
         """Log P(class, row), (rows, classes)."""
         if (found := self._small_batch(data)) is not None:
             return found
-        return self._joined(scores for _, scores in self.log_joint_batches(data))
+        return self.joined(scores for _, scores in self.log_joint_batches(data))
 
     def proba(self, data: Any, *, calibrated: bool = True) -> Floats:
         """P(class | row), (rows, classes)."""
@@ -122,7 +122,7 @@ class Snapshot:
             return self._finished(found, calibrated=calibrated)
         finish = self.posterior_for(calibrated).write_proba
         parts = list(self.worked_batches(data, lambda columns, n: self.scorer.finished(columns, n, finish)))
-        proba = self._joined(part for _, (part, _) in parts)
+        proba = self.joined(part for _, (part, _) in parts)
         warn_ruled_out(sum(n_ruled_out for _, (_, n_ruled_out) in parts), len(proba))
         return proba
 
@@ -210,9 +210,10 @@ class Snapshot:
         warn_ruled_out(self.posterior_for(calibrated).write_proba(log_joint, 0, len(log_joint)), len(log_joint))
         return log_joint
 
-    def _joined(self, parts: Iterator[Floats]) -> Floats:
+    def joined(self, parts: Iterator[Floats], *more: int) -> Floats:
+        """The arrays of batches, (rows, classes, ...), as one; `more` are the sizes after the classes."""
         found = list(parts)
-        return found[0] if len(found) == 1 else np.concatenate([*found, np.zeros((0, len(self.classes)))])
+        return found[0] if len(found) == 1 else np.concatenate([*found, np.zeros((0, len(self.classes), *more))])
 
     def _small_batch(self, data: Any) -> Floats | None:
         """Log P(class, row) by the fast path for a dict or a small matrix; None if there is none."""

@@ -1,0 +1,21 @@
+"""Log marginal likelihoods of the columns of a model."""
+
+from tallybayes.errors import UnsupportedError
+from tallybayes.state.model_state import ModelState
+
+__all__ = ["log_evidence"]
+
+
+def log_evidence(state: ModelState) -> dict[str, float]:
+    """Log marginal likelihood of every column's statistics under its prior, by column."""
+    state.require_likelihoods("log_evidence")
+    state.require_learned("log_evidence")
+    result: dict[str, float] = {}
+    for tally in state.statistics.aligned(state.statistics.in_use()).blocks.values():
+        for name in tally.features:
+            family, k = state.schema.families[name], state.settings.smoothing_of(name)
+            if k == 0:
+                raise UnsupportedError("smoothing above 0: maximum likelihood has no prior", column=name)
+            part = tally.only((name,))
+            result[name] = float(family.evidence(part, family.prior(part, k))[0])
+    return dict(sorted(result.items()))

@@ -1,0 +1,114 @@
+"""The current state of a model, shared between threads.
+
+Any number of threads may read while others change the model. A reader works on the snapshot that was current when it
+began. A writer counts its rows apart, and then changes the statistics in place if no reader uses them, or else a copy
+of them; the new snapshot replaces the old one at once. Writers take turns.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Any
+
+from tallybayes.data.source import to_source
+from tallybayes.errors import ParameterError
+from tallybayes.model.single_row import SingleRowLearner
+from tallybayes.model.update import CountedRows, add_rows, change_notes, subtract_rows
+from tallybayes.scoring.snapshot import Snapshot
+from tallybayes.state.model_state import ModelState
+
+__all__ = ["Change", "CurrentState", "Reading"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """What `learn` or `forget` did: rows counted, rows without a label, notes, bad rows that were skipped."""
+
+    rows: int
+    skipped: int = 0
+    notes: tuple[str, ...] = ()
+    bad: int = 0
+
+
+class CurrentState:
+    """The current snapshot of a model, and the ways to read and to replace it."""
+
+    def __init__(self, state: ModelState) -> None:
+        self.snapshot = Snapshot(state)
+        self.lock = threading.Lock()  # guards the current snapshot and the number of its readers
+        self._writing = threading.RLock()  # one change at a time
+        self._row_learner: SingleRowLearner | None = None
+
+    def shared(self) -> Snapshot:
+        """The current snapshot, to be kept: its statistics are never changed in place again."""
+        with self.lock:
+            self.snapshot.state.statistics.is_shared = True
+            return self.snapshot
+
+    def set(self, **settings: Any) -> None:
+        """Change settings; the statistics stay."""
+        with self._writing, self.lock:
+            state = self.snapshot.state
+            self.snapshot = Snapshot(replace(state, settings=replace(state.settings, **settings)))
+
+    def learn_row(self, row: dict[Any, Any], label: Any) -> bool:
+        """Learn a row by the fast path; False, with nothing changed, if the general path is needed."""
+        with self._writing, self.lock:
+            snapshot = self.snapshot
+            if not snapshot.state.statistics.may_change:
+                return False
+            if self._row_learner is None:
+                self._row_learner = SingleRowLearner(snapshot.state)
+            if not self._row_learner.learn(row, label):
+                return False
+            self.snapshot = Snapshot(snapshot.state, snapshot.small_batches)
+            return True
+
+    def change(self, data: Any, label: Any, weight: Any, sign: int) -> Change:
+        """Add (1) or subtract (-1) rows, all or nothing."""
+        apply = add_rows if sign > 0 else subtract_rows
+        with self._writing:
+            snapshot = self.snapshot
+            state = snapshot.state
+            state.require_learned("learn" if sign > 0 else "forget")
+            source = to_source(data)
+            weight = state.schema.weight if weight is None else weight
+            counted = CountedRows(state, snapshot.label_or_default(label), weight, grows=sign > 0)
+            counted.count(source)
+            if self.snapshot is not snapshot:
+                raise ParameterError("data that does not change the model while it is read", got="a changed model")
+            with self.lock:
+                in_place = state.statistics.may_change
+                if in_place:
+                    self.snapshot = Snapshot(apply(state, counted))
+            if not in_place:
+                changed = Snapshot(apply(replace(state, statistics=state.statistics.copy()), counted))
+                with self.lock:
+                    self.snapshot = changed
+            self._row_learner = None
+            notes = change_notes(self.snapshot.state.statistics, sign)
+        n_bad = 0 if source.bad is None else source.bad.count
+        return Change(counted.n_rows - counted.n_missing, counted.n_missing, notes, n_bad)
+
+
+class Reading:
+    """A context with the current snapshot, whose statistics are not changed in place meanwhile."""
+
+    __slots__ = ("_current", "_snapshot")
+
+    def __init__(self, current: CurrentState) -> None:
+        self._current = current
+
+    def __enter__(self) -> Snapshot:
+        with self._current.lock:
+            self._snapshot = self._current.snapshot
+            self._snapshot.state.statistics.n_readers += 1
+        return self._snapshot
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        with self._current.lock:
+            self._snapshot.state.statistics.n_readers -= 1
