@@ -17,7 +17,7 @@ from sklearn.utils.validation import validate_data
 
 from tallybayes.data.encode import as_reals, is_missing
 from tallybayes.data.table import Table, to_table
-from tallybayes.sklearn_input import check_matrix, few_numbers, is_plain
+from tallybayes.sklearn_input import check_matrix, is_plain, small_numeric_frame
 
 __all__ = ["TEXT", "InputForm", "read_input"]
 
@@ -45,7 +45,7 @@ def read_input(estimator: Any, X: Any, fitted: InputForm | None = None) -> tuple
             estimator.n_features_in_ = 1
             vars(estimator).pop("feature_names_in_", None)
         return Table(len(texts), {TEXT: texts}), InputForm("texts")
-    if fitted is not None and fitted.kind == "frame" and (few := few_numbers(estimator, X)) is not None:
+    if fitted is not None and fitted.kind == "frame" and (few := small_numeric_frame(estimator, X)) is not None:
         return Table(len(few), dict(zip(fitted.names, few.T, strict=True)), matrix=few), fitted
     data = _checked(estimator, X, reset=fitted is None)
     form = _form(data)

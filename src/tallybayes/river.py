@@ -51,16 +51,16 @@ _OPTIONS = {
 class NaiveBayes(base.MiniBatchClassifier):
     """Naive Bayes for rows of mixed features, by exact counting.
 
-    Features and labels may come and go at any time; a feature that a row lacks, None and NaN say nothing. The type of
-    its first value decides how a feature is counted: numbers are gaussian (Student's t), text is a category, booleans
-    are yes or no, sets are tags, lists and dicts are bags of tokens. What was learned can be taken back, exactly.
+    Features and labels may appear and disappear at any time. A feature that is absent, None or NaN contributes nothing.
+    The type of its first value determines the family of a feature: numbers are gaussian (Student's t), texts are
+    categories, booleans are flags, sets are tags, lists and dicts are bags of tokens. Rows can be forgotten exactly.
 
     Parameters
     ----------
     {options}
     bag
         "counts", "presence" or "complement": the features of a row are the tokens of one bag with their amounts, as
-        `feature_extraction.BagOfWords` makes them.
+        `feature_extraction.BagOfWords` returns them. Default: None, every feature is a column.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class NaiveBayes(base.MiniBatchClassifier):
         self.bag = bag
         families = values.pop("families")
         if bag is not None and families is not None:
-            raise ParameterError("either families= or bag=: a bag has no columns")
+            raise ParameterError("families or bag, not both: the tokens of a bag have no families")
         chosen = (
             {_BAG: parse(f"multinomial:variant={bag}")}
             if bag is not None
@@ -86,7 +86,7 @@ class NaiveBayes(base.MiniBatchClassifier):
 
     @property
     def model(self) -> Model:
-        """What was learned: explain, describe, save and merge with it."""
+        """The model, which also explains, describes, saves and merges."""
         return self._model
 
     @property
@@ -100,7 +100,7 @@ class NaiveBayes(base.MiniBatchClassifier):
         self._model.learn_one(x if self.bag is None else {_BAG: x}, y)
 
     def forget_one(self, x: Row, y: Hashable) -> None:
-        """Take a row back: what is left is the model that never saw it."""
+        """Remove a row: the model becomes the one that never saw it."""
         self._model.forget_one(x if self.bag is None else {_BAG: x}, y)
 
     def predict_proba_one(self, x: Row, **kwargs: Any) -> dict[Any, float]:
@@ -110,45 +110,44 @@ class NaiveBayes(base.MiniBatchClassifier):
     # Many rows
 
     def learn_many(self, X: Any, y: Any) -> None:
-        """Add the rows of a data frame: the same as one after the other."""
+        """Add the rows of a data frame; the result is that of `learn_one` for each row."""
         self._model.learn(self._rows(X), label=y)
 
     def predict_proba_many(self, X: Any) -> Any:
-        """P(label | row) as a frame of the kind that came, with a column for every label."""
+        """P(label | row) as a frame of the same library, with a column for every label."""
         classes = self._model.classes
         scores = self._model.predict_proba(self._rows(X)) if classes else np.zeros((len(X), 0))
         return _frame(scores, classes, X)
 
     def predict_one(self, x: Any, **kwargs: Any) -> Any:
-        """The most probable label of a row, or what the model's rule says; None before any row."""
+        """The label of a row by the decision rule of the model (default: the most probable); None before any row."""
         return self._model.predict_one(x if self.bag is None else {_BAG: x})
 
     def predict_many(self, X: Any) -> Any:
-        """The most probable label of every row as a series of the kind that came."""
+        """The most probable label of every row as a series of the same library."""
         return _series(self._model.predict(self._rows(X)) if self._model.classes else np.zeros(0), X)
 
     def _rows(self, X: Any) -> Any:
         """A data frame, or its rows as bags."""
         if self.bag is None:
             return X
-        for kind, arguments in (
-            ("to_dicts", ()),
-            ("to_pylist", ()),
-            ("to_dict", ("records",)),
-        ):  # Polars, Arrow, pandas
-            if hasattr(X, kind):
-                return {_BAG: getattr(X, kind)(*arguments)}
-        return {_BAG: list(X)}
+        library = _library(X)
+        rows = X.to_dict("records") if library == "pandas" else X.to_dicts() if library == "polars" else X
+        return {_BAG: rows.to_pylist() if isinstance(rows, (pa.Table, pa.RecordBatch)) else list(rows)}
+
+
+def _library(data: Any) -> str:
+    return type(data).__module__.partition(".")[0]
 
 
 def _frame(scores: Floats, classes: list[Any], like: Any) -> Any:
-    module = type(like).__module__.split(".")[0]
-    if module == "pandas":
+    library = _library(like)
+    if library == "pandas":
         import pandas as pd
 
         return pd.DataFrame(scores, index=like.index, columns=classes)
     table = pa.table({str(label): scores[:, c] for c, label in enumerate(classes)})  # names of columns are text
-    if module == "polars":
+    if library == "polars":
         import polars as pl
 
         return pl.from_arrow(table)
@@ -156,12 +155,12 @@ def _frame(scores: Floats, classes: list[Any], like: Any) -> Any:
 
 
 def _series(labels: Any, like: Any) -> Any:
-    module = type(like).__module__.split(".")[0]
-    if module == "pandas":
+    library = _library(like)
+    if library == "pandas":
         import pandas as pd
 
         return pd.Series(labels, index=like.index if len(labels) else None)
-    if module == "polars":
+    if library == "polars":
         import polars as pl
 
         return pl.Series(labels.tolist())

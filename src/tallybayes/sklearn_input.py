@@ -1,8 +1,8 @@
-"""X, y and weights as scikit-learn checks them, at the speed of a look.
+"""Checks of X, y and weights with the results and errors of scikit-learn's own checks, but faster.
 
-A plain NumPy or CSR matrix of numbers needs no more than a look at its type and shape; whether every number is finite
-is found out by the kernels on the way. Everything else takes scikit-learn's own way, and so does whatever turns out to
-be wrong: its checks word the errors that its users know.
+For a plain NumPy or CSR matrix of numbers only type and shape are checked; the kernels detect NaN and infinity while
+they count. Everything else, and every matrix that a kernel rejects, goes through scikit-learn's checks, which raise
+the errors that its users know.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from tallybayes.arrays.sparse_matrix import checked_csr, is_sparse
 from tallybayes.data.label import Labels, encode_labels
 
 __all__ = [
-    "NO_LABELS",
+    "INTEGERS",
+    "NO_TARGET",
     "NUMBERS",
-    "WHOLE",
     "all_or_nothing",
     "check_matrix",
     "check_weights",
     "class_codes",
-    "few_numbers",
     "find_classes",
     "is_plain",
     "refuse_matrix",
+    "small_numeric_frame",
 ]
 
-NO_LABELS = "no_validation"  # scikit-learn's word for it; None is a missing y, and an error
+NO_TARGET = "no_validation"  # scikit-learn's value for "X only"; None is an error, since y is missing
 
-WHOLE = frozenset(map(np.dtype, ("i8", "i4", "i2", "i1", "u1")))
-NUMBERS = WHOLE | frozenset(map(np.dtype, ("f8", "f4", "u2", "u4", "?")))
-_FEW = 64
+INTEGERS = frozenset(map(np.dtype, ("i8", "i4", "i2", "i1", "u1")))
+NUMBERS = INTEGERS | frozenset(map(np.dtype, ("f8", "f4", "u2", "u4", "?")))
+_SMALL = 64  # rows of a frame that scikit-learn takes longer to check than the model to score
 _SPARSE = frozenset(map(np.dtype, ("f8", "f4", "i8", "i4")))
 
 
 def is_plain(X: Any, *, sparse: bool = False, plain: frozenset[np.dtype[Any]] = NUMBERS) -> bool:
-    """Whether a matrix is of the kind that scikit-learn's checks would let pass as it is, but for NaN and infinity.
+    """Whether scikit-learn's checks would return a matrix unchanged, NaN and infinity aside.
 
     >>> is_plain(np.zeros((2, 3))), is_plain([[0.0]]), is_plain(np.zeros(3)), is_plain(np.zeros((0, 3)))
     (True, False, False, False)
@@ -56,21 +56,21 @@ def is_plain(X: Any, *, sparse: bool = False, plain: frozenset[np.dtype[Any]] = 
 def check_matrix(
     estimator: Any,
     X: Any,
-    y: Any = NO_LABELS,
+    y: Any = NO_TARGET,
     *,
     reset: bool,
     sparse: bool = False,
     plain: frozenset[np.dtype[Any]] = NUMBERS,
     **options: Any,
 ) -> tuple[Any, Any]:
-    """X (and y, if given) as arrays; the number and the names of the features are remembered, or compared.
+    """X (and y, if given) as arrays; the number and the names of the features are stored (`reset`) or compared.
 
     plain: the dtypes that need no conversion.
-    options: for scikit-learn's `validate_data`, where it is needed; there NaN and infinity are let pass by default.
+    options: for scikit-learn's `validate_data`, if it is needed; it accepts NaN and infinity by default.
     """
     if sparse and is_sparse(X):
         X = checked_csr(X)
-    if is_plain(X, sparse=sparse, plain=plain) and (y is NO_LABELS or _is_plain_target(y, X.shape[0])):
+    if is_plain(X, sparse=sparse, plain=plain) and (y is NO_TARGET or _is_plain_target(y, X.shape[0])):
         if reset:
             estimator.n_features_in_ = X.shape[1]
             vars(estimator).pop("feature_names_in_", None)
@@ -78,22 +78,22 @@ def check_matrix(
         known = vars(estimator)
         if known.get("n_features_in_") == X.shape[1] and "feature_names_in_" not in known:
             return X, y
-    if y is NO_LABELS and not reset and (few := few_numbers(estimator, X)) is not None and few.dtype in plain:
+    if y is NO_TARGET and not reset and (few := small_numeric_frame(estimator, X)) is not None and few.dtype in plain:
         return few, y
     options = {"ensure_all_finite": False, "accept_sparse": "csr" if sparse else False} | options
     found = validate_data(estimator, X, y, reset=reset, **options)
-    X, y = (found, y) if y is NO_LABELS else found
+    X, y = (found, y) if y is NO_TARGET else found
     if is_sparse(X) and X.dtype not in _SPARSE:
         X = X.astype(np.int64 if np.can_cast(X.dtype, np.int64) else np.float64)
     return X, y
 
 
-def few_numbers(estimator: Any, X: Any) -> NDArray[Any] | None:
-    """The matrix in a pandas frame of a few rows of numbers, if its names are those that the estimator knows.
+def small_numeric_frame(estimator: Any, X: Any) -> NDArray[Any] | None:
+    """The matrix of a pandas frame with few rows, one type of numbers and the column names of the estimator, or None.
 
     scikit-learn's checks would give the same, but take longer than scoring the rows.
     """
-    if not type(X).__module__.startswith("pandas") or not hasattr(X, "columns") or not 0 < len(X) <= _FEW:
+    if not type(X).__module__.startswith("pandas") or not hasattr(X, "columns") or not 0 < len(X) <= _SMALL:
         return None
     names, kinds = vars(estimator).get("feature_names_in_"), set(X.dtypes)
     if names is None or len(kinds) != 1 or kinds.pop() not in NUMBERS or X.columns.tolist() != names.tolist():
@@ -105,16 +105,16 @@ def _is_plain_target(y: Any, n_rows: int) -> bool:
     return type(y) is np.ndarray and y.ndim == 1 and len(y) == n_rows and y.dtype.kind in "iubU"
 
 
-def refuse_matrix(estimator: Any, X: Any, whom: str | None = None) -> NoReturn:
-    """The error for a matrix with NaN or infinity (or negative numbers, if `whom` does not like them)."""
+def refuse_matrix(estimator: Any, X: Any, name: str | None = None) -> NoReturn:
+    """Raise the error for a matrix with NaN or infinity, or negative numbers if `name` is given."""
     check_array(X, accept_sparse=True, input_name="X", estimator=estimator)
-    if whom is not None:
-        check_non_negative(X, whom)
+    if name is not None:
+        check_non_negative(X, name)
     raise ValueError("X holds numbers that cannot be counted")
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
-    """Row weights, not negative; None where all are one."""
+    """Non-negative weights of the rows; None if all are one."""
     if sample_weight is None:
         return None
     rows = np.broadcast_to(0.0, (n_rows, 1))
@@ -124,13 +124,13 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None
 
 @contextlib.contextmanager
 def all_or_nothing(estimator: Any) -> Iterator[None]:
-    """Leave an estimator as it was if something goes wrong: nothing is half done."""
-    known = estimator.__dict__.copy()
+    """Restore the attributes of an estimator after an error."""
+    before = estimator.__dict__.copy()
     try:
         yield
     except BaseException:
         estimator.__dict__.clear()
-        estimator.__dict__.update(known)
+        estimator.__dict__.update(before)
         raise
 
 
@@ -146,12 +146,12 @@ def find_classes(y: NDArray[Any]) -> tuple[NDArray[Any], Labels]:
 
 
 def refuse_labels(new: NDArray[Any], classes: NDArray[Any]) -> NoReturn:
-    """The error for labels that the first call of `partial_fit` did not name."""
+    """Raise the error for labels that were not given to the first call of `partial_fit`."""
     raise ValueError(f"The target label(s) {new} in y do not exist in the initial classes {classes}")
 
 
 def class_codes(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
-    """Where each row's label stands among the classes."""
+    """The position of each row's label among the classes."""
     found, labels = find_classes(y)
     where = positions(found.tolist(), classes.tolist())
     if (where < 0).any():

@@ -258,7 +258,7 @@ def test_wrong_rows_and_parameters_are_told_and_change_nothing():
         with pytest.raises(DataError, match="column"):
             model.learn_one(wrong, "y")
         assert model.model == before
-    with pytest.raises(ParameterError, match="either families= or bag="):
+    with pytest.raises(ParameterError, match="families or bag, not both"):
         NaiveBayes(families={"a": "poisson"}, bag="counts")
     with pytest.raises(ParameterError, match="gaussian"):
         NaiveBayes(numeric="gausian")
@@ -300,6 +300,13 @@ def test_bags_in_batches_are_bags_one_by_one(kind):
     numbers = NaiveBayes(bag="counts")
     numbers.learn_many(pd.DataFrame({1: [2, 0], 2: [0, 3]}), labels)
     assert numbers.predict_proba_one({1: 2})["x"] > 0.5
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_tokens_may_have_the_names_of_methods_of_frames(kind):
+    model = NaiveBayes(bag="counts")
+    model.learn_many(kind({"to_dicts": [2, 0], "to_pylist": [0, 3]}), ["x", "y"])
+    assert model.predict_one({"to_pylist": 1}) == "y"
 
 
 def test_nulls_of_polars():

@@ -1,12 +1,11 @@
-"""scikit-learn's naive Bayes classes on exact sums: change one import line and everything else stays.
+"""scikit-learn's naive Bayes classes on exact sums: only the import line changes.
 
 >>> from tallybayes.dropin import GaussianNB      # instead of: from sklearn.naive_bayes import GaussianNB
 >>> GaussianNB().fit([[-1.0], [-2.0], [1.0], [2.0]], [0, 0, 1, 1]).predict([[-0.8]]).tolist()
 [0]
 
-Same names, parameters, attributes and error texts; what scikit-learn computes wrongly is right here (see
-docs/coming-from-scikit-learn.md). The state of an estimator is its sums; the fitted attributes are worked out from
-them when they are asked for.
+Names, parameters, attributes and error messages are those of scikit-learn. docs/coming-from-scikit-learn.md lists the
+results that differ. The state of an estimator is its sums; fitted attributes are derived from them on first access.
 """
 
 from tallybayes.dropin.bernoulli_nb import BernoulliNB

@@ -1,6 +1,6 @@
-"""Arrays of other libraries, by scikit-learn's array API dispatch: counted here, answered where they came from.
+"""Arrays of other libraries, by scikit-learn's array API dispatch: results are returned in the library of the input.
 
-Sums are kept on the processor; what is copied is the data on its way in and the answers on their way out.
+Sums are kept on the CPU; input and results are copied.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["is_foreign", "like", "to_numpy"]
 
 
 def is_foreign(X: Any) -> bool:
-    """Whether an array belongs to another library, and scikit-learn is told to let it be so.
+    """Whether an array belongs to another library, and scikit-learn's array API dispatch is on.
 
     >>> is_foreign(np.zeros(3))
     False
@@ -27,7 +27,7 @@ def is_foreign(X: Any) -> bool:
 
 
 def to_numpy(X: Any) -> Any:
-    """The array as one of NumPy; what is not foreign as it is."""
+    """The array as a NumPy array if it is foreign, unchanged otherwise."""
     if not is_foreign(X):
         return X
     from sklearn.utils._array_api import move_to
@@ -35,11 +35,11 @@ def to_numpy(X: Any) -> Any:
     return move_to(X, xp=np, device="cpu")
 
 
-def like(result: Any, home: Any) -> Any:
+def like(result: Any, model: Any) -> Any:
     """A result in the library and on the device of another array."""
-    if home is None or not is_foreign(home):
+    if model is None or not is_foreign(model):
         return result
     from sklearn.utils._array_api import get_namespace_and_device, move_to
 
-    xp, _, device = get_namespace_and_device(home)
+    xp, _, device = get_namespace_and_device(model)
     return move_to(np.ascontiguousarray(result), xp=xp, device=device)

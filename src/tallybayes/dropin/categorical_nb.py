@@ -2,9 +2,9 @@
 
     P(v | c) = (n_vc + alpha) / (n_c + alpha V)
 
-with V, `n_categories_`, one more than the largest code seen in any batch (or `min_categories`, if that is more). A code
-from V on, which scikit-learn cannot look up, has the prior's share of an axis enlarged by one. Counts are kept per code
-that occurred, so that a code of 2**40 costs no more than any other.
+with V, `n_categories_`, one more than the largest code seen in any batch (or `min_categories`, if that is more). An
+unseen code, V or larger, which is an error in scikit-learn, is scored as one more category without counts. Counts are
+kept per code that occurred, so that a code of 2**40 costs no more than any other.
 """
 
 from __future__ import annotations
@@ -20,54 +20,41 @@ from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Codes
 from tallybayes.data.encode import as_codes
-from tallybayes.dropin.discrete_nb import Discrete
+from tallybayes.dropin.discrete_nb import SmoothedNB
 from tallybayes.dropin.drop_in import derived
 from tallybayes.errors import DataError
 from tallybayes.families import Categorical
 from tallybayes.families.alignment import integer_arrays
 from tallybayes.families.family import Codes32, Floats, Score
 from tallybayes.families.shrinkage import laplace
-from tallybayes.sklearn_input import NO_LABELS, WHOLE, check_matrix
+from tallybayes.sklearn_input import INTEGERS, NO_TARGET, check_matrix
 from tallybayes.tally import Counts
 
 __all__ = ["CategoricalNB"]
 
-_TOO_MANY = 2**28
-_MANY = 2**20  # categories (of all features) times classes up to which a table of all of them is kept
+_TOO_MANY = 2**28  # largest number of cells of a fitted attribute
+_MANY = 2**20  # largest table of all categories, (categories of all features) x classes, that is kept for scoring
 
 
-class CategoricalNB(Discrete):
+class CategoricalNB(SmoothedNB):
     """Categorical naive Bayes.
 
     Parameters
     ----------
-    alpha : float, default=1.0
-        Laplace's or Lidstone's smoothing; 0 is maximum likelihood, with honest zeros.
-    force_alpha : bool, default=True
-        If False, an alpha below 1e-10 is set to 1e-10.
-    fit_prior : bool, default=True
-        Whether the class prior is learned; if not, it is uniform.
-    class_prior : array-like of shape (n_classes,), default=None
-        The class prior, if it is given.
+    {smoothing}
+    {prior}
     min_categories : int or array-like of shape (n_features,), default=None
-        The least number of categories per feature.
+        The minimum number of categories of each feature.
 
     Attributes
     ----------
     category_count_ : list of arrays of shape (n_classes, n_categories of the feature)
         Rows of each class that have each category.
-    class_count_ : ndarray of shape (n_classes,)
-        Rows, or their weight, of each class.
+    {fitted}
     class_log_prior_ : ndarray of shape (n_classes,)
-        Log probability of each class.
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
+        Log P(class).
     feature_log_prob_ : list of arrays of shape (n_classes, n_categories of the feature)
         Log P(category | class).
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if X had any.
     n_categories_ : ndarray of shape (n_features,)
         Number of categories of each feature.
 
@@ -79,12 +66,12 @@ class CategoricalNB(Discrete):
     """
 
     _parameter_constraints = {  # noqa: RUF012
-        **Discrete._parameter_constraints,
+        **SmoothedNB._parameter_constraints,
         "min_categories": [None, "array-like", Interval(Integral, 1, None, closed="left")],
         "alpha": [Interval(Real, 0, None, closed="left")],
     }
     _accepts_sparse = False
-    _whom = "CategoricalNB (input X)"
+    _checked_as = "CategoricalNB (input X)"
 
     def __init__(
         self,
@@ -98,8 +85,8 @@ class CategoricalNB(Discrete):
         super().__init__(alpha=alpha, force_alpha=force_alpha, fit_prior=fit_prior, class_prior=class_prior)
         self.min_categories = min_categories
 
-    def _check_settings(self) -> None:
-        super()._check_settings()
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         least = np.array(1 if self.min_categories is None else self.min_categories)
         if not np.issubdtype(least.dtype, np.signedinteger):
             raise ValueError(f"'min_categories' should have integral type. Got {least.dtype} instead.")
@@ -110,8 +97,8 @@ class CategoricalNB(Discrete):
             )
         self._least = np.broadcast_to(least.astype(np.int64), self.n_features_in_)
 
-    def _checked(self, X: Any, y: Any = NO_LABELS, *, reset: bool = False) -> tuple[Any, Any]:
-        return check_matrix(self, X, y, reset=reset, plain=WHOLE, dtype="int", ensure_all_finite=True)
+    def _checked(self, X: Any, y: Any = NO_TARGET, *, reset: bool = False) -> tuple[Any, Any]:
+        return check_matrix(self, X, y, reset=reset, plain=INTEGERS, dtype="int", ensure_all_finite=True)
 
     def _observe(self, X: Any, codes: Codes32, weights: Floats | None) -> Counts:
         features = tuple(map(str, range(X.shape[1])))
@@ -128,15 +115,15 @@ class CategoricalNB(Discrete):
     @derived
     def category_count_(self) -> list[Floats]:
         """Rows of every class that have each category, (classes, categories) for each feature."""
-        return [self._counts(j, range(n)).T for j, n in enumerate(self._listed())]
+        return [self._counts(j, range(n)).T for j, n in enumerate(self._table_sizes())]
 
     @derived
     def feature_log_prob_(self) -> list[Floats]:
         """Log P(category | class), (classes, categories) for each feature."""
-        return [self._table(j, range(n)).T for j, n in enumerate(self._listed())]
+        return [self._table(j, range(n)).T for j, n in enumerate(self._table_sizes())]
 
-    def _listed(self) -> list[int]:
-        """The numbers of categories, if there is room for tables of all of them."""
+    def _table_sizes(self) -> list[int]:
+        """The number of categories of each feature; an AttributeError if tables of them would be too large."""
         total = sum(self.n_categories_.tolist())
         if total * len(self.classes_) > _TOO_MANY:
             raise AttributeError(f"a table of {total} categories is too large; predictions do not need it")
@@ -153,9 +140,9 @@ class CategoricalNB(Discrete):
 
     @derived
     def _tables(self) -> tuple[Floats, NDArray[np.int64], Floats] | None:
-        """Log P(category | class) of all features, where each begins, and of categories never met.
+        """Log P(category | class) of all features, the offset of each feature, and those of unseen codes.
 
-        None if there are too many categories to be listed.
+        None if there are too many categories for a table.
         """
         if (self.n_categories_ > _MANY // len(self.classes_)).any() or self.n_categories_.sum() > _MANY:
             return None
@@ -173,7 +160,7 @@ class CategoricalNB(Discrete):
         def score(out: Floats, start: int, stop: int) -> None:
             part = X[start:stop]
             if X.dtype.kind == "i" and part.min(initial=0) < 0:
-                raise DataError("codes from 0 on")
+                raise DataError("codes of at least 0")
             if part.max(initial=0) >= self._fewest:
                 row, feature = np.nonzero(part >= self.n_categories_)
                 np.add.at(out[start:stop], row, unseen[feature])
@@ -183,11 +170,11 @@ class CategoricalNB(Discrete):
 
     @derived
     def _fewest(self) -> int:
-        """The number of categories of the feature that has fewest."""
+        """The smallest number of categories of a feature."""
         return int(self.n_categories_.min())
 
     def _scores_of_many(self, X: Any) -> Score:
-        """With a table of the categories that X holds, instead of all."""
+        """Score with a table of the categories in X, instead of all."""
         columns = [column.with_keys_in_use() for column in category_columns(X)]
         tables = [self._table(j, column.keys) for j, column in enumerate(columns)]
         offsets = np.cumsum([0, *(len(table) for table in tables)]).astype(np.int64)
@@ -206,5 +193,5 @@ class CategoricalNB(Discrete):
 def category_columns(X: NDArray[np.integer]) -> list[Codes]:
     """The columns of a matrix of codes; a DataError if one is negative."""
     if X.dtype.kind == "i" and min(in_threads(lambda start, stop: X[start:stop].min(initial=0), len(X))) < 0:
-        raise DataError("codes from 0 on")
+        raise DataError("codes of at least 0")
     return [as_codes(str(j), x) for j, x in enumerate(X.T)]

@@ -1,4 +1,4 @@
-"""What the classes with a smoothing parameter share: alpha, the class prior, and sums of features."""
+"""The base classes of the classes with a smoothing parameter: alpha, the class prior, and sums of features."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from tallybayes.dropin.drop_in import NaiveBayes, derived
+from tallybayes.dropin.drop_in import DropInNB, derived
 from tallybayes.families.family import Floats
 from tallybayes.tally import Exact
 
-__all__ = ["Discrete", "Summing"]
+__all__ = ["FeatureCountNB", "SmoothedNB"]
 
 
-class Discrete(NaiveBayes):
-    """What the classes with a smoothing parameter share: alpha and the class prior."""
+class SmoothedNB(DropInNB):
+    """Classes with the smoothing parameter alpha and a class prior."""
 
     _parameter_constraints = {  # noqa: RUF012
         "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
@@ -28,7 +28,7 @@ class Discrete(NaiveBayes):
     _accepts_sparse = True
 
     def __init__(
-        self, alpha: Any = 1.0, fit_prior: bool = True, class_prior: Any = None, force_alpha: bool = True
+        self, *, alpha: Any = 1.0, force_alpha: bool = True, fit_prior: bool = True, class_prior: Any = None
     ) -> None:
         self.alpha = alpha
         self.fit_prior = fit_prior
@@ -36,7 +36,7 @@ class Discrete(NaiveBayes):
         self.force_alpha = force_alpha
 
     def _check_alpha(self) -> Any:
-        """The smoothing to be used: a number, or an array of one per feature."""
+        """The smoothing to use: a number, or an array with one for each feature."""
         alpha: Any = self.alpha if isinstance(self.alpha, Real) else np.asarray(self.alpha)
         least = np.min(alpha)
         if isinstance(alpha, np.ndarray):
@@ -57,18 +57,17 @@ class Discrete(NaiveBayes):
             return np.maximum(alpha, lowest)
         return alpha
 
-    def _check_settings(self) -> None:
+    def _check_parameters(self) -> None:
         given = None if self.class_prior is None else np.asarray(self.class_prior, np.float64)
         if given is not None and len(given) != len(self.classes_):
             raise ValueError("Number of priors must match number of classes.")
         if given is not None and not ((given >= 0) & (given < np.inf)).all():
             raise ValueError("Priors must be non-negative.")
-        alpha = self._check_alpha()
-        self._settings = alpha, given, self.fit_prior
+        self._settings = self._check_alpha(), given, self.fit_prior
 
     @derived
     def class_log_prior_(self) -> Floats:
-        """Log P(class): as given, by frequency, or uniform."""
+        """Log P(class): given, by frequency, or uniform."""
         _, given, by_frequency = self._settings
         if given is None and (not by_frequency or not self.class_count_.any()):
             return np.full(len(self.classes_), -np.log(len(self.classes_)))
@@ -85,13 +84,13 @@ class Discrete(NaiveBayes):
         return tags
 
 
-class Summing(Discrete):
+class FeatureCountNB(SmoothedNB):
     """Classes that keep the sum of every feature in every class."""
 
-    def _together(self, before: Exact, more: Exact) -> Exact:
+    def _merged(self, before: Exact, more: Exact) -> Exact:
         return before + more
 
     @derived
     def feature_count_(self) -> Floats:
-        """Sum of every feature in every class, (classes, features); of BernoulliNB the rows that have it."""
+        """Sum of every feature in every class, (classes, features); for BernoulliNB the number of rows that have it."""
         return np.asarray(self._sums[1].floats())

@@ -1,7 +1,6 @@
-"""What the five classes share: labels and weights in, sums kept, log joints out.
+"""The base class of the five classes: checks labels and weights, keeps the sums, computes log P(class, row).
 
-A class says how a matrix is counted (`_observe`) and how a matrix is scored (`_scores`); fitting in one go and in
-parts, predicting and the class counts are said here once.
+A subclass defines how a matrix is counted (`_observe`) and scored (`_scores`).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from tallybayes.families.family import Codes32, Floats, Score
 from tallybayes.scoring.posterior import Posterior, warn_ruled_out
 from tallybayes.scoring.scorer import Finish, add_up
 from tallybayes.sklearn_input import (
-    NO_LABELS,
+    NO_TARGET,
     all_or_nothing,
     check_matrix,
     check_weights,
@@ -31,16 +30,40 @@ from tallybayes.sklearn_input import (
 )
 from tallybayes.tally import Exact
 
-__all__ = ["NaiveBayes", "derived"]
+__all__ = ["DropInNB", "derived"]
 
 Value = TypeVar("Value")
 
+_SHARED_DOCS = {  # parts of the docstrings of the classes, for lines such as {fitted}
+    "smoothing": """
+    alpha : float or array-like of shape (n_features,), default=1.0
+        Additive (Laplace or Lidstone) smoothing; 0 is maximum likelihood. CategoricalNB takes a float only.
+    force_alpha : bool, default=True
+        If False, an alpha below 1e-10 is set to 1e-10.""",
+    "prior": """
+    fit_prior : bool, default=True
+        Whether to estimate the class prior; if False, it is uniform.
+    class_prior : array-like of shape (n_classes,), default=None
+        The class prior, instead of an estimate.""",
+    "fitted": """
+    class_count_ : ndarray of shape (n_classes,)
+        Number of rows of each class, or their total weight.
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if X had any.""",
+}
+
 
 class derived(Generic[Value]):  # noqa: N801
-    """A fitted attribute: worked out from the sums when first asked for, and kept until they change."""
+    """A fitted attribute: derived from the sums on first access, and cached until they change."""
 
     def __init__(self, work: Callable[[Any], Value]) -> None:
-        self._work, self._name, self.__doc__ = work, work.__name__, work.__doc__
+        self._work = work
+        self._name = work.__name__
+        self.__doc__ = work.__doc__
 
     def __get__(self, estimator: Any, owner: type) -> Value:
         if estimator is None:
@@ -56,43 +79,48 @@ class derived(Generic[Value]):  # noqa: N801
         return known[self._name]  # type: ignore[no-any-return]
 
     def __set__(self, estimator: Any, value: object) -> NoReturn:
-        raise AttributeError(f"{self._name} is worked out from the sums and cannot be set")
+        raise AttributeError(f"{self._name} is derived from the sums and cannot be set")
 
 
-class NaiveBayes(ClassifierMixin, BaseEstimator, ABC):
+class DropInNB(ClassifierMixin, BaseEstimator, ABC):
     """A naive Bayes classifier whose state is a sum: rows per class, and a tally of the features."""
 
     _parameter_constraints: dict[str, list[Any]]
     _accepts_sparse = False
-    _whom: str | None = None  # as which negative numbers are refused; None: they are welcome
+    _checked_as: str | None = None  # the name in the error for negative numbers; None: they are accepted
     classes_: NDArray[Any]
     n_features_in_: int
     _sums: tuple[Exact, Any]  # rows per class; sums per feature and class
     _derived: dict[str, Any]
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name, text in _SHARED_DOCS.items():
+            cls.__doc__ = cls.__doc__ and cls.__doc__.replace(f"\n    {{{name}}}", text)
+
     @abstractmethod
     def _observe(self, X: Any, codes: Codes32, weights: Floats | None) -> Any:
-        """Count a matrix; a DataError where it holds NaN, infinity or what else cannot be counted."""
+        """Count a matrix; a DataError if it holds NaN, infinity or other values that cannot be counted."""
 
     @abstractmethod
     def _scores(self, X: Any) -> Score:
-        """Get ready to add the log likelihood of rows of a matrix to (rows, classes)."""
+        """A function that adds the log likelihood of rows of a matrix to (rows, classes)."""
 
     @abstractmethod
     def _log_prior(self) -> Floats:
         """Log P(class)."""
 
-    def _together(self, before: Any, more: Any) -> Any:
-        """The sums of both; `before` may be changed, but only as the last step."""
+    def _merged(self, before: Any, more: Any) -> Any:
+        """The sum of both; `before` may be changed, but only as the last step."""
         before.prepare(more, 1)()
         return before
 
-    def _check_settings(self) -> None:
-        """Refuse parameters that do not fit the data; called when the number of classes and features is known."""
+    def _check_parameters(self) -> None:
+        """Check the parameters against the number of classes and features, and keep them."""
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from a matrix and its labels, forgetting what was learned before."""
+        """Fit to a matrix and its labels; earlier data is discarded."""
         with all_or_nothing(self):
             X, y = self._checked(X, y, reset=True)
             self.classes_, labels = find_classes(y)
@@ -100,11 +128,11 @@ class NaiveBayes(ClassifierMixin, BaseEstimator, ABC):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn more rows; the first call must name all classes."""
+        """Learn more rows; the first call must be given all classes."""
         with all_or_nothing(self):
             X, y = self._checked(X, y, reset="classes_" not in vars(self))
             first = _check_partial_fit_first_call(self, classes)
-            if not first and classes is not None and len(classes) != len(self.classes_):  # a class named twice
+            if not first and classes is not None and len(classes) != len(self.classes_):  # a class is given twice
                 raise ValueError(
                     f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}"
                 )
@@ -112,7 +140,7 @@ class NaiveBayes(ClassifierMixin, BaseEstimator, ABC):
 
     def _learn(self, X: Any, codes: Codes32, sample_weight: Any, before: tuple[Exact, Any] | None) -> Self:
         weights, n_classes = check_weights(sample_weight, X.shape[0]), len(self.classes_)
-        self._check_settings()
+        self._check_parameters()
         rows = (
             Exact.whole(np.bincount(codes, minlength=n_classes))
             if weights is None
@@ -121,29 +149,30 @@ class NaiveBayes(ClassifierMixin, BaseEstimator, ABC):
         try:
             tally = self._observe(X, codes, weights)
         except DataError:
-            refuse_matrix(self, X, self._whom)
+            refuse_matrix(self, X, self._checked_as)
         if before is not None:
-            rows, tally = before[0] + rows, self._together(before[1], tally)
-        self._sums, self._derived = (rows, tally), {}
+            rows, tally = before[0] + rows, self._merged(before[1], tally)
+        self._sums = (rows, tally)
+        self._derived = {}
         return self
 
-    def _checked(self, X: Any, y: Any = NO_LABELS, *, reset: bool = False) -> tuple[Any, Any]:
+    def _checked(self, X: Any, y: Any = NO_TARGET, *, reset: bool = False) -> tuple[Any, Any]:
         return check_matrix(self, X, y, reset=reset, sparse=self._accepts_sparse)
 
     # Scoring
 
-    def _known(self, X: Any) -> Any:
-        """A checked matrix, once there is something to score it by."""
+    def _input(self, X: Any) -> Any:
+        """A checked matrix; a NotFittedError before `fit`."""
         if "_sums" not in vars(self):
             check_is_fitted(self)
         return self._checked(X)[0]
 
     def _joint(self, X: Any, finish: Finish | None = None) -> tuple[Floats, int]:
-        """Log P(class, row) of a checked matrix, changed by `finish`, and the sum of what that returned."""
+        """Log P(class, row) of a checked matrix, transformed by `finish`, and the sum of the values it returns."""
         try:
             return add_up(self._log_prior(), [self._scores(X)], X.shape[0], finish)
         except DataError:
-            refuse_matrix(self, X, self._whom)
+            refuse_matrix(self, X, self._checked_as)
 
     def _posterior(self) -> Posterior:
         return Posterior(self.classes_.tolist(), self._log_prior())
@@ -154,29 +183,28 @@ class NaiveBayes(ClassifierMixin, BaseEstimator, ABC):
 
     def predict_joint_log_proba(self, X: Any) -> Any:
         """Log P(class, row) of every row, (rows, classes)."""
-        return self._like_input(self._joint(known := self._known(X))[0], X, known)
+        checked = self._input(X)
+        return self._like_input(self._joint(checked)[0], X, checked)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Log P(class | row) of every row, (rows, classes)."""
-        known = self._known(X)
-        return self._like_input(self._joint(known, self._posterior().write_log_proba)[0], X, known)
+        checked = self._input(X)
+        return self._like_input(self._joint(checked, self._posterior().write_log_proba)[0], X, checked)
 
     def predict_proba(self, X: Any) -> Any:
         """P(class | row) of every row, (rows, classes)."""
-        known = self._known(X)
-        proba, n_ruled_out = self._joint(known, self._posterior().write_proba)
+        checked = self._input(X)
+        proba, n_ruled_out = self._joint(checked, self._posterior().write_proba)
         warn_ruled_out(n_ruled_out, len(proba))
-        return self._like_input(proba, X, known)
+        return self._like_input(proba, X, checked)
 
     def predict(self, X: Any) -> Any:
         """The most probable class of every row; ties go to the first."""
-        return self.classes_[self._posterior().most_probable_codes(self._joint(self._known(X))[0])]
-
-    # The sums
+        return self.classes_[self._posterior().most_probable_codes(self._joint(self._input(X))[0])]
 
     @derived
     def class_count_(self) -> Floats:
-        """Rows (or their weight) of every class."""
+        """Number of rows of each class, or their total weight."""
         return self._sums[0].floats()
 
     def __sklearn_is_fitted__(self) -> bool:

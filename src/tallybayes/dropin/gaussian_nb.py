@@ -1,12 +1,12 @@
 """GaussianNB: a mean and a variance per feature and class, from exact sums of x and x*x.
 
-`var_` is the variance plus `epsilon_`, as in scikit-learn; but it is worked out from all rows seen, so that it depends
-neither on the batches nor on their order, and it is one number per feature,
+`var_` is the variance plus `epsilon_`, as in scikit-learn. But `epsilon_` is derived from all rows seen, so that it
+depends neither on the batches nor on their order, and there is one per feature:
 
     epsilon_j = var_smoothing * min(largest variance of all features, 1e7 * variance of feature j)
 
-so that a feature measured in large units cannot drown the others: by default no feature is blurred by more than a
-hundredth of its own variance. On data whose variances lie within a factor of 1e7 the two agree.
+A feature measured in large units cannot dominate the others: by default at most a hundredth of its own variance is
+added to each. The result is that of scikit-learn if the variances of the features are within a factor of 1e7.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from sklearn.utils._param_validation import Interval
 
 from tallybayes.arrays.column import Reals
 from tallybayes.dropin.array_api import is_foreign, like, to_numpy
-from tallybayes.dropin.drop_in import NaiveBayes, derived
+from tallybayes.dropin.drop_in import DropInNB, derived
 from tallybayes.errors import DataError
 from tallybayes.families.family import Codes32, Floats, Score
 from tallybayes.families.gaussian import Gaussian, GaussianPredictive, moments_of, pooled_units
-from tallybayes.sklearn_input import NO_LABELS, refuse_matrix
+from tallybayes.sklearn_input import NO_TARGET, refuse_matrix
 from tallybayes.tally import Sums
 
 __all__ = ["GaussianNB"]
 
-_SPREAD = 1e7  # by how much the largest variance may exceed a feature's own and still count in full
+_SPREAD = 1e7  # the largest variance counts as at most so many times the variance of a feature
 _LOG_2 = float(np.log(2.0))
 
 
-class GaussianNB(NaiveBayes):
+class GaussianNB(DropInNB):
     """Gaussian naive Bayes.
 
     Parameters
@@ -45,18 +45,11 @@ class GaussianNB(NaiveBayes):
 
     Attributes
     ----------
-    class_count_ : ndarray of shape (n_classes,)
-        Rows, or their weight, of each class.
+    {fitted}
     class_prior_ : ndarray of shape (n_classes,)
         Probability of each class.
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
     epsilon_ : ndarray of shape (n_features,)
-        What is added to the variances; scikit-learn has one number for all features.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if X had any.
+        The constants added to the variances; scikit-learn has one for all features.
     theta_ : ndarray of shape (n_classes, n_features)
         Means.
     var_ : ndarray of shape (n_classes, n_features)
@@ -80,8 +73,9 @@ class GaussianNB(NaiveBayes):
         self.priors = priors
         self.var_smoothing = var_smoothing
 
-    def _check_settings(self) -> None:
-        self._smoothing, self._given_prior = float(self.var_smoothing), None
+    def _check_parameters(self) -> None:
+        self._smoothing = float(self.var_smoothing)
+        self._given_prior = None
         if self.priors is not None:
             priors = np.asarray(self.priors, np.float64)
             if len(priors) != len(self.classes_):
@@ -92,10 +86,10 @@ class GaussianNB(NaiveBayes):
                 raise ValueError("Priors must be non-negative.")
             self._given_prior = priors
 
-    def _checked(self, X: Any, y: Any = NO_LABELS, *, reset: bool = False) -> tuple[Any, Any]:
+    def _checked(self, X: Any, y: Any = NO_TARGET, *, reset: bool = False) -> tuple[Any, Any]:
         if reset:
-            self._home = X[:0, ...] if is_foreign(X) else None
-            self._home_of_labels = y[:0] if is_foreign(y) else None
+            self._data_like = X[:0, ...] if is_foreign(X) else None
+            self._labels_like = y[:0] if is_foreign(y) else None
         X, y = super()._checked(to_numpy(X), to_numpy(y), reset=reset)
         if reset:
             self._dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
@@ -110,11 +104,11 @@ class GaussianNB(NaiveBayes):
     def predict(self, X: Any) -> Any:
         """The most probable class of every row; ties go to the first."""
         labels = super().predict(X)
-        return labels if self._home_of_labels is None else like(labels, X)
+        return labels if self._labels_like is None else like(labels, X)
 
     def _attribute(self, values: Floats) -> Any:
         """A fitted attribute in the precision and the library of the data."""
-        return like(values.astype(self._dtype), self._home)
+        return like(values.astype(self._dtype), self._data_like)
 
     def _observe(self, X: Any, codes: Codes32, weights: Floats | None) -> Sums:
         features = tuple(map(str, range(X.shape[1])))
@@ -122,7 +116,7 @@ class GaussianNB(NaiveBayes):
         if weights is not None and not np.isfinite(X).all():
             raise DataError("finite numbers")  # also in rows of weight zero
         sums = Gaussian().observe(features, [Reals(x) for x in values.T], codes, len(self.classes_), weights)
-        if weights is None and sums["n"].digits.sum() != X.size:  # NaN is a gap to the family
+        if weights is None and sums["n"].digits.sum() != X.size:  # the family takes NaN for a missing value
             raise DataError("finite numbers")
         return sums
 
@@ -142,7 +136,7 @@ class GaussianNB(NaiveBayes):
 
     @derived
     def class_count_(self) -> Any:
-        """Rows, or their weight, of each class."""
+        """Number of rows of each class, or their total weight."""
         return self._attribute(self._sums[0].floats())
 
     @derived
@@ -160,11 +154,11 @@ class GaussianNB(NaiveBayes):
 
     @derived
     def epsilon_(self) -> Any:
-        """What is added to the variances of each feature."""
+        """The constant added to the variances of each feature."""
         with np.errstate(over="ignore"):
             return self._attribute(np.ldexp(self._epsilon, 2 * self._moments[3]))
 
-    # Behind them, every feature in units of its own: a power of two near its root mean square
+    # Moments, each feature in its own unit: a power of two near its root mean square
 
     @derived
     def _moments(self) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
@@ -192,12 +186,12 @@ class GaussianNB(NaiveBayes):
 
     @derived
     def _predictive(self) -> GaussianPredictive:
-        """The normal densities; a class without rows is taken to look like all classes together."""
+        """The normal densities; a class without rows has the moments of all rows."""
         sums, (mean, low, variance, units) = self._sums[1], self._moments
         n = sums["n"].floats()
         pooled = [
-            np.where(n > 0, own, all_of_it[:, None])
-            for own, all_of_it in zip((mean, low, variance), self._pooled, strict=True)
+            np.where(n > 0, of_class, of_all[:, None])
+            for of_class, of_all in zip((mean, low, variance), self._pooled, strict=True)
         ]
         mean, low, variance = pooled
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
@@ -205,7 +199,7 @@ class GaussianNB(NaiveBayes):
             flat = ~((spread > 0) & (spread < np.inf))
             inverse = np.where(flat, 0.0, 1 / np.sqrt(spread))
             log_constant = np.where(flat, 0.0, -0.5 * np.log(2 * np.pi * spread) - units[:, None] * _LOG_2)
-        constant = (self._pooled[2] == 0)[:, None]  # says nothing, whatever comes
+        constant = (self._pooled[2] == 0)[:, None]  # contributes nothing, whatever the value
         return GaussianPredictive(
             sums.features,
             len(self.classes_),
@@ -248,7 +242,7 @@ class GaussianNB(NaiveBayes):
     def _update_mean_variance(
         n_past: float, mu: Any, var: Any, X: NDArray[Any], sample_weight: Any = None
     ) -> tuple[Any, Any]:
-        """Mean and variance after more rows, by the rule for two groups; the estimator itself adds up exact sums."""
+        """Mean and variance after more rows, as scikit-learn computes them; the estimator does not use it."""
         weights = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, np.float64)
         n_new = float(weights.sum())
         if np.isclose(n_new, 0.0):

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag
+from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.errors import DataError
 from tallybayes.families.bag_counts import fractional_sums
 from tallybayes.families.family import Codes32, Floats, Score
@@ -20,7 +21,7 @@ __all__ = ["feature_sums", "is_finite", "smoothed_counts", "weigh"]
 
 def feature_sums(X: Any, codes: Codes32, n_classes: int, weights: Floats | None, *, negative: bool = False) -> Exact:
     """Exact sum of every feature (times the weight of the row) in every class, (classes, features)."""
-    if hasattr(X, "tocsr"):
+    if is_sparse(X):
         if len(X.data) and not (np.isfinite(least := _least(X.data)) and (negative or least >= 0)):
             raise DataError("finite amounts")
         bag = Bag(X.indptr, X.indices, X.data, range(X.shape[1]))
@@ -28,7 +29,7 @@ def feature_sums(X: Any, codes: Codes32, n_classes: int, weights: Floats | None,
     if not (np.isfinite(least := _least(X)) and (negative or least >= 0)):
         raise DataError("finite amounts")
     values = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-    if X.dtype == np.int64 and np.abs(values).max() >= 2.0**53:  # not every whole number is a double
+    if X.dtype == np.int64 and np.abs(values).max() >= 2.0**53:  # not every integer is a double
         return feature_sums(csr_array(X), codes, n_classes, weights, negative=negative)
     columns = list(values.T)
     parts = in_threads(
@@ -41,7 +42,7 @@ def feature_sums(X: Any, codes: Codes32, n_classes: int, weights: Floats | None,
 
 
 def _least(values: Any) -> float:
-    """The least of all numbers; NaN if one is, and infinity if one is infinite."""
+    """The minimum; NaN if a value is NaN, infinity if one is infinite."""
 
     def chunk(start: int, stop: int) -> tuple[float, float]:
         return float(values[start:stop].min()), float(values[start:stop].max())
@@ -51,7 +52,7 @@ def _least(values: Any) -> float:
 
 
 def _counted(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> Exact:
-    """Amounts of tokens in whole numbers, where they are whole."""
+    """Amounts of tokens, summed as integers if they are integers."""
     if weights is None:
         parts = in_threads(
             lambda start, stop: kernels.active.bag_table(
@@ -65,8 +66,8 @@ def _counted(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -
 
 
 def weigh(X: Any, table: Floats) -> Score:
-    """Get ready to add X @ table, (rows, features) @ (features, classes); 0 times an infinite weight is nothing."""
-    if hasattr(X, "tocsr"):
+    """A function that adds X @ table, (rows, features) @ (features, classes); 0 times an infinite weight is 0."""
+    if is_sparse(X):
 
         def add(out: Floats, start: int, stop: int) -> None:
             kernels.active.add_bags(X.indptr, X.indices, X.data, table, out, start, stop)
@@ -88,14 +89,14 @@ def weigh(X: Any, table: Floats) -> Score:
 
 
 def _check_scores(X: Any, out: Floats) -> None:
-    """Refuse a matrix that is not finite, which its scores show."""
+    """Raise a DataError if a matrix is not finite; it is searched only if its scores are not."""
     suspicious = not (out.max() < np.inf and out.min() > -np.inf)  # NaN is neither
     if suspicious and not np.isfinite(X).all():
         raise DataError("finite numbers")
 
 
 def smoothed_counts(sums: Exact, alpha: Any) -> Floats:
-    """Counts plus alpha; where they leave the range of doubles, all of it over 2**1024, which cancels in shares."""
+    """Counts plus alpha; divided by 2**1024, which cancels in shares, if they exceed the range of doubles."""
     smoothed = sums.floats() + alpha
     if not np.isfinite(smoothed.sum()):
         smoothed = Exact(sums.wide().digits, sums.wide().low - 32).floats() + np.asarray(alpha) * 2.0**-1024

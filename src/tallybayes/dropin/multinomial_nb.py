@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.dropin.discrete_nb import Discrete, Summing
+from tallybayes.dropin.discrete_nb import FeatureCountNB, SmoothedNB
 from tallybayes.dropin.drop_in import derived
 from tallybayes.dropin.matrix_sums import feature_sums, smoothed_counts, weigh
 from tallybayes.families.family import Codes32, Floats, Score
@@ -21,51 +21,43 @@ __all__ = ["ComplementNB", "MultinomialNB"]
 _LEAST = 5e-324  # the smallest double above zero
 
 
-class Weighing(Summing):
-    """Classes that score a row by weights of its features."""
+class FeatureWeightNB(FeatureCountNB):
+    """Classes that score a row by a weighted sum of its features."""
 
     def _observe(self, X: Any, codes: Codes32, weights: Floats | None) -> Exact:
         return feature_sums(X, codes, len(self.classes_), weights)
 
     @derived
     def _weights(self) -> Floats:
-        """What one unit of a feature adds to the score, (features, classes)."""
+        """The weight of each feature in the score, (features, classes)."""
         return np.ascontiguousarray(self.feature_log_prob_.T)
 
     def _scores(self, X: Any) -> Score:
         return weigh(X, self._weights)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
 
-class MultinomialNB(Weighing):
+
+class MultinomialNB(FeatureWeightNB):
     """Multinomial naive Bayes, for counts and fractional counts (tf-idf).
 
     Parameters
     ----------
-    alpha : float or array-like of shape (n_features,), default=1.0
-        Laplace's or Lidstone's smoothing; 0 is maximum likelihood, with honest zeros.
-    force_alpha : bool, default=True
-        If False, an alpha below 1e-10 is set to 1e-10.
-    fit_prior : bool, default=True
-        Whether the class prior is learned; if not, it is uniform.
-    class_prior : array-like of shape (n_classes,), default=None
-        The class prior, if it is given.
+    {smoothing}
+    {prior}
 
     Attributes
     ----------
-    class_count_ : ndarray of shape (n_classes,)
-        Rows, or their weight, of each class.
+    {fitted}
     class_log_prior_ : ndarray of shape (n_classes,)
-        Log probability of each class.
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
+        Log P(class).
     feature_count_ : ndarray of shape (n_classes, n_features)
         Sum of each feature in each class.
     feature_log_prob_ : ndarray of shape (n_classes, n_features)
         Log P(feature | class).
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if X had any.
 
     Examples
     --------
@@ -74,36 +66,23 @@ class MultinomialNB(Weighing):
     (['cash'], [[2.0, 0.0], [0.0, 1.0]])
     """
 
-    _whom = "MultinomialNB (input X)"
-
-    def __init__(
-        self, *, alpha: Any = 1.0, force_alpha: bool = True, fit_prior: bool = True, class_prior: Any = None
-    ) -> None:
-        super().__init__(alpha=alpha, fit_prior=fit_prior, class_prior=class_prior, force_alpha=force_alpha)
+    _checked_as = "MultinomialNB (input X)"
 
     @derived
     def feature_log_prob_(self) -> Floats:
-        """Log of (n + alpha) / sum of the same; a class without any count and alpha = 0 is silent."""
+        """Log of (n + alpha) / (sum of n + alpha); 0 for a class without any count if alpha is 0."""
         smoothed = smoothed_counts(self._sums[1], self._settings[0])
         with np.errstate(divide="ignore", invalid="ignore"):
             log_prob = np.log(smoothed) - np.log(smoothed.sum(axis=1, keepdims=True))
         return np.where(np.isnan(log_prob), 0.0, log_prob)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
 
-
-class ComplementNB(Weighing):
-    """Complement naive Bayes (Rennie et al. 2003): each class is scored by what the others lack.
+class ComplementNB(FeatureWeightNB):
+    """Complement naive Bayes (Rennie et al. 2003): each class is scored by the counts of all other classes.
 
     Parameters
     ----------
-    alpha : float or array-like of shape (n_features,), default=1.0
-        Laplace's or Lidstone's smoothing.
-    force_alpha : bool, default=True
-        If False, an alpha below 1e-10 is set to 1e-10.
+    {smoothing}
     fit_prior : bool, default=True
         Used only if there is a single class.
     class_prior : array-like of shape (n_classes,), default=None
@@ -113,22 +92,15 @@ class ComplementNB(Weighing):
 
     Attributes
     ----------
-    class_count_ : ndarray of shape (n_classes,)
-        Rows, or their weight, of each class.
+    {fitted}
     class_log_prior_ : ndarray of shape (n_classes,)
-        Log probability of each class; the score does not use it.
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
+        Log P(class); the score does not use it.
     feature_all_ : ndarray of shape (n_features,)
         Sum of each feature.
     feature_count_ : ndarray of shape (n_classes, n_features)
         Sum of each feature in each class.
     feature_log_prob_ : ndarray of shape (n_classes, n_features)
         Weights of the features.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if X had any.
 
     Examples
     --------
@@ -136,8 +108,8 @@ class ComplementNB(Weighing):
     ['cash']
     """
 
-    _parameter_constraints = {**Discrete._parameter_constraints, "norm": ["boolean"]}  # noqa: RUF012
-    _whom = "ComplementNB (input X)"
+    _parameter_constraints = {**SmoothedNB._parameter_constraints, "norm": ["boolean"]}  # noqa: RUF012
+    _checked_as = "ComplementNB (input X)"
 
     def __init__(
         self,
@@ -151,8 +123,8 @@ class ComplementNB(Weighing):
         super().__init__(alpha=alpha, fit_prior=fit_prior, class_prior=class_prior, force_alpha=force_alpha)
         self.norm = norm
 
-    def _check_settings(self) -> None:
-        super()._check_settings()
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         self._norm = self.norm
 
     @derived
@@ -173,8 +145,3 @@ class ComplementNB(Weighing):
 
     def _log_prior(self) -> Floats:
         return self.class_log_prior_ if len(self.classes_) == 1 else np.zeros(len(self.classes_))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
