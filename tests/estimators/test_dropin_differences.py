@@ -146,7 +146,7 @@ def test_copies_and_pickles_are_equal_and_apart(name):
         assert np.array_equal(one.predict_proba(X), expected)
         assert other.class_count_.sum() == 300
     assert not hasattr(clone(one), "classes_")
-    with pytest.raises(AttributeError, match="worked out from the sums"):
+    with pytest.raises(AttributeError, match="derived from the sums"):
         one.class_count_ = 1
 
 

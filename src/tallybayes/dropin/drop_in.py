@@ -200,7 +200,8 @@ class DropInNB(ClassifierMixin, BaseEstimator, ABC):
 
     def predict(self, X: Any) -> Any:
         """The most probable class of every row; ties go to the first."""
-        return self.classes_[self._posterior().most_probable_codes(self._joint(self._input(X))[0])]
+        log_joint, _ = self._joint(self._input(X))
+        return self.classes_[self._posterior().most_probable_codes(log_joint)]
 
     @derived
     def class_count_(self) -> Floats:
