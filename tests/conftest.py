@@ -4,6 +4,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Before NumPy is imported: tests run in one process per core, where more BLAS threads only wait for each other.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # No deadline: the machines are shared. Derandomised in CI, so that a red run can be repeated.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", parent=settings.get_profile("default"), derandomize=True)

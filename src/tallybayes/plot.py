@@ -153,11 +153,18 @@ def boundary(model: Any, data: Any, *, x: str, y: str, label: Any = None) -> Cha
     )
 
 
-class BoundaryDisplay:
-    """The decision boundary of two features, like scikit-learn's displays; `chart_` is the chart."""
+class _Display:
+    """A chart in the form of scikit-learn's displays."""
 
     def __init__(self, chart: Chart) -> None:
         self.chart_ = chart
+
+    def _repr_mimebundle_(self, *args: Any, **kwargs: Any) -> Any:
+        return self.chart_._repr_mimebundle_(*args, **kwargs)
+
+
+class BoundaryDisplay(_Display):
+    """The decision boundary of two features, like scikit-learn's displays; `chart_` is the chart."""
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, *, features: Sequence[Any] = (0, 1)) -> Self:
@@ -182,23 +189,14 @@ class BoundaryDisplay:
         own = [shown(label) for label in np.asarray(y).tolist()]
         return cls(_drawn(proba, classes, points, own, (titles[0], titles[1])))
 
-    def _repr_mimebundle_(self, *args: Any, **kwargs: Any) -> Any:
-        return self.chart_._repr_mimebundle_(*args, **kwargs)
 
-
-class DensitiesDisplay:
+class DensitiesDisplay(_Display):
     """The distribution of a feature in each class, like scikit-learn's displays; `chart_` is the chart."""
-
-    def __init__(self, chart: Chart) -> None:
-        self.chart_ = chart
 
     @classmethod
     def from_estimator(cls, estimator: Any, column: str) -> Self:
         """Create it from a fitted `NaiveBayesClassifier`."""
         return cls(densities(_model(estimator), column))
-
-    def _repr_mimebundle_(self, *args: Any, **kwargs: Any) -> Any:
-        return self.chart_._repr_mimebundle_(*args, **kwargs)
 
 
 def _model(given: Any) -> Model:

@@ -3,12 +3,12 @@
 import numpy as np
 
 from tallybayes.data.label import Labels
-from tallybayes.evaluation.cross_validation import Deal
+from tallybayes.evaluation.cross_validation import FoldAssigner
 
 
 def test_assigning_rows_to_folds_does_not_depend_on_batches():
     codes = np.random.default_rng(0).integers(0, 2, 1000).astype(np.int32)
-    whole, parts = Deal(7, 1), Deal(7, 1)
+    whole, parts = FoldAssigner(7, 1), FoldAssigner(7, 1)
 
     def labels(part):
         return Labels(["p", "q"], part, np.bincount(part, minlength=2))

@@ -37,7 +37,7 @@ def columns_to_read(schema: Schema, label: Any = None, weight: Any = None) -> di
     """The columns that a model needs of a source of batches, and the type to read each as; None: as it is."""
     kinds: dict[type, Kind] = {Reals: "number", Flags: "flag"}
     result = {name: kinds.get(family.column) for name, family in schema.families.items()}
-    if label is not None:
+    if isinstance(label, str):
         result[label] = None
         for i, sign in enumerate(label):
             if sign == "=":  # "rating=R" may be the column rating, of any type

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tallybayes.data.batch import columns_to_read
 from tallybayes.data.label import Labels, find_labels
-from tallybayes.data.source import BadRows, Source, Whole, as_columns, to_source
+from tallybayes.data.source import BadRows, Source, as_columns, to_source
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError, ParameterError, check_integer
 from tallybayes.evaluation.evaluate import add_rows, score_table
@@ -49,7 +49,7 @@ def cross_validate(
     source, label, _ = as_columns(to_source(data), label)
     empty, label = planned(source, label, options)
     if empty.schema.weight is not None:
-        raise ParameterError("data without weights, for cross-validation")
+        raise ParameterError("data without weights, for cross-validation", got="weights")
     empty = with_text_selection(empty, now=False)  # each model selects text variants on all of its training rows
     parts = [empty.copy() for _ in range(folds)]
     skipped = 0
@@ -79,8 +79,7 @@ def cross_validate(
 def _by_fold(source: Source, model: Model, label: Any, folds: int, seed: int) -> Iterator[tuple[int, Table]]:
     """Every batch split by fold; rows without a label have the fold -1."""
     assign = FoldAssigner(folds, seed)
-    batches = source.batches() if isinstance(source, Whole) else source.batches(columns_to_read(model.schema, label))
-    for table in batches:
+    for table in source.batches(columns_to_read(model.schema, label)):
         fold = assign(find_labels(table, label))
         for number in range(-1, folds):
             rows = np.flatnonzero(fold == number)

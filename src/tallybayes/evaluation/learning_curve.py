@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tallybayes.data.batch import columns_to_read
 from tallybayes.data.label import Labels, find_labels
-from tallybayes.data.source import Source, Whole, as_columns, to_source
+from tallybayes.data.source import Source, as_columns, to_source
 from tallybayes.data.table import Raw, Table
 from tallybayes.errors import DataError, ParameterError, check_integer
 from tallybayes.evaluation.comparison import MODELS, Comparison
@@ -106,8 +106,8 @@ class _LabelledRows:
     @classmethod
     def read(cls, source: Source, empty: Model, label: Any) -> _LabelledRows:
         """All rows of a source that have a label and can be counted."""
-        tables, whole = [], isinstance(source, Whole)
-        for table in source.batches() if whole else source.batches(columns_to_read(empty.schema, label)):
+        tables = []
+        for table in source.batches(columns_to_read(empty.schema, label)):
             for part, _ in source.good(table, partial(_fitted, empty, label)):
                 tables.append(part.take(np.flatnonzero(find_labels(part, label).codes >= 0)))
         table = _concatenated(tables)

@@ -34,7 +34,7 @@ __all__ = ["Evaluation"]
 _BINS = 10  # for the calibration error
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Evaluation:
     """Sums over evaluated rows, from which all metrics are derived. Print it.
 
@@ -268,11 +268,10 @@ class Evaluation:
         """All values as plain Python objects, for JSON; None for a value that is undefined or not finite."""
         return evaluation_dict(self)
 
-    def __repr__(self) -> str:
-        return str(self)
-
     def __str__(self) -> str:
         return evaluation_text(self)
+
+    __repr__ = __str__
 
 
 def _rows_by(confusion: dict[tuple[Any, Any], int], which: int) -> dict[Any, int]:

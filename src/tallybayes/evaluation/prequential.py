@@ -13,7 +13,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from tallybayes.data.batch import columns_to_read
-from tallybayes.data.source import Source, Whole, as_columns, to_source
+from tallybayes.data.source import Source, as_columns, to_source
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError, ParameterError, check_integer
 from tallybayes.evaluation.evaluate import add_rows, score_table
@@ -90,8 +90,7 @@ def prequential(
     if model.schema.weight is not None:
         raise ParameterError("data without weights, for prequential evaluation", got="weights")
     stream = _StreamEvaluation(source, model, label, every)
-    columns = None if isinstance(source, Whole) else columns_to_read(model.schema, label)
-    for table in source.batches(columns):
+    for table in source.batches(columns_to_read(model.schema, label)):
         stream.read(table)
     stream.learn()
     check_value(model, label, source)

@@ -12,6 +12,7 @@ from functools import wraps
 from typing import Any, ParamSpec
 
 from tallybayes.errors import UnsupportedError
+from tallybayes.reporting.column_chart_data import ColumnChartData
 
 __all__ = [
     "GREY",
@@ -72,9 +73,8 @@ def _without_line_ends(value: Any) -> Any:
         return type(value)([_without_line_ends(part) for part in value])
     if isinstance(value, dict):
         return {key: _without_line_ends(part) for key, part in value.items()}
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        parts = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-        return dataclasses.replace(value, **_without_line_ends(parts))
+    if isinstance(value, ColumnChartData):
+        return dataclasses.replace(value, **_without_line_ends(vars(value)))
     return value
 
 

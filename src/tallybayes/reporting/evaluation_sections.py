@@ -49,9 +49,7 @@ def add_evaluation(page: Page, context: ReportContext) -> None:
         )
     top.append(table(["class", "rows", "precision", "recall", "F1", "AUC"], every, "Metrics of each class"))
     content = [tag("div", *top, class_="grid"), tag("div", *_curves(page, context), class_="grid three")]
-    sentence = (
-        "Confusion matrix, metrics of each class, calibration of the probabilities, and curves over all thresholds."
-    )
+    sentence = "Confusion matrix, metrics of each class, calibration, and curves over all thresholds."
     page.section("evaluation", "Evaluation", sentence, *content)
 
 

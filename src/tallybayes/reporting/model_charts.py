@@ -139,18 +139,17 @@ def _values(one: ColumnChartData, every: Sequence[str] | None, title: str | None
 
 def _words(one: ColumnChartData, every: Sequence[str] | None) -> Chart:
     alt = altair()
-    rows = [{**row, "key": f"{i}"} for i, row in enumerate(one.rows)]
     chart = (
-        alt.Chart(inline_data(rows))
+        alt.Chart(inline_data(one.rows))
         .mark_bar()
         .encode(
             x=alt.X("lead:Q", title=one.what),
-            y=alt.Y("word:N", title=None, sort=list(dict.fromkeys(row["word"] for row in rows))),
+            y=alt.Y("word:N", title=None, sort=list(dict.fromkeys(row["word"] for row in one.rows))),
             color=alt.Color("class:N", title="evidence for", scale=colours(one.classes, every)),
             tooltip=["word:N", "class:N", alt.Tooltip("lead:Q", title=one.what, format=".2f")],
         )
     )
-    return chart.properties(height=18 * len(rows))
+    return chart.properties(height=18 * len(one.rows))
 
 
 @draws

@@ -46,18 +46,14 @@ class ReportContext:
         return [one.column for one in self.data.importance]
 
     @cached_property
-    def rows(self) -> dict[Any, int]:
-        """Evaluated rows by their true label."""
-        return self.data.evaluation.class_rows
-
-    @cached_property
     def rarest_class(self) -> int:
         """The code of the class with the fewest rows, usually the one of interest."""
-        return int(np.argmin([self.rows.get(label, np.inf) for label in self.model.classes]))
+        return int(np.argmin([self.data.evaluation.class_rows.get(label, np.inf) for label in self.model.classes]))
 
     @cached_property
     def curve_labels(self) -> list[Any]:
         """The classes with curves: the rarer of two, the most frequent of several, if they have rows."""
         codes = [self.rarest_class] if len(self.names) == 2 else most_frequent_classes(self.model)
         labels = [self.model.classes[code] for code in codes]
-        return [label for label in labels if 0 < self.rows.get(label, 0) < self.data.evaluation.n_rows]
+        rows = self.data.evaluation.class_rows
+        return [label for label in labels if 0 < rows.get(label, 0) < self.data.evaluation.n_rows]

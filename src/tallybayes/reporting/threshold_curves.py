@@ -44,20 +44,8 @@ def counts_at(p: Floats, is_class: NDArray[np.bool_], at: Floats) -> tuple[list[
 
 def roc_rows(evaluation: Evaluation, labels: Sequence[Any]) -> list[dict[str, Any]]:
     """The ROC curves of some classes as rows of a chart."""
-    rows = []
-    for label in labels:
-        fpr, tpr, at = evaluation.roc(label)
-        for step, i in enumerate(_thinned(fpr, tpr)):
-            rows.append(
-                {
-                    "class": shown(label),
-                    "step": step,
-                    "threshold": min(float(at[i]), 1.0),
-                    "fpr": float(fpr[i]),
-                    "tpr": float(tpr[i]),
-                }
-            )
-    return rows
+    curves = ((label, *evaluation.roc(label)) for label in labels)
+    return [row for label, fpr, tpr, at in curves for row in _rows(label, {"fpr": fpr, "tpr": tpr}, at)]
 
 
 def precision_recall_rows(evaluation: Evaluation, labels: Sequence[Any]) -> list[dict[str, Any]]:
@@ -66,17 +54,17 @@ def precision_recall_rows(evaluation: Evaluation, labels: Sequence[Any]) -> list
     for label in labels:
         precision, recall, at = evaluation.precision_recall(label)
         at = np.append(at, 1.0)  # the last point, without any predicted row, has no threshold
-        for step, i in enumerate(_thinned(recall, precision)):
-            rows.append(
-                {
-                    "class": shown(label),
-                    "step": step,
-                    "threshold": float(at[i]),
-                    "recall": float(recall[i]),
-                    "precision": float(precision[i]),
-                }
-            )
+        rows += _rows(label, {"recall": recall, "precision": precision}, at)
     return rows
+
+
+def _rows(label: Any, axes: dict[str, Floats], at: Floats) -> list[dict[str, Any]]:
+    """A curve as rows, thinned; the axes are x and y."""
+    return [
+        {"class": shown(label), "step": step, "threshold": min(float(at[i]), 1.0)}
+        | {name: float(values[i]) for name, values in axes.items()}
+        for step, i in enumerate(_thinned(*axes.values()))
+    ]
 
 
 def reliability_rows(evaluation: Evaluation, labels: Sequence[Any], bins: int = 10) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from tallybayes.arrays.column import Column, Reals
 from tallybayes.data.batch import columns_to_read
-from tallybayes.data.source import BadRows, Kind, Source, Whole
+from tallybayes.data.source import BadRows, Kind, Source
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError
 from tallybayes.families.family import Codes32, Family, Floats, Smoothing
@@ -194,15 +194,9 @@ def sampled(
     if n_rows > limit:
         chosen = np.sort(np.random.default_rng(seed).choice(n_rows, size=limit, replace=False))
     result, first = [], 0
-    for table in _tables(source, model, label, weight):
+    for table in source.batches(columns_to_read(model.schema, label, weight)):
         rows = chosen[(chosen >= first) & (chosen < first + table.n_rows)] - first
         if len(rows):
             result.append(table if len(rows) == table.n_rows else table.take(rows))
         first += table.n_rows
     return result
-
-
-def _tables(source: Source, model: Model, label: Any, weight: Any) -> Iterator[Table]:
-    return (
-        source.batches() if isinstance(source, Whole) else source.batches(columns_to_read(model.schema, label, weight))
-    )

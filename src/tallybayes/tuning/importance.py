@@ -15,13 +15,13 @@ evidence of the classes given its buckets, at the best of 20 settings: at most l
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from tallybayes.data.batch import columns_to_read
-from tallybayes.data.source import Source, Stream, Whole, as_columns, to_source
+from tallybayes.data.source import Stream, as_columns, to_source
 from tallybayes.errors import DataError, ParameterError, UnsupportedError, check_integer
 from tallybayes.families.family import Floats
 from tallybayes.formatting import DECIBANS, signed, text_table
@@ -51,7 +51,7 @@ class ColumnImportance:
         return None if self.log_factor is None else self.log_factor * DECIBANS
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Importance:
     """The columns in descending order of gain; print it. `entropy` is the log loss of the class prior alone."""
 
@@ -62,26 +62,12 @@ class Importance:
 
     def to_dict(self) -> dict[str, Any]:
         """All values as plain Python objects, for JSON."""
-        rows = [
-            {
-                "column": one.column,
-                "family": one.family,
-                "gain": one.gain,
-                "information": one.information,
-                "share": self._share(one),
-                "log_factor": one.log_factor,
-                "decibans": one.decibans,
-            }
-            for one in self.columns
-        ]
+        rows = [asdict(one) | {"share": self._share(one), "decibans": one.decibans} for one in self.columns]
         return {"rows": self.n_rows, "log_loss": self.log_loss, "entropy": self.entropy, "columns": rows}
 
     def _share(self, one: ColumnImportance) -> float | None:
         """The information of a column as a share of the entropy."""
         return one.information / self.entropy if self.entropy > 0 else None
-
-    def __repr__(self) -> str:
-        return str(self)
 
     def __str__(self) -> str:
         header = ["column", "family", "gain", "information", "% of entropy", "Bayes factor, dB"]
@@ -103,6 +89,8 @@ class Importance:
             f"log loss {self.log_loss:.4f}; of the class prior alone {self.entropy:.4f}"
         )
         return f"{text_table(header, rows)}\n\n{note}"
+
+    __repr__ = __str__
 
 
 def importance(
@@ -131,18 +119,12 @@ def importance(
     source, label, weight = as_columns(source, model.snapshot().label_or_default(label), weight)
     if source.bad is not None:
         source = LearnableRows(source, model, label, weight)
-    n_rows = _n_rows(source, model, label, weight)
+    n_rows = sum(table.n_rows for table in source.batches(columns_to_read(model.schema, label, weight)))
     tables = sampled(source, model, label, weight, n_rows=n_rows, limit=rows, seed=seed)
     evidence = ColumnEvidence(model, tables, label, weight)
     if not len(evidence.codes):
         raise DataError("rows with a label", got=0)
     return _measured(model, evidence)
-
-
-def _n_rows(source: Source, model: Model, label: Any, weight: Any) -> int:
-    if isinstance(source, Whole):
-        return source.head().n_rows
-    return sum(table.n_rows for table in source.batches(columns_to_read(model.schema, label, weight)))
 
 
 def _measured(model: Model, evidence: ColumnEvidence) -> Importance:

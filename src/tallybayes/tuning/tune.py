@@ -114,9 +114,7 @@ def _without_names(found: Tuning, given: dict[str, Any]) -> Tuning:
 
 def _checked(what: Any, by: Any, rows: Any, strengths: Any, seed: Any) -> tuple[str, ...]:
     """The hyperparameters to tune, in the order of the steps."""
-    if not isinstance(what, (str, Collection)):
-        raise ParameterError("what: a hyperparameter", got=what, hint=f"one of {', '.join(WHAT)}")
-    names = [what] if isinstance(what, str) else list(what)
+    names = list(what) if isinstance(what, Collection) and not isinstance(what, str) else [what]
     for name in names:
         if name not in WHAT:
             hint = did_you_mean(str(name), WHAT) or f"one of {', '.join(WHAT)}"

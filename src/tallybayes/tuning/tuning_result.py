@@ -30,7 +30,7 @@ class Step:
     after: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Tuning:
     """A tuned model and the steps of its tuning. Print it.
 
@@ -55,9 +55,6 @@ class Tuning:
         result |= {"steps": steps, "curve": self.curve}
         return result | ({"test": self.test.to_dict()} if self.test is not None else {})
 
-    def __repr__(self) -> str:
-        return str(self)
-
     def __str__(self) -> str:
         rows = [
             [step.name, str(step.candidates), _cut(step.choice), f"{step.before:.4f}", f"{step.after:.4f}"]
@@ -80,6 +77,8 @@ class Tuning:
             figures = f"accuracy {self.test.accuracy:.4f}, log loss {self.test.log_loss:.4f}"
             parts.append(f"test part, {self.test.n_rows:,} rows: {figures}")
         return "\n\n".join(parts)
+
+    __repr__ = __str__
 
     def _weights(self) -> str:
         """The column weights, on as many lines as needed."""
