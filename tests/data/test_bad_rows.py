@@ -3,11 +3,14 @@
 import json
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from pets import csv_file, file_with
 
 import tallybayes as tb
 from tallybayes.data.files import read
+from tallybayes.data.formats import delimited
 from tallybayes.errors import DataError
 
 BAD = "age,city,y\n1,Ulm,p\n2,Bonn,q\nabc,Ulm,p\n4,Ulm\n5,Bonn,q\ninf,Ulm,p\n7,Ulm,q\n"
@@ -91,3 +94,40 @@ def test_bad_rows_among_many_are_found_quickly():
     assert source.bad.examples[0].line == 9
     judged = tb.cross_validate(csv_file("x,y\n" + rows + "1,\n", skip_bad=True), label="y", folds=3)
     assert (judged.bad, judged.skipped, judged.n_rows) == (100, 1, 49_900)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
+def test_fitting_a_file_without_rows_is_an_error(name, tmp_path):
+    path = tmp_path / name
+    if name == "a.csv":
+        path.write_text("x,y\n")
+    else:
+        pyarrow.parquet.write_table(pa.table({"x": [1.0], "y": ["p"]})[:0], path)
+    with pytest.raises(DataError, match=rf"{name}: expected rows to learn from, got 0\nhint: the file has no rows"):
+        tb.fit(path, label="y")
+    assert tb.fit({"x": [], "y": []}, label="y").classes == []  # a table in memory may start a stream
+
+
+def test_fitting_a_file_of_bad_rows_alone_is_an_error():
+    with pytest.raises(DataError, match="expected rows to learn from, got 0"):
+        tb.fit(csv_file("x,y\n1,p,q\n", skip_bad=True), label="y")
+
+
+@pytest.mark.parametrize("ending", ["\n", ""])
+@pytest.mark.parametrize("n_bytes", [2_500_000, 40_000_000])
+def test_long_lines_are_read_however_the_file_ends(n_bytes, ending):
+    text = f"a,y\n1,p\n{'x' * n_bytes},q{ending}"
+    table = pa.concat_tables(table.kept for table in csv_file(text).batches(keep=True))
+    assert [len(cell) for cell in table.column("a").to_pylist()] == [1, n_bytes]
+    assert table.column("y").to_pylist() == ["p", "q"]
+
+
+def test_a_line_of_many_megabytes_is_refused(monkeypatch):
+    monkeypatch.setattr(delimited, "_LONGEST_LINE", 3 * 2**20)
+    with pytest.raises(DataError, match=r"a.csv: expected lines of at most 3 MB, got 'a line of 4 MB'"):
+        tb.fit(csv_file(f"a,y\n1,p\n{'x' * 2**22},q"), label="y")
+
+
+def test_an_open_quote_before_many_bytes_is_an_error():
+    with pytest.raises(DataError, match="quote"):
+        tb.fit(csv_file('a,y\n1,p\n"' + "x" * 40_000_000 + ",q"), label="y")

@@ -41,7 +41,10 @@ def fit(data: Any, label: Any = None, *, weight: Any = None, **options: Unpack[F
     """
     source = to_source(data)
     model, label = planned(source, label, options, weight=weight)
-    model.learn(source, label=label, weight=weight)
+    change = model.learn(source, label=label, weight=weight)
+    if not change.rows and not change.skipped and source.head().is_from_file:
+        hint = "the file has no rows, or all of them were skipped as bad rows"
+        raise source.head().located(DataError("rows to learn from", got=0, hint=hint))
     check_value(model, label, source)
     return model
 
