@@ -46,11 +46,11 @@ bool read_number(PyObject *value, double &number) {
 
 // The code of an entry of `codes`, -1 if it has none; false if the entry is of another type than `kinds`.
 bool read_code(PyObject *value, PyObject *codes, PyObject *kinds, double &number) {
-    if (value == Py_None || (PyFloat_Check(value) && std::isnan(PyFloat_AS_DOUBLE(value)))) {
+    const nb::object own = plain(value);
+    if (own.ptr() == Py_None || (PyFloat_Check(own.ptr()) && std::isnan(PyFloat_AS_DOUBLE(own.ptr())))) {
         number = MISSING;
         return true;
     }
-    const nb::object own = plain(value);
     bool known = false;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kinds); ++i)
         known |= reinterpret_cast<PyObject *>(Py_TYPE(own.ptr())) == PyTuple_GET_ITEM(kinds, i);

@@ -15,8 +15,9 @@ import pyarrow as pa
 from scipy.sparse import csr_array
 from sklearn.utils.validation import validate_data
 
-from tallybayes.data.encode import as_reals, is_missing
-from tallybayes.data.table import Table, to_table
+from tallybayes.data.encode import as_reals
+from tallybayes.data.input_kind import is_frame
+from tallybayes.data.table import Table, is_missing, to_table
 from tallybayes.sklearn_input import check_matrix, is_plain, small_numeric_frame
 
 __all__ = ["TEXT", "InputForm", "read_input"]
@@ -70,8 +71,7 @@ def _checked(estimator: Any, X: Any, *, reset: bool) -> Any:
     """X as a matrix or a table; the number and the names of its columns are stored (`reset`) or compared."""
     if is_plain(X, sparse=True):
         return check_matrix(estimator, X, reset=reset, sparse=True)[0]
-    is_frame = hasattr(X, "columns") or hasattr(X, "__arrow_c_stream__") or isinstance(X, pa.RecordBatch)
-    if is_frame and len(getattr(X, "shape", (0, 0))) == 2:
+    if is_frame(X):
         return _checked_frame(estimator, X, reset=reset)
     if isinstance(X, (list, tuple)) and np.asarray(X).dtype.kind in "US":
         X = np.asarray(X, object)  # numbers among texts stay numbers

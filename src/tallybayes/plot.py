@@ -17,6 +17,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.data.input_kind import is_frame
 from tallybayes.data.label import find_labels
 from tallybayes.data.table import to_table
 from tallybayes.errors import ParameterError, did_you_mean
@@ -172,7 +173,7 @@ class BoundaryDisplay(_Display):
 
         features: two names or positions of columns of X.
         """
-        frame = X if hasattr(X, "columns") else None
+        frame = X if is_frame(X) else None
         values = np.asarray(X)
         names = list(frame.columns) if frame is not None else list(range(values.shape[1]))
         places = [names.index(name) if name in names else int(name) for name in features]

@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, check_no
 
 from tallybayes.arrays.axis import positions
 from tallybayes.arrays.sparse_matrix import checked_csr, is_sparse
+from tallybayes.data.input_kind import is_pandas_frame
 from tallybayes.data.label import Labels, encode_labels
 
 __all__ = [
@@ -93,7 +94,7 @@ def small_numeric_frame(estimator: Any, X: Any) -> NDArray[Any] | None:
 
     scikit-learn's checks would give the same, but take longer than scoring the rows.
     """
-    if not type(X).__module__.startswith("pandas") or not hasattr(X, "columns") or not 0 < len(X) <= _SMALL:
+    if not is_pandas_frame(X) or not 0 < len(X) <= _SMALL:
         return None
     names, kinds = vars(estimator).get("feature_names_in_"), set(X.dtypes)
     if names is None or len(kinds) != 1 or kinds.pop() not in NUMBERS or X.columns.tolist() != names.tolist():

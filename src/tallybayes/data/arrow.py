@@ -1,7 +1,7 @@
-"""Arrow arrays of numbers as NumPy arrays and back, by their buffers.
+"""Arrow arrays as NumPy arrays and lists, and back, by their buffers.
 
-pyarrow's own `to_numpy` and `array` import pandas, where it is installed, to see whether they have to do with it: a
-fifth of a second that every command would wait for.
+pyarrow's own `to_numpy` and `array` import pandas where it is installed, which would delay every command by a fifth of
+a second.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["integers", "strings", "to_numpy", "valid_rows"]
+__all__ = ["as_doubles", "combined", "integers", "strings", "to_list", "to_numpy", "valid_rows"]
 
 
 def to_numpy(array: Any, null: float = np.nan) -> NDArray[Any]:
-    """Numbers or flags as NumPy, without a copy where there are no nulls; a null becomes NaN, or what is asked for.
+    """Numbers or booleans as NumPy, without a copy where there are no nulls; a null becomes NaN, or the value given.
 
     >>> to_numpy(pa.array([1.5, None])).tolist(), to_numpy(pa.array([True, None]), null=-1).tolist()
     ([1.5, nan], [1, -1])
@@ -31,6 +31,34 @@ def to_numpy(array: Any, null: float = np.nan) -> NDArray[Any]:
     if not array.null_count:
         return values.view(bool) if pa.types.is_boolean(array.type) else values
     return np.where(valid_rows(array), values, null if null != null else values.dtype.type(null))
+
+
+def to_list(array: Any) -> list[Any]:
+    """The values; bytes in a text that are not UTF-8 become U+FFFD.
+
+    >>> to_list(pa.array(["a", None]))
+    ['a', None]
+    """
+    try:
+        return list(array.to_pylist())
+    except UnicodeDecodeError:
+        values = array.cast(pa.large_binary()).to_pylist()
+        return [None if value is None else value.decode("utf-8", "replace") for value in values]
+
+
+def as_doubles(array: Any) -> Any:
+    """An Arrow array of numbers or booleans as doubles; decimals are rounded to the nearest one.
+
+    >>> as_doubles(pa.array(["3.30"]).cast(pa.decimal128(5, 2))).to_pylist()  # Arrow's own cast: 3.3000000000000003
+    [3.3]
+    """
+    array = array.cast(pa.string()) if pa.types.is_decimal(array.type) else array
+    return array.cast(pa.float64(), safe=False)
+
+
+def combined(array: Any) -> Any:
+    """A chunked array as a single one."""
+    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 
 def valid_rows(array: Any) -> NDArray[np.bool_]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tallybayes.arrays.axis import rough_kind
 from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Codes, Column, Flags, Reals
+from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.data.encode import empty_column, encode
 from tallybayes.data.label import Labels, find_labels, find_weights, label_column, to_key_type
 from tallybayes.data.schema import Schema
@@ -84,7 +85,7 @@ def read_batch(table: Table, schema: Schema, label: Any, weight: Any) -> Batch:
 def _side_by_side(table: Table, tasks: Mapping[Any, Callable[[], Any]], schema: Schema) -> dict[Any, Any]:
     """Tasks by column, in threads where that pays; sparse matrices and texts use threads themselves."""
     fields = schema.fields
-    alone = {n for n in tasks if (n in fields and fields[n].is_text) or hasattr(table.columns.get(n), "tocsr")}
+    alone = {n for n in tasks if (n in fields and fields[n].is_text) or is_sparse(table.columns.get(n))}
     names = [] if table.n_rows <= SMALL else [name for name in tasks if name not in alone]
     done = in_threads(lambda start, stop: tasks[names[start]](), len(names), size=1, small=0) if names else []
     first = dict(zip(names, done, strict=True))

@@ -1,12 +1,12 @@
-"""A family for each column, proposed from the data with a reason that people can read and overrule.
+"""A family for each column, proposed from the data with a reason that users can read and overrule.
 
-yes/no, and numbers that are only 0 and 1   bernoulli
-numbers                                     histogram (or what `numeric=` says)
-text with few values                        categorical
-text with |, ; or , between values          tags
-lists                                       multinomial;  maps, sparse matrices too
-prose                                       text
-dates, identifiers                          left out
+booleans, and numbers that are only 0 and 1   bernoulli
+numbers                                       histogram (or the family given by `numeric=`)
+text with few distinct values                 categorical
+text with |, ; or , between values; sets      tags
+lists, maps, sparse matrices                  multinomial
+prose                                         text
+dates and times, identifiers                  none: the column is excluded
 """
 
 from __future__ import annotations
@@ -14,131 +14,131 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.data.arrow import to_numpy, valid_rows
-from tallybayes.data.encode import NUMBERS, as_reals, coded, is_missing
+from tallybayes.arrays.sparse_matrix import is_sparse
+from tallybayes.data.arrow import as_doubles, combined, to_list, to_numpy, valid_rows
+from tallybayes.data.encode import as_reals
+from tallybayes.data.encode_categories import text_codes
 from tallybayes.data.schema import Field
-from tallybayes.data.table import Raw
+from tallybayes.data.table import Raw, is_missing, is_number
+from tallybayes.errors import DataError
 from tallybayes.families import Bernoulli, Categorical, Family, Multinomial, Tags, Text
 
 __all__ = ["NO_VALUES", "ONLY_BITS", "propose", "propose_by_type"]
 
 NO_VALUES = "no values yet"  # a later batch decides
-ONLY_BITS = "only 0 and 1"  # numbers taken for yes and no: later ones may be others
+ONLY_BITS = "only 0 and 1"  # numbers taken for booleans: later ones may differ
 
-SAMPLE = 10_000  # rows looked at before the whole column is
-_IDENTIFIER_ROWS = 20  # fewer rows than this say nothing about whether values repeat
+SAMPLE = 10_000  # rows that are examined before the whole column is
+_BOOLEANS = "booleans"
+_DATES = "dates and times have no family"
+_IDENTIFIER_ROWS = 20  # with fewer rows it cannot be told whether values repeat
 _SEPARATED = 0.2  # share of values with a separator from which text is taken for tags
-_SEPARATORS = {"|": "bar", ";": "semicolon", ",": "comma"}
-_MANY = 100  # from so many different whole numbers on, their number says nothing
+_SEPARATORS = "|;,"
+_MANY = 100  # distinct integers from which their number is not mentioned
 _DATE = re.compile(
     r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ]\d{1,2}:.*)?\s*$"
     r"|\s*\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*$"
 )
-_NO_BLANKS = re.compile(
+_NO_SPACES = re.compile(
     "[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]"
 )  # Thai, Khmer, Chinese ...
 _SOME = 1000  # texts whose words are counted
-_LONG = 200  # mean number of characters from which text that hardly repeats can be nothing but prose
+_LONG = 200  # mean number of characters from which text that hardly repeats can only be prose
 _WORDS = 4  # mean number of words from which text that hardly repeats is prose
+_LISTS, _SETS = (list, tuple, np.ndarray), (set, frozenset)
+_STRINGS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 
 
 def propose(name: str, raw: Raw, numeric: Family) -> Field:
-    """The family of a column and why.
+    """The family of a column and the reason for it.
 
     >>> from tallybayes.families import Histogram
     >>> propose("fever", [True, None, False], Histogram())
-    Field(name='fever', family=Bernoulli(), reason='yes or no')
+    Field(name='fever', family=Bernoulli(), reason='booleans')
     """
-    if hasattr(raw, "tocsr"):
+    if is_sparse(raw):
         return Field(name, Multinomial(), f"sparse matrix of {raw.shape[1]} columns")
     if isinstance(raw, (pa.Array, pa.ChunkedArray)):
-        return _from_arrow(name, raw, numeric)
+        try:
+            return _from_arrow(name, raw, numeric)
+        except (pa.ArrowException, UnicodeDecodeError) as error:
+            raise DataError("a column that can be read", got=str(raw.type), column=name, hint=str(error)) from error
     if isinstance(raw, np.ndarray) and raw.dtype.kind in "fiub":
         return _from_numbers(name, raw, numeric)
     if isinstance(raw, np.ndarray) and raw.dtype.kind in "Mm":
-        return Field(name, None, "dates and times have no family")
+        return Field(name, None, _DATES)
     return _from_values(name, list(raw), numeric)
 
 
 def propose_by_type(name: str, raw: Raw, numeric: Family) -> Field:
-    """The family of a column by the type of its values alone, however many have come: for streams.
+    """The family of a column by the type of its first value alone: for streams, where few rows are known.
 
     >>> from tallybayes.families import Gaussian
     >>> str(propose_by_type("zero", [0.0], Gaussian()).family), str(propose_by_type("w", ["a|b"], Gaussian()).family)
     ('gaussian', 'categorical')
     """
-    if hasattr(raw, "tocsr"):
+    if is_sparse(raw):
         return propose(name, raw, numeric)
     if isinstance(raw, (pa.Array, pa.ChunkedArray)):
         raw = _values(raw)
     elif isinstance(raw, np.ndarray) and raw.dtype.kind == "f":
         raw = raw[~np.isnan(raw)][:1].tolist()
-    value = next((v for v in raw if isinstance(v, (list, dict, set, np.ndarray)) or not is_missing(v)), None)
-    for kinds, family, reason in (
-        (type(None), None, NO_VALUES),
-        ((bool, np.bool_), Bernoulli(), "yes or no"),
-        (NUMBERS, numeric, "numbers"),
-        ((str, bytes), Categorical(), "text"),
-        ((set, frozenset), Tags(), "sets"),
-        ((list, tuple, np.ndarray), Multinomial(), "lists of tokens"),
-        (Mapping, Multinomial(), "maps of amounts"),
-    ):
-        if isinstance(value, kinds):
-            return Field(name, family, reason)
-    return Field(name, None, f"values of type {type(value).__name__} have no family")
+    value = next(filter(_is_there, raw), None)
+    if value is None:
+        return Field(name, None, NO_VALUES)
+    if is_number(value):
+        is_boolean = isinstance(value, (bool, np.bool_))
+        return Field(name, Bernoulli() if is_boolean else numeric, _BOOLEANS if is_boolean else "numbers")
+    return Field(name, Categorical(), "text") if isinstance(value, (str, bytes)) else _from_container(name, value, ())
+
+
+def _is_there(value: Any) -> bool:
+    return isinstance(value, (*_LISTS, dict, set)) or not is_missing(value)
 
 
 def _values(raw: Any) -> Iterator[Any]:
     """The values of an Arrow array that are not null, one after the other."""
     for chunk in raw.chunks if isinstance(raw, pa.ChunkedArray) else [raw]:
         for i in np.flatnonzero(valid_rows(chunk)).tolist():
-            yield chunk[i].as_py()
+            yield to_list(chunk[i : i + 1])[0]
 
 
 def _from_arrow(name: str, raw: Any, numeric: Family) -> Field:
     kind = raw.type.value_type if pa.types.is_dictionary(raw.type) else raw.type
+    is_text = any(is_kind(kind) for is_kind in _STRINGS)
     if pa.types.is_boolean(kind):
-        return Field(name, Bernoulli(), "yes or no")
+        return Field(name, Bernoulli(), _BOOLEANS)
     if pa.types.is_temporal(kind):
-        return Field(name, None, "dates and times have no family")
+        return Field(name, None, _DATES)
     if pa.types.is_dictionary(raw.type):
-        n = len(raw.combine_chunks().dictionary) if isinstance(raw, pa.ChunkedArray) else len(raw.dictionary)
-        return Field(name, Categorical(), f"a dictionary of {n} values")
+        return Field(name, Categorical(), f"dictionary of {len(combined(raw).dictionary)} values")
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        flat = raw.drop_null().cast(pa.float64(), safe=False)
-        flat = flat.combine_chunks() if isinstance(flat, pa.ChunkedArray) else flat
-        return _from_numbers(name, to_numpy(flat), numeric, whole=pa.types.is_integer(kind))
-    if pa.types.is_null(kind):
-        return Field(name, None, NO_VALUES)
+        numbers = to_numpy(combined(as_doubles(raw.drop_null())))
+        return _from_numbers(name, numbers, numeric, integral=pa.types.is_integer(kind))
     if pa.types.is_map(kind):
         return Field(name, Multinomial(), "maps of amounts")
     if raw.null_count == len(raw):
-        return _from_type(name, kind)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        codes, values = coded(raw.combine_chunks() if isinstance(raw, pa.ChunkedArray) else raw)
+        if is_text:
+            return Field(name, Categorical(), "text, no values yet")
+        if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+            return Field(name, Multinomial(), "lists of tokens, no values yet")
+        return Field(name, None, NO_VALUES)
+    if is_text:
+        codes, values = text_codes(combined(raw))
         return _from_text(name, dict(zip(values, np.bincount(codes[codes >= 0]).tolist(), strict=True)))
-    return _from_values(name, raw.to_pylist(), numeric)
+    return _from_values(name, to_list(raw), numeric)
 
 
-def _from_type(name: str, kind: Any) -> Field:
-    """A column without values: its type decides, if it says enough."""
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return Field(name, Categorical(), "text, no values yet")
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return Field(name, Multinomial(), "lists of tokens, none yet")
-    return Field(name, None, NO_VALUES)
-
-
-def _from_numbers(name: str, values: np.ndarray, numeric: Family, whole: bool | None = None) -> Field:
+def _from_numbers(name: str, values: np.ndarray, numeric: Family, integral: bool | None = None) -> Field:
     if values.dtype == np.bool_:
-        return Field(name, Bernoulli(), "yes or no")
-    whole = values.dtype.kind in "iu" if whole is None else whole
+        return Field(name, Bernoulli(), _BOOLEANS)
+    integral = values.dtype.kind in "iu" if integral is None else integral
     for part in (values[:SAMPLE], values):
         there = part[~np.isnan(part)] if part.dtype.kind == "f" else part
         if not len(there) or not np.all((there == 0) | (there == 1)):
@@ -146,77 +146,87 @@ def _from_numbers(name: str, values: np.ndarray, numeric: Family, whole: bool | 
     else:
         if len(np.unique(there)) == 2:
             return Field(name, Bernoulli(), ONLY_BITS)
-    step = values[: SAMPLE + 1]
-    if whole and len(step) >= _IDENTIFIER_ROWS and np.all(np.diff(step.astype(np.float64)) == 1):
-        return Field(name, None, "an identifier: whole numbers that count up by one")
-    return Field(name, numeric, _numbers(step, whole))
+    sample = values[: SAMPLE + 1]
+    if integral and len(sample) >= _IDENTIFIER_ROWS and np.all(np.diff(sample.astype(np.float64)) == 1):
+        return Field(name, None, "identifier: consecutive integers")
+    return Field(name, numeric, _describe_numbers(sample, integral))
 
 
-def _numbers(values: np.ndarray, whole: bool) -> str:
+def _describe_numbers(values: np.ndarray, integral: bool) -> str:
     """What kind of numbers they are, in words."""
     there = values[np.isfinite(values)] if values.dtype.kind == "f" else values
-    if not whole and not (len(there) and np.all(there == np.floor(there))):
+    if not integral and not (len(there) and np.all(there == np.floor(there))):
         return "real numbers"
     n_values = len(np.unique(there))
-    few = f", {n_values} different ones" if n_values < _MANY else ""
-    return "whole numbers, always the same" if n_values == 1 else f"whole numbers{few}"
+    return f"integers, {_distinct(n_values)}" if n_values < _MANY else "integers"
+
+
+def _distinct(n_values: int) -> str:
+    return f"{n_values} distinct value{'s' if n_values != 1 else ''}"
 
 
 def _from_values(name: str, values: list[Any], numeric: Family) -> Field:
-    there = [v for v in values if isinstance(v, (list, dict, set, tuple, np.ndarray)) or not is_missing(v)]
+    there = list(filter(_is_there, values))
     if not there:
         return Field(name, None, NO_VALUES)
     if all(isinstance(value, (bool, np.bool_)) for value in there):
-        return Field(name, Bernoulli(), "yes or no")
-    if all(isinstance(value, NUMBERS) for value in there):
-        whole = all(isinstance(value, (int, np.integer)) for value in there)
-        return _from_numbers(name, as_reals(name, there).values, numeric, whole=whole)
-    if isinstance(there[0], dict):
-        plain = all(v is None or isinstance(v, NUMBERS) for value in there[:SAMPLE] for v in dict(value).values())
-        return Field(name, Multinomial() if plain else None, "maps of amounts" if plain else "values within values")
-    if isinstance(there[0], (list, tuple, np.ndarray)):
-        plain = not any(isinstance(v, (list, dict)) for value in there[:SAMPLE] for v in value)
-        return Field(name, Multinomial() if plain else None, "lists of tokens" if plain else "values within values")
-    if isinstance(there[0], (set, frozenset)):
+        return Field(name, Bernoulli(), _BOOLEANS)
+    if all(map(is_number, there)):
+        integral = all(isinstance(value, (int, np.integer)) for value in there)
+        return _from_numbers(name, as_reals(name, there).values, numeric, integral=integral)
+    if isinstance(there[0], str):
+        return _from_text(name, Counter(map(str, there)))
+    if isinstance(there[0], (bytes, int, float)):
+        return Field(name, Categorical(), f"values of type {type(there[0]).__name__}")
+    return _from_container(name, there[0], there[:SAMPLE])
+
+
+def _from_container(name: str, first: Any, values: Iterable[Any]) -> Field:
+    """From a list, set or map, and more values like it: encoding refuses what is not like it."""
+    if isinstance(first, _SETS):
         return Field(name, Tags(), "sets")
-    if not isinstance(there[0], str):
-        plain = isinstance(there[0], (bytes, int, float))
-        return Field(name, Categorical() if plain else None, f"values of type {type(there[0]).__name__}")
-    return _from_text(name, Counter(str(value) for value in there))
+    if isinstance(first, Mapping):
+        inner = [v for value in values if isinstance(value, Mapping) for v in value.values()]
+        plain = all(v is None or is_number(v) for v in inner)
+        return Field(name, Multinomial() if plain else None, "maps of amounts" if plain else "nested values")
+    if isinstance(first, _LISTS):
+        inner = [v for value in values if isinstance(value, _LISTS) for v in value]
+        plain = not any(isinstance(v, (list, dict)) for v in inner)
+        return Field(name, Multinomial() if plain else None, "lists of tokens" if plain else "nested values")
+    return Field(name, None, f"values of type {type(first).__name__} have no family")
 
 
 def _from_text(name: str, values: Mapping[str, int]) -> Field:
-    """From the different texts and how often each occurs."""
+    """From the distinct texts and how often each occurs."""
     n_values, n_rows = len(values), sum(values.values())
     some = list(itertools.islice(values, _SOME))
-    if n_values > n_rows / 2 and sum(len(_NO_BLANKS.findall(value)) for value in some) > sum(map(len, some)) / 3 > 2:
-        return Field(name, Text(tokens="characters", ngrams=2), "prose without blanks between words")
+    if n_values > n_rows / 2 and sum(len(_NO_SPACES.findall(value)) for value in some) > sum(map(len, some)) / 3 > 2:
+        return Field(name, Text(tokens="characters", ngrams=2), "prose without spaces between words")
     if n_values > n_rows / 2 and np.mean([len(value) for value in some]) > _LONG:
         return _prose(name, some)
     if all(map(_DATE.match, itertools.islice(values, SAMPLE))):
-        return Field(name, None, "dates and times have no family")
-    for separator, what in _SEPARATORS.items():
+        return Field(name, None, _DATES)
+    for separator in _SEPARATORS:
         if n_parts := _n_tags(values, separator, n_rows):
-            return Field(name, Tags(separator), f"{n_parts} tags with a {what} between them")
+            return Field(name, Tags(separator), f"{n_parts} tags separated by {separator}")
     if n_rows > 1 and n_values > n_rows / 2:
         if np.mean([len(value.split()) for value in some]) >= _WORDS:
             return _prose(name, some)
         if n_rows >= _IDENTIFIER_ROWS:
-            return Field(name, None, f"an identifier: {n_values} different values in {n_rows} rows")
-    reason = f"text with {n_values} different values" if n_values > 1 else "always the same text"
-    return Field(name, Categorical(), reason)
+            return Field(name, None, f"identifier: {_distinct(n_values)} in {n_rows} rows")
+    return Field(name, Categorical(), f"text, {_distinct(n_values)}")
 
 
 def _prose(name: str, some: list[str]) -> Field:
     words = np.mean([len(value.split()) for value in some])
-    return Field(name, Text(), f"prose: {words:.0f} words on average, hardly ever the same")
+    return Field(name, Text(), f"prose: {words:.0f} words on average, few texts repeat")
 
 
 def _n_tags(values: Mapping[str, int], separator: str, n_rows: int) -> int:
-    """How many tags there are if a separator stands between tags, else 0.
+    """How many distinct tags there are if the texts are tags with this separator, else 0.
 
-    A bar is there for nothing else; a comma or semicolon must make fewer parts than there are texts, because it also
-    stands in names ("Smith, John").
+    A bar has no other use; a comma or semicolon must give fewer parts than there are texts, because it also occurs in
+    names ("Smith, John").
     """
     separated = sum(n for value, n in values.items() if separator in value)
     if not separated or separated < _SEPARATED * n_rows:

@@ -16,7 +16,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+<<<<<<< HEAD
 from tallybayes.arrays.axis import kind_of, rough_kind, sort_keys
+=======
+from tallybayes.arrays.axis import rough_kind, sort_keys
+from tallybayes.arrays.sparse_matrix import is_sparse
+>>>>>>> 605441c (Encoding in three files; kinds of input told by their type; missing values, decimals and foreign types have a defined answer; reasons in plain English)
 from tallybayes.data.encode import as_codes, as_reals
 from tallybayes.data.table import Table, raw_column
 from tallybayes.errors import DataError, ParameterError, did_you_mean
@@ -68,7 +73,7 @@ def find_labels(table: Table, label: Any) -> Labels:
         labels = encode_labels(column, table.columns[column])
         return labels if value is None else _is_value(labels, value)
     raw = raw_column(label)
-    if hasattr(raw, "tocsr"):
+    if is_sparse(raw):
         raise DataError("a column of labels", got=f"a sparse matrix of shape {raw.shape}")
     if len(raw) != table.n_rows:
         raise DataError(f"{table.n_rows} labels, one per row", got=len(raw))

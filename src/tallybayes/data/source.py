@@ -17,6 +17,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from tallybayes.data.arrow import strings
+from tallybayes.data.input_kind import has_attribute, library_of
 from tallybayes.data.table import Origin, Table, is_row, raw_column, to_table
 from tallybayes.errors import DataError, ParameterError, TallyError
 
@@ -175,14 +176,13 @@ def to_source(data: Any) -> Source:
         from tallybayes.data.files import Files
 
         return Files.found(data)
-    if hasattr(data, "collect_batches"):  # a Polars lazy frame
+    if has_attribute(data, "collect_batches"):  # a Polars lazy frame
         return Stream(data.collect_batches(chunk_size=BATCH, lazy=True))
-    if hasattr(data, "scanner") and hasattr(data, "to_batches"):  # a pyarrow dataset
+    if has_attribute(data, "scanner") and has_attribute(data, "to_batches"):  # a pyarrow dataset
         return Stream(data.to_batches())
     if isinstance(data, pa.RecordBatchReader):
         return Stream(data)
-    module = type(data).__module__.split(".")[0]
-    if hasattr(data, "__arrow_c_stream__") and module not in ("pandas", "polars", "pyarrow"):
+    if has_attribute(data, "__arrow_c_stream__") and library_of(data) not in ("pandas", "polars", "pyarrow"):
         return Stream(pa.RecordBatchReader.from_stream(data))
     if isinstance(data, Iterator):
         return Stream(data)

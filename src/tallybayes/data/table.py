@@ -1,13 +1,14 @@
-"""Any table as named raw columns.
+"""Any table in memory as named raw columns.
 
-Data frames of every kind come through the Arrow C stream (`__arrow_c_stream__`: pandas, Polars, pyarrow, DuckDB);
-NumPy matrices have the columns x0, x1, ...; a SciPy sparse matrix is one bag named x; then lists of dicts, dicts of
-lists, and a dict of single values, which is one row. Nothing is copied here that need not be. What comes in batches
-(files, queries, streams) is the business of `tallybayes.data.source`.
+Data frames are read through the Arrow C stream (`__arrow_c_stream__`: pandas, Polars, pyarrow, DuckDB). A NumPy matrix
+has the columns x0, x1, ...; a SciPy sparse matrix is one bag named x. Lists of dicts and dicts of lists are tables too;
+a dict of single values is one row. Columns are not copied where that can be avoided. Data in batches (files, queries,
+streams) is read by `tallybayes.data.source`.
 """
 
 from __future__ import annotations
 
+import decimal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,18 +19,20 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.sparse_matrix import checked_csr, is_sparse
 from tallybayes.data.arrow import integers
+from tallybayes.data.input_kind import has_attribute, is_pandas_frame, library_of
 from tallybayes.errors import DataError, TallyError
 
-__all__ = ["Origin", "Raw", "Table", "is_missing", "is_row", "raw_column", "to_table"]
+__all__ = ["Origin", "Raw", "Table", "is_missing", "is_number", "is_row", "raw_column", "to_table"]
 
 _FEW_ROWS = 64
+_NUMBERS = (int, float, np.integer, np.floating, np.bool_, decimal.Decimal)
 
 Raw = Any  # a NumPy array, an Arrow (chunked) array, a list, or a SciPy sparse matrix
 
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """Where rows come from: the number of the first one, the file (or a file each), the line of a row by its number."""
+    """Where rows are from: the number of the first one, the file (or a file for each), the line of a row."""
 
     first: int
     file: str | None = None
@@ -39,43 +42,41 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Raw columns by name, all of one length; where they come from; the cells of a file as they were, if asked for."""
+    """Raw columns by name, all of one length, with their origin.
+
+    rows: the numbers of the rows, where some are not in the table.
+    kept: the cells as they are in the file, if they are to be written again.
+    matrix: the columns side by side, if a few rows were given like that.
+    """
 
     n_rows: int
     columns: dict[str, Raw]
     origin: Origin | None = None
-    rows: NDArray[np.int64] | None = None  # the numbers of the rows, where some were left out
+    rows: NDArray[np.int64] | None = None
     kept: pa.Table | None = None
-    matrix: NDArray[np.generic] | None = None  # the columns side by side, where a few rows have come like that
+    matrix: NDArray[np.generic] | None = None
 
     @property
     def is_from_file(self) -> bool:
-        """Whether the cells come from a file, where 1 and "1" are one."""
+        """Whether the cells are from a file, where 1 and "1" are equal."""
         return self.origin is not None and self.origin.file is not None
 
     def part(self, start: int, stop: int) -> Table:
-        """Some of the rows."""
+        """The rows from start to stop."""
         numbers = np.arange(self.n_rows) if self.rows is None else self.rows
         columns = {name: raw[start:stop] for name, raw in self.columns.items()}
         kept = None if self.kept is None else self.kept.slice(start, stop - start)
         return Table(stop - start, columns, self.origin, numbers[start:stop], kept)
 
     def take(self, rows: NDArray[np.int64]) -> Table:
-        """Some of the rows, by their numbers."""
+        """The rows at these positions."""
         numbers = rows if self.rows is None else self.rows[rows]
-        columns = {
-            name: [raw[i] for i in rows.tolist()]
-            if isinstance(raw, list)
-            else raw.take(integers(rows))
-            if isinstance(raw, (pa.Array, pa.ChunkedArray))
-            else raw[rows]
-            for name, raw in self.columns.items()
-        }
+        columns = {name: _taken(raw, rows) for name, raw in self.columns.items()}
         kept = None if self.kept is None else self.kept.take(integers(rows))
         return Table(len(rows), columns, self.origin, numbers, kept)
 
     def located(self, error: TallyError) -> TallyError:
-        """An error about a row of this table, with the file and line, or the row's number in the whole."""
+        """An error about a row of this table, with its file and line, or its number in all rows."""
         if error.file is not None:
             return error
         if error.row is None:
@@ -88,12 +89,18 @@ class Table:
         return error.at(row=row, file=file, line=self.origin.line_of(row))
 
     def holds_prose(self, name: str) -> bool:
-        """Whether a column is prose, however little of it there is: texts and subjects of files and mails."""
+        """Whether a column is prose, however short: texts and subjects of files and mails."""
         return name in ("text", "subject") and self.origin is not None and self.origin.files is not None
 
     def tells_origin(self, name: str) -> bool:
-        """Whether a column says where rows come from, and nothing else."""
+        """Whether a column holds the names of the files that the rows are from."""
         return name == "file" and self.origin is not None and self.origin.files is not None
+
+
+def _taken(raw: Raw, rows: NDArray[np.int64]) -> Raw:
+    if isinstance(raw, list):
+        return [raw[i] for i in rows.tolist()]
+    return raw.take(integers(rows)) if isinstance(raw, (pa.Array, pa.ChunkedArray)) else raw[rows]
 
 
 def to_table(data: Any) -> Table:
@@ -106,9 +113,9 @@ def to_table(data: Any) -> Table:
     """
     if isinstance(data, Table):
         return data
-    if type(data).__module__.split(".")[0] == "pandas" and hasattr(data, "columns"):
+    if is_pandas_frame(data):
         return _from_pandas(data)
-    if hasattr(data, "__arrow_c_stream__") or isinstance(data, pa.RecordBatch):
+    if has_attribute(data, "__arrow_c_stream__") or isinstance(data, pa.RecordBatch):
         return _from_arrow(data)
     if is_sparse(data):
         return Table(data.shape[0], {"x": checked_csr(data, "x")})
@@ -131,22 +138,29 @@ def raw_column(values: Any) -> Raw:
         return values
     if isinstance(values, (list, pa.Array, pa.ChunkedArray)) or is_sparse(values):
         return values
-    if hasattr(values, "__arrow_c_stream__"):
+    if _is_object_series(values):
+        return values.to_list()
+    if has_attribute(values, "__arrow_c_stream__"):
         try:
             return pa.chunked_array(values)
-        except (pa.ArrowException, TypeError):  # values of several types: the door says which
+        except (pa.ArrowException, TypeError):  # values of several types: encoding names the first that does not fit
             return list(values)
-    if hasattr(values, "__arrow_c_array__"):
+    if has_attribute(values, "__arrow_c_array__"):
         return pa.array(values)
-    if hasattr(values, "__array__"):
+    if has_attribute(values, "__array__"):
         return raw_column(np.asarray(values))
     if not hasattr(values, "__iter__") or isinstance(values, (str, bytes)):
         raise DataError("a column of values: a list, an array or a series", got=values)
     return list(values)
 
 
+def _is_object_series(values: Any) -> bool:
+    """Whether a series of Polars holds Python objects: through Arrow it would hand out their addresses."""
+    return library_of(values) == "polars" and str(getattr(values, "dtype", "")) == "Object"
+
+
 def _named(names: Sequence[Any], columns: Sequence[Raw], n_rows: int) -> Table:
-    """Columns by name; names are text."""
+    """A table of columns by name; names become text."""
     texts = [str(name) for name in names]
     if len(set(texts)) < len(texts):
         twice = next(name for name in texts if texts.count(name) > 1)
@@ -155,9 +169,9 @@ def _named(names: Sequence[Any], columns: Sequence[Raw], n_rows: int) -> Table:
 
 
 def _from_pandas(data: Any) -> Table:
-    """Column by column, so that one bad column does not spoil the rest; the index is no column."""
+    """Column by column, so that one bad column does not spoil the rest; the index is not a column."""
     if len(data) <= _FEW_ROWS and len(kinds := set(data.dtypes)) == 1 and _is_numeric(kinds.pop()):
-        columns = list(data.to_numpy().T)  # of a few rows a copy costs less than a look at every column
+        columns = list(data.to_numpy().T)  # a copy of a few rows costs less than a loop over the columns
     else:
         columns = [_from_series(values) for _, values in data.items()]
     return _named(list(data.columns), columns, len(data))
@@ -168,7 +182,7 @@ def _from_series(values: Any) -> Raw:
 
 
 def _is_numeric(dtype: Any) -> bool:
-    """Whether a column of pandas is a NumPy array of numbers, which need not go through Arrow."""
+    """Whether a column of pandas is a NumPy array of numbers, which does not have to go through Arrow."""
     return isinstance(dtype, np.dtype) and dtype.kind in "fiub"
 
 
@@ -180,10 +194,12 @@ def _from_arrow(data: Any) -> Table:
     except pa.ArrowException as error:
         raise DataError(
             f"the data frame cannot be read as Arrow: {error}",
-            hint="a column of a kind that Arrow does not know, or something that is not a table",
+            hint="it has a column of a type that Arrow does not have, or is not a table",
         ) from error
-    names = table.column_names
-    return _named(names, table.columns, table.num_rows)
+    columns = table.columns
+    if library_of(data) == "polars":
+        columns = [own.to_list() if _is_object_series(own) else found for own, found in zip(data, columns, strict=True)]
+    return _named(table.column_names, columns, table.num_rows)
 
 
 def _from_numpy(data: np.ndarray) -> Table:
@@ -210,7 +226,7 @@ def is_row(data: Mapping[Any, Any]) -> bool:
 
 def _from_mapping(data: Mapping[Any, Any]) -> Table:
     if is_row(data):
-        single = [[value.item() if isinstance(value, np.ndarray) else value] for value in data.values()]
+        single = [[_scalar(value)] for value in data.values()]
         return _named(list(data), single, 1)
     columns: dict[str, Raw] = {}
     n_rows: int | None = None
@@ -220,7 +236,7 @@ def _from_mapping(data: Mapping[Any, Any]) -> Table:
                 "a column of values",
                 got=values,
                 column=str(name),
-                hint="one row with a list in it is [{...}], a list of one dict",
+                hint="give one row that has lists as a list of one dict: [{...}]",
             )
         if str(name) in columns:
             raise DataError("column names that differ", got=str(name))
@@ -249,13 +265,31 @@ def _from_rows(data: Sequence[Any]) -> Table:
     return _named(list(names), [[row.get(name) for row in data] for name in names], len(data))
 
 
+def _scalar(value: Any) -> Any:
+    """An array without dimensions as its value."""
+    return (None if is_missing(value) else value.item()) if isinstance(value, np.ndarray) else value
+
+
 def is_missing(value: Any) -> bool:
-    """None, NaN, NaT and pandas' NA."""
-    if value is None:
+    """Whether a value is None, NaN of any type, NaT, pandas' NA or NumPy's masked.
+
+    >>> [is_missing(value) for value in (None, np.float16("nan"), decimal.Decimal("sNaN"), 0, "")]
+    [True, True, True, False, False]
+    """
+    if value is None or value is np.ma.masked:
         return True
     try:
         return bool(value != value)
-    except TypeError:  # pandas' NA refuses to be a truth value
+    except (TypeError, ArithmeticError):  # pandas' NA is not a truth value; a signalling NaN cannot be compared
         return True
     except ValueError:  # an array
         return False
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number or boolean, of Python or NumPy.
+
+    >>> [is_number(value) for value in (1, np.float32(2), decimal.Decimal(3), "4", np.timedelta64(5))]
+    [True, True, True, False, False]
+    """
+    return isinstance(value, _NUMBERS) and not isinstance(value, np.timedelta64)

@@ -181,7 +181,7 @@ class DuckDBFormat(FileFormat):
         try:
             for _ in self._read(kinds, keep=False, bad=bad):
                 if bad.examples:
-                    return bad.examples[0]
+                    return bad.examples[0] if bad.examples[0].column is not None else None
         except duckdb_errors():
             pass  # something else is wrong as well
         finally:

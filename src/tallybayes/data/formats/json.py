@@ -1,7 +1,7 @@
-"""JSON: an object a line, or one array of objects.
+"""JSON: one object per line, or one array of objects.
 
-Which columns there are, and of what type, is told by the first rows. Numbers, texts and flags are then read by DuckDB
-as text and cast, as in CSV files, so that one wrong value can be named; lists and maps are read as they are.
+The columns and their types are inferred from the first rows. Numbers, texts and booleans are then read by DuckDB as
+text and cast, as in CSV files, so that an error can name a wrong value; lists and maps are read as they are.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from tallybayes.data.encode import NUMBERS
 from tallybayes.data.formats.column_type import mostly_numbers
 from tallybayes.data.formats.duckdb_connection import connect, first_line, sql_name, sql_text
 from tallybayes.data.formats.duckdb_format import DuckDBFormat, Faults
 from tallybayes.data.formats.file_format import ReadOptions
 from tallybayes.data.formats.input_file import InputFile
 from tallybayes.data.source import HEAD, BadRows, Kind
-from tallybayes.data.table import Table, to_table
+from tallybayes.data.table import Table, is_number, to_table
 from tallybayes.errors import DataError, FileError, TallyError
 
 __all__ = ["Json"]
 
-_LINE = 2**24  # bytes an object may have
+_LINE = 2**24  # bytes that an object may have
 _EXTRACT = {True: "json_extract_string", False: "json_extract"}
-_ARRAY = 2**26  # bytes an array may have that is looked at in whole
+_SURROGATE = "\\ud800 to \\udfff must form pairs: a single one is not a character"
+_ARRAY = 2**26  # bytes of an array that Python reads whole
 
 
 class Json(DuckDBFormat):
@@ -47,11 +47,11 @@ class Json(DuckDBFormat):
         self._keeping = False
 
     def head(self, n: int, *, skip_bad: bool = False) -> Table:
-        """The first rows; from them the columns are known."""
+        """The first rows, which determine the columns."""
         rows = list(itertools.islice(self._objects(skip_bad), n))
         columns = {name: _column(values) for name, values in to_table(rows).columns.items()}
         if not columns:
-            raise FileError("there is no JSON object with a name in it", file=self.name)
+            raise FileError("a JSON object that is not empty", got="none", file=self.name)
         self.expressions = {
             name: (sql_name(f"f{i}"), _read_as(values)) for i, (name, values) in enumerate(columns.items())
         }
@@ -72,7 +72,7 @@ class Json(DuckDBFormat):
                     raise self._no_object(line, content)
 
     def _array(self) -> list[dict[str, Any]]:
-        """The objects of an array: of a large one the first, as DuckDB sees them."""
+        """The objects of an array; of a large one the first, as DuckDB reads them."""
         if self.file.size <= _ARRAY:
             with self.file.opened() as file:
                 try:
@@ -82,6 +82,8 @@ class Json(DuckDBFormat):
             odd = next((row for row in rows if not isinstance(row, dict)), None)
             if odd is not None:
                 raise FileError("an array of objects", got=odd, file=self.name)
+            if not all(map(_is_unicode, rows)):
+                raise FileError("text in Unicode", got="half of a surrogate pair", file=self.name, hint=_SURROGATE)
             return list(rows)
         query = f"SELECT json FROM read_json_objects({self._options()}) LIMIT {HEAD}"
         return [json.loads(row) for (row,) in self.connection.sql(query).fetchall()]
@@ -92,7 +94,7 @@ class Json(DuckDBFormat):
         return ", ".join([sql_text(self.file.literal_path), *options, *more])
 
     def relation(self, faults: Faults = "stop") -> str:
-        """The fields of every object, in the types that were found."""
+        """The fields of every object, in the types that were inferred."""
         alike = len({name.lower() for name in self.expressions}) < len(self.expressions)
         if faults == "stop" and not alike and not self._keeping:
             columns = ", ".join(f"{sql_text(name)}: {sql_text(own)}" for name, (_, own) in self.expressions.items())
@@ -101,13 +103,13 @@ class Json(DuckDBFormat):
         fields = [
             f"TRY_CAST({_EXTRACT[own == 'VARCHAR']}(json, {sql_text(_pointer(name))}) AS {own}) AS {place}"
             for name, (place, own) in self.expressions.items()
-        ]  # one by one, where a line may be anything
+        ]  # one by one, since a line may hold any JSON value
         errors = ["ignore_errors=true"] if faults == "report" and self.in_lines else []
         fields += ["json_type(json) AS row_type", "json"]
         return f"(SELECT {', '.join(fields)} FROM read_json_objects({self._options(*errors)}))"
 
     def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
-        """Stream the wanted columns; cells that are kept are kept as the JSON that they are."""
+        """The wanted columns, batch by batch; original cells are JSON."""
         self._keeping = keep
         for table in super().tables(wanted, keep=keep, bad=bad):
             if table.kept is None:
@@ -121,11 +123,11 @@ class Json(DuckDBFormat):
         return f"json_extract(json, {sql_text(_pointer(name))})::VARCHAR"
 
     def bad_row_condition(self) -> str | None:
-        """Lines that are no object."""
+        """Lines that are not an object."""
         return "row_type IS DISTINCT FROM 'OBJECT'"
 
     def broken(self, error: BaseException) -> TallyError:
-        """The first line that is no object."""
+        """The error for the first line that is not an object."""
         if self.in_lines:
             with self.file.opened() as file:
                 for line, content in _lines(file):
@@ -134,12 +136,14 @@ class Json(DuckDBFormat):
         return FileError(f"cannot be read as JSON: {first_line(error)}", file=self.name)
 
     def _no_object(self, line: int, content: bytes) -> DataError:
-        came = content.decode("utf-8", errors="replace").strip()
-        hint = "skip_bad=True (--skip-bad) leaves such lines out and counts them"
-        return DataError("a JSON object", got=came, file=self.name, line=line, hint=hint)
+        text = content.decode("utf-8", errors="replace").strip()
+        hint = "skip_bad=True (--skip-bad) skips and counts such lines"
+        if "\\ud" in text.lower():
+            hint = f"{_SURROGATE}; {hint}"
+        return DataError("a JSON object", got=text, file=self.name, line=line, hint=hint)
 
     def line_of(self, row: int) -> int | None:
-        """The line of a row; blank lines are no rows."""
+        """The line of a row; blank lines are not rows."""
         if not self.in_lines:
             return None
         with self.file.opened() as file:
@@ -156,18 +160,31 @@ def _object(content: bytes) -> dict[str, Any] | None:
         row = json.loads(content.removeprefix(b"\xef\xbb\xbf"))
     except (ValueError, RecursionError):
         return None
-    return row if isinstance(row, dict) else None
+    return row if isinstance(row, dict) and (b"\\u" not in content or _is_unicode(row)) else None
+
+
+def _is_unicode(row: dict[str, Any]) -> bool:
+    r"""Whether no text holds half of a surrogate pair, which DuckDB refuses.
+
+    >>> _is_unicode({"a": ["\ud83d\ude00"]}), _is_unicode({"a": ["😀"]})
+    (False, True)
+    """
+    try:
+        json.dumps(row, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _column(values: list[Any]) -> list[Any]:
-    """Values as one type: lists, maps, numbers, yes and no, or text; odd ones become None."""
+    """Values of one type: lists, maps, numbers, booleans or text; others become None."""
     there = [value for value in values if value is not None]
     if any(isinstance(value, (list, dict)) for value in there):
         kind = list if sum(isinstance(value, list) for value in there) * 2 >= len(there) else dict
         return [value if isinstance(value, kind) else None for value in values]
     if all(isinstance(value, bool) for value in there):
         return values
-    numbers = [isinstance(value, NUMBERS) and not isinstance(value, bool) for value in values]
+    numbers = [is_number(value) and not isinstance(value, bool) for value in values]
     if mostly_numbers(sum(numbers), len(there)):
         return [value if is_number else None for value, is_number in zip(values, numbers, strict=True)]
     return [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
@@ -178,18 +195,18 @@ def _read_as(values: list[Any]) -> str:
     first = next((value for value in values if value is not None), None)
     if isinstance(first, list):
         tokens = [token for value in values[:1000] for token in value or ()]
-        if tokens and all(isinstance(token, NUMBERS) and not isinstance(token, bool) for token in tokens):
+        if tokens and all(is_number(token) and not isinstance(token, bool) for token in tokens):
             return "BIGINT[]" if all(isinstance(token, int) for token in tokens) else "DOUBLE[]"
         return "VARCHAR[]"
     return "MAP(VARCHAR, DOUBLE)" if isinstance(first, dict) else "VARCHAR"
 
 
 def _kind(values: list[Any]) -> Kind | None:
-    """What a column's values are, if they are numbers or flags."""
+    """The kind of a column's values, if they are numbers or booleans."""
     first = next((value for value in values if value is not None), None)
     if isinstance(first, bool):
         return "flag"
-    return "number" if isinstance(first, NUMBERS) else None
+    return "number" if is_number(first) else None
 
 
 def _pointer(name: str) -> str:

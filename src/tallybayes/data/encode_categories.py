@@ -1,0 +1,144 @@
+"""Columns of categories, encoded as codes and the distinct values that they stand for.
+
+Codes are not sorted, and a code outside the keys is a missing value. Integers within a small span stand for themselves.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import uuid
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tallybayes import kernels
+from tallybayes.arrays.axis import rough_kind
+from tallybayes.arrays.column import Codes, Key
+from tallybayes.data.arrow import combined, integers, to_list, to_numpy, valid_rows
+from tallybayes.data.table import Raw, is_missing
+from tallybayes.errors import DataError
+
+__all__ = ["check_key", "text_codes", "to_codes"]
+
+_KEYS = (
+    str,
+    bytes,
+    bool,
+    int,
+    float,
+    decimal.Decimal,
+    datetime.date,
+    datetime.time,
+    datetime.timedelta,
+    uuid.UUID,
+    np.generic,
+)
+_SHORT = 256  # texts in a list that is too short to be worth a call of the kernel
+_SPAN = 65536  # integers within a span of this many stand for themselves; others get a dictionary
+_WIDE = (np.int64, np.int32, np.int16, np.int8, np.uint8)
+
+
+def to_codes(name: str, raw: Raw) -> Codes:
+    """Categories; missing becomes a code outside the keys."""
+    if isinstance(raw, np.ndarray):
+        if raw.dtype.kind == "U" and raw.nbytes < 2**31:
+            return _fixed_width_codes(raw)
+        if raw.dtype.kind in "iub":
+            return _integer_codes(raw)
+        if raw.dtype.kind == "f":
+            return _real_codes(raw)
+        raw = raw.tolist()
+    if isinstance(raw, (pa.Array, pa.ChunkedArray)):
+        if pa.types.is_integer(raw.type) and raw.null_count == 0:
+            return _integer_codes(to_numpy(combined(raw)))
+        return _without_missing(*text_codes(combined(raw)))
+    if len(raw) > _SHORT and all(type(value) is str for value in raw):
+        found = kernels.active.texts(raw)
+        if found is not None and len(found[1]) < 2**31:  # None for half of a surrogate pair
+            codes, first = kernels.active.words(found[0].astype(np.int32), found[1], None)
+            return Codes(codes, [raw[i] for i in first.tolist()])
+    return _list_codes(name, raw)
+
+
+def check_key(key: Any, expected: str, name: str, row: int) -> None:
+    """Refuse a key that could not be sorted or saved."""
+    if not isinstance(key, _KEYS):
+        hint = "text, numbers, booleans, bytes, dates and times can be counted; of an Enum use the values"
+        raise DataError(expected, got=key, column=name, row=row, hint=hint)
+
+
+def text_codes(raw: Any) -> tuple[np.ndarray, list[Any]]:
+    """An Arrow array, mostly of text, as the codes of its rows (-1 where it is null) and the distinct values."""
+    if pa.types.is_string(raw.type):
+        _, offsets, data = raw.buffers()
+        bounds = np.frombuffer(offsets, np.int32, len(raw) + 1, raw.offset * 4) if len(raw) else np.zeros(1, np.int32)
+        content = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+        valid = valid_rows(raw) if raw.null_count else None
+        codes, first = kernels.active.words(bounds, content, valid)
+        return codes, to_list(raw.take(integers(first)))
+    encoded = raw if pa.types.is_dictionary(raw.type) else raw.dictionary_encode()
+    indices = encoded.indices if encoded.indices.type == pa.int32() else encoded.indices.cast(pa.int32())
+    return to_numpy(indices, null=-1), to_list(encoded.dictionary)
+
+
+def _fixed_width_codes(raw: np.ndarray) -> Codes:
+    """An array of texts of fixed width: equal texts have equal bytes."""
+    content = np.ascontiguousarray(raw).view(np.uint8).reshape(-1)
+    bounds = np.arange(0, raw.nbytes + 1, max(raw.dtype.itemsize, 1), dtype=np.int32)
+    codes, first = kernels.active.words(bounds[: len(raw) + 1], content, None)
+    return Codes(codes, raw[first].tolist())
+
+
+def _real_codes(values: np.ndarray) -> Codes:
+    keys, codes = np.unique(values, return_inverse=True)
+    n_keys = len(keys) - int(np.isnan(keys).any())
+    return Codes(codes.astype(np.int32), [_integral_as_int(key) for key in keys[:n_keys].tolist()])
+
+
+def _integer_codes(values: np.ndarray) -> Codes:
+    if values.dtype == np.bool_:
+        return Codes(values.view(np.int8), [False, True])
+    if values.dtype in (np.int8, np.uint8, np.int16):
+        info = np.iinfo(values.dtype)
+        return Codes(values, range(info.min, info.max + 1))
+    if values.dtype not in _WIDE and not (values.dtype == np.uint64 and values.max(initial=0) >= 2**63):
+        values = values.astype(np.int64)
+    low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+    if values.dtype != np.uint64 and high - low < _SPAN:
+        return Codes(values, range(low, high + 1))
+    keys, codes = np.unique(values, return_inverse=True)
+    return Codes(codes.astype(np.int32), keys.tolist())
+
+
+def _list_codes(name: str, raw: list[Any]) -> Codes:
+    index: dict[Key, int] = {}
+    codes = np.full(len(raw), -1, np.int32)
+    kind: str | None = None
+    for row, value in enumerate(raw):
+        if is_missing(value):
+            continue
+        check_key(value, "a category", name, row)
+        if isinstance(value, np.generic):
+            value = value.astype("M8[us]").item() if isinstance(value, np.datetime64) else value.item()
+        own = rough_kind(value)
+        kind = kind or own
+        if own != kind:
+            raise DataError(f"one type of value ({kind})", got=value, column=name, row=row)
+        codes[row] = index.setdefault(_integral_as_int(value), len(index))
+    return Codes(codes, list(index))
+
+
+def _without_missing(codes: np.ndarray, keys: list[Any]) -> Codes:
+    """Each key once, missing ones (NaN) without a code, integral reals as integers."""
+    index: dict[Key, int] = {}
+    code = [-1 if is_missing(key) else index.setdefault(_integral_as_int(key), len(index)) for key in keys]
+    if code == list(range(len(code))):
+        return Codes(codes, list(index))
+    return Codes(np.array([*code, -1], np.int32)[codes], list(index))
+
+
+def _integral_as_int(value: Any) -> Any:
+    """An integral real as an integer, so that 1.0 in one batch and 1 in another are one key."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
