@@ -38,7 +38,7 @@ def to_bag(name: str, raw: Raw, separator: str | None) -> Bag:
     amounts: list[float] = []
     present = np.ones(len(raw), bool)
     for row, value in enumerate(raw):
-        if not isinstance(value, (list, tuple, set, frozenset, Mapping, np.ndarray)) and is_missing(value):
+        if is_missing(value):
             present[row] = False
             indptr.append(len(indices))
             continue

@@ -89,17 +89,13 @@ def propose_by_type(name: str, raw: Raw, numeric: Family) -> Field:
         raw = _values(raw)
     elif isinstance(raw, np.ndarray) and raw.dtype.kind == "f":
         raw = raw[~np.isnan(raw)][:1].tolist()
-    value = next(filter(_is_there, raw), None)
+    value = next(itertools.filterfalse(is_missing, raw), None)
     if value is None:
         return Field(name, None, NO_VALUES)
     if is_number(value):
         is_boolean = isinstance(value, (bool, np.bool_))
         return Field(name, Bernoulli() if is_boolean else numeric, _BOOLEANS if is_boolean else "numbers")
     return Field(name, Categorical(), "text") if isinstance(value, (str, bytes)) else _from_container(name, value, ())
-
-
-def _is_there(value: Any) -> bool:
-    return isinstance(value, (*_LISTS, dict, set)) or not is_missing(value)
 
 
 def _values(raw: Any) -> Iterator[Any]:
@@ -166,7 +162,7 @@ def _distinct(n_values: int) -> str:
 
 
 def _from_values(name: str, values: list[Any], numeric: Family) -> Field:
-    there = list(filter(_is_there, values))
+    there = list(itertools.filterfalse(is_missing, values))
     if not there:
         return Field(name, None, NO_VALUES)
     if all(isinstance(value, (bool, np.bool_)) for value in there):

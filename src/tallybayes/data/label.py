@@ -1,8 +1,7 @@
 """Labels and weights.
 
-A label may be text, a whole number, a number or yes/no; all labels of a model are of one type and come back as they
-went in. A missing label leaves its row out of learning. `"rating=R"` makes a yes/no label of a column: whether rating
-is R.
+A label is text, an integer, a real or a boolean. All labels of a model have one type, in which they are returned. A row
+without a label is skipped when learning. `"rating=R"` makes a boolean label of a column: whether rating is R.
 """
 
 from __future__ import annotations
@@ -16,12 +15,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-<<<<<<< HEAD
 from tallybayes.arrays.axis import kind_of, rough_kind, sort_keys
-=======
-from tallybayes.arrays.axis import rough_kind, sort_keys
 from tallybayes.arrays.sparse_matrix import is_sparse
->>>>>>> 605441c (Encoding in three files; kinds of input told by their type; missing values, decimals and foreign types have a defined answer; reasons in plain English)
 from tallybayes.data.encode import as_codes, as_reals
 from tallybayes.data.table import Table, raw_column
 from tallybayes.errors import DataError, ParameterError, did_you_mean
@@ -54,15 +49,13 @@ class Labels:
 
 
 def find_labels(table: Table, label: Any) -> Labels:
-    """The labels of a table: a column by name, an array, or labels that are encoded already."""
+    """The labels of a table: a column by name, an array, or labels that are already encoded."""
     if isinstance(label, Labels):
         return label
     if isinstance(label, (str, int, float)) or label is None:
         name = str(label)
         if not table.columns and not table.n_rows:
-            return Labels(
-                [], np.zeros(0, np.int32), np.zeros(0, np.int64)
-            )  # no rows, no columns: the start of a stream
+            return Labels([], np.zeros(0, np.int32), np.zeros(0, np.int64))  # the start of a stream
         column, value = label_column(name, table.columns)
         if column not in table.columns:
             hint = (
@@ -81,7 +74,7 @@ def find_labels(table: Table, label: Any) -> Labels:
 
 
 def split_name(text: str, names: Collection[str]) -> tuple[str, str] | None:
-    """A text "name=rest" by the longest name that is known; None if there is none.
+    """A text "name=rest" split after the longest known name; None if there is none.
 
     >>> split_name("a=b=c", ["a", "a=b"]), split_name("d=e", ["a"])
     (('a=b', 'c'), None)
@@ -91,7 +84,7 @@ def split_name(text: str, names: Collection[str]) -> tuple[str, str] | None:
 
 
 def label_column(label: str, names: Collection[str]) -> tuple[str, str | None]:
-    """The column of a label, and the value that makes it a yes/no label.
+    """The column of a label, and the value that makes it a boolean label.
 
     >>> label_column("rating=R", ["rating", "year"]), label_column("year", ["rating", "year"])
     (('rating', 'R'), ('year', None))
@@ -102,7 +95,7 @@ def label_column(label: str, names: Collection[str]) -> tuple[str, str | None]:
 
 
 def _is_value(labels: Labels, value: str) -> Labels:
-    """Whether each label is a value, told by its text."""
+    """Whether each label is this value, compared as text."""
     hit = np.array(
         [str(key).lower() == value.lower() if isinstance(key, bool) else _text(key) == value for key in labels.keys]
         + [False]
@@ -132,7 +125,7 @@ def encode_labels(name: str, raw: Any) -> Labels:
     if len(kinds) > 1 or kinds - {"text", "number", "yes/no", "bytes"}:
         raise DataError("labels of one type: text, numbers or yes/no", got=sort_keys(kinds), column=name)
     if kinds == {"number"} and _are_reals(raw):
-        keys = [float(key) for key in keys]  # type: ignore[arg-type]
+        keys = _as_doubles(keys, name)
     ordered = sort_keys(keys)
     rank = {key: i for i, key in enumerate(ordered)}
     position = np.array([rank.get(key, -1) for key in encoded.keys], np.int32)
@@ -142,11 +135,20 @@ def encode_labels(name: str, raw: Any) -> Labels:
     return Labels(ordered, lookup.take(code, mode="wrap"), counts)  # missing is -1 or n_keys: the last entry either way
 
 
+def _as_doubles(labels: Sequence[Any], name: str | None = None) -> list[Any]:
+    """Integers as reals; those that no double holds are refused: 2**53 + 1 would become the label 2**53."""
+    for label in labels:
+        if isinstance(label, int) and abs(label) > 2**53 and (label.bit_length() > 1023 or int(float(label)) != label):
+            expected = "a label that a double can hold, as other labels are reals"
+            raise DataError(expected, got=label, column=name, hint="give all labels as integers, or as text")
+    return [float(label) for label in labels]
+
+
 def _are_reals(raw: Any) -> bool:
-    """Whether numbers went in as reals, so that they come back as reals."""
+    """Whether labels were given as reals, so that they are returned as reals."""
     if isinstance(raw, np.ndarray) and raw.dtype != object:
         return bool(raw.dtype.kind == "f")
-    if hasattr(raw, "type"):
+    if isinstance(raw, (pa.Array, pa.ChunkedArray)):
         return bool(pa.types.is_floating(raw.type))
     return any(isinstance(value, (float, np.floating)) and value == value for value in raw)
 
@@ -195,7 +197,7 @@ def to_label_type(known: Sequence[Any], labels: Sequence[Any], *, from_file: boo
         return to_label_type(known, labels)
     kinds = (kind_of(known[0]), kind_of(labels[0]))
     if kinds == ("number", "whole number"):
-        return [float(label) for label in labels]
+        return _as_doubles(labels)
     odd = [label for label in labels if not (isinstance(label, float) and label.is_integer())]
     if kinds == ("whole number", "number") and not odd:
         return [int(label) for label in labels]

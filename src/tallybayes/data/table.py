@@ -271,19 +271,19 @@ def _scalar(value: Any) -> Any:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN of any type, NaT, pandas' NA or NumPy's masked.
+    """Whether a value is None, NaN of any type, NaT, pandas' NA or NumPy's masked; lists and arrays never are.
 
-    >>> [is_missing(value) for value in (None, np.float16("nan"), decimal.Decimal("sNaN"), 0, "")]
-    [True, True, True, False, False]
+    >>> [is_missing(value) for value in (None, np.float16("nan"), decimal.Decimal("sNaN"), 0, "", [None])]
+    [True, True, True, False, False, False]
     """
     if value is None or value is np.ma.masked:
         return True
+    if isinstance(value, np.ndarray) and value.ndim:
+        return False
     try:
         return bool(value != value)
     except (TypeError, ArithmeticError):  # pandas' NA is not a truth value; a signalling NaN cannot be compared
         return True
-    except ValueError:  # an array
-        return False
 
 
 def is_number(value: Any) -> bool:

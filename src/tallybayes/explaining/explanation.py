@@ -10,8 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from tallybayes.arrays.sparse_matrix import is_sparse
+from tallybayes.data.arrow import to_list
 from tallybayes.data.table import Table
 from tallybayes.errors import ParameterError, UnsupportedError, shorten
 from tallybayes.explaining.flip import Flip, smallest_flip, smallest_flip_by_rule
@@ -277,12 +280,10 @@ def _text(raw: Any, row: int) -> bytes | None:
 
 def _value(raw: Any, row: int) -> Any:
     """One cell of a raw column as a Python value."""
-    if hasattr(raw, "tocsr"):
+    if is_sparse(raw):
         one = raw.tocsr()[[row]]
         return dict(zip(one.indices.tolist(), one.data.tolist(), strict=True))
-    value = raw[row]
-    if hasattr(value, "as_py"):
-        value = value.as_py()
+    value = to_list(raw[row : row + 1])[0] if isinstance(raw, (pa.Array, pa.ChunkedArray)) else raw[row]
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float):
         return None if np.isnan(value) else int(value) if value.is_integer() and abs(value) < 2**53 else value
