@@ -19,7 +19,6 @@ from typing import Any, Unpack
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.data.input_kind import has_attribute
 from tallybayes.data.schema import SPECIFIED, Field, Schema
 from tallybayes.errors import ParameterError
 from tallybayes.families import parse

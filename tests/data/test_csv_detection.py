@@ -74,7 +74,7 @@ def test_what_looks_like_numbers_and_is_not():
     model = tb.fit(csv_file(text), label="y")
     families = {name: (str(field.family), field.reason) for name, field in model.schema.fields.items()}
     assert families["zip"][0] == "categorical"
-    assert families["flag"] == ("bernoulli", "yes or no")
+    assert families["flag"] == ("bernoulli", "booleans")
     assert families["when"] == ("None", "dates and times have no family")
 
 

@@ -127,7 +127,7 @@ def _for_people(facts: dict[str, Any]) -> str:
     parts = []
     if facts["found"]:
         parts.append("found: " + ", ".join(f"{name} {value!r}" for name, value in facts["found"].items()))
-    columns = [[c["column"], c["family"] or "left out", c["reason"]] for c in facts["columns"]]
+    columns = [[c["column"], c["family"] or "excluded", c["reason"]] for c in facts["columns"]]
     parts.append(text_table(["column", "family", "reason"], columns))
     if facts["model"] is None:
         return "\n\n".join([*parts, "nothing was fitted or written"])

@@ -1,4 +1,4 @@
-"""A table made ready for a model: every column of the schema encoded, labels coded, weights found."""
+"""A table encoded for a model: the columns of the schema, labels and weights."""
 
 from __future__ import annotations
 

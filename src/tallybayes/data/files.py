@@ -3,8 +3,8 @@
     data.csv  data.tsv.gz  "logs/*.jsonl"  data.parquet  data.duckdb  data.sqlite  -  "SELECT * FROM 'data.csv'"
     mail/  "spam/*.eml"  inbox.mbox
 
-What kind of file it is, is told by its first bytes, then by its name. Several files are read one after the other; a
-column that one of them lacks is missing in its rows.
+The format of a file is detected from its first bytes, then from its name. Several files are read one after the other;
+a column that one of them lacks is missing in its rows.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ FORMATS: dict[str, Callable[[InputFile, ReadOptions], FileFormat]] = {
     "sqlite": Sqlite,
     **dict.fromkeys(KINDS, DocumentFiles.of),
 }
-_LATER = 1000  # rows looked at in files after the first
+_LATER = 1000  # rows examined in files after the first
 _ENDINGS = {".tsv": "tsv", ".tab": "tsv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
 
 
@@ -59,18 +59,18 @@ def read(
     given: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Source:
-    r"""Data to fit, learn from or score, read batch by batch: with this one can say how.
+    r"""Data to fit, learn from or score, read batch by batch, with options for reading it.
 
     data: a path, a glob, several of them, "-" for standard input, a query; or any other data, for `skip_bad`.
-    format: csv, tsv, json, parquet, duckdb, sqlite, text, mail or mbox; found out otherwise, as are `delimiter`,
+    format: csv, tsv, json, parquet, duckdb, sqlite, text, mail or mbox; detected by default, as are `delimiter`,
     `decimal` (the comma of 1,5) and `encoding` of text.
-    missing: the words that stand for a missing value in text (NA, null, ? and a few more otherwise).
+    missing: the words that mean a missing value in text (by default NA, null, ? and a few more).
     header: whether the first line has the names of the columns.
     table: the table of a database file, or a query on it.
-    skip_bad: leave out rows that cannot be read instead of stopping; `bad` of the result counts them.
-    given: columns that have the same value in every row, by name: {"label": "ham"} for a mail that is to be learned.
-    progress: called after every batch with the rows read so far, their share of all (None if it cannot be told), and
-    the size of the files in bytes.
+    skip_bad: skip rows that cannot be read instead of stopping; `bad` of the result counts them.
+    given: columns that have the same value in every row, by name: {"label": "ham"} for a mail to be learned.
+    progress: called after every batch with the rows read so far, their share of all rows (None if unknown), and the
+    size of the files in bytes.
 
     >>> import pathlib, tempfile, tallybayes as tb
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "pets.csv"
@@ -80,14 +80,14 @@ def read(
     {'cat': 2, 'dog': 1}
     """
     missing = None if missing is None else tuple(missing)
-    reading = ReadOptions(format, delimiter, decimal, encoding, missing, header, table)
+    options = ReadOptions(format, delimiter, decimal, encoding, missing, header, table)
     if isinstance(data, Source):
-        raise ParameterError("data that has not been through read() already", got=data)
+        raise ParameterError("data that is not the result of read()", got=data)
     source = to_source(data)
     if isinstance(source, Files):
-        source = Files(source.paths, reading, progress)
-    elif reading != ReadOptions():
-        raise ParameterError("a path, a query or '-' to be read in a certain way", got=type(data).__name__)
+        source = Files(source.paths, options, progress)
+    elif options != ReadOptions():
+        raise ParameterError("a path, a query or '-', if options for files are given", got=type(data).__name__)
     source.bad = BadRows() if skip_bad else None
     return Given(source, given) if given else source
 
@@ -95,28 +95,28 @@ def read(
 class Files(Source):
     """Files, or a query, one after the other."""
 
-    def __init__(self, paths: list[str], reading: ReadOptions | None = None, progress: Progress | None = None) -> None:
+    def __init__(self, paths: list[str], options: ReadOptions | None = None, progress: Progress | None = None) -> None:
         self.paths = paths
-        self.reading = reading or ReadOptions()
+        self.options = options or ReadOptions()
         self._progress = progress
         self._formats: list[FileFormat] | None = None
         self._head: Table | None = None
 
     @property
     def missing(self) -> tuple[str, ...] | None:
-        """The words that stand for a missing value, if they were told."""
-        return self.reading.missing
+        """The words that mean a missing value, if they were given."""
+        return self.options.missing
 
     @missing.setter
     def missing(self, words: tuple[str, ...] | None) -> None:
-        """Tell them; what was read by others is read anew."""
-        if words != self.reading.missing:
-            self.reading = replace(self.reading, missing=words)
-            self._formats = self._head = None  # to be read anew
+        """Change them; the first rows are read again."""
+        if words != self.options.missing:
+            self.options = replace(self.options, missing=words)
+            self._formats = self._head = None
 
     @classmethod
     def found(cls, data: Any) -> Files:
-        """The files behind a path, a glob, or several; a query is left as it is."""
+        """The files of a path, a glob, or several; a query is kept as it is."""
         given = [data] if isinstance(data, (str, os.PathLike)) else list(data)
         paths: list[str] = []
         for path in (str(os.fspath(path)) for path in given):
@@ -125,16 +125,16 @@ class Files(Source):
                 continue
             matched = sorted(glob.glob(path, recursive=True))
             if not matched:
-                hint = _near(path) if len(given) == 1 else "a list of texts is a column: {'text': [...]}"
+                hint = _near(path) if len(given) == 1 else "give a list of texts as a column: {'text': [...]}"
                 raise FileError("a file, a glob, a query or '-'", got=path, hint=hint)
             paths += matched
         return cls(paths)
 
     @property
     def formats(self) -> list[FileFormat]:
-        """The files, opened."""
+        """The files, opened by their formats."""
         if self._formats is None:
-            self._formats = combined(_format(path, self.reading) for path in self.paths)
+            self._formats = combined(_format(path, self.options) for path in self.paths)
         return self._formats
 
     @property
@@ -143,16 +143,16 @@ class Files(Source):
         return self.formats[0].kind
 
     def facts(self) -> dict[str, Any]:
-        """What was found out about the first file, where it is unusual."""
+        """What was detected in the first file and is unusual."""
         return self.formats[0].facts()
 
     @property
     def size(self) -> int:
-        """Bytes in all, as far as it is known."""
+        """Bytes of all files whose size is known."""
         return sum(form.size or 0 for form in self.formats)
 
     def head(self) -> Table:
-        """The first rows of the first file; columns without values there are filled from further on."""
+        """The first rows of the first file; columns without values there have values from later rows."""
         if self._head is None:
             skip = self.bad is not None
             first = self.formats[0].head(HEAD, skip_bad=skip)
@@ -167,7 +167,7 @@ class Files(Source):
 
     def batches(self, wanted: Mapping[str, Kind | None] | None = None, *, keep: bool = False) -> Iterator[Table]:
         """The rows of all files."""
-        self.head()  # decides about decimal commas, and tells how large a row is
+        self.head()  # detects decimal commas and the size of a row
         n_rows = 0
         expected = self._n_expected() if self._progress is not None else None
         for form in self.formats:
@@ -182,22 +182,22 @@ class Files(Source):
         return None if None in parts else sum(n or 0 for n in parts)
 
 
-def _format(path: str, reading: ReadOptions) -> FileFormat:
-    if reading.format == "sql" or (reading.format is None and is_query(path) and not os.path.exists(path)):
-        return Sql(path, reading)
+def _format(path: str, options: ReadOptions) -> FileFormat:
+    if options.format == "sql" or (options.format is None and is_query(path) and not os.path.exists(path)):
+        return Sql(path, options)
     if os.path.isdir(path):
-        return Folder(path, reading)
+        return Folder(path, options)
     file = InputFile.of(path)
-    kind = reading.format or _kind(file)
+    kind = options.format or _kind(file)
     if kind not in FORMATS:
         raise ParameterError(f"a format ({', '.join(FORMATS)})", got=kind, hint=did_you_mean(kind, FORMATS))
-    if kind == "tsv" and reading.delimiter is None:
-        reading = replace(reading, delimiter="\t")
-    return FORMATS[kind](file, reading)
+    if kind == "tsv" and options.delimiter is None:
+        options = replace(options, delimiter="\t")
+    return FORMATS[kind](file, options)
 
 
 def _kind(file: InputFile) -> str:
-    """The format by the first bytes, else by the name, else by what the text looks like."""
+    """The format by the first bytes, else by the name, else by the first characters."""
     start = file.start(2**12)
     if start.startswith(b"PAR1"):
         return "parquet"
@@ -220,7 +220,7 @@ def _is_empty(raw: Any) -> bool:
 
 
 def _near(path: str) -> str | None:
-    """A hint at a file of a similar name."""
+    """A hint that names a file of a similar name."""
     folder = os.path.dirname(path) or "."
     names = os.listdir(folder) if os.path.isdir(folder) else []
-    return did_you_mean(os.path.basename(path), names) or "no file is there"
+    return did_you_mean(os.path.basename(path), names) or "there is no such file"

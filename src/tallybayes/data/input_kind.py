@@ -19,6 +19,7 @@ def has_attribute(data: Any, name: str) -> bool:
 def library_of(data: Any) -> str:
     """The library that the type of an object belongs to.
 
+    >>> import pyarrow as pa
     >>> library_of(pa.table({"a": [1]})), library_of([1])
     ('pyarrow', 'builtins')
     """
@@ -33,6 +34,7 @@ def is_pandas_frame(data: Any) -> bool:
 def is_frame(data: Any) -> bool:
     """Whether data has named columns: a data frame of any library, an Arrow table or record batch.
 
+    >>> import pyarrow as pa
     >>> is_frame(pa.table({"a": [1]})), is_frame(pa.array([1])), is_frame({"a": [1]})
     (True, False, False)
     """

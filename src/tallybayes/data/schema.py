@@ -1,4 +1,4 @@
-"""What a model knows about its columns: the family of each, why, and what was left out."""
+"""The columns of a model: the family of each and the reason for it; excluded columns have no family."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SPECIFIED = "specified by the user"  # the reason of a family that was not infer
 
 @dataclass(frozen=True)
 class Field:
-    """One column: its family (None if it is left out) and the reason for it."""
+    """One column: its family (None if it is excluded) and the reason for it."""
 
     name: str
     family: Family | None
@@ -28,7 +28,7 @@ class Field:
 
     @property
     def is_text(self) -> bool:
-        """Whether the column holds texts that are cut into tokens."""
+        """Whether the column holds texts that are tokenised."""
         return self.family is not None and self.family.tokeniser is not None
 
 
@@ -37,15 +37,15 @@ class Schema:
     """The columns of a model by name, printable.
 
     >>> from tallybayes.families import Gaussian
-    >>> print(Schema("y", {"age": Field("age", Gaussian(), "asked for")}))
+    >>> print(Schema("y", {"age": Field("age", Gaussian(), "real numbers")}))
     label: y
-    age   gaussian   asked for
+    age   gaussian   real numbers
     """
 
     label: str | None
     fields: dict[str, Field] = field(default_factory=dict)
     weight: str | None = None
-    missing: tuple[str, ...] | None = None  # the words for a missing value in files of text, if they were told
+    missing: tuple[str, ...] | None = None  # the words that mean a missing value in files of text, if they were given
 
     @property
     def families(self) -> dict[str, Family]:
@@ -57,11 +57,11 @@ class Schema:
         }
 
     def copy(self) -> Schema:
-        """A schema of its own."""
+        """A copy that can be changed."""
         return Schema(self.label, dict(self.fields), self.weight, self.missing)
 
     def to_dict(self) -> dict[str, Any]:
-        """The schema as plain values, as it is written into files."""
+        """The schema as plain values, as it is written to files."""
         return {
             "label": self.label,
             "weight": self.weight,
@@ -85,22 +85,22 @@ class Schema:
             raise ParameterError("label, weight, missing and columns in a schema", got=sorted(unknown))
         for name in ("label", "weight"):
             if not isinstance(given.get(name), (str, type(None))):
-                raise ParameterError(f"the {name} of a schema: the name of a column", got=given[name])
+                raise ParameterError(f"the name of a column as the {name} of a schema", got=given[name])
         words = given.get("missing")
         if words is not None and not (isinstance(words, list) and all(isinstance(word, str) for word in words)):
-            raise ParameterError("the words for missing values, as a list", got=words)
+            raise ParameterError("a list of words that mean a missing value", got=words)
         fields = {str(name): _field(str(name), field) for name, field in given["columns"].items()}
         missing = None if words is None else tuple(words)
         return cls(given.get("label"), fields, given.get("weight"), missing)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it as JSON, to be read, edited and given back to `fit(schema=...)`."""
+        """Write the schema as JSON, to be edited and used again: `fit(schema=...)`."""
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
         write_file(path, text.encode("utf-8", "backslashreplace"), "the schema")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Schema:
-        """A schema from a file that `save` wrote."""
+        """The schema in a file that `save` wrote."""
         try:
             return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
         except OSError as error:
@@ -112,7 +112,7 @@ class Schema:
         return str(self)
 
     def __str__(self) -> str:
-        rows = [(f.name, f.family.told() if f.family else "left out", f.reason) for f in self.fields.values()]
+        rows = [(f.name, f.family.told() if f.family else "excluded", f.reason) for f in self.fields.values()]
         widths = [max((len(row[i]) for row in rows), default=0) for i in (0, 1)]
         lines = [f"{name:<{widths[0]}}   {family:<{widths[1]}}   {why}" for name, family, why in rows]
         return "\n".join([f"label: {self.label or '(given as an array)'}", *lines])

@@ -1,8 +1,8 @@
 """Anything that has rows, read batch by batch.
 
-A table in memory is one batch. Arrow streams, datasets, lazy frames and iterators of tables are streams: they are read
-once, their families are inferred from the first rows, and memory does not grow with their length. Paths, globs,
-queries and standard input become `tallybayes.data.files.Files`.
+A table in memory is one batch. Arrow streams, datasets, lazy frames and iterators of tables are read once: families are
+inferred from their first rows, and memory does not grow with their length. Paths, globs, queries and standard input
+become `tallybayes.data.files.Files`.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from tallybayes.errors import DataError, ParameterError, TallyError
 __all__ = ["HEAD", "BadRows", "Kind", "Source", "Stream", "Whole", "as_columns", "to_source"]
 
 HEAD = 20_000  # rows from which the families of a stream are inferred
-BATCH = 65_536  # rows that small Arrow batches are gathered to
-_EXAMPLES = 10  # bad rows of which the errors are kept, besides their number
+BATCH = 65_536  # rows to which small Arrow batches are gathered
+_EXAMPLES = 10  # bad rows whose errors are kept; the others are only counted
 
 Kind = Literal["number", "flag"]
 
 
 class BadRows:
-    """Rows left out because something was wrong with them: how many, and the errors of the first few."""
+    """Rows that were skipped because they are invalid: how many, and the errors of the first few."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -39,21 +39,21 @@ class BadRows:
 
     @property
     def wants_more(self) -> bool:
-        """Whether the error of the next one will be kept."""
+        """Whether the error of the next row will be kept."""
         return len(self.examples) < _EXAMPLES
 
     def add(self, error: TallyError) -> None:
-        """One more of them."""
+        """Count one more."""
         self.count += 1
         if self.wants_more:
             self.examples.append(error)
 
 
 class Source(ABC):
-    """Rows in batches. `bad` is there if bad rows are to be skipped and counted instead of stopping everything."""
+    """Rows in batches. `bad` is not None if bad rows are skipped and counted; otherwise they are errors."""
 
     bad: BadRows | None = None
-    missing: tuple[str, ...] | None = None  # words that stand for a missing value, if they were told
+    missing: tuple[str, ...] | None = None  # words that mean a missing value, if they were given
 
     @abstractmethod
     def head(self) -> Table:
@@ -63,15 +63,15 @@ class Source(ABC):
     def batches(self, wanted: Mapping[str, Kind | None] | None = None, *, keep: bool = False) -> Iterator[Table]:
         """The rows, batch by batch.
 
-        wanted: the columns that are needed, and as what: a source that knows only text (CSV) makes numbers of it; None
-        takes them as they come. Without it every column is read.
-        keep: whether the cells are to be kept as they were, all columns of them, in `Table.kept`.
+        wanted: the columns to read, and their kinds: text (of CSV) is converted to numbers; None keeps the type of the
+        source. By default every column is read.
+        keep: whether to keep the original cells of all columns in `Table.kept`.
         """
 
     def good(self, table: Table, work: Callable[[Table], Any]) -> Iterator[tuple[Table, Any]]:
-        """What `work` makes of a table, in parts if bad rows are skipped; errors say where.
+        """The result of `work` for a table, or for its good rows if bad rows are skipped; errors name file and line.
 
-        A part that fails is cut in two until the bad rows are alone, so that few bad rows cost little.
+        A part that fails is halved until the bad rows are alone, so that a few bad rows cost little.
         """
         try:
             yield table, work(table)
@@ -102,7 +102,7 @@ class Whole(Source):
 
 
 class Given(Source):
-    """Another source with columns that have the same value in every row, such as the label of a single mail.
+    """Another source with more columns that have the same value in every row, such as the label of a mail.
 
     >>> source = Given(Whole(to_table({"a": [1, 2]})), {"label": "ham"})
     >>> [table.columns["label"].to_pylist() for table in source.batches()]
@@ -114,11 +114,11 @@ class Given(Source):
         self.bad, self.missing = source.bad, source.missing
 
     def head(self) -> Table:
-        """The first rows of the other."""
+        """The first rows of the other source."""
         return self._filled(self._source.head())
 
     def batches(self, wanted: Mapping[str, Kind | None] | None = None, *, keep: bool = False) -> Iterator[Table]:
-        """The rows of the other."""
+        """The rows of the other source."""
         self._source.bad, self._source.missing = self.bad, self.missing
         if wanted is not None:
             wanted = {name: kind for name, kind in wanted.items() if name not in self._values}
@@ -194,7 +194,7 @@ def _are_paths(data: Any) -> bool:
 
 
 def _gathered(parts: Iterator[Any]) -> Iterator[Table]:
-    """Parts as tables of a useful size: Arrow batches and single rows are put together."""
+    """Parts as tables of a useful size: Arrow batches and single rows are combined."""
     waiting: list[Any] = []
     n_rows = 0
     for part in parts:
@@ -212,7 +212,7 @@ def _gathered(parts: Iterator[Any]) -> Iterator[Table]:
 
 
 def _kind(part: Any) -> Any:
-    """What can be put together: rows, and record batches of one schema."""
+    """What can be combined: rows, and record batches of one schema."""
     if isinstance(part, pa.RecordBatch):
         return part.schema
     return "row" if isinstance(part, Mapping) and is_row(part) else None
@@ -223,7 +223,7 @@ def _together(parts: list[Any]) -> Table:
 
 
 def as_columns(source: Source, label: Any, weight: Any = None) -> tuple[Source, Any, Any]:
-    """Data whose label and weight are columns: arrays are put beside the others, so that rows can be drawn."""
+    """Data whose label and weight are columns: arrays become columns too, so that rows can be sampled."""
     names: dict[str, Any] = {}
     for word, given in (("label", label), ("weight", weight)):
         if given is None or isinstance(given, (str, int, float)):

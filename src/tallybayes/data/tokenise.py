@@ -1,9 +1,9 @@
-"""Columns of text as bags of tokens, each text cut once, in threads.
+"""Columns of text as bags of tokens, tokenised in threads.
 
-The tokeniser works on bytes as Arrow holds them (`kernels/reference/tokeniser.py` defines a token), so that
-nothing is copied and any bytes will do. Every thread numbers the tokens of its part by itself; the parts are then put
-together, so that the tokens have the numbers that one thread would have given them. Where a vocabulary is known, as in
-scoring, its numbers are looked up, and tokens that it lacks are left out.
+The tokeniser works on bytes in Arrow's layout (`kernels/reference/tokeniser.py` defines a token), so that nothing is
+copied and any bytes are accepted. Every thread numbers the tokens of its part; the parts are then merged, so that each
+token has the number that a single thread would have given it. Where a vocabulary is known, as in scoring, its numbers
+are looked up and other tokens are skipped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tallybayes.errors import DataError
 
 __all__ = ["to_documents"]
 
-_SMALL = 2**16  # bytes below which a thread is not worth its while
+_SMALL = 2**16  # bytes below which a thread does not pay
 
 _TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 _BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_binary_view)
@@ -35,7 +35,7 @@ Bytes = tuple[NDArray[np.integer], NDArray[np.uint8], NDArray[np.bool_] | None]
 
 
 def to_documents(name: str, raw: Raw, tokeniser: Tokeniser, known: Any = None) -> Bag:
-    """The tokens of every text, with how often each occurs; `known` is a lexicon to look them up in.
+    """The tokens of every text and how often each occurs; `known` is a lexicon to look them up in.
 
     >>> from tallybayes.families import Text
     >>> bag = to_documents("mail", ["Cash! cash!", None, "Lunch?"], Text())
@@ -76,7 +76,7 @@ def _ranges(offsets: NDArray[np.integer]) -> list[tuple[int, int]]:
 
 
 def _bytes(name: str, raw: Raw) -> Bytes:
-    """Where each text begins and ends, the bytes of all of them, and which are there (None: all)."""
+    """Where each text begins and ends, the bytes of all texts, and which are not missing (None: all)."""
     if isinstance(raw, np.ndarray):
         raw = raw.tolist()
     if not isinstance(raw, (pa.Array, pa.ChunkedArray)):
@@ -102,7 +102,7 @@ def _arrow(name: str, raw: Any) -> Any:
     text, plain = (any(is_kind(kind) for is_kind in kinds) for kinds in (_TEXTS, _PLAIN))
     if not text and not any(is_kind(kind) for is_kind in _BYTES):
         row = int(np.argmax(valid_rows(raw.combine_chunks() if isinstance(raw, pa.ChunkedArray) else raw)))
-        raise _no_text(name, raw[row].as_py(), row)
+        raise _not_text(name, raw[row].as_py(), row)
     if not plain:
         raw = raw.cast(pa.large_string() if text else pa.large_binary())
     if isinstance(raw, pa.ChunkedArray) and raw.num_chunks > 1 and raw.nbytes >= 2**31:
@@ -128,9 +128,9 @@ def _encoded(name: str, value: Any, row: int) -> bytes | None:
         return bytes(value)
     if is_missing(value):
         return None
-    raise _no_text(name, value, row)
+    raise _not_text(name, value, row)
 
 
-def _no_text(name: str, value: Any, row: int) -> DataError:
+def _not_text(name: str, value: Any, row: int) -> DataError:
     hint = "the families multinomial and tags take lists" if isinstance(value, (list, tuple, dict)) else None
     return DataError("a text", got=value, column=name, row=row, hint=hint)

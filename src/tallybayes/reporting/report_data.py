@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.data.label import Labels, find_labels, to_label_type
 from tallybayes.data.source import BadRows, Source, Stream, to_source
 from tallybayes.data.table import Table, is_missing
@@ -101,7 +102,7 @@ def _count_missing(found: ReportData, model: Model, table: Table) -> None:
 
 
 def _n_missing(raw: Any) -> int:
-    if hasattr(raw, "tocsr"):
+    if is_sparse(raw):
         return 0
     if isinstance(raw, np.ndarray) and raw.dtype.kind in "fiub":
         return int(np.isnan(raw).sum()) if raw.dtype.kind == "f" else 0

@@ -11,7 +11,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["has_decimal_comma", "mostly_numbers", "with_inferred_type"]
+from tallybayes.data.source import Kind
+
+__all__ = ["has_decimal_comma", "inferred_kind", "mostly_numbers", "with_inferred_type"]
 
 _NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$|^\s*[+-]?(?i:inf|infinity|nan)\s*$"
 _INTEGER = r"^\s*[+-]?\d{1,18}\s*$"
@@ -44,6 +46,13 @@ def with_inferred_type(cells: Any, decimal: str = ".") -> Any:
     if n_numbers < len(values):
         trimmed = pc.if_else(pc.match_substring_regex(trimmed, _NUMBER), trimmed, pa.nulls(1, trimmed.type)[0])
     return pc.cast(trimmed, pa.float64())
+
+
+def inferred_kind(column: Any) -> Kind | None:
+    """Whether a column with an inferred type holds numbers or booleans."""
+    if pa.types.is_boolean(column.type):
+        return "flag"
+    return "number" if pa.types.is_integer(column.type) or pa.types.is_floating(column.type) else None
 
 
 def mostly_numbers(n_numbers: float, n: int) -> bool:

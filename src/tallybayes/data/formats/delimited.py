@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import IO, Any
 
-from tallybayes.data.formats.column_type import has_decimal_comma, with_inferred_type
+from tallybayes.data.formats.column_type import has_decimal_comma, inferred_kind, with_inferred_type
 from tallybayes.data.formats.duckdb_connection import connect, sql_text
 from tallybayes.data.formats.duckdb_format import DuckDBFormat, Faults, line_in
 from tallybayes.data.formats.file_format import MISSING, ReadOptions
@@ -147,6 +147,8 @@ class Delimited(DuckDBFormat):
         if decides and any(map(has_decimal_comma, found.columns.values())):
             self.decimal = ","
         columns = {name: with_inferred_type(cells, self.decimal) for name, cells in found.columns.items()}
+        kinds = {name: inferred_kind(column) for name, column in columns.items()}
+        self.inferred = {name: kind for name, kind in kinds.items() if kind is not None}
         return Table(found.n_rows, columns, found.origin)
 
     def facts(self) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def as_subquery(query: str, connection: duckdb.DuckDBPyConnection) -> str:
     r"""A query in parentheses, to be selected from; anything but a single SELECT statement is refused.
 
     >>> as_subquery("SELECT 1;", connect())
-    '(SELECT 1\\n)'
+    '(SELECT 1\n)'
     >>> as_subquery("SELECT 1; COPY (SELECT 1) TO 'a.csv'", connect())
     Traceback (most recent call last):
         ...

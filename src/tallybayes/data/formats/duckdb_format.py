@@ -53,7 +53,7 @@ class DuckDBFormat(FileFormat):
     expressions: dict[str, tuple[str, str]]
     missing: tuple[str, ...] = ()  # words in columns of text that mean a missing value
     decimal: str = "."
-    kinds: Mapping[str, Kind] = MappingProxyType({})  # of columns that are read as text and are something else
+    inferred: Mapping[str, Kind] = MappingProxyType({})  # the kinds of columns of text, by their first rows
     row_bytes: float = 100.0  # of an average row, to choose the size of batches
 
     @abstractmethod
@@ -107,8 +107,8 @@ class DuckDBFormat(FileFormat):
 
     def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
         """The wanted columns, batch by batch, cast to the kinds that are wanted."""
-        given = dict.fromkeys(self.expressions) if wanted is None else wanted
-        kinds = {name: kind or self.kinds.get(name) for name, kind in given.items() if name in self.expressions}
+        kinds = dict.fromkeys(self.expressions) if wanted is None else wanted
+        kinds = {name: kind for name, kind in kinds.items() if name in self.expressions}
         try:
             yield from self._read(kinds, keep=keep, bad=bad)
         except duckdb_errors() as error:
@@ -197,8 +197,9 @@ class DuckDBFormat(FileFormat):
         value = self._cell(name)
         if self.decimal != ".":
             value = f"replace({value}, {sql_text(self.decimal)}, '.')"
-        if kind == "number":
-            return f"{cast}({value} AS DOUBLE)"
+        known = kind if kind == "number" else self.inferred.get(name)
+        if known is not None:
+            return f"{cast}({value} AS {'DOUBLE' if known == 'number' else 'BOOLEAN'})"
         return f"coalesce(TRY_CAST({value} AS DOUBLE), {cast}({value} AS BOOLEAN)::DOUBLE)"
 
     def _without_words(self, column: Any) -> Any:

@@ -55,7 +55,7 @@ class Json(DuckDBFormat):
         self.expressions = {
             name: (sql_name(f"f{i}"), _read_as(values)) for i, (name, values) in enumerate(columns.items())
         }
-        self.kinds = {name: kind for name, values in columns.items() if (kind := _kind(values)) is not None}
+        self.inferred = {name: kind for name, values in columns.items() if (kind := _kind(values)) is not None}
         self.row_bytes = max(sum(len(str(row)) for row in rows[:100]) / max(len(rows[:100]), 1), 1.0)
         return Table(len(rows), columns, self.origin(0))
 
@@ -111,7 +111,9 @@ class Json(DuckDBFormat):
     def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
         """The wanted columns, batch by batch; original cells are JSON."""
         self._keeping = keep
-        for table in super().tables(wanted, keep=keep, bad=bad):
+        kinds = dict.fromkeys(self.expressions) if wanted is None else wanted
+        kinds = {name: kind or self.inferred.get(name) for name, kind in kinds.items()}
+        for table in super().tables(kinds, keep=keep, bad=bad):
             if table.kept is None:
                 yield table
             else:
