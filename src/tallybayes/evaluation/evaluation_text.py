@@ -1,105 +1,60 @@
-"""An evaluation as text, and as plain values for JSON."""
+"""The text of an evaluation, from its values."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from tallybayes.formatting import finite_json, number, rows_of, shown, text_table
+from tallybayes.formatting import number, rows_of, shown, text_table
 
-if TYPE_CHECKING:
-    from tallybayes.evaluation.metrics import Evaluation
-
-__all__ = ["digits", "evaluation_dict", "evaluation_text"]
+__all__ = ["digits", "evaluation_text"]
 
 _CLASSES = 30  # a confusion matrix of more classes is not printed
 
 
-def evaluation_dict(evaluation: Evaluation) -> dict[str, Any]:
-    """All values as plain Python objects; None for a value that is undefined or not finite."""
-    kept = evaluation.kept.complete
-    result: dict[str, Any] = {
-        "rows": evaluation.n_rows,
-        "accuracy": evaluation.accuracy,
-        "majority": evaluation.majority,
-        "log_loss": evaluation.log_loss,
-        "brier": evaluation.brier,
-        "balanced_accuracy": evaluation.balanced_accuracy,
-        "prior_log_loss": evaluation.prior_log_loss,
-        "auc": evaluation.auc if kept else None,
-        "ece": evaluation.ece if kept else None,
-        "abstained": evaluation.abstained,
-        "coverage": evaluation.coverage,
-        "unknown_labels": evaluation.n_unknown,
-        "skipped": evaluation.skipped,
-        "bad": evaluation.bad,
-        "classes": evaluation.classes,
-        "per_class": evaluation.per_class(),
-        "confusion": evaluation.matrix().tolist(),
-        "reliability": evaluation.reliability() if kept else None,
-    }
-    if evaluation.folds:
-        result["folds"] = evaluation.folds
-    if evaluation.intervals:
-        result["interval_level"] = evaluation.draws[1]
-        result["intervals"] = {name: list(bounds) for name, bounds in evaluation.intervals.items()}
-    return finite_json(result)  # type: ignore[no-any-return]
+def evaluation_text(values: dict[str, Any]) -> str:
+    """The metrics with their baselines, the metrics of each class, and the confusion matrix.
 
-
-def evaluation_text(evaluation: Evaluation) -> str:
-    """The metrics with their baselines, the metrics of each class, and the confusion matrix."""
+    values: as in `Evaluation.to_dict`, but NaN for an undefined metric.
+    """
     rows = [
         [shown(row["class"]), str(row["rows"]), *(digits(row[name]) for name in ("precision", "recall", "f1", "auc"))]
-        for row in evaluation.per_class()
+        for row in values["per_class"]
     ]
     parts = [
-        "\n".join([*_metrics(evaluation), *_notes(evaluation)]),
+        "\n".join([*_metrics(values), *_notes(values)]),
         text_table(["class", "rows", "precision", "recall", "F1", "AUC"], rows),
     ]
-    if evaluation.classes and len(evaluation.classes) <= _CLASSES:
-        names = [shown(label) for label in evaluation.classes]
-        body = [[name, *map(str, row)] for name, row in zip(names, evaluation.matrix().tolist(), strict=True)]
+    if 0 < len(values["classes"]) <= _CLASSES:
+        names = [shown(label) for label in values["classes"]]
+        body = [[name, *map(str, row)] for name, row in zip(names, values["confusion"], strict=True)]
         parts.append(text_table(["true \\ predicted", *names], body))
     return "\n\n".join(parts)
 
 
-def _metrics(evaluation: Evaluation) -> list[str]:
-    kept = evaluation.kept.complete
-    several = len(evaluation.classes) > 2
-    lines = [f"rows       {evaluation.n_rows}"]
-    if evaluation.abstained:
-        lines.append(
-            f"coverage   {digits(evaluation.coverage)}   ({rows_of(evaluation.abstained)} without a prediction)"
-        )
-    figures = [
-        ("accuracy", "accuracy", evaluation.accuracy, _baseline("majority class", evaluation.majority)),
-        (
-            "log loss",
-            "log_loss",
-            evaluation.log_loss,
-            "nats" + _baseline("; class shares alone", evaluation.prior_log_loss),
-        ),
-        ("Brier", "brier", evaluation.brier, ""),
-        ("balanced", "balanced_accuracy", evaluation.balanced_accuracy, "the mean recall of the classes"),
-        (
-            "AUC",
-            "auc",
-            evaluation.auc if kept else np.nan,
-            "mean over the classes, each against the rest" if several else "",
-        ),
-        ("ECE", "ece", evaluation.ece if kept else np.nan, "expected calibration error"),
+def _metrics(values: dict[str, Any]) -> list[str]:
+    lines = [f"rows       {values['rows']}"]
+    if values["abstained"]:
+        lines.append(f"coverage   {digits(values['coverage'])}   ({rows_of(values['abstained'])} without a prediction)")
+    several = len(values["classes"]) > 2
+    metrics = [
+        ("accuracy", "accuracy", _baseline("majority class", values["majority"])),
+        ("log loss", "log_loss", "nats" + _baseline("; class shares alone", values["prior_log_loss"])),
+        ("Brier", "brier", ""),
+        ("balanced", "balanced_accuracy", "the mean recall of the classes"),
+        ("AUC", "auc", "mean over the classes, each against the rest" if several else ""),
+        ("ECE", "ece", "expected calibration error"),
     ]
-    for name, key, value, remark in figures:
-        low, high = evaluation.intervals.get(key, (None, None))
-        between = "" if low is None or high is None else f"   {digits(low)} to {digits(high)}"
-        lines.append(f"{name:<8}   {digits(value)}{between}" + (f"   ({remark})" if remark else ""))
-    if evaluation.folds:
-        low, high = min(evaluation.folds), max(evaluation.folds)
-        lines.append(f"folds      {len(evaluation.folds)}   (accuracy from {digits(low)} to {digits(high)})")
-    if evaluation.intervals:
-        n, level = evaluation.draws
-        lines.append(f"intervals  {number(100 * level)} %, from {n} bootstrap samples")
+    intervals = values.get("intervals", {})
+    for name, key, remark in metrics:
+        interval = "   {} to {}".format(*map(digits, intervals[key])) if key in intervals else ""
+        lines.append(f"{name:<8}   {digits(values[key])}{interval}" + (f"   ({remark})" if remark else ""))
+    if folds := values.get("folds"):
+        lines.append(f"folds      {len(folds)}   (accuracy from {digits(min(folds))} to {digits(max(folds))})")
+    if intervals:
+        level = number(100 * values["interval_level"])
+        lines.append(f"intervals  {level} %, from {values['interval_samples']} bootstrap samples")
     return lines
 
 
@@ -108,14 +63,12 @@ def _baseline(name: str, value: float) -> str:
     return "" if np.isnan(value) else f"{name}: {digits(value)}"
 
 
-def _notes(evaluation: Evaluation) -> list[str]:
+def _notes(values: dict[str, Any]) -> list[str]:
     notes = []
-    if evaluation.n_unknown:
-        notes.append(
-            f"{rows_of(evaluation.n_unknown)} with a label unknown to the model: "
-            "counted as wrong, excluded from log loss and Brier score"
-        )
-    if not evaluation.kept.complete:
+    if values["unknown_labels"]:
+        unknown = f"{rows_of(values['unknown_labels'])} with a label unknown to the model"
+        notes.append(f"{unknown}: counted as wrong, excluded from log loss and Brier score")
+    if values["reliability"] is None:
         notes.append("too many rows to keep: no AUC and no calibration error")
     return notes
 

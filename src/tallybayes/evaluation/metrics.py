@@ -25,9 +25,10 @@ from tallybayes.arrays.axis import sort_keys
 from tallybayes.evaluation import metric_curves
 from tallybayes.evaluation.auc import auc_classes, mean_auc, ranked_scores
 from tallybayes.evaluation.bootstrap import intervals
-from tallybayes.evaluation.evaluation_text import evaluation_dict, evaluation_text
+from tallybayes.evaluation.evaluation_text import evaluation_text
 from tallybayes.evaluation.scores import KeptRows, Scores
 from tallybayes.families.family import Floats
+from tallybayes.formatting import finite_json
 
 __all__ = ["Evaluation"]
 
@@ -266,10 +267,39 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """All values as plain Python objects, for JSON; None for a value that is undefined or not finite."""
-        return evaluation_dict(self)
+        return finite_json(self._values())  # type: ignore[no-any-return]
+
+    def _values(self) -> dict[str, Any]:
+        kept = self.kept.complete
+        result: dict[str, Any] = {
+            "rows": self.n_rows,
+            "accuracy": self.accuracy,
+            "majority": self.majority,
+            "log_loss": self.log_loss,
+            "brier": self.brier,
+            "balanced_accuracy": self.balanced_accuracy,
+            "prior_log_loss": self.prior_log_loss,
+            "auc": self.auc if kept else float("nan"),
+            "ece": self.ece if kept else float("nan"),
+            "abstained": self.abstained,
+            "coverage": self.coverage,
+            "unknown_labels": self.n_unknown,
+            "skipped": self.skipped,
+            "bad": self.bad,
+            "classes": self.classes,
+            "per_class": self.per_class(),
+            "confusion": self.matrix().tolist(),
+            "reliability": self.reliability() if kept else None,
+        }
+        if self.folds:
+            result["folds"] = self.folds
+        if self.intervals:
+            result["interval_samples"], result["interval_level"] = self.draws
+            result["intervals"] = {name: list(bounds) for name, bounds in self.intervals.items()}
+        return result
 
     def __str__(self) -> str:
-        return evaluation_text(self)
+        return evaluation_text(self._values())
 
     __repr__ = __str__
 
