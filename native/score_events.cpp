@@ -1,10 +1,11 @@
 // add_events: log likelihoods of counts of events.
 //
-// Log gammas are the costly part, and counts are mostly small and come again: where many rows are scored at once, what
-// a count below LISTED says is worked out once per column.
+// Log gammas are the costly part, and counts are mostly small and repeated: where many rows are scored at once, the
+// scores of counts below LISTED are computed once per column.
 #include "score.h"
 
 #include <nanobind/stl/optional.h>
+#include <numbers>
 
 namespace tb {
 namespace {
@@ -17,22 +18,44 @@ double log_gamma(double x) {
     return lgamma_r(x, &sign); // the plain one writes a global variable
 }
 
+const double LOG_2_PI = std::log(2 * std::numbers::pi);
+
+// log gamma(x + 1) minus Stirling's formula, for x > 0.
+double stirling_error(double x) {
+    if (x <= 16) return log_gamma(x + 1) - (x + 0.5) * std::log(x) + x - LOG_2_PI / 2;
+    const double far = x * x;
+    return (1.0 / 12 - (1.0 / 360 - (1.0 / 1260 - (1.0 / 1680 - 1.0 / 1188 / far) / far) / far) / far) / x;
+}
+
+// x log(x / m) + m - x, for x > 0 and m >= 0; by its series where x is near m.
+double deviance(double x, double m) {
+    const double v = (x - m) / (x + m), square = v * v;
+    if (!(std::abs(v) < 0.1)) return x * std::log(x / m) + m - x;
+    double series = 0.0;
+    for (int i = 9; i > 0; --i) series = (series + 1.0 / (2 * i + 1)) * square;
+    return v * (x - m) + 2 * x * v * series;
+}
+
+// Loader's saddle-point form: see `log_events` in kernels/reference/score_columns.py.
 struct Cell {
-    double shape, log_gamma_shape, constant, slope; // slope: of the count
+    double shape, shape_error, rate, p, q, at_zero;
     bool silent;
 
-    // The negative binomial, or (`shape` 0) the Poisson distribution.
-    double log_prob(double x, double log_factorial) const {
+    // The negative binomial, or (`shape` 0) the Poisson distribution; base: -stirling_error(x) - log(2 pi x) / 2.
+    double log_prob(double x, double base) const {
         if (silent) return 0.0;
-        if (shape == 0) return (x == 0 ? 0.0 : x * slope) - constant - log_factorial;
-        return log_gamma(x + shape) - log_gamma_shape - log_factorial - constant - x * slope;
+        if (x == 0) return at_zero;
+        if (shape == 0) return base - deviance(x, rate);
+        const double n = x + shape;
+        return base + stirling_error(n) - shape_error + std::log(shape / n) / 2 - deviance(shape, n * p) - deviance(x, n * q);
     }
 };
 
 Cell cell_of(const double *shape, double rate, bool silent, int64_t i) {
-    if (silent) return {0, 0, 0, 0, true};
-    if (!shape) return {0, 0, rate, std::log(rate), false};
-    return {shape[i], log_gamma(shape[i]), shape[i] * std::log1p(1 / rate), std::log1p(rate), false};
+    if (silent) return {0, 0, 0, 0, 0, 0, true};
+    if (!shape) return {0, 0, rate, 0, 0, -rate, false};
+    const double r = shape[i];
+    return {r, stirling_error(r), rate, rate / (1 + rate), 1 / (1 + rate), -r * std::log1p(1 / rate), false};
 }
 
 template <class T>
@@ -46,8 +69,8 @@ int64_t event_rows(const std::vector<Column<T>> &columns, const std::vector<Cell
         const Cell *cell = &cells[j * n_classes];
         listed.assign(LISTED, false);
         auto work_out = [&](double x, auto &&give) {
-            const double log_factorial = log_gamma(x + 1);
-            for (int64_t c = 0; c < n_classes; ++c) give(c, cell[c].log_prob(x, log_factorial));
+            const double base = x == 0 ? 0.0 : -stirling_error(x) - std::log(2 * std::numbers::pi * x) / 2;
+            for (int64_t c = 0; c < n_classes; ++c) give(c, cell[c].log_prob(x, base));
         };
         for (int64_t row = start; row < stop; ++row) {
             const double x = columns[j][row];
