@@ -1,16 +1,15 @@
-"""How well parameters are known: intervals from their posteriors, and what that means for a likelihood.
+"""How well parameters are known: credible intervals, and the spread of a log likelihood.
 
 A probability whose posterior is Beta(alpha, total - alpha) (one of several values: the margin of a Dirichlet), the mean
-and standard deviation of a Gaussian and the rate of a Poisson have intervals in closed form; they leave out the same
-share on both sides.
+and standard deviation of a Gaussian and the rate of a Poisson have intervals in closed form, with equal tails.
 
-For a predicted probability it matters how sure log P(x | c) is, which is a function of the parameters and has a
-posterior too. It is told by its first three cumulants: they add up over columns, as the logs do. The first is told as
-E[log P] less the log of E[P], which is what scores. Of a probability they are
+The credible interval of a predicted probability needs the posterior of log P(x | c), which is a function of the
+parameters. It is described by its first three cumulants, which add up over columns as the logs do. The first is given
+as E[log P] minus the log of E[P], since the latter is the score. For a probability they are
 
-    psi(alpha) - log alpha,  psi'(alpha),  psi''(alpha),   less the same of total
+    psi(alpha) - log alpha,  psi'(alpha),  psi''(alpha),   minus the same of total
 
-with psi the digamma function; of a density or a count, derivatives of log E[P^t] at t = 0. The third matters where
+with psi the digamma function; for a density or a count, derivatives of log E[P^t] at t = 0. The third matters where
 there is little data: the log of a probability about which little is known has a long lower tail and no upper one.
 """
 
@@ -22,12 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.column import Bag
-from tallybayes.arrays.special import betaincinv, digamma, gammaincinv, gammaln, polygamma, stdtrit
+from tallybayes.arrays.special import betaincinv, digamma, gammaincinv, polygamma, stdtrit
 from tallybayes.errors import UnsupportedError
-from tallybayes.families.family import Floats
+from tallybayes.families.predictive import Floats
 from tallybayes.families.shrinkage import by_group, matched_beta
 from tallybayes.kernels.reference.average_binnings import forward_backward
 from tallybayes.kernels.reference.derive import log_gamma_ratio
+from tallybayes.kernels.reference.score_columns import log_events
 
 __all__ = [
     "absence_cumulants",
@@ -46,9 +46,11 @@ __all__ = [
     "with_ends",
 ]
 
+_FAR = 1e5  # shapes from which on two terms of the asymptotic series of polygamma functions are exact
+
 
 def check_posterior(known: bool, column: str) -> None:
-    """Raise where parameters are frequencies, which have no posterior."""
+    """Raise unless the parameters have a posterior: frequencies have none."""
     if not known:
         hint = "fit with smoothing above 0, or 'auto'"
         raise UnsupportedError("smoothing above 0: maximum likelihood has no posterior", column=column, hint=hint)
@@ -69,7 +71,7 @@ def beta_interval(alpha: Floats, total: Floats, level: float) -> tuple[Floats, F
     other = np.maximum(np.where(finite, total, 0.0) - np.where(finite, alpha, 0.0), 0.0)
     inside = (alpha > 0) & (other > 0) & finite
     low, high = (betaincinv(np.where(inside, alpha, 1), np.where(inside, other, 1), q) for q in (tail, 1 - tail))
-    edge = np.where(finite, np.where(other > 0, 0.0, 1.0), np.nan)  # no doubt is left; nothing was learned
+    edge = np.where(finite, np.where(other > 0, 0.0, 1.0), np.nan)  # certain; or infinite smoothing
     return np.where(inside, low, edge), np.where(inside, high, edge)
 
 
@@ -105,9 +107,9 @@ def with_ends(rows: list[dict[str, Any]], tokens: list[Any], low: Floats, high: 
 
 def gamma_cumulants(alpha: Floats) -> Floats:
     """Of the log of a Gamma(alpha): of a class share in odds to others. 0 where nothing is unknown (0 and infinity)."""
-    known = (alpha > 0) & np.isfinite(alpha)
-    own = np.where(known, alpha, 1.0)
-    return np.where(known, np.stack([digamma(own) - np.log(own), polygamma(1, own), polygamma(2, own)]), 0.0)
+    random = (alpha > 0) & np.isfinite(alpha)
+    own = np.where(random, alpha, 1.0)
+    return np.where(random, np.stack([digamma(own) - np.log(own), polygamma(1, own), polygamma(2, own)]), 0.0)
 
 
 def beta_cumulants(alpha: Floats, total: Floats) -> Floats:
@@ -129,18 +131,24 @@ def student_cumulants(w: Floats, kappa: Floats, nu: Floats) -> Floats:
 
 
 def events_cumulants(x: Floats, shape: Floats, rate: Floats) -> Floats:
-    """Of the log probability of x events whose rate is Gamma(shape, rate): log E[P^t] is a ratio of gammas."""
-    bias = x * digamma(shape) - shape / rate + gammaln(shape) - gammaln(x + shape) + (x + shape) * np.log1p(1 / rate)
-    variance = x * x * polygamma(1, shape) - 2 * x / rate + shape / rate**2
-    third = x**3 * polygamma(2, shape) + 3 * x / rate**2 - 2 * shape / rate**3
-    return np.stack([bias, variance, third])
+    """Of the log probability of x events whose rate is Gamma(shape, rate), in a form without cancellation.
+
+    With s the shape and m = s / rate the mean: x (psi(s) - log s) + log Poisson(x; m) - log NegativeBinomial(x; s, rate),
+    x^2 psi'(s) - 2 x m / s + m^2 / s, and x^3 psi''(s) + (3 x m^2 - 2 m^3) / s^2.
+    """
+    mean, silent = shape / rate, np.zeros_like(shape, bool)
+    near = np.minimum(shape, _FAR)
+    first, second, third = gamma_cumulants(near) - np.stack([np.zeros_like(near), 1 / near, -1 / near**2])
+    first = np.where(shape > _FAR, -1 / (2 * shape) - 1 / (12 * shape**2), first)
+    second = np.where(shape > _FAR, 1 / (2 * shape**2) + 1 / (6 * shape**3), second)
+    third = np.where(shape > _FAR, -1 / shape**3 - 1 / (2 * shape**4), third)
+    bias = x * first + log_events(x, None, mean, silent) - log_events(x, shape, rate, silent)
+    variance = (x - mean) ** 2 / shape + x * x * second
+    return np.stack([bias, variance, x**3 * third - ((x - mean) / shape) ** 2 * (x + 2 * mean)])
 
 
 def bag_cumulants(bag: Bag, indices: NDArray[np.integer], amounts: Floats, alpha: Floats, total: Floats) -> Floats:
-    """Of what bags add to a score, (3, bags, classes); alpha, total: of a Dirichlet over tokens.
-
-    alpha is (tokens, classes), total (classes,); tokens of one Dirichlet take from each other.
-    """
+    """Of the scores of bags, (3, bags, classes), by a Dirichlet: alpha is (tokens, classes), total (classes,)."""
     each, whole = gamma_cumulants(alpha)[:, indices], gamma_cumulants(total)
     length = _by_bag(bag, amounts[:, None])
     parts = [_by_bag(bag, each[i] * amounts[:, None] ** (i + 1)) - length ** (i + 1) * whole[i] for i in range(3)]
@@ -154,9 +162,9 @@ def _by_bag(bag: Bag, each: Floats) -> Floats:
 
 
 def absence_cumulants(seen: Floats, klass: NDArray[np.integer], n_tokens: int, bags: Floats, k: float) -> Floats:
-    """Of the log probability that no token is there, (3, classes): one Beta(k, k) for each token.
+    """Of the log probability that every token is absent, (3, classes): one Beta(k, k) for each token.
 
-    seen, klass: the bags of a class that have had a token, for every pair that there is.
+    seen, klass: how many bags of a class hold a token, for every such pair.
     """
     never = beta_cumulants(bags + k, bags + 2 * k)
     some = beta_cumulants(np.maximum(bags[klass] - seen, 0.0) + k, bags[klass] + 2 * k)
@@ -167,7 +175,7 @@ def absence_cumulants(seen: Floats, klass: NDArray[np.integer], n_tokens: int, b
 def presence_cumulants(
     bag: Bag, indices: NDArray[np.integer], amounts: Floats, alpha: Floats, total: Floats, absent: Floats
 ) -> Floats:
-    """Of the log probability of sets, (3, sets, classes): tokens that are there instead of `absent`, (3, classes)."""
+    """Of the log probability of sets, (3, sets, classes): tokens that are present instead of `absent`, (3, classes)."""
     change = gamma_cumulants(alpha) - gamma_cumulants(np.maximum(total - alpha, 1e-12))
     own = change[:, indices] * (amounts != 0)[:, None]
     result = absent[:, None] + np.stack([_by_bag(bag, part) for part in own])
@@ -177,7 +185,7 @@ def presence_cumulants(
 
 
 def averaged_binnings(counts: Floats, strength: float, rate: float) -> tuple[Floats, Floats]:
-    """The Beta of P(class | bucket) over all ways to cut buckets into runs, as alpha and total, (buckets, classes)."""
+    """The Beta of P(class | bucket), averaged over all binnings, as alpha and total, (buckets, classes)."""
     here = counts.sum(axis=0) > 0
     own = counts[:, here]
     p = own.sum(axis=0) / own.sum()

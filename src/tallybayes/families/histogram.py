@@ -40,7 +40,7 @@ from tallybayes.families.leave_one_out_scores import added
 from tallybayes.families.predictive import Steps
 from tallybayes.kernels.reference.observe import ordered
 from tallybayes.tally import Exact, Grid
-from tallybayes.tally.grid import LIMIT, lowest_value
+from tallybayes.tally.grid import LIMIT, finest_shift, lowest_value
 
 __all__ = ["Histogram", "HistogramPredictive", "HistogramPrior"]
 
@@ -394,12 +394,10 @@ def _observe_sparse(
         infinite = np.flatnonzero(np.isinf(array) & counted)
         refuse(int(infinite[0]) if len(infinite) else -1, (features[j],), [array], "a finite number")
         row = np.flatnonzero(counted & ~np.isnan(array))
-        keys, level = ordered(array[row]), 0
-        distinct, position = np.unique(keys, return_inverse=True)
-        while len(distinct) > LIMIT:
-            level += 1
-            distinct, again = np.unique(distinct >> 1, return_inverse=True)
-            position = again[position]
+        keys = ordered(array[row])
+        distinct = np.unique(keys)
+        (level,) = finest_shift(distinct, np.zeros(len(distinct), np.int64), 1)
+        distinct, position = np.unique(keys >> level, return_inverse=True)
         pair, group = np.unique(position * n_classes + codes[row], return_inverse=True)
         values = np.ones(len(row)) if weights is None else weights[row]
         amounts = Exact.summed(values, group, len(pair))

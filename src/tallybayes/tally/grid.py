@@ -1,9 +1,12 @@
 """Counts on a fine grid of the floating-point numbers, for histograms.
 
-A cell is a double with its low bits dropped: its integer in the order of the doubles, shifted right by the column's
-level. The level is the lowest at which at most 1,024 cells are in use, so it depends on the set of values and not on
-their order; adding takes the coarser of two levels and coarsens on until at most 1,024 cells are in use. Resolution
-given up is not regained when values are taken back.
+A cell is a double with its low bits dropped: its integer in the order of the doubles, shifted right by the level of the
+column. The level is the lowest at which at most 1,024 cells are in use, so it depends on the set of values and not on
+their order. Adding takes the coarser of two levels, and a coarser one still if more than 1,024 cells are in use.
+
+Memory is bounded, so a column with more than 1,024 different values does not keep them all. Subtracting rows leaves the
+level as it is: the result is exactly the sums of the remaining rows on that grid, which may be coarser than the grid
+that the remaining rows alone would have. A column without any rows left has level 0 again.
 """
 
 from __future__ import annotations
@@ -83,7 +86,7 @@ class Grid(Tally):
         kept = klass >= 0
         return Grid(
             self.features, n_classes, self.levels, self.owner[kept], self.cell[kept], klass[kept], self.amounts[kept]
-        )._summed(coarsen=False)
+        ).summed(coarsen=False)
 
     def only(self, features: tuple[str, ...]) -> Grid:
         """The sums of some of the columns."""
@@ -130,8 +133,11 @@ class Grid(Tally):
         cell = self.cell >> (target - self.levels)[self.owner]
         return Grid(self.features, self.n_classes, target, self.owner, cell, self.klass, self.amounts)
 
-    def _summed(self, coarsen: bool = True) -> Grid:
-        """Entries sorted and equal ones added; coarser where more than LIMIT cells of a column are in use."""
+    def summed(self, coarsen: bool = True) -> Grid:
+        """Entries sorted and equal ones added; coarser where more than LIMIT cells of a column are in use.
+
+        A column without counts has level 0, as if nothing had ever been counted there.
+        """
         order = np.lexsort((self.klass, self.cell, self.owner))
         owner, cell, klass = self.owner[order], self.cell[order], self.klass[order]
         first = np.ones(len(order), bool)
@@ -139,9 +145,11 @@ class Grid(Tally):
         amounts = self.amounts[order].grouped(np.cumsum(first) - 1, int(first.sum())) if len(order) else self.amounts
         kept = amounts.nonzero()
         owner, cell, klass = (array[first][kept] for array in (owner, cell, klass))
-        grid = Grid(self.features, self.n_classes, self.levels, owner, cell, klass, amounts[kept].trimmed())
+        levels = np.zeros_like(self.levels)
+        levels[owner] = self.levels[owner]
+        grid = Grid(self.features, self.n_classes, levels, owner, cell, klass, amounts[kept].trimmed())
         steps = grid._levels_to_coarsen() if coarsen else np.zeros(1, np.int64)
-        return grid.at_levels(grid.levels + steps)._summed(coarsen=False) if steps.any() else grid
+        return grid.at_levels(grid.levels + steps).summed(coarsen=False) if steps.any() else grid
 
     def _levels_to_coarsen(self) -> NDArray[np.int64]:
         """By how many levels to coarsen each column so that at most LIMIT of its cells are in use.
@@ -158,11 +166,15 @@ class Grid(Tally):
         apart = pairs[:, ::-1].cumsum(axis=1)[:, ::-1] - pairs  # pairs that are still apart, by levels coarsened
         return np.asarray(np.argmax(apart < LIMIT, axis=1))
 
-    def n_cells(self) -> NDArray[np.int64]:
-        """How many cells of each column are in use."""
+    def first_of_cells(self) -> NDArray[np.bool_]:
+        """Which entries are the first of their cell."""
         first = np.ones(len(self.cell), bool)
         first[1:] = (self.owner[1:] != self.owner[:-1]) | (self.cell[1:] != self.cell[:-1])
-        return np.bincount(self.owner[first], minlength=len(self.features))
+        return first
+
+    def n_cells(self) -> NDArray[np.int64]:
+        """How many cells of each column are in use."""
+        return np.bincount(self.owner[self.first_of_cells()], minlength=len(self.features))
 
     def prepare(self, other: Grid, sign: int) -> Commit:
         """Check that `other` can be added or taken away; the function returned does it."""
@@ -180,7 +192,7 @@ class Grid(Tally):
             np.concatenate([a.cell, b.cell]),
             np.concatenate([a.klass, b.klass]),
             Exact.concatenate([a.amounts, b.amounts if sign > 0 else -b.amounts]),
-        )._summed(coarsen=sign > 0)
+        ).summed(coarsen=sign > 0)
         if sign < 0 and result.amounts.negative().any():
             raise self._impossible(features[int(result.owner[int(np.argmax(result.amounts.negative()))])])
         check_counts(result.amounts)
@@ -195,10 +207,10 @@ class Grid(Tally):
         return ForgetError("these values were not learned that often in this class", column=feature)
 
     def change_notes(self, sign: int) -> tuple[str, ...]:
-        """The grid does not become finer."""
+        """Subtracting rows does not make the grid finer again."""
         if sign > 0 or not self.levels.any():
             return ()
-        return ("histogram columns stay on the grid they have: resolution given up is not regained",)
+        return (f"histogram columns that have had more than {LIMIT:,} different values keep their coarser grid",)
 
     def rows_seen(self) -> Exact:
         """Amount per (column, class)."""
