@@ -1,7 +1,8 @@
-"""Checks for people who add a family.
+"""Checks for authors of a family.
 
-A family is one file: a prior, a `Family`, a `Predictive`. `check_family` tries on it every law that the rest of the
-library relies on and raises an AssertionError whose text is the law that fails.
+A family is one file: a prior, a `Family`, a `Predictive`, and a `Tally` (usually `tallybayes.tally.Sums`).
+`check_family` checks every law that the rest of the library relies on and raises an AssertionError whose text is the
+law that fails.
 
 >>> from tallybayes import Gaussian
 >>> check_family(Gaussian())
@@ -12,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.arrays.column import Column
+from tallybayes.arrays.column import Column, Reals
+from tallybayes.errors import UnsupportedError
 from tallybayes.families import FAMILIES, Family, parse
 from tallybayes.tally import Tally
+from tallybayes.tally.tally import Arrays
 
 __all__ = ["CHECKS", "check_family"]
 
@@ -22,7 +25,7 @@ _N, _CLASSES = 40, 3
 
 
 class Trial:
-    """A random column, labels, and the ways to count some of its rows."""
+    """A random column with labels, and functions that count some of its rows."""
 
     def __init__(self, family: Family, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
@@ -37,14 +40,14 @@ class Trial:
         return tally
 
     def scores(self, column: Column, smoothing: Any = 1.0) -> Any:
-        """What the family says after seeing all rows."""
+        """The scores of a column after counting all rows."""
         out = np.zeros((len(column), _CLASSES))
         self.family.derive(self.observe(range(_N)), smoothing).bind([column])(out, 0, len(column))
         return out
 
 
 def batches_add_up(trial: Trial) -> None:
-    """Counting in batches of any size, down to none, gives the same sums as counting at once."""
+    """Counting in batches of any size, empty ones included, gives the same sums as counting at once."""
     for cuts in ([0], [1], [13, 13, 29], range(_N)):
         total = trial.observe([])
         for rows in np.split(trial.rng.permutation(_N), list(cuts)):
@@ -53,21 +56,21 @@ def batches_add_up(trial: Trial) -> None:
 
 
 def forgetting_is_exact(trial: Trial) -> None:
-    """Taking rows back leaves the sums that never had them, on the grid as it is."""
+    """Subtracting rows leaves the sums that never had them (of a histogram, on its present grid)."""
     total = trial.observe(range(_N))
     total.prepare(trial.observe(range(10)), -1)()
     assert total.same(trial.observe(range(10, _N)))
 
 
 def preparing_changes_nothing(trial: Trial) -> None:
-    """Sums change when the prepared change is carried out, and not before."""
+    """Sums change when the prepared change is committed, and not before."""
     total = trial.observe(range(_N))
     total.prepare(trial.observe(range(5)), 1)
     assert total.same(trial.observe(range(_N)))
 
 
-def whole_weights_repeat_rows(trial: Trial) -> None:
-    """A whole weight is so many rows, a weight of zero none."""
+def integer_weights_repeat_rows(trial: Trial) -> None:
+    """An integer weight counts a row that many times, a weight of zero not at all."""
     weights = trial.rng.integers(0, 4, _N)
     repeated = np.repeat(np.arange(_N), weights)
     assert trial.observe(range(_N), weights.astype(np.float64)).same(trial.observe(repeated))
@@ -88,7 +91,7 @@ def classes_can_move(trial: Trial) -> None:
 
 
 def a_row_scores_alone_as_in_a_batch(trial: Trial) -> None:
-    """The score of a row does not depend on its neighbours, bit for bit."""
+    """The score of a row does not depend on the other rows, bit for bit."""
     together = trial.scores(trial.column)
     alone = np.concatenate([trial.scores(trial.column.take(np.array([row]))) for row in range(_N)])
     assert np.array_equal(together, alone)
@@ -105,22 +108,22 @@ def maximum_likelihood_is_never_nan(trial: Trial) -> None:
     assert not np.isnan(trial.scores(trial.column, 0)).any()
 
 
-def infinite_smoothing_is_silent(trial: Trial) -> None:
-    """Infinitely strong smoothing makes all classes alike."""
+def infinite_smoothing_makes_classes_equal(trial: Trial) -> None:
+    """With infinitely strong smoothing all classes have the same scores."""
     if trial.family.is_likelihood:
         scores = trial.scores(trial.column, np.inf)
         assert np.allclose(scores, scores[:, :1], rtol=1e-12, atol=1e-12)
 
 
 def an_empty_tally_scores(trial: Trial) -> None:
-    """Before any row, a family still answers, with finite scores."""
+    """Scores are finite even before any row is counted."""
     out = np.zeros((_N, _CLASSES))
     trial.family.derive(trial.observe([]), 1.0).bind([trial.column])(out, 0, _N)
     assert np.isfinite(out).all()
 
 
-def samples_have_the_size_asked_for(trial: Trial) -> None:
-    """A sample has the size asked for."""
+def samples_have_the_given_size(trial: Trial) -> None:
+    """A sample has the given size."""
     if trial.family.is_likelihood:
         predictive = trial.family.derive(trial.observe(range(_N)), 1.0)
         (values,) = predictive.sample(np.random.default_rng(0), 1, 25)
@@ -128,7 +131,7 @@ def samples_have_the_size_asked_for(trial: Trial) -> None:
 
 
 def tables_name_column_and_class(trial: Trial) -> None:
-    """The parameters for people name their column and class."""
+    """Every row of the parameter table has a column and a class."""
     for smoothing in (0, 1.0):
         rows = trial.family.derive(trial.observe(range(_N)), smoothing).table()
         assert rows
@@ -136,45 +139,126 @@ def tables_name_column_and_class(trial: Trial) -> None:
 
 
 def names_can_be_read_back(trial: Trial) -> None:
-    """The string form of a registered family gives the family back."""
+    """A registered family can be parsed from its string form."""
     if trial.family.name in FAMILIES:
         assert parse(str(trial.family)) == trial.family
 
 
-def leaving_out_is_refitting(trial: Trial) -> None:
-    """A row left out is scored as by the sums that never had it, with all that is chosen by evidence held."""
+def leave_one_out_is_refitting(trial: Trial) -> None:
+    """A leave-one-out score is that of the sums without the row, with everything chosen by evidence fixed."""
     rows, some = trial.observe(range(_N)), trial.rng.choice([0.5, 1.0, 2.0], _N)
     for smoothing in ("auto", 1.0, 0.0):
         for weights, tally in ((None, rows), (some, trial.observe(range(_N), some))):
             prior = None if smoothing == 0 else trial.family.prior(tally, smoothing)
             given = (tally, prior, [trial.column], trial.codes, weights)
-            quick, defined = np.zeros((_N, _CLASSES)), np.zeros((_N, _CLASSES))
-            trial.family.left_out(*given)[0](quick, 0, _N)
+            fast, defined = np.zeros((_N, _CLASSES)), np.zeros((_N, _CLASSES))
+            trial.family.left_out(*given)[0](fast, 0, _N)
             Family.left_out(trial.family, *given)[0](defined, 0, _N)
-            np.testing.assert_allclose(quick, defined, rtol=1e-9, atol=1e-9)
+            np.testing.assert_allclose(fast, defined, rtol=1e-9, atol=1e-9)
+
+
+def sums_can_be_stored(trial: Trial) -> None:
+    """A tally restored from its arrays has the same sums, and equal sums have equal arrays."""
+    total, empty = trial.observe(range(_N)), trial.observe([])
+    restored = type(total).from_arrays(total.arrays(), _CLASSES, empty)
+    assert restored.same(total)
+    again = trial.observe(trial.rng.permutation(_N)).arrays()
+    assert _canonical(total.arrays()) == _canonical(again)
+    assert not empty.arrays().features
+
+
+def _canonical(arrays: Arrays) -> list[Any]:
+    """The arrays of a tally as plain values."""
+    sums = [(name, own.low, own.digits.tolist()) for name, own in sorted(arrays.sums.items())]
+    return [arrays.features, sums, sorted((name, own.tolist()) for name, own in arrays.places.items()), arrays.keys]
+
+
+def forgotten_keys_can_be_freed(trial: Trial) -> None:
+    """Neither freeing keys without counts nor shrinking to the limits changes the sums of what was counted."""
+    total = trial.observe(range(_N))
+    total.prepare(trial.observe(range(10)), -1)()
+    assert total.freed().same(total)
+    assert total.freed().n_dead == 0
+
+
+def pooled_sums_have_one_class(trial: Trial) -> None:
+    """The sums over all classes are those of the same rows in one class."""
+    pooled = trial.observe(range(_N)).pooled()
+    trial.codes = np.zeros(_N, np.int32)
+    expected = trial.observe(range(_N)).with_classes(np.array([0, -1, -1]), 1)
+    assert pooled.same(expected)
+
+
+def bayes_factors_are_finite(trial: Trial) -> None:
+    """The Bayes factor of a column is finite, if the family has an evidence."""
+    try:
+        log_factor = trial.family.log_bayes_factor(trial.observe(range(_N)), "auto")
+    except UnsupportedError:
+        return
+    assert log_factor.shape == (1,)
+    assert np.isfinite(log_factor).all()
+
+
+def alternatives_count_alike(trial: Trial) -> None:
+    """The other options and strengths that tuning tries need no other sums, and have finite scores."""
+    assert trial.family.takes_smoothing or not trial.family.smoothing_candidates
+    tally = trial.observe(range(_N))
+    for family in (trial.family, *trial.family.alternatives(None)):
+        assert family.counted == trial.family.counted
+        for smoothing in family.smoothing_candidates or ("auto",):
+            out = np.zeros((_N, _CLASSES))
+            family.derive(tally, smoothing).bind([trial.column])(out, 0, _N)
+            assert np.isfinite(out).all()
+
+
+def candidates_can_count_their_numbers(trial: Trial) -> None:
+    """What the family proposes for a column of numbers can count it."""
+    for values in (np.array([3.0, 1.0, 2.0]), np.array([-1.5, 0.0]), np.array([0.25, 1e-3])):
+        for family in type(trial.family).candidates(values):
+            if family.column is Reals:
+                family.observe(("x",), [Reals(values)], np.zeros(len(values), np.int32), 1, None)
+
+
+def a_block_is_its_columns(trial: Trial) -> None:
+    """The parts of a predictive of two columns score as the block does."""
+    columns = [trial.column, trial.column]
+    tally = trial.family.observe(("x", "y"), columns, trial.codes, _CLASSES, None)
+    predictive, total = trial.family.derive(tally, 1.0), np.zeros((_N, _CLASSES))
+    for number, column in enumerate(columns):
+        predictive.part(number).bind([column])(total, 0, _N)
+    whole = np.zeros((_N, _CLASSES))
+    predictive.bind(columns)(whole, 0, _N)
+    np.testing.assert_allclose(whole, total, rtol=1e-12, atol=1e-12)
 
 
 CHECKS: tuple[Callable[[Trial], None], ...] = (
     batches_add_up,
     forgetting_is_exact,
     preparing_changes_nothing,
-    whole_weights_repeat_rows,
+    integer_weights_repeat_rows,
     fractional_weights_are_exact,
     classes_can_move,
     a_row_scores_alone_as_in_a_batch,
     smoothed_scores_are_finite,
     maximum_likelihood_is_never_nan,
-    infinite_smoothing_is_silent,
+    infinite_smoothing_makes_classes_equal,
     an_empty_tally_scores,
-    samples_have_the_size_asked_for,
+    samples_have_the_given_size,
     tables_name_column_and_class,
     names_can_be_read_back,
-    leaving_out_is_refitting,
+    leave_one_out_is_refitting,
+    sums_can_be_stored,
+    forgotten_keys_can_be_freed,
+    pooled_sums_have_one_class,
+    bayes_factors_are_finite,
+    alternatives_count_alike,
+    candidates_can_count_their_numbers,
+    a_block_is_its_columns,
 )
 
 
 def check_family(family: Family | type[Family], *, seeds: int = 3) -> None:
-    """Try every law on a family; raises an AssertionError that names the law and the seed."""
+    """Check every law on a family; raises an AssertionError that names the law and the seed."""
     family = family() if isinstance(family, type) else family
     for check in CHECKS:
         for seed in range(seeds):

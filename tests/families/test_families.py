@@ -39,7 +39,7 @@ def test_a_broken_family_is_caught():
         def observe(self, features, columns, codes, n_classes, weights):
             return super().observe(features, columns, codes, n_classes, None)
 
-    with pytest.raises(AssertionError, match="whole weight"):
+    with pytest.raises(AssertionError, match="integer weight"):
         check_family(Forgetful())
 
 

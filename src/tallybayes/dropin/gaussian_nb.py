@@ -23,7 +23,8 @@ from tallybayes.dropin.array_api import is_foreign, like, to_numpy
 from tallybayes.dropin.drop_in import DropInNB, derived
 from tallybayes.errors import DataError
 from tallybayes.families.family import Codes32, Floats, Score
-from tallybayes.families.gaussian import Gaussian, GaussianPredictive, moments_of, pooled_units
+from tallybayes.families.gaussian import Gaussian, GaussianPredictive
+from tallybayes.families.gaussian_moments import moments_of, pooled_units
 from tallybayes.sklearn_input import NO_TARGET, refuse_matrix
 from tallybayes.tally import Sums
 
@@ -211,7 +212,7 @@ class GaussianNB(DropInNB):
             log_constant,
             flat,
             np.where(constant, 0.0, n),
-            (mean, low, variance),
+            np.stack([mean, low, variance]),
         )
 
     @derived

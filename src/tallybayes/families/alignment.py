@@ -1,4 +1,4 @@
-"""Columns of a block brought to one dtype, and the errors for values that a kernel could not take."""
+"""Columns of a block converted to one dtype, and the errors for values that a kernel does not accept."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tallybayes.arrays.column import Codes, Flags, Reals
 from tallybayes.errors import DataError
 
-__all__ = ["flag_arrays", "integer_arrays", "real_arrays", "refuse"]
+__all__ = ["first_true", "flag_arrays", "integer_arrays", "real_arrays", "refuse"]
 
 
 def real_arrays(columns: Sequence[Reals]) -> list[NDArray[np.floating]]:
@@ -20,7 +20,7 @@ def real_arrays(columns: Sequence[Reals]) -> list[NDArray[np.floating]]:
 
 
 def flag_arrays(columns: Sequence[Flags]) -> list[NDArray[np.generic]]:
-    """The arrays of yes/no columns in one dtype, without a copy where they have one."""
+    """The arrays of boolean columns in one dtype, without a copy where they have one."""
     arrays = [column.values for column in columns]
     if len({array.dtype for array in arrays}) > 1:
         return [_float_flags(array) for array in arrays]
@@ -41,12 +41,17 @@ def integer_arrays(columns: Sequence[Codes]) -> list[NDArray[np.integer]]:
     return arrays
 
 
+def first_true(where: NDArray[np.bool_]) -> int:
+    """The first place where an array is true, or -1."""
+    return int(np.argmax(where)) if where.any() else -1
+
+
 def refuse(
     place: int, features: tuple[str, ...], arrays: Sequence[NDArray[np.generic]] | NDArray[np.generic], wanted: str
 ) -> None:
-    """Raise for the value that a kernel found no meaning for, if it found one; `arrays` may be a matrix."""
+    """Raise for the value at `row * n_columns + column`, unless the place is -1; `arrays` may be a matrix."""
     if place >= 0:
         row, column = divmod(place, len(features))
         value = (arrays[row, column] if isinstance(arrays, np.ndarray) else arrays[column][row]).item()
-        hint = "leave the cell empty if the value is not known" if np.isinf(value) else None
+        hint = "leave the cell empty if the value is unknown" if np.isinf(value) else None
         raise DataError(wanted, got=value, column=features[column], row=row, hint=hint)

@@ -14,6 +14,7 @@ import numpy as np
 from tallybayes import kernels
 from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Bag, Key
+from tallybayes.errors import DataError
 from tallybayes.families.family import Codes32, Floats
 from tallybayes.tally import Counts, Exact
 
@@ -44,6 +45,7 @@ def each_once(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) 
 
 def counted_tokens(name: str, bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> Counts:
     """Total amount of every token in every class."""
+    _check_products(name, bag, weights)
     if weights is None:
         dense = len(bag.keys) * n_classes <= DENSE and len(bag.indices) * 4 >= len(bag.keys) * n_classes
         kernel = kernels.active.bag_table if dense else kernels.active.bags
@@ -69,6 +71,23 @@ def counted_tokens(name: str, bag: Bag, codes: Codes32, n_classes: int, weights:
     amounts = Exact.summed(amount[kept], group, len(place), weights=own_weights)
     there = amounts.nonzero()
     return Counts.of_bag(name, bag.keys, place[there], amounts[there].trimmed(), n_classes)
+
+
+def _check_products(name: str, bag: Bag, weights: Floats | None) -> None:
+    """Raise if an amount times a weight is below the least double: such a count could not be told from 0."""
+    if weights is None or bag.amounts is None:
+        return
+    row = np.repeat(np.arange(len(bag)), np.diff(bag.indptr))
+    amount, weight = bag.amounts[: len(row)].astype(np.float64), weights[row]
+    with np.errstate(under="ignore", over="ignore"):
+        lost = (amount * weight == 0) & (amount != 0) & (weight != 0)
+    if lost.any():
+        at = int(np.argmax(lost))
+        hint = "multiply all weights by one large number, or use 0 for what is not to count"
+        got = f"{amount[at]} * {weight[at]}"
+        raise DataError(
+            "an amount times a weight of at least 5e-324", got=got, column=name, row=int(row[at]), hint=hint
+        )
 
 
 def fractional_sums(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> Exact:

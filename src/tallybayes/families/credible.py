@@ -133,7 +133,7 @@ def student_cumulants(w: Floats, kappa: Floats, nu: Floats) -> Floats:
 def events_cumulants(x: Floats, shape: Floats, rate: Floats) -> Floats:
     """Of the log probability of x events whose rate is Gamma(shape, rate), in a form without cancellation.
 
-    With s the shape and m = s / rate the mean: x (psi(s) - log s) + log Poisson(x; m) - log NegativeBinomial(x; s, rate),
+    With s the shape and m = s / rate: x (psi(s) - log s) + log Poisson(x; m) - log NegativeBinomial(x; s, rate),
     x^2 psi'(s) - 2 x m / s + m^2 / s, and x^3 psi''(s) + (3 x m^2 - 2 m^3) / s^2.
     """
     mean, silent = shape / rate, np.zeros_like(shape, bool)

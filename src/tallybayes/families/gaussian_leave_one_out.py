@@ -1,8 +1,8 @@
-"""Real columns of the Gaussian family scored by the sums without the row itself.
+"""Leave-one-out scores of the gaussian family.
 
-Kernels have the closed forms (`kernels/reference/leave_one_out_tables.py`); they take all columns of a block at once,
-since columns share their logarithms. Rows that hold nearly all of a sum of squares, for which the closed form would be
-rounding, go by the definition, with exact sums.
+The kernels compute closed forms (`kernels/reference/leave_one_out_tables.py`) for all columns of a block at once, since
+columns share their logarithms. For a row that holds nearly all of a sum of squares the closed form would be dominated
+by rounding: it is scored by the definition, with exact sums.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,25 +19,26 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.arrays.column import Reals
 from tallybayes.families.alignment import refuse
-from tallybayes.families.family import Codes32, Floats
+from tallybayes.families.family import Codes32, Family, Floats
+from tallybayes.families.gaussian_moments import GaussianPrior
+from tallybayes.families.gaussian_predictive import GaussianPredictive
 from tallybayes.families.leave_one_out_scores import Together
 from tallybayes.tally import Sums
-
-if TYPE_CHECKING:
-    from tallybayes.families.gaussian import Gaussian, GaussianPredictive, GaussianPrior
 
 __all__ = ["GaussianLeftOut", "NormalLeftOut"]
 
 
 @dataclass(frozen=True, eq=False)
 class _LeftOut(Together):
-    """Some columns, each row scored without itself: in closed form, or by exact sums where that is no good."""
+    """Leave-one-out scores of some columns: in closed form, or by exact sums where that is inaccurate."""
 
-    family: Gaussian
+    family: Family[Sums, GaussianPrior]
     tally: Sums
     prior: GaussianPrior | None
+    shared: bool
+    log: bool
     columns: Sequence[Reals]
-    arrays: Sequence[Any]  # what is bell-shaped: the values, or their logarithms
+    arrays: Sequence[Any]  # the values, or their logarithms
     codes: Codes32
     weights: Floats | None
     numbers: tuple[int, ...]  # of the columns, in the block
@@ -48,32 +49,32 @@ class _LeftOut(Together):
         return self.tally
 
     def together(self, scores: Sequence[Self]) -> Self:
-        """Several columns at once: they share their logarithms."""
+        """Several columns at once, since they share their logarithms."""
         return replace(self, numbers=tuple(number for one in scores for number in one.numbers))
 
     @abstractmethod
     def closed(self, numbers: list[int], out: Floats, start: int, stop: int) -> NDArray[np.int64]:
-        """Add the closed form of some columns; returns the places, `row * n_columns + column`, left out."""
+        """Add the closed form of some columns; returns the places `row * n_columns + column` where it is inaccurate."""
 
-    def says_nothing(self, number: int) -> bool:
-        """Whether a column is silent, with or without any row."""
+    def is_constant(self, number: int) -> bool:
+        """Whether a column contributes nothing, with or without any row."""
         return False
 
     @cached_property
     def adding(self) -> frozenset[int]:
-        """The columns that have more than the closed form."""
-        return frozenset(self.numbers if self.family.log else ())
+        """The columns whose scores have more terms than the closed form."""
+        return frozenset(self.numbers if self.log else ())
 
     def besides(self, number: int, start: int, stop: int) -> Floats:
-        """What such a column adds to it, (rows, classes)."""
+        """The other terms of such a column, (rows, classes)."""
         more, x = np.zeros((stop - start, self.tally.n_classes)), self.arrays[number][start:stop]
-        if self.family.log:  # the density of x is that of log x, over x
+        if self.log:  # the density of x is that of log x, over x
             more -= np.where(np.isnan(x), 0.0, x)[:, None]
         return more
 
     def __call__(self, out: Floats, start: int, stop: int) -> None:
         """Add the scores of rows start to stop."""
-        numbers = [j for j in self.numbers if not self.says_nothing(j)]
+        numbers = [j for j in self.numbers if not self.is_constant(j)]
         if not numbers:
             return
         row, column = np.divmod(self.closed(numbers, out, start, stop), len(numbers))
@@ -105,13 +106,13 @@ class GaussianLeftOut(_LeftOut):
     prior: GaussianPrior
     moments: Floats
 
-    def says_nothing(self, number: int) -> bool:
-        """A constant does, and is one without a row too."""
+    def is_constant(self, number: int) -> bool:
+        """Whether the pooled variance is 0."""
         return bool(self.prior.moments[2, number] == 0)
 
     def closed(self, numbers: list[int], out: Floats, start: int, stop: int) -> NDArray[np.int64]:
         """The kernel."""
-        family, prior = self.family, self.prior
+        prior = self.prior
         n, moments = self.tally["n"].floats()[numbers], np.ascontiguousarray(self.moments[:, numbers])
         pooled = np.ascontiguousarray(prior.moments[:, numbers])
         places: NDArray[np.int64] = kernels.active.student_left_out(
@@ -122,9 +123,9 @@ class GaussianLeftOut(_LeftOut):
             pooled,
             n,
             moments,
-            family.kappa,
-            family.nu,
-            family.shared,
+            prior.kappa,
+            prior.nu,
+            self.shared,
             out,
             start,
             stop,
@@ -150,7 +151,7 @@ class NormalLeftOut(_LeftOut):
             own.units[numbers],
             own.n[numbers],
             moments,
-            self.family.shared,
+            self.shared,
             out,
             start,
             stop,
@@ -159,11 +160,11 @@ class NormalLeftOut(_LeftOut):
 
     @cached_property
     def adding(self) -> frozenset[int]:
-        """Also those with a point mass, which is the same without a row."""
+        """Also those with a point mass, which is the same without one row."""
         masses = (self.predictive.flat & (self.predictive.n > 0)).any(axis=1)
-        return frozenset(self.numbers if self.family.log else np.flatnonzero(masses).tolist())
+        return frozenset(self.numbers if self.log else np.flatnonzero(masses).tolist())
 
     def besides(self, number: int, start: int, stop: int) -> Floats:
-        """Point masses too."""
+        """Also point masses."""
         masses = self.predictive.point_masses(number, self.arrays[number][start:stop].astype(np.float64))
         return super().besides(number, start, stop) + masses

@@ -1,11 +1,11 @@
 """Counts of events.
 
-The rate of a class has a Gamma(1, 1/m) prior, the exponential distribution with the pooled mean m of the column: one
-event in 1/m rows' worth of belief. What is left after averaging over the rate is the negative binomial:
+The rate of a class has a Gamma(1, 1/m) prior, the exponential distribution with the pooled mean m of the column: it
+has the weight of 1/m rows. Integrating over the rate gives the negative binomial distribution:
 
     r = 1 + sum of x    b = 1/m + n    P(x | c) = gamma(x + r) / (gamma(r) x!) * (b / (b + 1))^r * (1 / (b + 1))^x
 
-The plug-in is the Poisson distribution with the mean of the class. A column of zeros says nothing.
+The plug-in is the Poisson distribution with the mean of the class. A column of zeros contributes nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.special import gammaln
-from tallybayes.families.alignment import real_arrays, refuse
+from tallybayes.families.alignment import first_true, real_arrays, refuse
 from tallybayes.families.credible import check_posterior, events_cumulants, rate_interval
 from tallybayes.families.family import Add, Codes32, Family, Floats, Predictive, Score, Smoothing
 from tallybayes.families.leave_one_out_scores import Values, left
@@ -29,12 +29,12 @@ from tallybayes.tally import Exact, Sums
 
 __all__ = ["Poisson", "PoissonPredictive", "PoissonPrior"]
 
-_WANTED = "a whole number from 0 to 2**53"
+_EXPECTED = "an integer from 0 to 2**53"
 
 
 @dataclass(frozen=True, eq=False)
 class PoissonPrior:
-    """The pooled mean of each column; `share` is how far the data of a class counts (0: not at all)."""
+    """The pooled mean of each column; `share` is the factor of the data of a class (0: infinite smoothing)."""
 
     mean: Floats
     share: float = 1.0
@@ -64,16 +64,14 @@ class Poisson(Family[Sums, PoissonPrior]):
         """Exact sums of 1, x and the (rounded) log factorial of x."""
         arrays = [array.astype(np.float64) for array in real_arrays(columns)]
         counted = codes >= 0 if weights is None else (codes >= 0) & (weights != 0)
-        for j, array in enumerate(arrays):
-            refuse(_strange(array, j, len(features), counted), features, arrays, _WANTED)
+        for name, array in zip(features, arrays, strict=True):
+            _check_counts(array, name, counted)
             array[~counted] = np.nan
         statistics: dict[str, Exact] = {}
         for name, values in (("x", arrays), ("log_factorial", [gammaln(array + 1) for array in arrays])):
             parts = _parts(values, codes, n_classes, weights)
-            n, total = (Exact(*parts[0][i]) for i in (0, 1))
-            for part in parts[1:]:
-                n, total = n + Exact(*part[0]), total + Exact(*part[1])
-            statistics |= {"n": n.trimmed(), name: total.trimmed()}  # the same n both times
+            n, total = (Exact.added([Exact(*part[i]) for part in parts]) for i in (0, 1))
+            statistics |= {"n": n, name: total}  # n is the same both times
         return Sums(features, statistics, counts=("n",))
 
     def adder(self, tally: Sums, values: Floats) -> Add | None:
@@ -94,7 +92,7 @@ class Poisson(Family[Sums, PoissonPrior]):
         if n.is_whole and x.is_whole:
             return PoissonPrior(kernels.active.pooled_rate(n.digits[..., 0], x.digits[..., 0]), share)
         rows, events = n.sum(axis=1).floats(), x.sum(axis=1).floats()
-        return PoissonPrior(events / np.maximum(rows, 1e-300), share)
+        return PoissonPrior(_ratio(events, rows), share)
 
     def predictive(self, tally: Sums, prior: PoissonPrior) -> PoissonPredictive:
         """Negative binomial."""
@@ -108,10 +106,10 @@ class Poisson(Family[Sums, PoissonPrior]):
     def plug_in(self, tally: Sums) -> PoissonPredictive:
         """Poisson with the mean of the class."""
         n, x = (tally[name].floats() for name in ("n", "x"))
-        return PoissonPredictive(tally.features, tally.n_classes, None, x / np.maximum(n, 1e-300), n == 0, n)
+        return PoissonPredictive(tally.features, tally.n_classes, None, _ratio(x, n), n == 0, n)
 
     def example(self, rng: np.random.Generator, n: int) -> Column:
-        """Counts with gaps."""
+        """Counts with missing values."""
         return Reals(np.where(rng.random(n) < 0.2, np.nan, rng.poisson(3.0, n)))
 
     @classmethod
@@ -131,7 +129,7 @@ class Poisson(Family[Sums, PoissonPrior]):
         scores = []
         n, x = (tally[name].floats() for name in ("n", "x"))
         for j, (name, values) in enumerate(zip(tally.features, real_arrays(columns), strict=True)):
-            refuse(_strange(values, 0, 1, np.ones(len(values), bool)), (name,), [values], _WANTED)
+            _check_counts(values, name, np.ones(len(values), bool))
             distinct, number = np.unique(values[~np.isnan(values)].astype(np.float64), return_inverse=True)
             value = np.full(len(values), -1)
             value[~np.isnan(values)] = number
@@ -144,9 +142,9 @@ class Poisson(Family[Sums, PoissonPrior]):
             known &= x_left[np.arange(len(events)), lines.code] >= -1e-9 * lines.weight * events
             x_left = np.maximum(x_left, 0.0)
             if prior is None:
-                shape, rate, silent = None, x_left / np.maximum(n_left, 1e-300), n_left == 0
+                shape, rate, silent = None, _ratio(x_left, n_left), n_left == 0
             else:
-                mean = x_left.sum(axis=1) / np.maximum(n_left.sum(axis=1), 1e-300)
+                mean = _ratio(x_left.sum(axis=1), n_left.sum(axis=1))
                 _, shape, rate = kernels.reference.negative_binomial(n_left, x_left, mean, prior.share)
                 silent = shape == 0
             table = log_events(events[:, None], shape, rate, silent)
@@ -173,33 +171,31 @@ class PoissonPredictive(Predictive):
     rate: Floats
     silent: np.ndarray
     n: Floats
-    fixed: bool = False  # whether the data of a class counts for nothing
+    fixed: bool = False  # whether smoothing is infinitely strong
 
     def bind(self, columns: Sequence[Column]) -> Score:
-        """Get ready to score columns of counts."""
+        """Prepare to score columns of counts."""
         return self._bind(real_arrays([column for column in columns if isinstance(column, Reals)]))
 
     def bind_matrix(self, values: Floats) -> Score:
-        """Get ready to score a matrix of counts."""
+        """Prepare to score a matrix of counts."""
         return self._bind(values)
 
     def _bind(self, arrays: list[Any] | Floats) -> Score:
         def score(out: Floats, start: int, stop: int) -> None:
             place = kernels.active.add_events(arrays, self.shape, self.rate, self.silent, out, start, stop)
-            refuse(place, self.features, arrays, _WANTED)
+            refuse(place, self.features, arrays, _EXPECTED)
 
         return score
 
     def part(self, number: int) -> PoissonPredictive:
         """One column."""
         rows = slice(number, number + 1)
-        shape = None if self.shape is None else self.shape[rows]
-        return PoissonPredictive(
-            self.features[rows], self.n_classes, shape, self.rate[rows], self.silent[rows], self.n[rows], self.fixed
-        )
+        arrays = {name: getattr(self, name)[rows] for name in ("features", "rate", "silent", "n")}
+        return replace(self, shape=None if self.shape is None else self.shape[rows], **arrays)
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
-        """Whole numbers."""
+        """Integers."""
         result: list[Any] = []
         for j in range(len(self.features)):
             rate = self.rate[j, code]
@@ -212,7 +208,7 @@ class PoissonPredictive(Predictive):
         return result
 
     def table(self) -> list[dict[str, Any]]:
-        """Rate and the rows behind it."""
+        """The rate, and the rows that it is estimated from."""
         rate = np.where(self.silent, 0.0, self.rate if self.shape is None else self.shape / self.rate)
         return [
             {"column": name, "class": c, "rate": float(rate[j, c]), "rows": float(self.n[j, c])}
@@ -234,7 +230,7 @@ class PoissonPredictive(Predictive):
         ]
 
     def log_cumulants(self, columns: Sequence[Column]) -> Floats:
-        """Of the Poisson, by the posterior of its rate."""
+        """Of the Poisson distribution, by the posterior of its rate."""
         check_posterior(self.shape is not None, self.features[0])
         assert self.shape is not None
         result = np.zeros((3, len(columns[0]), self.n_classes))
@@ -247,10 +243,15 @@ class PoissonPredictive(Predictive):
         return result
 
 
-def _strange(x: Any, column: int, n_columns: int, counted: np.ndarray) -> int:
-    """The place of the first value that is no count, or -1. From 2**53 on, x and x + 1 are one double."""
+def _ratio(sums: Floats, n: Floats) -> Floats:
+    """Means, 0 where there are no rows. Weights may be as small as 5e-324."""
+    return np.asarray(sums / np.where(n > 0, n, 1.0))
+
+
+def _check_counts(x: Any, feature: str, counted: np.ndarray) -> None:
+    """Raise for the first value that is not a count. From 2**53 on, x and x + 1 are one double."""
     strange = counted & ~(np.isnan(x) | ((x >= 0) & (x <= 2.0**53) & (x == np.floor(x))))
-    return int(np.argmax(strange)) * n_columns + column if strange.any() else -1
+    refuse(first_true(strange), (feature,), [x], _EXPECTED)
 
 
 def _parts(values: Sequence[Any], codes: Codes32, n_classes: int, weights: Floats | None) -> list[Any]:

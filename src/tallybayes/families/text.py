@@ -42,6 +42,7 @@ from tallybayes.families.bag_counts import add_columns, lengths_by_class
 from tallybayes.families.bag_leave_one_out import LeftOutDocuments, check_learned, distinct
 from tallybayes.families.family import Codes32, Family, Floats, Score, Smoothing
 from tallybayes.families.multinomial import beta_evidence
+from tallybayes.families.predictive import is_strength
 from tallybayes.families.shrinkage import dirichlet_evidence_of
 from tallybayes.families.text_predictive import TextPredictive, whole_amounts
 from tallybayes.tally import Documents, Exact, Vocabulary
@@ -401,6 +402,6 @@ def _strength(k: Any) -> float | str:
         value = float(k)
     except (TypeError, ValueError):
         value = -1.0
-    if isinstance(k, bool) or not 0 <= value < math.inf:
-        raise ParameterError("k of text: 'auto' or a finite number from 0 on", got=k)
+    if isinstance(k, bool) or not is_strength(value) or math.isinf(value):
+        raise ParameterError("k of text: 'auto' or a number from 0 to 1e100", got=k)
     return value

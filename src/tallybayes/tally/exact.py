@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
-from tallybayes.errors import CountError, DataError
+from tallybayes.errors import CountError
 from tallybayes.kernels.reference.exact_sums import carry, integers
 
-__all__ = ["Exact", "check_amounts", "check_counts", "check_products", "check_totals", "require"]
+__all__ = ["Exact", "check_amounts", "check_counts", "check_totals", "require"]
 
 _MASK = np.int64(0xFFFFFFFF)
 _PLACES = 128  # digits in a file lie between these places: a square times a weight needs -101 to 98
@@ -33,16 +33,6 @@ def check_counts(amounts: Exact) -> None:
     """Raise if a count has left the range of 64 bits."""
     if not amounts.is_whole and not (np.abs(amounts.floats()) < 2.0**63).all():
         raise CountError("a count left the range of 64 bits", hint="the sums are as they were")
-
-
-def check_products(values: NDArray[np.float64], weights: NDArray[np.float64]) -> None:
-    """Raise if a value times a weight is below the least double: its sum could not be told from 0."""
-    with np.errstate(under="ignore", over="ignore"):
-        lost = (values * weights == 0) & (values != 0) & (weights != 0)
-    if lost.any():
-        row = int(np.argmax(lost))
-        hint = "multiply all weights by one large number, or use 0 for what is not to count"
-        raise DataError("an amount times a weight of at least 5e-324", got=f"{values[row]} * {weights[row]}", hint=hint)
 
 
 def require(fact: object, wanted: str) -> None:
@@ -115,8 +105,6 @@ class Exact:
         >>> Exact.summed(np.array([0.1, 0.2]), np.array([0, 0]), 1, weights=np.array([2.0, 0.5])).floats().tolist()
         [0.30000000000000004]
         """
-        if weights is not None:
-            check_products(values, weights)
         whole = [v for v in (values, weights) if v is not None and np.all(v == np.floor(v))]
         if len(whole) == 1 + (weights is not None):
             with np.errstate(over="ignore", invalid="ignore"):

@@ -11,6 +11,9 @@ that the remaining rows alone would have. A column without any rows left has lev
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -71,13 +74,29 @@ class Grid(Tally):
         cells: NDArray[np.int64],
         table: Exact,
     ) -> Grid:
-        """From what the kernel `cells` returns: a dense table (cells, classes)."""
+        """From the result of the kernel `cells`: a dense table (cells, classes)."""
         row, klass = np.nonzero(table.nonzero())
         owner = np.repeat(np.arange(len(features)), np.diff(offsets))
         return cls(features, table.shape[1], levels, owner[row], cells[row], klass, table[row, klass])
 
+    @classmethod
+    def side_by_side(cls, features: tuple[str, ...], grids: Sequence[Grid], n_classes: int) -> Grid:
+        """Grids of different columns as one."""
+        if not grids:
+            return cls.empty(features, n_classes)
+        first = itertools.accumulate((len(grid.features) for grid in grids), initial=0)
+        return cls(
+            features,
+            n_classes,
+            np.concatenate([grid.levels for grid in grids]),
+            np.concatenate([grid.owner + start for grid, start in zip(grids, first, strict=False)]),
+            np.concatenate([grid.cell for grid in grids]),
+            np.concatenate([grid.klass for grid in grids]),
+            Exact.concatenate([grid.amounts for grid in grids]),
+        )
+
     def copy(self) -> Grid:
-        """A tally of its own with the same sums (its arrays are never written to)."""
+        """An independent tally with the same sums (its arrays are never written to)."""
         return Grid(self.features, self.n_classes, self.levels, self.owner, self.cell, self.klass, self.amounts)
 
     def with_classes(self, positions: NDArray[np.int64], n_classes: int) -> Grid:
@@ -177,7 +196,7 @@ class Grid(Tally):
         return np.bincount(self.owner[self.first_of_cells()], minlength=len(self.features))
 
     def prepare(self, other: Grid, sign: int) -> Commit:
-        """Check that `other` can be added or taken away; the function returned does it."""
+        """Check that `other` can be added or subtracted; the function returned does it."""
         features = tuple(merged(self.features, other.features))
         a, b = self.with_features(features), other.with_features(features)
         if sign < 0 and (b.levels > a.levels).any():
@@ -229,7 +248,7 @@ class Grid(Tally):
         )
 
     def arrays(self) -> Arrays:
-        """Levels, entries of each column, and amounts per (column, class) as well: they bound what reading takes."""
+        """Levels and entries of each column; also amounts per (column, class), which limit the memory of reading."""
         in_use = np.unique(self.owner).tolist()
         grid = self.only(tuple(self.features[i] for i in in_use))
         ends = np.searchsorted(grid.owner, np.arange(len(grid.features)), side="right").astype(np.int64)
@@ -241,7 +260,7 @@ class Grid(Tally):
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, n_classes: int, like: Grid) -> Grid:
-        """A grid that could come from rows, or a ValueError."""
+        """A grid that rows can have, or a ValueError."""
         n, totals, amounts = len(arrays.features), arrays.sums["totals"], arrays.sums["amounts"]
         levels, cell, klass = (arrays.places[name] for name in ("levels", "cells", "classes"))
         require(levels.shape == (n,) and cell.ndim == 1 and klass.shape == cell.shape, "a grid of the wrong shape")

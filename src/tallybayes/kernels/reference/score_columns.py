@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays.special import gammaln, xlogy
+from tallybayes.arrays.special import gammaln
 from tallybayes.kernels.reference.derive import laplace
 
 Floats = NDArray[np.float64]
@@ -220,8 +220,9 @@ def add_events(
 def log_events(x: Floats, shape: Floats | None, rate: Floats, silent: NDArray[np.bool_]) -> Floats:
     """Log P(x) of counts under the negative binomial, or the Poisson distribution without a shape; 0 if silent.
 
-    Differences of log gammas lose all digits near 2**53, so this is Loader's saddle-point form (2000, "Fast and accurate
-    computation of binomial probabilities"): with d(x, m) = x log(x / m) + m - x and the error e of Stirling's formula,
+    Differences of log gammas lose all digits near 2**53, so this is Loader's saddle-point form (2000, "Fast and
+    accurate computation of binomial probabilities"): with d(x, m) = x log(x / m) + m - x and the error e of Stirling's
+    formula,
 
         Poisson             -e(x) - d(x, rate) - log(2 pi x) / 2
         negative binomial   e(n) - e(r) - e(x) - d(r, n p) - d(x, n q) + (log(r / n) - log(2 pi x)) / 2,    n = x + r
@@ -244,11 +245,12 @@ def _stirling_error(x: Floats) -> Floats:
     far = np.maximum(x, 16.0) ** 2
     series = (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - 1 / 1188 / far) / far) / far) / far) / np.maximum(x, 16.0)
     near = np.minimum(x, 16.0)
-    return np.where(x > 16, series, gammaln(near + 1) - (near + 0.5) * np.log(near) + near - np.log(2 * np.pi) / 2)
+    formula: Floats = gammaln(near + 1) - (near + 0.5) * np.log(near) + near - np.log(2 * np.pi) / 2
+    return np.where(x > 16, series, formula)
 
 
 def _deviance(x: Floats, m: Floats) -> Floats:
-    """x log(x / m) + m - x, for x > 0 and m >= 0; by its series where x is near m."""
+    """The deviance x log(x / m) + m - x, for x > 0 and m >= 0; by its series where x is near m."""
     v = (x - m) / (x + m)
     near = np.abs(v) < 0.1
     small = np.where(near, v, 0.0)

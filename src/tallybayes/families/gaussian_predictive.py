@@ -1,0 +1,176 @@
+"""The predictive of the gaussian family: Student's t, or the normal density for maximum likelihood."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tallybayes import kernels
+from tallybayes.arrays.column import Column, Reals
+from tallybayes.families.alignment import real_arrays, refuse
+from tallybayes.families.credible import check_posterior, mean_interval, sd_interval, student_cumulants
+from tallybayes.families.predictive import Floats, Predictive, Score
+
+__all__ = ["GaussianPredictive"]
+
+_FAR = 709.0  # the logarithm of the largest double
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianPredictive(Predictive):
+    """Location, inverse scale and log constant per (column, class); `half` = (nu + 1) / 2, None for the normal."""
+
+    features: tuple[str, ...]
+    n_classes: int
+    units: np.ndarray
+    mean: Floats
+    mean_low: Floats
+    inverse: Floats
+    half: Floats | None
+    log_constant: Floats
+    flat: np.ndarray  # cells without a scale: nothing under Student's t, a point mass (or no rows) under the normal
+    n: Floats
+    moments: Floats  # mean, its low part and variance of the data, (3, columns, classes)
+    log: bool = False  # whether all of this describes the logarithm
+    kappa: Floats | None = None  # (columns, classes): the weight behind the mean; None without a posterior
+    fixed: bool = False  # whether smoothing is infinitely strong
+
+    def bind(self, columns: Sequence[Column]) -> Score:
+        """Prepare to score real columns."""
+        arrays = real_arrays([column for column in columns if isinstance(column, Reals)])
+        if not self.log:
+            return self.bind_arrays(arrays)
+        above = [np.where((array > 0) | np.isinf(array), array, np.nan) for array in arrays]
+        with np.errstate(invalid="ignore"):
+            logs = [np.log(np.abs(array, dtype=np.float64)) for array in above]
+        score = self.bind_arrays(logs)
+
+        def with_density(out: Floats, start: int, stop: int) -> None:
+            score(out, start, stop)
+            for x in logs:  # the density of x is that of log x, over x
+                out[start:stop] -= np.where(np.isnan(x[start:stop]), 0.0, x[start:stop])[:, None]
+
+        return with_density
+
+    def bind_matrix(self, values: Floats) -> Score | None:
+        """Prepare to score a matrix of numbers."""
+        return None if self.log else self.bind_arrays(values)
+
+    def bind_arrays(self, arrays: list[Any] | Floats) -> Score:
+        """Prepare to score a list of arrays, or a matrix (rows, columns)."""
+        scale = np.ldexp(1.0, -self.units)
+        tables = [self.mean, self.mean_low, self.inverse]
+        tables += [self.log_constant] if self.half is None else [self.half, self.log_constant]
+        kernel = kernels.active.add_normal if self.half is None else kernels.active.add_student
+        points = [] if self.half is not None else np.flatnonzero((self.flat & (self.n > 0)).any(axis=1)).tolist()
+
+        def score(out: Floats, start: int, stop: int) -> None:
+            place = kernel(arrays, scale, *tables, out, start, stop)
+            refuse(place, self.features, arrays, "a finite number")
+            if points:
+                columns = list(arrays.T) if isinstance(arrays, np.ndarray) else arrays
+                for j in points:
+                    out[start:stop] += self.point_masses(j, columns[j][start:stop].astype(np.float64))
+
+        return score
+
+    def point_masses(self, j: int, x: Floats) -> Floats:
+        """Log density of classes whose values are all equal: one double wide at that value, none elsewhere."""
+        result = np.zeros((len(x), self.n_classes))
+        for c in np.flatnonzero(self.flat[j] & (self.n[j] > 0)).tolist():
+            value = np.ldexp(self.mean[j, c], int(self.units[j]))
+            result[:, c] = np.where(np.isnan(x), 0.0, np.where(x == value, -np.log(np.spacing(abs(value))), -np.inf))
+        return result
+
+    def part(self, number: int) -> GaussianPredictive:
+        """One column."""
+        rows = slice(number, number + 1)
+        names = ("features", "units", "mean", "mean_low", "inverse", "log_constant", "flat", "n")
+        return replace(
+            self,
+            **{name: getattr(self, name)[rows] for name in names},
+            half=None if self.half is None else self.half[rows],
+            moments=self.moments[:, rows],
+            kappa=None if self.kappa is None else self.kappa[rows],
+        )
+
+    def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
+        """Draws from Student's t, or from the normal."""
+        result: list[Any] = []
+        for j in range(len(self.features)):
+            if self.flat[j, code]:
+                z = np.zeros(n)
+            elif self.half is None:
+                z = rng.standard_normal(n) / self.inverse[j, code]
+            else:
+                nu = 2 * self.half[j, code] - 1
+                z = rng.standard_t(nu, n) / (self.inverse[j, code] * np.sqrt(nu))
+            value = np.ldexp(self.mean[j, code] + (self.mean_low[j, code] + z), int(self.units[j]))
+            result.append(np.exp(np.clip(value, -_FAR, _FAR)) if self.log else value)
+        return result
+
+    def note(self, number: int) -> str:
+        """Whether the parameters are those of the logarithm."""
+        return "of the logarithm" if self.log else ""
+
+    def table(self) -> list[dict[str, Any]]:
+        """Mean and standard deviation of the data, and the rows behind them."""
+        mean, _, variance = self.moments
+        with np.errstate(over="ignore"):
+            mean, sd = (np.ldexp(m, self.units[:, None]) for m in (mean, np.sqrt(variance)))
+        return [
+            {"column": name, "class": c, "mean": float(mean[j, c]), "sd": float(sd[j, c]), "rows": float(self.n[j, c])}
+            for j, name in enumerate(self.features)
+            for c in range(self.n_classes)
+        ]
+
+    def _posterior(self) -> tuple[Floats, Floats, Floats]:
+        """Kappa', nu' and nu' s'^2 in the units of the columns; of cells without a scale, of 1."""
+        check_posterior(self.half is not None and self.kappa is not None, self.features[0])
+        assert self.half is not None
+        assert self.kappa is not None
+        nu = np.where(self.flat, 1.0, 2 * self.half - 1)
+        return self.kappa, nu, np.where(self.flat, 1.0, self.inverse**2 * (1 + 1 / self.kappa)) ** -1
+
+    def intervals(self, level: float) -> list[dict[str, Any]]:
+        """Of the mean, by Student's t, and of the standard deviation; a constant column has none."""
+        kappa, nu, spread = self._posterior()
+        scale = np.ldexp(1.0, self.units)[:, None]
+        mean, sd = (self.mean + self.mean_low) * scale, np.sqrt(spread / nu) * scale
+        parameters = {
+            "mean": (mean, *mean_interval(mean, sd / np.sqrt(kappa), nu, level)),
+            "sd": (sd, *(end * scale for end in sd_interval(spread, nu, level))),
+        }
+        return [
+            {
+                "column": name,
+                "class": c,
+                "parameter": what,
+                "estimate": float(own[j, c]),
+                "low": float(low[j, c]),
+                "high": float(high[j, c]),
+                "rows": float(self.n[j, c]),
+            }
+            for j, name in enumerate(self.features)
+            for what, (own, low, high) in parameters.items()
+            for c in range(self.n_classes)
+            if not self.flat[j, c]
+        ]
+
+    def log_cumulants(self, columns: Sequence[Column]) -> Floats:
+        """Of the normal density, by the posterior of mean and variance."""
+        kappa, nu, spread = self._posterior()
+        result = np.zeros((3, len(columns[0]), self.n_classes))
+        for j, x in enumerate(real_arrays([column for column in columns if isinstance(column, Reals)])):
+            values = x.astype(np.float64)
+            if self.log:
+                values = np.log(np.where(values > 0, values, np.nan))
+            there = np.flatnonzero(~np.isnan(values))
+            if self.fixed or not len(there):
+                continue
+            far = (np.ldexp(values[there], -int(self.units[j]))[:, None] - self.mean[j]) - self.mean_low[j]
+            result[:, there] += np.where(self.flat[j], 0.0, student_cumulants(far * far / spread[j], kappa[j], nu[j]))
+        return result
