@@ -12,7 +12,7 @@ from tallybayes.arrays.column import Bag, Reals
 from tallybayes.errors import DataError, ParameterError
 from tallybayes.families.credible import events_cumulants
 from tallybayes.families.registry import parse
-from tallybayes.storage.model_file import dumps, loads
+from tallybayes.model.saved_model import dumps, loads
 
 FAMILIES = ("bernoulli", "categorical", "gaussian", "gaussian:shared=True", "histogram", "poisson")
 
@@ -84,7 +84,7 @@ def test_tiny_equal_weights_leave_maximum_likelihood_as_it_is(name, weight):
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-@pytest.mark.parametrize("smoothing", ["auto", 0.0, 1e-320, 1.0, 1e100, math.inf])
+@pytest.mark.parametrize("smoothing", ["auto", 0.0, 1e-100, 1.0, 1e100, math.inf])
 def test_tiny_weights_give_finite_probabilities(name, smoothing):
     rng = np.random.default_rng(1)
     table = {"x": rng.integers(0, 2, 12).astype(float)}
@@ -96,7 +96,7 @@ def test_tiny_weights_give_finite_probabilities(name, smoothing):
 @pytest.mark.parametrize("option", ["smoothing", "prior_smoothing"])
 def test_smoothing_that_would_overflow_is_refused(option):
     for k in (1e308, 1.1e100):
-        with pytest.raises(ParameterError, match="1e100, or infinity"):
+        with pytest.raises(ParameterError, match=r"1e\+100, or inf"):
             tb.fit({"x": ["a", "b"]}, [0, 1], **{option: k})
     assert np.isfinite(tb.fit({"x": ["a", "b"]}, [0, 1], **{option: 1e100}).predict_proba({"x": ["a"]})).all()
 

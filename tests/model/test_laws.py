@@ -218,7 +218,7 @@ def test_forgetting_on_a_coarse_grid_says_so_and_subtracts_on_the_present_grid()
         rest.snapshot().state.statistics.blocks.values(),
     )
     assert (grid.levels > 0).all()
-    assert grid.same(fresh.at_levels(grid.levels)._summed(coarsen=False))
+    assert grid.same(fresh.at_levels(grid.levels).summed(coarsen=False))
     model.forget({"x": x[2000:], "y": y[2000:]})
     assert model.classes == []
 

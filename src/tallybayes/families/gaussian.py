@@ -39,13 +39,13 @@ from tallybayes.families.gaussian_leave_one_out import GaussianLeftOut, NormalLe
 from tallybayes.families.gaussian_moments import GaussianPrior, digits_of, moments_of, pooled_moments, pooled_units
 from tallybayes.families.gaussian_predictive import GaussianPredictive
 from tallybayes.families.leave_one_out_scores import added
-from tallybayes.families.predictive import is_strength
 from tallybayes.kernels.reference.derive import posterior, student_tables
 from tallybayes.tally import Exact, Sums
 
 __all__ = ["Gaussian", "GaussianPredictive", "GaussianPrior"]
 
 _LOG_2 = float(np.log(2.0))
+_MOST = 1e100  # strengths beyond it overflow
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ class Gaussian(Family[Sums, GaussianPrior]):
         for option in ("shared", "log"):
             if not isinstance(given := getattr(self, option), (bool, np.bool_)):
                 raise ParameterError(f"{option} of gaussian: True or False", got=given)
-        if not all(is_strength(strength) and 0 < strength < np.inf for strength in (self.kappa, self.nu)):
-            raise ParameterError("kappa and nu of gaussian: above 0, at most 1e100", got=(self.kappa, self.nu))
+        if not (0 < float(self.kappa) <= _MOST and 0 < float(self.nu) <= _MOST):
+            raise ParameterError("kappa and nu of gaussian: numbers above 0, up to 1e100", got=(self.kappa, self.nu))
 
     name: ClassVar[str] = "gaussian"
     column: ClassVar[type[Column]] = Reals

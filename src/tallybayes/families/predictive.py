@@ -18,7 +18,7 @@ from tallybayes.arrays.column import Column
 from tallybayes.errors import UnsupportedError
 from tallybayes.tally.tally import Tally
 
-__all__ = ["Add", "Codes32", "Floats", "Predictive", "Score", "Smoothing", "Steps", "Unseen", "Word", "is_strength"]
+__all__ = ["Add", "Codes32", "Floats", "Predictive", "Score", "Smoothing", "Steps", "Unseen", "Word"]
 
 Floats = NDArray[np.float64]
 Codes32 = NDArray[np.int32]
@@ -26,15 +26,6 @@ Smoothing = float | Literal["auto"]
 Unseen = Literal["prior", "missing"]
 Score = Callable[[Floats, int, int], None]  # adds the log likelihood of rows start to stop to out (rows, classes)
 Add = Callable[[int, int], bool]  # adds (sign 1) or removes (-1) a row of class `code`; False: nothing was changed
-
-
-def is_strength(k: float) -> bool:
-    """Whether k can be a strength of smoothing: up to 1e100, so that multiples of it do not overflow, or infinite.
-
-    >>> is_strength(0.5), is_strength(1e308), is_strength(float("inf"))
-    (True, False, True)
-    """
-    return 0 <= k <= 1e100 or k == np.inf
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,7 +42,6 @@ from tallybayes.families.bag_counts import add_columns, lengths_by_class
 from tallybayes.families.bag_leave_one_out import LeftOutDocuments, check_learned, distinct
 from tallybayes.families.family import Codes32, Family, Floats, Score, Smoothing
 from tallybayes.families.multinomial import beta_evidence
-from tallybayes.families.predictive import is_strength
 from tallybayes.families.shrinkage import dirichlet_evidence_of
 from tallybayes.families.text_predictive import TextPredictive, whole_amounts
 from tallybayes.tally import Documents, Exact, Vocabulary
@@ -402,6 +401,6 @@ def _strength(k: Any) -> float | str:
         value = float(k)
     except (TypeError, ValueError):
         value = -1.0
-    if isinstance(k, bool) or not is_strength(value) or math.isinf(value):
+    if isinstance(k, bool) or not 0 <= value <= 1e100:
         raise ParameterError("k of text: 'auto' or a number from 0 to 1e100", got=k)
     return value

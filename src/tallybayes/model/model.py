@@ -308,7 +308,11 @@ class Model:
         return self._current.change([checked_row(row)], [label], None, -1)
 
     def forget(self, data: Any, *, label: Any = None, weight: Any = None) -> Change:
-        """Take rows back, all or nothing: the result is the model that never saw them."""
+        """Subtract rows, all or nothing: the result is the model that never saw them, bit for bit.
+
+        A histogram that has had more than 1,024 different values keeps its coarser grid, on which the result is exact;
+        `Change.notes` has a note then.
+        """
         return self._current.change(data, label, weight, -1)
 
     def calibrate(

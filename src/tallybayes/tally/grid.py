@@ -229,7 +229,7 @@ class Grid(Tally):
         """Subtracting rows does not make the grid finer again."""
         if sign > 0 or not self.levels.any():
             return ()
-        return (f"histogram columns that have had more than {LIMIT:,} different values keep their coarser grid",)
+        return (f"histogram columns that have had more than {LIMIT:,} different values stay on their present grid",)
 
     def rows_seen(self) -> Exact:
         """Amount per (column, class)."""
