@@ -11,7 +11,6 @@ from tallybayes.arrays.column import Column, Reals
 from tallybayes.errors import DataError
 from tallybayes.families.family import Family, Predictive
 from tallybayes.families.registry import FAMILIES
-from tallybayes.report import report
 from tallybayes.tally import Exact, Sums
 from tallybayes.testing import check_family
 
@@ -173,7 +172,7 @@ def test_its_importance_is_a_bayes_factor(registered, waits):
 
 
 def test_it_is_in_the_report(registered, waits):
-    page = str(report(tb.fit(waits, "slow", families={"wait": "exponential"}), waits))
+    page = str(tb.report(tb.fit(waits, "slow", families={"wait": "exponential"}), waits))
     assert "exponential" in page
 
 
