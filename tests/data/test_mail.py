@@ -94,7 +94,7 @@ def test_a_model_of_a_folder_is_the_model_of_its_rows(post):
 
 def test_where_and_when_are_no_features(post):
     fields = tb.fit(post, label="label").schema.fields
-    assert fields["file"].reason == "where the row comes from"
+    assert fields["file"].reason == "origin of the row"
     assert fields["date"].reason == "dates and times have no family"
 
 

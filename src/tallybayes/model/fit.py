@@ -1,4 +1,4 @@
-"""Data in, model out."""
+"""Fit a model to data: infer the family of every column, then count."""
 
 from __future__ import annotations
 
@@ -79,11 +79,11 @@ def plan(
     if column is not None and column not in head.columns and head.columns:
         hint = (
             did_you_mean(column, head.columns)
-            or "label= takes the name of a column or an array of labels (tally learn and forget: --class)"
+            or "label is the name of a column or an array of labels (tally learn and forget: --class)"
         )
         raise DataError("the label column in the data", got=list(head.columns), column=column, hint=hint)
-    apart = {name for name in (column, weight) if isinstance(name, str)}
-    names = [name for name in head.columns if name not in apart]
+    reserved = {name for name in (column, weight) if isinstance(name, str)}
+    names = [name for name in head.columns if name not in reserved]
     chosen = families if isinstance(families, Mapping) else {} if families is None else dict.fromkeys(names, families)
     excluded = ignore or []
     given = {} if schema is None else schema.fields
@@ -92,45 +92,45 @@ def plan(
         if name not in head.columns:
             hint = did_you_mean(name, names) or f"the columns are {shorten(list(head.columns), 200)}"
             raise ParameterError("the name of a column", got=name, hint=hint)
-        if name in apart:
+        if name in reserved:
             raise ParameterError("a column that is neither the label nor the weight", got=name)
-    fields: dict[str, Field] = {}
-    for name in names:
+
+    def field(name: str) -> Field:
         if name in chosen:
-            fields[name] = Field(name, chosen[name], SPECIFIED)
-        elif name in excluded or (only is not None and name not in only):
-            fields[name] = Field(name, None, "excluded by the user")
-        elif name in given:
-            fields[name] = given[name]
-        elif schema is not None:
-            fields[name] = Field(name, None, "not in the schema")
-        elif head.tells_origin(name):
-            fields[name] = Field(name, None, "where the row comes from")
-        elif head.holds_prose(name):
-            proposed = settings.propose(name, head.columns[name])
-            fields[name] = proposed if proposed.is_text else Field(name, Text(), "texts of files")
-        else:
-            fields[name] = settings.propose(name, head.columns[name])
-        if name not in chosen or chosen[name] == type(chosen[name])():  # options that were given stay
+            return Field(name, chosen[name], SPECIFIED)
+        if name in excluded or (only is not None and name not in only):
+            return Field(name, None, "excluded by the user")
+        if name in given:
+            return given[name]
+        if schema is not None:
+            return Field(name, None, "not in the schema")
+        if head.tells_origin(name):
+            return Field(name, None, "origin of the row")
+        proposed = settings.propose(name, head.columns[name])
+        return Field(name, Text(), "texts of files") if head.holds_prose(name) and not proposed.is_text else proposed
+
+    fields = {name: field(name) for name in names}
+    for name in names:
+        if name not in chosen or chosen[name] == type(chosen[name])():  # options of a family that were given stay
             fields[name] = settings.with_unseen(fields[name])
     label_name, weight_name = (name if isinstance(name, str) else None for name in (label, weight))
     return Schema(label_name, fields, weight_name)
 
 
 def _names(label: Any, weight: Any, schema: Schema | None, head: Table) -> tuple[Any, Any]:
-    """Label and weight: as told, else as the schema says."""
+    """Label and weight: those given, else those of the schema."""
     if schema is not None:
         label = schema.label if label is None else label
         weight = schema.weight if weight is None else weight
     if label is None:
-        raise ParameterError("label=, the name of a column or an array of labels", got=None)
+        raise ParameterError("label, the name of a column or an array of labels", got=None)
     if isinstance(label, (int, float)) and str(label) in head.columns:
         label = str(label)  # names of columns are text
     return label, weight
 
 
 def check_value(model: Model, label: Any, source: Source) -> None:
-    """Refuse "rating=r" where no rating is r."""
+    """Raise a DataError if the label is "rating=R" and no row has the rating R."""
     if not isinstance(label, str) or model.classes != [False]:
         return
     head = source.head()
