@@ -12,6 +12,7 @@ from scipy import integrate, stats
 import tallybayes as tb
 from tallybayes.arrays.column import Bag, Codes, Flags, Reals
 from tallybayes.families import FAMILIES, parse
+from tallybayes.tally import Counts, TokenTally, Vocabulary
 from tallybayes.testing import CHECKS, Trial, check_family
 
 EVERY = [
@@ -200,29 +201,33 @@ def test_evidence_is_the_product_of_one_step_ahead_predictions(family, smoothing
 
 def with_axis(tally, whole):
     """The tally with the keys of the whole, so that probabilities are over the same axis."""
-    from tallybayes.tally import Bags, Counts
-
-    if isinstance(tally, Bags):
-        tokens = with_axis(tally.tokens, whole.tokens)
-        return Bags(tokens, tally.lengths)
-    if isinstance(tally, Counts):
-        result = tally.copy()
+    part = tally.tokens["x"] if isinstance(tally, TokenTally) else tally
+    if not isinstance(part, (Counts, Vocabulary)):
+        return tally
+    result = tally.copy()
+    store = (result.tokens["x"] if isinstance(result, TokenTally) else result).store
+    store._usage = (np.ones(1000, np.int32), whole_store(whole).n_in_use)
+    store.has = lambda slots: slots >= 0
+    store.rows = lambda kind, slots: _rows(part.store.copy(), kind, slots)
+    if isinstance(result, Counts):
         result._keys_in_use = dict(whole._keys_in_use)
-        result.rows = lambda slots: _rows(tally, slots)  # type: ignore[method-assign]
-        return result
-    return tally
+    return result
 
 
-def _rows(tally, slots):
-    counts = tally.rows(slots)
+def whole_store(tally):
+    return (tally.tokens["x"] if isinstance(tally, TokenTally) else tally).store
+
+
+def _rows(store, kind, slots):
+    counts = store.rows(kind, slots)
     return np.where(counts.sum(axis=1, keepdims=True) == 0, 1e-300, counts)  # known to the axis, though never counted
 
 
 def bag_step(family, so_far, whole, one, code, k):
     """Polya's urn: every token of the bag adds to the counts before the next is drawn."""
-    n_tokens = whole.tokens.n_keys("x")
-    counts = so_far.tokens.table("x", one.keys)[:, code].copy()
-    total, log_p = so_far.tokens.totals["x"].floats()[code], 0.0
+    words = so_far.tokens["x"]
+    n_tokens, counts = whole.tokens["x"].n_keys, words.rows("counts", words.index.find(one.keys))[:, code]
+    total, log_p = words.total("counts")[code], 0.0
     for index, amount in zip(one.indices, one.amounts, strict=True):
         for _ in range(int(amount)):
             log_p += np.log(counts[index] + k) - np.log(total + k * n_tokens)
@@ -273,12 +278,12 @@ def test_samples_agree_with_log_prob_for_histograms_and_bags():
         predictive = family.derive(tally, 1.0)
         (bags,) = predictive.sample(rng, 2, 4_000)
         n_a = np.mean([bag.get("a", 0) if isinstance(bag, dict) else "a" in bag for bag in bags])
-        p_a = np.exp(predictive.log_table(0, ["a"])[0, 2])
+        words, weights = tally.tokens["x"], predictive.columns["x"]
+        slots = words.index.find(["a"])
         if isinstance(family, tb.Multinomial):
-            expected = p_a * np.mean([sum(bag.values()) for bag in bags])
+            expected = np.exp(weights.of(slots)[0, 2]) * np.mean([sum(bag.values()) for bag in bags])
         else:
-            counts = tally.tokens.table("x", ["a"])
-            expected = np.exp(predictive._log_presence(0, counts)[0][0, 2])
+            expected = np.exp(weights.log_presence(words.rows("documents", slots))[0][0, 2])
         assert n_a == pytest.approx(expected, abs=0.08)
         assert len(column) == 200
 

@@ -284,14 +284,14 @@ def test_a_bounded_vocabulary_keeps_account_of_what_it_lost():
     texts = [f"common often{i % 5} rare{i}" for i in range(200)]
     data = {"text": texts, "label": ["a", "b"] * 100}
     model = fit(data, "text:counts,k=1,max_tokens=20")
-    words = model.snapshot().state.statistics.blocks[parse("text:max_tokens=20")].words["text"]
+    words = model.snapshot().state.statistics.blocks[parse("text:max_tokens=20")].tokens["text"]
     assert words.n_keys <= 20
     assert words.total("counts").sum() == 600  # nothing that was counted is missing
-    assert words.lost()["counts"].sum() > 100
+    assert words.pooled("counts").sum() > 100
     before = model.log_joint({"text": ["common"]})
     for i in range(300):
         model.learn({"text": [f"common new{i}"], "label": ["a"]})
-        assert model.snapshot().state.statistics.blocks[parse("text:max_tokens=20")].words["text"].n_keys <= 20
+        assert model.snapshot().state.statistics.blocks[parse("text:max_tokens=20")].tokens["text"].n_keys <= 20
     for i in range(300):
         model.forget({"text": [f"common new{i}"], "label": ["a"]})
     np.testing.assert_allclose(model.log_joint({"text": ["common"]}), before)
@@ -321,7 +321,7 @@ def test_hashed_tokens_have_a_secret_key(tmp_path):
     other = tb.fit(more, label="label", schema=one.schema)
     both = {name: data[name] + more[name] for name in data}
     assert one.merge(other) == tb.fit(both, label="label", schema=one.schema)
-    assert len(one.snapshot().state.statistics.blocks[one.schema.families["text"].counted].words["text"].lexicon) == 64
+    assert len(one.snapshot().state.statistics.blocks[one.schema.families["text"].counted].tokens["text"].index) == 64
 
 
 def test_models_with_other_variants_can_be_merged():
@@ -372,7 +372,7 @@ def test_hard_documents_are_bounded():
     long_word, new_words = "x" * 5_000_000, " ".join(f"w{i}" for i in range(200_000))
     data = {"text": [long_word, new_words, "a.b@" * 500_000, "hello world"] * 2, "label": ["a", "b"] * 4}
     model = fit(data, "text:counts,addresses=True")
-    assert len(model.snapshot().state.statistics.blocks[parse("text:addresses=True")].words["text"].lexicon) < 210_000
+    assert len(model.snapshot().state.statistics.blocks[parse("text:addresses=True")].tokens["text"].index) < 210_000
     assert np.isfinite(model.log_joint(data)).all()
     kept = fit({"text": [long_word, "short"], "label": ["a", "b"]}, "text:counts,max_length=0")
     assert kept.predict({"text": [long_word]}).tolist() == ["a"]

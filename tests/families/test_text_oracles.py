@@ -43,9 +43,9 @@ def test_a_bounded_vocabulary_forgets_whatever_it_has_learned(seed):
         model.learn({"text": [texts[i]], "label": [data["label"][i]]})
     for i in rng.permutation(60).tolist():
         model.forget({"text": [texts[i]], "label": [data["label"][i]]})
-        words = next(iter(model.snapshot().state.statistics.blocks.values())).words["text"]
+        words = next(iter(model.snapshot().state.statistics.blocks.values())).tokens["text"]
         for kind in ("counts", "documents"):
-            cells = np.bincount(words.cells()[1], words.floats(kind), words.n_classes)
+            cells = np.bincount(words.store.table().classes, words.floats(kind), words.n_classes)
             assert (cells == words.total(kind)).all()
     assert model.class_counts == {}
 
@@ -123,7 +123,7 @@ def test_many_classes_take_little_memory():
     n = 3000
     data = {"text": [f"w{i} w{i % 50} common" for i in range(n)], "label": list(range(n))}
     model = fit(data, "text:counts,k=1")
-    assert len(model.snapshot().state.statistics.blocks[parse("text")].words["text"].cells()[0]) <= 3 * n
+    assert len(model.snapshot().state.statistics.blocks[parse("text")].tokens["text"].store.table().cells) <= 3 * n
     assert len(model.describe().columns["text"]) <= 10 * n
     two = fit({"text": data["text"] * 2, "label": data["label"] * 2})  # the sample of a choice is bounded too
     assert two.schema.families["text"].variant != "auto"

@@ -13,7 +13,7 @@ from tallybayes.arrays.column import Bag
 from tallybayes.arrays.token_rules import packed
 from tallybayes.families import Text
 from tallybayes.families.text_variant import LEAST, _Trial
-from tallybayes.tally.vocabulary import KINDS
+from tallybayes.tally.vocabulary import TEXT_KINDS
 
 CANDIDATES = [
     *(Text(variant, tf=tf) for variant in ("counts", "complement") for tf in ("count", "once")),
@@ -32,18 +32,18 @@ def test_a_document_left_out_is_a_document_never_seen(family, k, weighted):
     weights = np.random.default_rng(0).integers(1, 4, len(rows)).astype(float) if weighted else np.ones(len(rows))
     model = tb.fit(data, label="label", families={"text": family}, smoothing=k, weight=weights)
     tally = model.snapshot().state.statistics.blocks[family.counted]
-    words, n_documents = tally.words["text"], tally.n_documents("text").floats()
+    words, n_documents = tally.tokens["text"], tally.n_rows("text").floats()
     data_, offsets = packed(data["text"])
-    ends, tokens, amounts = words.lexicon.tokenise(offsets, data_, None, 0, len(rows), family.rules, None, False)
+    ends, tokens, amounts = words.index.lexicon.tokenise(offsets, data_, None, 0, len(rows), family.rules, None, False)
     codes = np.array([model.classes.index(label) for label in data["label"]], np.int32)
-    slots = np.arange(len(words.lexicon))
+    slots = np.arange(len(words.index.lexicon))
     trial = _Trial(
         words,
         n_documents,
         Bag(ends, tokens, amounts, ()),
         codes,
         weights,
-        {kind: words.rows(kind, slots) for kind in KINDS},
+        {kind: words.rows(kind, slots) for kind in TEXT_KINDS},
     )
     losses = []
     for i in range(len(rows)):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tallybayes.formatting import printable, signed
 
 if TYPE_CHECKING:
-    from tallybayes.families.predictive import Word
+    from tallybayes.families.predictive import TokenEvidence
 
 __all__ = ["marked"]
 
@@ -20,7 +20,7 @@ _SHADES = ((0.6, "bold white on {}"), (0.25, "bold {}"), (0.08, "{}"))  # least 
 _NUMBERED = 0.25
 
 
-def marked(text: str, odds: list[tuple[Word, float]], scale: float) -> Any:
+def marked(text: str, odds: list[tuple[TokenEvidence, float]], scale: float) -> Any:
     """The highlighted text for rich; `odds` are natural log odds, which `scale` converts to the printed unit."""
     import numpy as np
     from rich.text import Text

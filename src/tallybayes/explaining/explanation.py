@@ -19,7 +19,7 @@ from tallybayes.data.table import Table
 from tallybayes.errors import ParameterError, UnsupportedError, shorten
 from tallybayes.explaining.flip import Flip, smallest_flip, smallest_flip_by_rule
 from tallybayes.families.family import Floats
-from tallybayes.families.predictive import Word
+from tallybayes.families.predictive import TokenEvidence
 from tallybayes.formatting import DECIBANS, finite_json, printable, probability, shown, signed, text_table
 from tallybayes.scoring.posterior import Posterior
 from tallybayes.scoring.snapshot import Snapshot
@@ -41,7 +41,7 @@ class Explanation:
     values: dict[str, Any]
     log_prior: Floats
     log_evidence: dict[str, Floats]
-    words: dict[str, list[Word]] = field(default_factory=dict)
+    words: dict[str, list[TokenEvidence]] = field(default_factory=dict)
     posterior: Posterior | None = None
     inseparable: frozenset[str] = frozenset()
 
@@ -131,7 +131,7 @@ class Explanation:
         calibration = None if self.posterior is None else self.posterior.calibration
         return not self.has_rule and (calibration is None or calibration.method == "temperature")
 
-    def _separable(self, column: str) -> list[Word]:
+    def _separable(self, column: str) -> list[TokenEvidence]:
         """The words of a text, if the contribution of each is independent of the others."""
         if column not in self.words:
             raise ParameterError("a column of text that is not missing in this row", got=column)
@@ -215,7 +215,7 @@ class Explanation:
                 best = next(one for one in order if one != against)
         return best, next(one for one in order if one != best) if against is None else against
 
-    def word_odds(self, column: str, label: Any, against: Any) -> list[tuple[Word, float]]:
+    def word_odds(self, column: str, label: Any, against: Any) -> list[tuple[TokenEvidence, float]]:
         """The contributions of words to the log odds of one label against another, in the order of the text."""
         a, b = (list(self.classes).index(name) for name in (label, against))
         with np.errstate(invalid="ignore"):

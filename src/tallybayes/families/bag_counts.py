@@ -6,24 +6,26 @@ and digits where amounts or weights are fractions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.arrays.chunks import SMALL, in_threads
-from tallybayes.arrays.column import Bag, Key
+from tallybayes.arrays.column import Bag
 from tallybayes.errors import DataError
 from tallybayes.families.family import Codes32, Floats
-from tallybayes.tally import Counts, Exact
+from tallybayes.tally import Counts, Exact, Vocabulary
 
 __all__ = [
     "DENSE",
     "add_columns",
     "counted_lengths",
+    "counted_places",
     "counted_tokens",
     "each_once",
+    "check_products",
     "fractional_sums",
     "lengths_by_class",
 ]
@@ -43,37 +45,48 @@ def each_once(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) 
     return distinct, (there % max(n_classes, 1)).astype(np.int32), times[there].astype(np.float64)
 
 
-def counted_tokens(name: str, bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> Counts:
+def counted_tokens(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> Vocabulary:
     """Total amount of every token in every class."""
-    _check_products(name, bag, weights)
-    if weights is None:
-        dense = len(bag.keys) * n_classes <= DENSE and len(bag.indices) * 4 >= len(bag.keys) * n_classes
-        kernel = kernels.active.bag_table if dense else kernels.active.bags
-        parts = in_threads(
-            lambda start, stop: kernel(
-                bag.indptr, bag.indices, bag.amounts, codes, n_classes, len(bag.keys), start, stop
-            ),
-            len(codes),
-        )
+    n_cells = len(bag.keys) * n_classes
+    if weights is None and n_cells <= min(DENSE, len(bag.indices) * 4):
+        parts = _in_parts(kernels.active.bag_table, bag, codes, n_classes)
         if all(part is not None for part in parts):
-            for part in parts[1:] if dense else ():
+            for part in parts[1:]:
                 parts[0] += part
-            return Counts.of_dense(name, bag.keys, parts[0]) if dense else _merged(name, bag.keys, parts, n_classes)
+            return Vocabulary.of_dense(bag.keys, parts[0])
+    return Vocabulary.of_places(bag.keys, *counted_places(bag, codes, n_classes, weights), n_classes)
+
+
+def counted_places(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> tuple[NDArray[np.int64], Exact]:
+    """The same as sorted places `token number * n_classes + class`, and the amount at each."""
+    if weights is None:
+        parts = _in_parts(kernels.active.bags, bag, codes, n_classes)
+        if len(parts) == 1 and parts[0] is not None:
+            return parts[0][0], Exact.whole(parts[0][1])
+        if all(part is not None for part in parts):
+            place, group = np.unique(np.concatenate([places for places, _ in parts]), return_inverse=True)
+            return place, Exact.whole(np.concatenate([amounts for _, amounts in parts])).grouped(group, len(place))
     if len(bag.keys) * n_classes <= DENSE:
         amounts = fractional_sums(bag, codes, n_classes, weights)
         token, klass = np.nonzero(amounts.nonzero().T)
-        return Counts.of_bag(name, bag.keys, token * n_classes + klass, amounts[klass, token].trimmed(), n_classes)
+        return token * n_classes + klass, amounts[klass, token]
     row = np.repeat(np.arange(len(codes)), np.diff(bag.indptr))
     amount = np.ones(len(row)) if bag.amounts is None else bag.amounts[: len(row)].astype(np.float64)
     kept = (codes[row] >= 0) & (amount != 0)
     place, group = np.unique(bag.indices[kept].astype(np.int64) * n_classes + codes[row[kept]], return_inverse=True)
     own_weights = None if weights is None else weights[row[kept]]
-    amounts = Exact.summed(amount[kept], group, len(place), weights=own_weights)
-    there = amounts.nonzero()
-    return Counts.of_bag(name, bag.keys, place[there], amounts[there].trimmed(), n_classes)
+    return place, Exact.summed(amount[kept], group, len(place), weights=own_weights)
 
 
-def _check_products(name: str, bag: Bag, weights: Floats | None) -> None:
+def _in_parts(kernel: Any, bag: Bag, codes: Codes32, n_classes: int) -> list[Any]:
+    """What a kernel returns for each range of rows; None where amounts are not integers."""
+    return in_threads(
+        lambda start, stop: kernel(bag.indptr, bag.indices, bag.amounts, codes, n_classes, len(bag.keys), start, stop),
+        len(codes),
+    )
+
+
+def check_products(name: str, bag: Bag, weights: Floats | None) -> None:
     """Raise if an amount times a weight is below the least double: such a count could not be told from 0."""
     if weights is None or bag.amounts is None:
         return
@@ -103,15 +116,6 @@ def fractional_sums(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | 
     if len({(part.low, part.digits.shape[-1]) for part in parts}) == 1:  # digits of the same places
         return Exact(np.concatenate([part.digits for part in parts]), parts[0].low)
     return Exact.concatenate(parts)
-
-
-def _merged(name: str, keys: Sequence[Key], parts: Sequence[Any], n_classes: int) -> Counts:
-    """Sorted places and totals of several row ranges as one."""
-    if len(parts) == 1:
-        return Counts.of_bag(name, keys, parts[0][0], Exact.whole(parts[0][1]), n_classes)
-    place, group = np.unique(np.concatenate([p for p, _ in parts]), return_inverse=True)
-    amounts = Exact.whole(np.concatenate([t for _, t in parts])).grouped(group, len(place))
-    return Counts.of_bag(name, keys, place, amounts, n_classes)
 
 
 def add_columns(parts: list[Counts], n_classes: int) -> Counts:
@@ -146,10 +150,9 @@ def lengths_by_class(name: str, length: np.ndarray, codes: Codes32, n_classes: i
     size = length[kept].astype(np.int64)
     if weights is None and 0 < (size.max(initial=0) + 1) * n_classes <= DENSE:
         table = np.bincount(size * n_classes + codes[kept], minlength=(size.max(initial=-1) + 1) * n_classes)
-        return Counts.of_dense(name, range(len(table) // n_classes), table.reshape(-1, n_classes))
+        sizes = range(len(table) // n_classes)
+        return Counts.of_table((name,), [sizes], Exact.whole(table.reshape(-1, n_classes)))
     keys, position = np.unique(size, return_inverse=True)
     place, group = np.unique(position * n_classes + codes[kept], return_inverse=True)
     values = np.ones(len(kept)) if weights is None else weights[kept]
-    amounts_by_length = Exact.summed(values, group, len(place))
-    there = amounts_by_length.nonzero()
-    return Counts.of_bag(name, keys.tolist(), place[there], amounts_by_length[there].trimmed(), n_classes)
+    return Counts.of_places(name, keys.tolist(), place, Exact.summed(values, group, len(place)), n_classes)

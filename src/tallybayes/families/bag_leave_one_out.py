@@ -1,8 +1,8 @@
-"""Bags and documents scored by the sums without themselves, in closed form.
+"""Leave-one-out scores of bags and documents, in closed form.
 
-For counts and complement a kernel does it (`left_out`). With one Bernoulli per token, a class that lacks a bag has one
-bag fewer for every token there is; so what its absent tokens say is worked out once for every weight, and put right for
-the tokens that the bag holds.
+For counts and complement a kernel computes them (`left_out`). With one Bernoulli per token, a class without one of its
+bags has one bag fewer for every token there is; so the score of an empty bag is computed once for every weight, and
+corrected for the tokens that the bag has.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.arrays.column import Bag
-from tallybayes.families.family import Floats
+from tallybayes.families.family import Floats, Score
 from tallybayes.families.leave_one_out_scores import never_learned
 from tallybayes.families.shrinkage import by_group
-from tallybayes.families.text_predictive import KIND_OF, whole_amounts
+from tallybayes.families.token_weights import KIND_OF, TokenWeights, integer_amounts, over_classes
 from tallybayes.tally import Vocabulary
 
 if TYPE_CHECKING:
-    from tallybayes.families.text import Text
+    from tallybayes.families.token_family import TokenFamily
 
-__all__ = ["LeftOutDocuments", "Presence", "check_learned", "distinct", "in_rows", "tokens_left_out"]
+__all__ = ["LeftOutBags", "Presence", "check_learned", "in_rows", "left_out_score"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,55 +69,51 @@ class Presence:
 
 
 @dataclass(frozen=True, eq=False)
-class LeftOutDocuments:
-    """Documents to be left out: their bags and classes, the sums of their tokens, and of all."""
+class LeftOutBags:
+    """Bags to be left out one at a time: their classes and weights, the sums of their tokens, and of all rows."""
 
     words: Vocabulary
-    n_documents: Floats
+    n_rows: Floats
     bag: Bag
     codes: NDArray[np.int32]
     weights: Floats
-    tables: dict[str, Floats]  # the sums of the documents' tokens, (tokens, classes), by kind
-    amounts: dict[str, tuple[Floats, Floats]] = field(default_factory=dict)  # by tf, worked out once
+    tables: dict[str, Floats]  # the sums of the bags' tokens, (tokens, classes), by kind
+    amounts: dict[str, tuple[Floats, Floats]] = field(default_factory=dict)  # by tf, computed once
 
-    def scores(self, family: Text, k: float, start: int = 0, stop: int | None = None) -> Floats:
-        """What the documents from start to stop say, (documents, classes)."""
+    def scores(self, family: TokenFamily, k: float, start: int = 0, stop: int | None = None) -> Floats:
+        """The scores of the bags from start to stop, each by the sums without itself, (bags, classes)."""
         rows = slice(start, len(self.codes) if stop is None else stop)
         bag = self.bag if rows == slice(0, len(self.codes)) else in_rows(self.bag, rows)
         codes, weights = self.codes[rows], self.weights[rows]
         if family.variant == "presence":
-            return self._presence().scores(self.tables["documents"], bag, codes, weights, k)
+            return self._presence().scores(self.table("documents"), bag, codes, weights, k)
         kind, first, last = KIND_OF[family.tf], int(self.bag.indptr[rows.start]), int(self.bag.indptr[rows.stop])
         own, amounts = (part[first:last] for part in self._amounts(family))
-        table = self.tables[kind]
-        return tokens_left_out(
-            table,
-            table.sum(axis=1),
-            self.words.total(kind),
-            float(self.words.n_keys),
-            bag.indptr,
-            bag.indices,
-            own,
-            amounts,
-            codes,
-            weights,
-            k,
-            family.variant == "complement",
-        )
+        table = self.table(kind)
+        given = (table, over_classes(table)[:, 0], self.words.total(kind), float(self.words.n_keys))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scores: Floats = kernels.active.left_out(
+                *given, bag.indptr, bag.indices, own, amounts, codes, weights, k, family.variant == "complement"
+            )
+        return np.where(np.isnan(scores), 0.0, scores)  # where no token remains at all, nothing is contributed
 
-    def _amounts(self, family: Text) -> tuple[Floats, Floats]:
-        """What every token of a document has added, and what it counts when it is scored."""
+    def table(self, kind: str) -> Floats:
+        """The sums of one kind, (tokens, classes)."""
+        return self.tables[self.words.kind(kind)]
+
+    def _amounts(self, family: TokenFamily) -> tuple[Floats, Floats]:
+        """The amount that every token of a bag has added to the sums, and the amount it is scored with."""
         if family.tf not in self.amounts:
-            counts = whole_amounts(self.bag).astype(np.float64)
+            given = np.ones(len(self.bag.indices)) if self.bag.amounts is None else self.bag.amounts.astype(np.float64)
             if family.tf == "log":
                 self.amounts["log"] = self._logs(family.unit)
             else:
-                self.amounts[family.tf] = (counts if family.tf == "count" else np.ones_like(counts),) * 2
+                self.amounts[family.tf] = (given if family.tf == "count" else np.ones_like(given),) * 2
         return self.amounts[family.tf]
 
     def _logs(self, unit: bool) -> tuple[Floats, Floats]:
-        """Logarithms: what is scored are those of the tokens that are still known."""
-        bag, counts = self.bag, whole_amounts(self.bag)
+        """Logarithms; they are scored only for the tokens that other documents have too."""
+        bag, counts = self.bag, integer_amounts(self.bag)
         own = kernels.active.log_amounts(bag.indptr, counts, unit) * 2.0**-30
         documents = self.tables["documents"].sum(axis=1)
         if (self.weights == 1).all():
@@ -127,17 +123,27 @@ class LeftOutDocuments:
         return own, kernels.active.log_amounts(bag.indptr, counts * known, unit) * 2.0**-30
 
     def _presence(self) -> Presence:
-        slot, klass = self.words.cells()
-        named = np.isin(slot, self.words.named())
-        n = self.words.floats("documents")[named]
-        return Presence(klass[named], n, len(self.words.named()), self.n_documents)
+        return Presence(*self.words.named_cells("documents"), len(self.words.named()), self.n_rows)
 
 
-def tokens_left_out(*given: Any) -> Floats:
-    """What the kernel `left_out` returns; where no token is left at all, nothing is said."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scores: Floats = kernels.active.left_out(*given)
-    return np.where(np.isnan(scores), 0.0, scores)
+def left_out_score(name: str, column: TokenWeights, bag: Bag, codes: NDArray[np.int32], weights: Floats) -> Score:
+    """The leave-one-out scores of the bags of a column, with k above 0 and weights that depend on no other token."""
+    words, bag = column.words, bag.expanded()
+    if not words.has_pooled():  # pooled tokens have no slot
+        _check_known(name, words, bag)
+    known = column.known(bag)
+    used, indices = _distinct(known.indices, words.n_slots)
+    amounts = np.ones(len(indices)) if column.is_presence or known.amounts is None else known.amounts
+    plain = Bag(np.ascontiguousarray(known.indptr, np.int64), indices, amounts, (), bag.present)
+    left = LeftOutBags(words, column.n_rows, plain, codes, weights, words.store.tables(used))
+    check_learned(name, plain, amounts, left.table("documents" if column.is_presence else "counts"), codes, weights)
+    left.scores(column.family, column.k, 0, 0)  # fills what all threads need
+
+    def score(out: Floats, start: int, stop: int) -> None:
+        part = left.scores(column.family, column.k, start, stop)
+        out[start:stop] += part if bag.present is None else np.where(bag.present[start:stop, None], part, 0.0)
+
+    return score
 
 
 def in_rows(bag: Bag, rows: slice) -> Bag:
@@ -160,10 +166,18 @@ def check_learned(
         raise never_learned(name, int(np.searchsorted(bag.indptr, np.argmax(lacking), side="right")) - 1)
 
 
-def distinct(numbers: NDArray[np.integer], size: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """The different ones of some numbers below a size, in order, and which of them each number is.
+def _check_known(name: str, words: Vocabulary, bag: Bag) -> None:
+    """Raise if some bag has a token that was never counted."""
+    unknown = ~words.store.has(words.index.slots_of(bag.keys, bag.indices))
+    unknown &= True if bag.amounts is None else bag.amounts[: len(unknown)] != 0
+    if unknown.any():
+        raise never_learned(name, int(np.searchsorted(bag.indptr, np.argmax(unknown), side="right")) - 1)
 
-    >>> [part.tolist() for part in distinct(np.array([7, 2, 7]), 9)]
+
+def _distinct(numbers: NDArray[np.integer], size: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """The distinct numbers among some below a size, in order, and the position of each number among them.
+
+    >>> [part.tolist() for part in _distinct(np.array([7, 2, 7]), 9)]
     [[2, 7], [1, 0, 1]]
     """
     if size > 8 * len(numbers):  # sorting few numbers is quicker than marking them among many

@@ -22,7 +22,7 @@ from tallybayes.arrays.memory_budget import BUDGET
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError
 from tallybayes.families.alignment import integer_arrays
-from tallybayes.families.bag_counts import DENSE, add_columns, counted_tokens
+from tallybayes.families.bag_counts import DENSE, add_columns, counted_places
 from tallybayes.families.credible import beta_cumulants, beta_interval, check_posterior, gamma_cumulants
 from tallybayes.families.family import Add, Codes32, Family, Floats, Predictive, Score, Smoothing, Unseen
 from tallybayes.families.leave_one_out_scores import Shrunk, Values, discrete
@@ -373,4 +373,5 @@ def _counted_cells(feature: str, column: Codes, codes: Codes32, n_classes: int, 
     value = column.codes.astype(np.int64) - column.origin
     there = (value >= 0) & (value < len(column.keys))
     bag = Bag(np.arange(len(value) + 1), np.where(there, value, 0), None, column.keys)
-    return counted_tokens(feature, bag, np.where(there, codes, np.int32(-1)), n_classes, weights)
+    places, amounts = counted_places(bag, np.where(there, codes, np.int32(-1)), n_classes, weights)
+    return Counts.of_places(feature, column.keys, places, amounts, n_classes)

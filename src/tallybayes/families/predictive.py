@@ -18,7 +18,7 @@ from tallybayes.arrays.column import Column
 from tallybayes.errors import UnsupportedError
 from tallybayes.tally.tally import Tally
 
-__all__ = ["Add", "Codes32", "Floats", "Predictive", "Score", "Smoothing", "Steps", "Unseen", "Word"]
+__all__ = ["Add", "Codes32", "Floats", "Predictive", "Score", "Smoothing", "Steps", "TokenEvidence", "Unseen"]
 
 Floats = NDArray[np.float64]
 Codes32 = NDArray[np.int32]
@@ -29,8 +29,8 @@ Add = Callable[[int, int], bool]  # adds (sign 1) or removes (-1) a row of class
 
 
 @dataclass(frozen=True, eq=False)
-class Word:
-    """A token of a document: where it stands (first and last character), and what it adds to log P(class, row)."""
+class TokenEvidence:
+    """A token of a document: what it adds to log P(class, row), and its spans (first and last character)."""
 
     token: str
     log_evidence: Floats
@@ -104,7 +104,7 @@ class Predictive(ABC):
         """The likelihood as a step function; only for predictives of one column, and None where it has no steps."""
         return None
 
-    def words_of(self, feature: str, text: bytes) -> list[Word] | None:
+    def words_of(self, feature: str, text: bytes) -> list[TokenEvidence] | None:
         """What every token of a text adds to its score; None unless columns are texts."""
         return None
 

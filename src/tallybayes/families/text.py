@@ -35,19 +35,20 @@ from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.arrays.chunks import SMALL, in_threads
-from tallybayes.arrays.column import Bag, Column
+from tallybayes.arrays.column import Bag
 from tallybayes.arrays.token_rules import Rules, packed
 from tallybayes.errors import ParameterError, UnsupportedError, check_integer
 from tallybayes.families.bag_counts import add_columns, lengths_by_class
-from tallybayes.families.bag_leave_one_out import LeftOutDocuments, check_learned, distinct
-from tallybayes.families.family import Codes32, Family, Floats, Score, Smoothing
-from tallybayes.families.multinomial import beta_evidence
-from tallybayes.families.shrinkage import dirichlet_evidence_of
-from tallybayes.families.text_predictive import TextPredictive, whole_amounts
-from tallybayes.tally import Documents, Exact, Vocabulary
-from tallybayes.tally.vocabulary import KINDS, lexicon_of
+from tallybayes.families.family import Codes32, Family, Floats, Smoothing
+from tallybayes.families.text_predictive import TextPredictive
+from tallybayes.families.token_family import TokenFamily, TokenPrior
+from tallybayes.families.token_weights import integer_amounts
+from tallybayes.tally import Exact, TokenTally, Vocabulary
+from tallybayes.tally.cell_store import CLASS_BITS, CLASS_MASK, CellStore, CellTable
+from tallybayes.tally.key_index import index_of
+from tallybayes.tally.vocabulary import TEXT_KINDS
 
-__all__ = ["Text", "TextPrior"]
+__all__ = ["Text"]
 
 _CHOICES = {
     "variant": ("auto", "counts", "complement", "presence"),
@@ -74,15 +75,8 @@ _KEY = re.compile("[0-9a-f]{32}")
 _MEANING = ("variant", "tf", "k", "idf", "balanced", "min_count", "cap", "top", "length")  # what the sums do not show
 
 
-@dataclass(frozen=True, eq=False)
-class TextPrior:
-    """Laplace's k."""
-
-    k: float
-
-
 @dataclass(frozen=True)
-class Text(Family[Documents, TextPrior]):
+class Text(TokenFamily):
     r"""Documents. Besides the options above, it can be told what is a token and how many are kept.
 
     ngrams, shortest: word n-grams from `shortest` to `ngrams` words; of characters with tokens="characters".
@@ -128,8 +122,6 @@ class Text(Family[Documents, TextPrior]):
     length: int = 0
 
     name: ClassVar[str] = "text"
-    column: ClassVar[type[Column]] = Bag
-    takes_smoothing: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for option, choices in _CHOICES.items():
@@ -238,26 +230,27 @@ class Text(Family[Documents, TextPrior]):
 
     def observe(
         self, features: tuple[str, ...], columns: Sequence[Bag], codes: Codes32, n_classes: int, weights: Floats | None
-    ) -> Documents:
+    ) -> TokenTally:
         """Add up occurrences, documents and logarithms of tokens, and count documents by length."""
-        words, lengths = {}, []
+        tokens, lengths = {}, []
         for name, bag in zip(features, columns, strict=True):
             bag = bag.expanded()
             own_codes = codes if bag.present is None else np.where(bag.present, codes, np.int32(-1))
-            words[name], length = self._counted(bag, np.ascontiguousarray(own_codes, np.int32), n_classes, weights)
+            own_codes = np.ascontiguousarray(own_codes, np.int32)
+            if weights is None:
+                tokens[name], length = self._counted(bag, own_codes, n_classes)
+            else:
+                tokens[name], length = self._weighted(bag, own_codes, n_classes, weights)
             lengths.append(lengths_by_class(name, length, own_codes, n_classes, weights))
-        buckets = self.numbers() if self.buckets else None
-        return Documents(words, add_columns(lengths, n_classes), self.max_tokens, buckets)
+        model = Vocabulary.empty(index_of(self.numbers()), n_classes, TEXT_KINDS)
+        return TokenTally(tokens, add_columns(lengths, n_classes), model, self.max_tokens)
 
-    def _counted(
-        self, bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None
-    ) -> tuple[Vocabulary, NDArray[np.int64]]:
+    def _counted(self, bag: Bag, codes: Codes32, n_classes: int) -> tuple[Vocabulary, NDArray[np.int64]]:
         """The sums of a column, and the length of every document that is counted."""
-        amounts: Any = whole_amounts(bag)
+        index, used = index_of(bag.keys), None
         indices: NDArray[np.integer] = np.ascontiguousarray(bag.indices, np.int32)
-        indptr, lexicon = np.ascontiguousarray(bag.indptr, np.int64), lexicon_of(bag.keys)
-        result, n_tokens, used = Vocabulary(n_classes, lexicon), len(lexicon), None
-        if result.is_hashed:  # of many buckets a batch may use few
+        indptr, amounts, n_tokens = np.ascontiguousarray(bag.indptr, np.int64), integer_amounts(bag), len(index)
+        if index.is_hashed:  # of many buckets a batch may use few
             used, indices = np.unique(indices, return_inverse=True)
             n_tokens, indices = len(used), indices.astype(np.int32)
 
@@ -266,31 +259,33 @@ class Text(Family[Documents, TextPrior]):
                 indptr, indices, amounts, codes, n_classes, n_tokens, self.unit, first, last
             )
 
-        if weights is None:
-            (cells, sums, totals, lengths), *others = in_threads(
-                add_up, n_classes, small=0 if len(indices) > SMALL else n_classes
-            )
-            for more_cells, more_sums, more_totals, more_lengths in others:
-                cells, sums = kernels.active.merge_cells(cells, sums, more_cells, more_sums)
-                totals, lengths = totals + more_totals, np.maximum(lengths, more_lengths)
-            if used is not None:
-                cells = used[cells >> 24].astype(np.int64) << 24 | (cells & (2**24 - 1))
-            result.fill(cells, dict(zip(KINDS, map(Exact.whole, sums), strict=True)), totals)
-            return result, lengths
-        indices = indices if used is None else used[indices]
-        row = np.repeat(np.arange(len(codes)), np.diff(indptr))
-        kept = (codes[row] >= 0) & (weights[row] > 0)
-        cells, group = np.unique(indices[kept].astype(np.int64) << 24 | codes[row[kept]], return_inverse=True)
-        logs = kernels.active.log_amounts(indptr, amounts, self.unit)
-        values = (part[kept].astype(np.float64) for part in (amounts, np.ones_like(amounts), logs))
-        result.fill(
-            cells,
-            {
-                kind: Exact.summed(part, group, len(cells), weights=weights[row[kept]])
-                for kind, part in zip(KINDS, values, strict=True)
-            },
+        (cells, sums, totals, lengths), *others = in_threads(
+            add_up, n_classes, small=0 if len(indices) > SMALL else n_classes
         )
-        return result, np.bincount(row, amounts, len(codes)).astype(np.int64)
+        for more_cells, more_sums, more_totals, more_lengths in others:
+            cells, sums = kernels.active.merge_cells(cells, sums, more_cells, more_sums)
+            totals, lengths = totals + more_totals, np.maximum(lengths, more_lengths)
+        if used is not None:
+            cells = used[cells >> CLASS_BITS].astype(np.int64) << CLASS_BITS | (cells & CLASS_MASK)
+        table, whole = (dict(zip(TEXT_KINDS, map(Exact.whole, part), strict=True)) for part in (sums, totals))
+        return Vocabulary(index, CellStore(n_classes, TEXT_KINDS, CellTable(cells, table)), whole), lengths
+
+    def _weighted(
+        self, bag: Bag, codes: Codes32, n_classes: int, weights: Floats
+    ) -> tuple[Vocabulary, NDArray[np.int64]]:
+        """The same for documents with weights."""
+        amounts, row = integer_amounts(bag), np.repeat(np.arange(len(codes)), np.diff(bag.indptr))
+        kept = (codes[row] >= 0) & (weights[row] > 0)
+        own = bag.indices[: len(row)][kept].astype(np.int64) << CLASS_BITS | codes[row[kept]]
+        cells, group = np.unique(own, return_inverse=True)
+        logs = kernels.active.log_amounts(np.ascontiguousarray(bag.indptr, np.int64), amounts, self.unit)
+        values = (part[kept].astype(np.float64) for part in (amounts, np.ones_like(amounts), logs))
+        sums = {
+            kind: Exact.summed(part, group, len(cells), weights=weights[row[kept]])
+            for kind, part in zip(TEXT_KINDS, values, strict=True)
+        }
+        store = CellStore(n_classes, TEXT_KINDS, CellTable(cells, sums))
+        return Vocabulary(index_of(bag.keys), store), np.bincount(row, amounts, len(codes)).astype(np.int64)
 
     def example(self, rng: np.random.Generator, n: int) -> Bag:
         """Random texts, with gaps."""
@@ -302,80 +297,19 @@ class Text(Family[Documents, TextPrior]):
 
     # What it predicts
 
-    @property
-    def is_likelihood(self) -> bool:
-        """Whether scores are log likelihoods of the documents."""
-        plain = not (self.idf or self.balanced or self.top or self.length or self.cap)
-        return self.variant != "complement" and plain
+    def prior(self, tally: TokenTally, smoothing: Smoothing) -> TokenPrior:
+        """Dirichlet(k) (presence: Beta(k, k)): k as given, as selected, or before that a default."""
+        default = _UNDECIDED[2] if self.variant == "auto" else 1.0
+        k = smoothing if smoothing != "auto" else default if self.k == "auto" else self.k
+        return TokenPrior(np.full(len(tally.features), float(k)))
 
-    def prior(self, tally: Documents, smoothing: Smoothing) -> TextPrior:
-        """Dirichlet(k) (presence: Beta(k, k)): as told, as chosen, or before that one that is never far off."""
-        if smoothing != "auto":
-            return TextPrior(float(smoothing))
-        if self.k == "auto":
-            return TextPrior(_UNDECIDED[2] if self.variant == "auto" else 1.0)
-        return TextPrior(float(self.k))
-
-    def predictive(self, tally: Documents, prior: TextPrior) -> TextPredictive:
+    def predictive(self, tally: TokenTally, prior: TokenPrior) -> TextPredictive:
         """Posterior means."""
         variant, tf = _UNDECIDED[:2] if self.variant == "auto" else (self.variant, "count")
         decided = dataclasses.replace(self, variant=variant, tf=tf if self.tf == "auto" else self.tf)
         return TextPredictive(tally.features, tally.n_classes, tally, decided, prior.k)
 
-    def plug_in(self, tally: Documents) -> TextPredictive:
-        """Frequencies."""
-        return self.predictive(tally, TextPrior(0.0))
-
-    def left_out(
-        self, tally: Documents, prior: TextPrior | None, columns: Sequence[Bag], codes: Codes32, weights: Any
-    ) -> list[Score]:
-        """In closed form, unless one weight depends on all tokens, or on the tokens of the document.
-
-        Of a bounded vocabulary, tokens that have lost their names stay in the sums.
-        """
-        plain = not (self.idf or self.balanced or self.min_count > 1 or self.cap or self.top or self.length)
-        if prior is None or not 0 < prior.k < math.inf or not plain:
-            return super().left_out(tally, prior, columns, codes, weights)
-        predictive = self.predictive(tally, prior)
-        own = np.ones(len(codes)) if weights is None else weights
-        return [
-            self._one_left_out(predictive, name, bag, codes, own)
-            for name, bag in zip(tally.features, columns, strict=True)
-        ]
-
-    def _one_left_out(self, predictive: TextPredictive, name: str, bag: Bag, codes: Codes32, weights: Floats) -> Score:
-        words, bag = predictive.tally.words[name], predictive.known(name, bag)
-        used, indices = distinct(bag.indices, len(words.lexicon))
-        amounts = whole_amounts(bag)
-        ends = np.ascontiguousarray(bag.indptr, np.int64)
-        bag = Bag(ends, indices, amounts, range(len(used)), bag.present)
-        tables = words.tables(used)
-        check_learned(name, bag, amounts, tables["counts"], codes, weights)
-        documents = predictive.tally.n_documents(name).floats()
-        left = LeftOutDocuments(words, documents, bag, codes, weights, tables)
-        left.scores(predictive.family, predictive.k, 0, 0)  # what all threads need
-
-        def score(out: Floats, start: int, stop: int) -> None:
-            part = left.scores(predictive.family, predictive.k, start, stop)
-            out[start:stop] += part if bag.present is None else np.where(bag.present[start:stop, None], part, 0.0)
-
-        return score
-
-    def evidence(self, tally: Documents, prior: TextPrior) -> Floats:
-        """Of the occurrences (presence: of the documents that hold a token) given the classes."""
-        result = np.zeros(len(tally.features))
-        for j, name in enumerate(tally.features):
-            part, kind = tally.words[name], "documents" if self.variant == "presence" else "counts"
-            n, (slot, klass) = part.floats(kind), part.cells()
-            if self.variant == "presence":
-                named = np.isin(slot, part.named())
-                documents = tally.n_documents(name).floats()
-                result[j] = beta_evidence(n[named], klass[named], documents, len(part.named()), prior.k)
-            else:
-                result[j] = dirichlet_evidence_of(n, part.total(kind), part.n_keys, prior.k)
-        return result
-
-    def independence(self, tally: Documents, prior: TextPrior) -> Floats:
+    def independence(self, tally: TokenTally, prior: TokenPrior) -> Floats:
         """Of the same whatever the class, where scores are likelihoods of what is counted."""
         if not self.is_likelihood or (self.variant != "presence" and self.tf != "count"):
             raise UnsupportedError(f"{self.told()} is a way of scoring: it has no evidence to be compared")

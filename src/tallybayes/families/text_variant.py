@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag
-from tallybayes.families.bag_leave_one_out import LeftOutDocuments
+from tallybayes.families.bag_leave_one_out import LeftOutBags
 from tallybayes.families.family import Floats, Smoothing
 from tallybayes.families.text import Text
 from tallybayes.tally import Vocabulary
@@ -56,7 +56,7 @@ class Choice:
 
 
 @dataclass(frozen=True, eq=False)
-class _Trial(LeftOutDocuments):
+class _Trial(LeftOutBags):
     """Candidates tried on the documents of a sample."""
 
     def some(self, share: int) -> _Trial:
@@ -68,7 +68,7 @@ class _Trial(LeftOutDocuments):
         used, indices = np.unique(bag.indices, return_inverse=True)
         bag = Bag(bag.indptr, indices.astype(np.int32), bag.amounts, range(len(used)))
         tables = {kind: table[used] for kind, table in self.tables.items()}
-        return _Trial(self.words, self.n_documents, bag, self.codes[:n], self.weights[:n], tables)
+        return _Trial(self.words, self.n_rows, bag, self.codes[:n], self.weights[:n], tables)
 
     def best(self, candidates: list[Candidate], n: int) -> tuple[list[Candidate], float, int]:
         """The n best candidates, the log loss of the best one, and the documents it was found on."""
@@ -87,9 +87,9 @@ class _Trial(LeftOutDocuments):
 
     def losses(self, family: Text, k: float) -> Floats:
         """-log P(class | document) of every document."""
-        own = np.zeros((len(self.codes), len(self.n_documents)))
+        own = np.zeros((len(self.codes), len(self.n_rows)))
         own[np.arange(len(own)), self.codes] = self.weights
-        prior = np.log(np.maximum(self.n_documents - own, 0.0) + 1.0)
+        prior = np.log(np.maximum(self.n_rows - own, 0.0) + 1.0)
         with np.errstate(all="ignore"):  # what is no number is no candidate
             scores = prior + self.scores(family, k)
             scores -= scores.max(axis=1, keepdims=True)
@@ -114,7 +114,7 @@ def choose(
     while (found := _used(bag, slots, n, len(n_documents))) is None:
         n //= 2
     own, used = found
-    trial = _Trial(words, n_documents, own, codes[:n], weights[:n], words.tables(used))
+    trial = _Trial(words, n_documents, own, codes[:n], weights[:n], words.store.tables(used))
     families = list(_candidates(family))
     left = [(one, k) for one in families for k in _strengths(one, smoothing)]
     fixed, tried = family.k != "auto" or smoothing != "auto", set(left)

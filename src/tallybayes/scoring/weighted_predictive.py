@@ -10,7 +10,7 @@ import numpy as np
 
 from tallybayes.arrays.column import Column
 from tallybayes.arrays.special import logsumexp
-from tallybayes.families.predictive import Floats, Predictive, Score, Word
+from tallybayes.families.predictive import Floats, Predictive, Score, TokenEvidence
 from tallybayes.state.column_weights import ColumnWeights
 from tallybayes.tally import Tally
 
@@ -48,7 +48,7 @@ class WeightedPredictive(Predictive):
         """Whether the contribution of a token depends on the others."""
         return self.inner.tokens_interact
 
-    def words_of(self, feature: str, text: bytes) -> list[Word] | None:
+    def words_of(self, feature: str, text: bytes) -> list[TokenEvidence] | None:
         """The tokens of a text, each with the weight of its column."""
         words, weights = self.inner.words_of(feature, text), self.weights[self.features.index(feature)]
         if words is None:

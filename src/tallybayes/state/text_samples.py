@@ -20,12 +20,12 @@ from tallybayes.arrays.column import Bag
 from tallybayes.data.batch import Batch
 from tallybayes.data.schema import Schema
 from tallybayes.families import Family, Text
-from tallybayes.families.text_predictive import whole_amounts
 from tallybayes.families.text_variant import DOCUMENTS, LEAST, PAIRS, choose
+from tallybayes.families.token_weights import integer_amounts
 from tallybayes.state.settings import Settings
 from tallybayes.state.statistics import SufficientStatistics
-from tallybayes.tally import Documents, Vocabulary
-from tallybayes.tally.vocabulary import lexicon_of
+from tallybayes.tally import TokenTally, Vocabulary
+from tallybayes.tally.key_index import lexicon_of
 
 __all__ = ["TextSamples", "is_open", "select_text_variants"]
 
@@ -62,14 +62,14 @@ class _Sample:
         rows = rows[first]
         bag, lexicon = bag.take(rows), lexicon_of(bag.keys)
         used, indices = np.unique(bag.indices, return_inverse=True)
-        bag = Bag(bag.indptr, indices, whole_amounts(bag), used)
+        bag = Bag(bag.indptr, indices, integer_amounts(bag), used)
         return cls(prints[first], [keys[code] for code in codes[rows].tolist()], weights[rows], bag, lexicon)
 
     def slots(self, words: Vocabulary) -> NDArray[np.int64]:
         """Where its tokens are in a vocabulary."""
-        if self.lexicon is words.lexicon or words.is_hashed:
+        if words.index.is_hashed or self.lexicon is words.index.lexicon:
             return np.asarray(self.bag.keys, np.int64)
-        return words.slots(self.tokens())
+        return words.index.find(self.tokens())
 
     def tokens(self) -> list[Any]:
         """The keys of the bag as tokens; of buckets, their numbers."""
@@ -142,13 +142,13 @@ def select_text_variants(
         if not is_open(family, settings, name) or (sample := samples.get(name)) is None:
             continue
         tally = total.blocks.get(family.counted)
-        if not isinstance(tally, Documents) or name not in tally.words or not isinstance(family, Text):
+        if not isinstance(tally, TokenTally) or name not in tally.tokens or not isinstance(family, Text):
             continue
-        n_documents = tally.n_documents(name).floats()
+        n_documents = tally.n_rows(name).floats()
         codes = positions(sample.labels, total.labels).astype(np.int32)
-        if len(codes) < LEAST or np.count_nonzero(n_documents >= 2) < 2 or not tally.words[name].n_keys:
+        if len(codes) < LEAST or np.count_nonzero(n_documents >= 2) < 2 or not tally.tokens[name].n_keys:
             continue
-        words, in_use = tally.words[name], np.flatnonzero(n_documents > 0)
+        words, in_use = tally.tokens[name], np.flatnonzero(n_documents > 0)
         slots = sample.slots(words)
         if len(in_use) < len(n_documents):
             words = words.with_classes(_renumbered(n_documents), len(in_use))
@@ -180,7 +180,7 @@ def fingerprints(bag: Bag) -> Hashes:
     prints: Hashes = kernels.active.fingerprints(
         np.ascontiguousarray(bag.indptr, np.int64),
         np.ascontiguousarray(indices, np.int32),
-        whole_amounts(bag),
+        integer_amounts(bag),
         data,
         offsets,
     )

@@ -14,13 +14,12 @@ exact integers, correctly rounded; a mean is kept as two doubles, because at an 
 A tally changes in two steps, `prepare` and commit, so that a change of several blocks happens completely or not at all.
 """
 
-from tallybayes.tally.bags import Bags
 from tallybayes.tally.class_sums import Sums
 from tallybayes.tally.counts import Counts
-from tallybayes.tally.documents import Documents
 from tallybayes.tally.exact import Exact
 from tallybayes.tally.grid import Grid
 from tallybayes.tally.tally import Tally
+from tallybayes.tally.token_tally import TokenTally
 from tallybayes.tally.vocabulary import Vocabulary
 
-__all__ = ["Bags", "Counts", "Documents", "Exact", "Grid", "Sums", "Tally", "Vocabulary"]
+__all__ = ["Counts", "Exact", "Grid", "Sums", "Tally", "TokenTally", "Vocabulary"]

@@ -306,6 +306,10 @@ class Exact:
         """Where the numbers are below zero."""
         return np.asarray(self.digits[..., -1] < 0)
 
+    def where(self, mask: NDArray[np.bool_]) -> Exact:
+        """The numbers where a mask is true, zeros elsewhere."""
+        return Exact(np.where(mask[..., None], self.digits, 0), self.low)
+
     def sum(self, axis: int) -> Exact:
         """Exact sums along an axis (not negative)."""
         if self.is_whole and self.digits.min(initial=0) > -(2**31) and self.digits.max(initial=0) < 2**31:

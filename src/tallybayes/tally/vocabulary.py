@@ -1,431 +1,262 @@
-"""The tokens of one column of text: how often each occurs in each class, in how many documents, and its logarithms.
+"""The tokens of one column: exact sums per token and class.
 
-Tokens have slots, given out in order of arrival by a lexicon (or buckets, where they are hashed). A cell (token, class)
-exists only where something was counted, and has three sums: occurrences, documents, and log(1 + occurrences) over
-documents in units of 2**-30 (`kernels/reference/count_documents.py`). Small changes go into an overlay of the latest
-sums, which is folded in when it has grown, so that learning one document costs time in proportion to the document.
+A bag has one kind of sum, its amounts. A text has three (`kernels/reference/count_documents.py`): occurrences,
+documents that have the token, and log(1 + occurrences) over documents in units of 2**-30.
 
-A vocabulary may be bounded: then the rarest tokens are put together under one name, the empty one, which no text has.
-Their counts stay in the sums, so that nothing that was counted is lost but their names.
+A vocabulary may be limited. Then the rarest tokens are pooled: their sums are added up under the empty key, which no
+text has. Totals per class stay exact; only the names are lost.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes import kernels
+from tallybayes.arrays.axis import sort_keys
 from tallybayes.arrays.column import Key
-from tallybayes.arrays.token_rules import packed, unpacked
 from tallybayes.errors import ForgetError
+from tallybayes.tally.cell_store import (
+    CLASS_BITS,
+    CLASS_MASK,
+    CellChange,
+    CellStore,
+    CellTable,
+    Floats,
+    KindSums,
+    Slots,
+)
 from tallybayes.tally.exact import Exact, check_counts
-from tallybayes.tally.tally import Commit
+from tallybayes.tally.key_index import POOLED, KeyIndex, TokenIndex
+from tallybayes.tally.tally import Commit, plain
 
-__all__ = ["KINDS", "LOST", "Vocabulary", "lexicon_of"]
+__all__ = ["BAG_KINDS", "TEXT_KINDS", "Vocabulary", "not_learned"]
 
-KINDS = ("counts", "documents", "logs")
-LOST = ""  # the name under which the tokens of a bounded vocabulary are counted that have lost theirs
-
-_CLASS_BITS = 24  # a cell is slot << 24 | class: up to 16 million classes
-_CLASSES = np.int64(2**_CLASS_BITS - 1)
-_OVERLAY = 1024  # fold the overlay in when it is larger than this and than an eighth of the table
-_KEPT = 0.8  # of a bounded vocabulary when it has become too large, so that it is not cut at every document
-_LOCK = threading.RLock()  # readers in several threads may fold at once
-
-Sums = dict[str, Exact]
-
-
-def lexicon_of(keys: Any) -> Any:
-    """A lexicon of keys; itself if it is one, or buckets."""
-    if hasattr(keys, "tokenise"):
-        return keys
-    lexicon = kernels.active.Lexicon()
-    lexicon.add(*packed(str(key) for key in keys))
-    return lexicon
+BAG_KINDS = ("amounts",)
+TEXT_KINDS = ("counts", "documents", "logs")
+_KEPT = 0.8  # the share of the limit that keeps its names, so that not every document makes tokens lose theirs
 
 
 class Vocabulary:
     """Exact sums per (token, class).
 
-    >>> words = Vocabulary(2, lexicon_of(["cash", "lunch"]))
-    >>> cells, sums = np.array([0, 1 << 24 | 1]), {kind: Exact.whole(np.array([2, 5])) for kind in KINDS}
-    >>> words.fill(cells, sums)
-    >>> words.rows("counts", words.slots(["lunch", "dinner"])).tolist(), words.n_keys
+    >>> words = Vocabulary.of_dense(["cash", "lunch"], np.array([[2, 0], [0, 5]]))
+    >>> words.rows("amounts", words.index.find(["lunch", "dinner"])).tolist(), words.n_keys
     ([[0.0, 5.0], [0.0, 0.0]], 2)
     """
 
-    def __init__(self, n_classes: int, lexicon: Any = None) -> None:
-        self.n_classes = n_classes
-        self.lexicon = kernels.active.Lexicon() if lexicon is None else lexicon
-        self.totals: Sums = {kind: Exact.zeros(n_classes) for kind in KINDS}
-        self.n_keys = 0
-        self._cells: NDArray[np.int64] = np.zeros(0, np.int64)
-        self._sums: Sums = {kind: Exact.zeros(0) for kind in KINDS}
-        self._overlay: dict[int, tuple[int, ...]] = {}
-        self._live = np.zeros(0, np.int32)  # cells in use per slot
-        self._floats: dict[str, NDArray[np.float64]] = {}
-
-    @property
-    def is_hashed(self) -> bool:
-        """Whether slots are buckets of a hash."""
-        return not hasattr(self.lexicon, "find")
-
-    def fill(self, cells: NDArray[np.int64], sums: Sums, totals: NDArray[np.int64] | None = None) -> None:
-        """Take sums at sorted cells `slot << 24 | class`, in the place of those before; totals (kinds, classes)."""
-        self._set(cells, sums, totals)
-        check_counts(self._sums["counts"])
-
-    def _set(self, cells: NDArray[np.int64], sums: Sums, totals: NDArray[np.int64] | None = None) -> None:
-        self._cells, self._sums, self._overlay = cells, {kind: sums[kind].trimmed() for kind in KINDS}, {}
+    def __init__(self, index: TokenIndex, store: CellStore, totals: KindSums | None = None) -> None:
+        self.index, self.store = index, store
+        self._index_is_shared = False
         if totals is None:
-            self.totals = {kind: part.grouped(cells & _CLASSES, self.n_classes) for kind, part in self._sums.items()}
-        else:
-            self.totals = {kind: Exact.whole(part) for kind, part in zip(KINDS, totals, strict=True)}
-        self._recount()
+            table = store.table()
+            check_counts(table.sums[store.kinds[0]])
+            totals = {kind: part.grouped(table.classes, store.n_classes) for kind, part in table.sums.items()}
+        self.totals = totals  # per kind, (classes,)
 
-    def _recount(self) -> None:
-        """Derive the keys in use from the cells; of buckets, which may be many, no account is kept."""
-        slot = self._cells >> _CLASS_BITS
-        if self.is_hashed:
-            self.n_keys = int(np.count_nonzero(np.diff(slot, prepend=-1)))
-        else:
-            self._live = np.bincount(slot, minlength=len(self.lexicon)).astype(np.int32)
-            self.n_keys = int(np.count_nonzero(self._live))
-        self._floats = {}
+    @classmethod
+    def empty(cls, index: TokenIndex, n_classes: int, kinds: Sequence[str]) -> Vocabulary:
+        """No tokens yet."""
+        return cls(index, CellStore(n_classes, kinds), {kind: Exact.zeros(n_classes) for kind in kinds})
+
+    @classmethod
+    def of_dense(cls, keys: Sequence[Key], table: NDArray[np.int64]) -> Vocabulary:
+        """A bag's integer amounts from a dense table (keys, classes), which is kept until cells are needed."""
+        used = np.flatnonzero(table.any(axis=1))
+        if len(used) < len(table):
+            table, keys = table[used], [keys[i] for i in used.tolist()]
+        store = CellStore(table.shape[1], BAG_KINDS, dense=table)
+        return cls(KeyIndex(keys), store, {"amounts": Exact.whole(table).sum(axis=0)})
+
+    @classmethod
+    def of_places(cls, keys: Sequence[Key], places: Slots, amounts: Exact, n_classes: int) -> Vocabulary:
+        """A bag's amounts at sorted places `key number * n_classes + class`; places without an amount are dropped."""
+        there = amounts.nonzero()
+        token, klass = np.divmod(places[there], max(n_classes, 1))
+        used, slots = np.unique(token, return_inverse=True)
+        table = CellTable(slots << CLASS_BITS | klass, {"amounts": amounts[there].trimmed()})
+        return cls(KeyIndex(keys[i] for i in used.tolist()), CellStore(n_classes, BAG_KINDS, table))
 
     # Reading
 
-    def cells(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The slot and the class of every cell, sorted."""
-        self._fold()
-        return self._cells >> _CLASS_BITS, self._cells & _CLASSES
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are."""
+        return self.store.n_classes
 
-    def sums(self, kind: str) -> Exact:
-        """The sums of every cell."""
-        self._fold()
-        return self._sums[kind]
+    @property
+    def n_keys(self) -> int:
+        """How many tokens have been counted; those that are pooled are one."""
+        return self.store.n_in_use
 
-    def floats(self, kind: str) -> NDArray[np.float64]:
-        """The rounded sums of every cell; logarithms as such, not in units."""
-        self._fold()
-        return self._rounded(kind)
-
-    def _rounded(self, kind: str) -> NDArray[np.float64]:
-        with _LOCK:
-            if kind not in self._floats:
-                self._floats[kind] = self._sums[kind].floats() * _unit(kind)
-            return self._floats[kind]
-
-    def total(self, kind: str) -> NDArray[np.float64]:
-        """The rounded sums of every class."""
-        return np.asarray(self.totals[kind].floats() * _unit(kind))
-
-    def slots(self, keys: Sequence[Key]) -> NDArray[np.int64]:
-        """The slots of tokens, -1 for those that have none."""
-        if self.is_hashed:
-            return np.array(keys, np.int64)
-        found: NDArray[np.int32] = self.lexicon.find(*packed(keys))  # type: ignore[arg-type]
-        return found.astype(np.int64)
-
-    def rows(self, kind: str, slots: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Rounded sums (slots, classes); zeros where a slot is -1."""
-        return self.tables(slots, (kind,))[kind]
-
-    def tables(self, slots: NDArray[np.int64], kinds: Sequence[str] = KINDS) -> dict[str, NDArray[np.float64]]:
-        """The same of several kinds."""
-        with _LOCK:  # another thread that only reads may fold the overlay in
-            return self._tables(slots, kinds)
-
-    def _tables(self, slots: NDArray[np.int64], kinds: Sequence[str]) -> dict[str, NDArray[np.float64]]:
-        first = np.searchsorted(self._cells, slots << _CLASS_BITS)
-        last = np.searchsorted(self._cells, (slots + 1) << _CLASS_BITS)
-        length = np.where(slots >= 0, last - first, 0)
-        row = np.repeat(np.arange(len(slots)), length)
-        cell = np.arange(len(row)) - np.repeat(np.cumsum(length) - length, length) + np.repeat(first, length)
-        place = row * self.n_classes + (self._cells[cell] & _CLASSES)
-        wanted = {slot: row for row, slot in enumerate(slots.tolist()) if slot >= 0} if self._overlay else {}
-        late = [
-            (wanted[own >> _CLASS_BITS] * self.n_classes + (own & int(_CLASSES)), sums)
-            for own, sums in self._overlay.items()
-            if own >> _CLASS_BITS in wanted
-        ]
-        result = {}
-        for kind in kinds:
-            table = np.zeros(len(slots) * self.n_classes)
-            table[place] = self._rounded(kind)[cell]
-            for at, sums in late:
-                table[at] = sums[KINDS.index(kind)] * _unit(kind)
-            result[kind] = table.reshape(len(slots), self.n_classes)
-        return result
-
-    def has(self, slots: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Which slots have counts; -1 has none."""
-        if not self.is_hashed:
-            if self.n_dead == 0:
-                return np.asarray(slots >= 0)
-            return np.asarray((slots >= 0) & (self._live[np.maximum(slots, 0)] > 0)) if len(self._live) else slots < -1
-        cells = self.cells()[0]
-        place = np.searchsorted(cells, slots)
-        return (
-            np.asarray((place < len(cells)) & (cells[np.minimum(place, len(cells) - 1)] == slots))
-            if len(cells)
-            else slots < 0
-        )
-
-    def live(self) -> NDArray[np.int64]:
-        """The slots that have counts."""
-        return np.unique(self.cells()[0]) if self.is_hashed else np.flatnonzero(self._live)
-
-    def named(self) -> NDArray[np.int64]:
-        """The slots that have counts and a name: all but that of the tokens that were put together."""
-        live = self.live()
-        return live[live != self.lexicon.number(LOST)] if self.has_lost() else live
-
-    def names(self, slots: NDArray[np.int64]) -> list[Key]:
-        """The tokens of slots."""
-        if self.is_hashed:
-            return slots.tolist()  # type: ignore[no-any-return]
-        data, offsets = self.lexicon.packed()
-        if len(slots) * 4 < len(offsets):
-            content = data.tobytes()
-            return [content[offsets[i] : offsets[i + 1]].decode("utf-8", "replace") for i in slots.tolist()]
-        every = unpacked(data, offsets)
-        return [every[i] for i in slots.tolist()]
+    @property
+    def n_slots(self) -> int:
+        """One more than the last slot that has been counted."""
+        return len(self.store.live)
 
     @property
     def n_dead(self) -> int:
         """How many slots have no counts any more."""
-        return 0 if self.is_hashed else len(self.lexicon) - self.n_keys
+        return 0 if self.index.is_hashed else len(self.index) - self.n_keys
 
-    def lost(self) -> dict[str, NDArray[np.float64]]:
-        """Sums of the tokens that were put together, per class."""
-        slots = self.slots([LOST]) if not self.is_hashed else np.array([-1])
-        return {kind: self.rows(kind, slots)[0] for kind in KINDS}
+    def kind(self, wanted: str) -> str:
+        """The kind of sum to be used for one that is wanted: a bag has only its amounts."""
+        return wanted if wanted in self.store.kinds else self.store.kinds[0]
+
+    def floats(self, kind: str) -> Floats:
+        """The rounded sums of every cell of `store.table()`."""
+        return self.store.table().floats(self.kind(kind))
+
+    def total(self, kind: str) -> Floats:
+        """The rounded sums of every class."""
+        unit = 2.0**-30 if self.kind(kind) == "logs" else 1.0
+        return np.asarray(self.totals[self.kind(kind)].floats() * unit)
+
+    def rows(self, kind: str, slots: Slots) -> Floats:
+        """Rounded sums (slots, classes); zeros where a slot is -1."""
+        return self.store.rows(self.kind(kind), slots)
+
+    def named(self) -> Slots:
+        """The slots that have counts and a name: all but that of the pooled tokens."""
+        live = np.flatnonzero(self.store.live)
+        return np.asarray(live[live != self.index.pooled_slot])
+
+    def named_cells(self, kind: str) -> tuple[Slots, Floats]:
+        """The class and the rounded sum of every cell whose token has a name."""
+        table = self.store.table()
+        named = table.slots != self.index.pooled_slot
+        return table.classes[named], table.floats(self.kind(kind))[named]
+
+    def has_pooled(self) -> bool:
+        """Whether tokens have been pooled."""
+        return self.index.pooled_slot >= 0
+
+    def pooled(self, kind: str) -> Floats:
+        """Rounded sums of the pooled tokens, (classes,)."""
+        return np.asarray(self.rows(kind, np.array([self.index.pooled_slot]))[0])
+
+    def in_order(self) -> tuple[list[Any], CellTable]:
+        """The one form of these sums: keys in order, and cells by the number of their key."""
+        live = np.flatnonzero(self.store.live)
+        slot_of = {plain(key): slot for key, slot in zip(self.index.keys(live), live.tolist(), strict=True)}
+        keys = sort_keys(slot_of)
+        rank = np.full(self.n_slots, -1)
+        rank[[slot_of[key] for key in keys]] = np.arange(len(keys))
+        return keys, self.store.table().mapped(rank, None)
 
     # Changing
 
     def copy(self) -> Vocabulary:
-        """A vocabulary of its own with the same sums."""
-        self._fold()
-        result = Vocabulary(self.n_classes, self.lexicon if self.is_hashed else self.lexicon.copy())
-        result._cells, result._sums, result.totals = self._cells, dict(self._sums), dict(self.totals)
-        result._live, result.n_keys = self._live.copy(), self.n_keys
+        """A vocabulary with the same sums that can be changed independently; the index is copied once a key is new."""
+        result = Vocabulary(self.index, self.store.copy(), dict(self.totals))
+        result._index_is_shared = self._index_is_shared = True
         return result
 
     def with_classes(self, positions: NDArray[np.int64], n_classes: int) -> Vocabulary:
         """The same sums with class c at positions[c]."""
-        self._fold()
-        result = Vocabulary(n_classes, self.lexicon if self.is_hashed else self.lexicon.copy())
-        klass = positions[self._cells & _CLASSES] if len(self._cells) else self._cells
-        kept = np.flatnonzero(klass >= 0)
-        cells = ((self._cells >> _CLASS_BITS) << _CLASS_BITS | klass)[kept]
-        order = np.argsort(cells, kind="stable")
-        result._set(cells[order], {kind: part[kept[order]] for kind, part in self._sums.items()})
+        result = Vocabulary(self.index, self.store.mapped(class_of=positions, n_classes=n_classes))
+        result._index_is_shared = self._index_is_shared = True
         return result
 
     def freed(self) -> Vocabulary:
         """The same sums without the tokens that have no counts any more; itself if there are none."""
         if not self.n_dead:
             return self
-        self._fold()
-        live = self.live()
-        place = np.full(len(self.lexicon), -1)
-        place[live] = np.arange(len(live))
-        result = Vocabulary(self.n_classes, lexicon_of(self.names(live)))
-        result._set(place[self._cells >> _CLASS_BITS] << _CLASS_BITS | (self._cells & _CLASSES), self._sums)
-        return result
+        live = np.flatnonzero(self.store.live)
+        slot_of = np.full(self.n_slots, -1)
+        slot_of[live] = np.arange(len(live))
+        index = self.index.with_keys(self.index.keys(live))
+        return Vocabulary(index, self.store.mapped(slot_of), dict(self.totals))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: no token without counts."""
+        return self.freed().__dict__ | {"_index_is_shared": False}
 
     def prepare(self, other: Vocabulary, sign: int, column: str) -> Commit:
-        """Check that `other` can be added or taken away; the function returned does it."""
-        other._fold()
-        cells, change, new = self._placed(other)
-        if len(new) and sign < 0 and not self.has_lost():
-            raise _impossible(other.names(new[:1])[0], column)
-        before = self._at(cells)
-        if sign > 0:
-            after = {kind: before[kind] + change[kind] for kind in KINDS}
-            check_counts(after["counts"])
-        elif self.has_lost():
-            cells, before, after = self._without_names(cells, change, before, column)
-        else:
-            after = {kind: before[kind] - change[kind] for kind in KINDS}
-            if (wrong := _not_sums(after)).any():
-                raise _impossible(self.names(cells[wrong][:1] >> _CLASS_BITS)[0], column)
+        """Check that `other` can be added or subtracted; the function returned does it."""
+        cells, sums, new = self._placed(other)
+        change = self.store.change(cells, sums, sign)
+        if sign < 0 and self.has_pooled():
+            change = self._with_pool(change, column)
+        elif sign < 0 and change.impossible.any():
+            slot = cells[change.impossible][:1] >> CLASS_BITS
+            raise not_learned(repr((other.index.keys(new[:1]) if len(new) else self.index.keys(slot))[0]), column)
         totals = {
-            kind: (self.totals[kind] + part if sign > 0 else self.totals[kind] - part).trimmed()
-            for kind, part in other.totals.items()
+            kind: (part + other.totals[kind] if sign > 0 else part - other.totals[kind]).trimmed()
+            for kind, part in self.totals.items()
         }
 
         def commit() -> None:
             if len(new) and sign > 0:
-                self.lexicon.add(*packed(other.names(new)))  # type: ignore[arg-type]
+                if self._index_is_shared:
+                    self.index, self._index_is_shared = self.index.copy(), False
+                self.index.add(other.index.keys(new))
             self.totals = totals
-            self._put(cells, before["documents"].nonzero(), {kind: part.trimmed() for kind, part in after.items()})
+            self.store.put(change)
 
         return commit
 
-    def _placed(self, other: Vocabulary) -> tuple[NDArray[np.int64], Sums, NDArray[np.int64]]:
+    def _placed(self, other: Vocabulary) -> tuple[Slots, KindSums, Slots]:
         """The other's cells by our slots, in order, their sums, and those of the other's slots that are new here."""
-        if self.is_hashed:
-            return other._cells, other._sums, np.zeros(0, np.int64)
-        slots = self.lexicon.find(*other.lexicon.packed()).astype(np.int64)
-        new = np.flatnonzero((slots < 0) & (other._live > 0))
-        slots[new] = len(self.lexicon) + np.arange(len(new))
-        cells = (slots[other._cells >> _CLASS_BITS] << _CLASS_BITS) | (other._cells & _CLASSES)
-        order = np.argsort(cells, kind="stable")
-        return cells[order], {kind: part[order] for kind, part in other._sums.items()}, new
+        table = other.store.table()
+        if self.index.is_hashed:
+            return table.cells, table.sums, np.zeros(0, np.int64)
+        slots = self.index.find(other.index)[: other.n_slots]
+        new = np.flatnonzero((slots < 0) & (other.store.live > 0))
+        slots[new] = len(self.index) + np.arange(len(new))
+        placed = table.mapped(slots, None)
+        return placed.cells, placed.sums, new
 
-    def _at(self, cells: NDArray[np.int64]) -> Sums:
-        """The sums of some cells, zero where there are none."""
-        place = np.searchsorted(self._cells, cells)
-        found = place < len(self._cells)
-        found[found] = self._cells[place[found]] == cells[found]
-        late = [(i, self._overlay[c]) for i, c in enumerate(cells.tolist()) if c in self._overlay]
-        result = {}
-        for number, (kind, part) in enumerate(self._sums.items()):
-            digits = np.zeros((len(cells), part.digits.shape[-1]), np.int64)
-            digits[found] = part.digits[place[found]]
-            for i, sums in late:  # an overlay only lies over whole numbers
-                digits[i, 0] = sums[number]
-            result[kind] = Exact(digits, part.low)
+    # Limits
+
+    def _with_pool(self, change: CellChange, column: str) -> CellChange:
+        """The change when rows are forgotten by a vocabulary that has pooled tokens.
+
+        Part of what is forgotten of a token may have been counted in the pool, before the token had a name. Where the
+        sums under the name would become impossible, all that is left of them moves to the pool, and the rest is
+        subtracted there. So the sums under a name are never more than those of the rows that remain.
+        """
+        pool, slots, classes = np.int64(self.index.pooled_slot), change.cells >> CLASS_BITS, change.cells & CLASS_MASK
+        is_pool = slots == pool
+        moved = change.impossible | (change.after["counts"] - change.after["documents"]).negative() | is_pool
+        used, group = np.unique(classes[moved], return_inverse=True)
+        pool_cells, known = pool << CLASS_BITS | used, (slots < len(self.index)) & ~is_pool
+        pool_before = self.store.at(pool_cells)
+        before, after = {}, {}
+        for kind, part in change.after.items():
+            rest = part - change.before[kind].where(is_pool)
+            left = pool_before[kind] + rest[moved].grouped(group, len(used))
+            before[kind] = Exact.concatenate([change.before[kind][known], pool_before[kind]])
+            after[kind] = Exact.concatenate([part.where(~moved)[known], left])
+        cells = np.concatenate([change.cells[known], pool_cells])
+        order = np.argsort(cells, kind="stable")
+        result = CellChange(
+            cells[order],
+            {kind: part[order] for kind, part in before.items()},
+            {kind: part[order] for kind, part in after.items()},
+        )
+        if result.impossible.any():
+            raise not_learned("a token without a name", column)
         return result
 
-    def _put(self, cells: NDArray[np.int64], was: NDArray[np.bool_], after: Sums) -> None:
-        """Write new sums, into the overlay if they are few."""
-        if not self.is_hashed:
-            self._use(cells >> _CLASS_BITS, after["documents"].nonzero().astype(np.int32) - was.astype(np.int32))
-        whole = all(part.is_whole for part in (*after.values(), *self._sums.values()))
-        if whole and len(cells) * 8 < len(self._cells) + len(self._overlay):
-            columns = (after[kind].digits[:, 0].tolist() for kind in KINDS)
-            self._overlay.update(zip(cells.tolist(), zip(*columns, strict=True), strict=True))
-            if len(self._overlay) > max(_OVERLAY, len(self._cells) // 8) or self.is_hashed:
-                self._fold()
+    def limit(self, most: int) -> None:
+        """Pool the rarest tokens if there are more than `most`."""
+        if self.n_keys <= most or self.index.is_hashed:
             return
-        self._fold()
-        self._replace(cells, after)
-
-    def _use(self, slot: NDArray[np.int64], change: NDArray[np.int32]) -> None:
-        """Keep account of how many cells every slot has, and of the slots that have any."""
-        if len(self._live) < len(self.lexicon):
-            room = np.zeros(len(self.lexicon) - len(self._live), np.int32)
-            self._live = np.concatenate([self._live, room])
-        touched = np.unique(slot[change != 0])
-        in_use = np.count_nonzero(self._live[touched])
-        np.add.at(self._live, slot, change)
-        self.n_keys += int(np.count_nonzero(self._live[touched])) - int(in_use)
-
-    def _fold(self) -> None:
-        """Move the overlay into the table."""
-        with _LOCK:
-            if self._overlay:
-                cells = np.array(sorted(self._overlay), np.int64)
-                sums = np.array([self._overlay[c] for c in cells.tolist()], np.int64)
-                self._replace(cells, {kind: Exact.whole(sums[:, i]) for i, kind in enumerate(KINDS)})
-                self._overlay = {}
-
-    def _replace(self, cells: NDArray[np.int64], after: Sums) -> None:
-        """Set the sums of some cells (sorted); a cell that becomes zero disappears."""
-        kept = ~np.isin(self._cells, cells, assume_unique=True)
-        there = after["documents"].nonzero()
-        all_cells = np.concatenate([self._cells[kept], cells[there]])
-        order = np.argsort(all_cells, kind="stable")
-        self._sums = {
-            kind: Exact.concatenate([part[kept], after[kind][there]])[order].trimmed()
-            for kind, part in self._sums.items()
-        }
-        self._cells, self._floats = all_cells[order], {}
-        if self.is_hashed:
-            self._recount()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What is pickled and copied."""
-        self._fold()
-        return self.freed().__dict__ | {"_floats": {}}
-
-    # Bounds
-
-    def has_lost(self) -> bool:
-        """Whether tokens have lost their names."""
-        return not self.is_hashed and self.lexicon.number(LOST) >= 0
-
-    def _without_names(
-        self, cells: NDArray[np.int64], change: Sums, before: Sums, column: str
-    ) -> tuple[NDArray[np.int64], Sums, Sums]:
-        """What is left where tokens have lost their names: cells, and their sums before and after.
-
-        What a token does not have under its name, because it was counted before it lost it, is taken from the nameless;
-        and what would be left of a token without any document goes to them.
-        """
-        gaps = {kind: (before[kind] - change[kind]).negative() for kind in KINDS}
-        after = {kind: _chosen(gaps[kind], Exact.zeros(len(cells)), before[kind] - change[kind]) for kind in KINDS}
-        lacking = {kind: _chosen(gaps[kind], change[kind] - before[kind], Exact.zeros(len(cells))) for kind in KINDS}
-        odd = np.zeros(len(cells), bool)
-        for kind in KINDS:
-            odd |= ~after[kind].nonzero()
-        own = np.int64(self.lexicon.number(LOST)) << _CLASS_BITS
-        odd &= (cells >> _CLASS_BITS) != own >> _CLASS_BITS
-        klass = cells & _CLASSES
-        used = np.unique(klass)
-        group, nameless = np.searchsorted(used, klass), own | used
-        lost = self._at(nameless)
-        named = (cells >> _CLASS_BITS) != own >> _CLASS_BITS
-        result: tuple[Sums, Sums] = ({}, {})
-        for kind in KINDS:
-            rest = _chosen(odd, after[kind], Exact.zeros(len(cells)))
-            taken = _chosen(named, lacking[kind], change[kind]).grouped(group, len(used))
-            left = lost[kind] - taken + rest.grouped(group, len(used))
-            if left.negative().any():
-                raise _impossible("a token without a name", column)
-            kept = _chosen(odd, Exact.zeros(len(cells)), after[kind])[named]
-            result[0][kind] = Exact.concatenate([before[kind][named], lost[kind]])
-            result[1][kind] = Exact.concatenate([kept, left])
-        cells = np.concatenate([cells[named], nameless])
-        there = result[0]["documents"].nonzero() | result[1]["documents"].nonzero()
-        order = np.flatnonzero(there)[np.argsort(cells[there], kind="stable")]
-        parts = ({kind: part[order] for kind, part in own_sums.items()} for own_sums in result)
-        return cells[order], *parts  # type: ignore[return-value]
-
-    def bound(self, limit: int) -> None:
-        """Keep the most frequent tokens if there are more than a limit; the others are put together."""
-        if self.n_keys <= limit or self.is_hashed:
-            return
-        self._fold()
-        own = int(self.lexicon.add(*packed([LOST]))[0])
-        slot, klass = self._cells >> _CLASS_BITS, self._cells & _CLASSES
-        often = np.bincount(slot, weights=self._rounded("counts"), minlength=len(self.lexicon))
-        often[own] = np.inf
-        n_names = min(max(int(limit * _KEPT), 1), limit - 1)
-        kept = np.sort(np.argsort(-often, kind="stable")[: n_names + 1])
-        place = np.full(len(self.lexicon), np.searchsorted(kept, own))
-        place[kept] = np.arange(len(kept))
-        cells, group = np.unique(place[slot] << _CLASS_BITS | klass, return_inverse=True)
-        sums = {kind: part.grouped(group, len(cells)) for kind, part in self._sums.items()}
-        self.lexicon = lexicon_of(self.names(kept))
-        self._set(cells, sums)
+        live = np.flatnonzero(self.store.live)
+        table = self.store.table()
+        often = np.bincount(table.slots, weights=self.floats("counts"))[live]
+        often[live == self.index.pooled_slot] = -np.inf
+        n_names = min(max(int(most * _KEPT), 1), most - 1)
+        named = np.sort(live[np.argsort(-often, kind="stable")[:n_names]])
+        slot_of = np.full(self.n_slots, len(named))
+        slot_of[named] = np.arange(len(named))
+        self.index = self.index.with_keys([*self.index.keys(named), POOLED])
+        self.store, self._index_is_shared = self.store.mapped(slot_of), False
 
 
-def _unit(kind: str) -> float:
-    return 2.0**-30 if kind == "logs" else 1.0
-
-
-def _chosen(where: NDArray[np.bool_], a: Exact, b: Exact) -> Exact:
-    """Numbers of one array where it is so, of the other elsewhere."""
-    order = np.where(where, np.arange(len(where)), len(where) + np.arange(len(where)))
-    return Exact.concatenate([a, b])[order]
-
-
-def _not_sums(sums: Sums) -> NDArray[np.bool_]:
-    """Where sums are none that documents can have: negative, or some zero and others not."""
-    there = sums["documents"].nonzero()
-    wrong = (sums["counts"].nonzero() != there) | (sums["logs"].nonzero() != there)
-    for part in sums.values():
-        wrong |= part.negative()
-    return np.asarray(wrong)
-
-
-def _impossible(token: Key, column: str) -> ForgetError:
-    return ForgetError(f"{token!r} was not learned that often in this class", column=column)
+def not_learned(what: str, column: str) -> ForgetError:
+    """The error for a key that is to be forgotten more often than it was learned."""
+    return ForgetError(f"{what} was not learned that often in this class", column=column)

@@ -1,0 +1,100 @@
+"""What the families of tokens share: multinomial, tags and text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tallybayes.arrays.column import Bag, Column
+from tallybayes.arrays.special import gammaln
+from tallybayes.families.bag_leave_one_out import left_out_score
+from tallybayes.families.family import Codes32, Family, Floats, Score
+from tallybayes.families.shrinkage import dirichlet_evidence_of
+from tallybayes.families.token_predictive import TokenPredictive
+from tallybayes.tally import TokenTally
+
+__all__ = ["TokenFamily", "TokenPrior", "beta_evidence"]
+
+
+@dataclass(frozen=True, eq=False)
+class TokenPrior:
+    """Laplace's k of each column: Dirichlet(k) over tokens, or Beta(k, k) for the presence of each token."""
+
+    k: Floats
+
+
+@dataclass(frozen=True)
+class TokenFamily(Family[TokenTally, TokenPrior]):
+    """Multinomials over tokens, or one Bernoulli per token. `families/text.py` explains the options."""
+
+    column: ClassVar[type[Column]] = Bag
+    takes_smoothing: ClassVar[bool] = True
+    # Options that a family may declare as fields of its own.
+    variant = "counts"
+    tf = "count"
+    unit = False
+    idf = False
+    balanced = False
+    min_count = 1
+    cap = 0.0
+    top = 0
+    length = 0
+
+    @property
+    def is_likelihood(self) -> bool:
+        """Whether scores are log likelihoods of the values."""
+        plain = not (self.idf or self.balanced or self.top or self.length or self.cap)
+        return self.variant != "complement" and plain
+
+    def predictive(self, tally: TokenTally, prior: TokenPrior) -> TokenPredictive:
+        """Posterior means."""
+        return TokenPredictive(tally.features, tally.n_classes, tally, self, prior.k)
+
+    def plug_in(self, tally: TokenTally) -> TokenPredictive:
+        """Frequencies."""
+        return self.predictive(tally, TokenPrior(np.zeros(len(tally.features))))
+
+    def left_out(
+        self, tally: TokenTally, prior: TokenPrior | None, columns: Sequence[Bag], codes: Codes32, weights: Any
+    ) -> list[Score]:
+        """In closed form, unless one weight depends on all tokens, or on the tokens of the document.
+
+        The sums of pooled tokens stay as they are.
+        """
+        plain = not (self.idf or self.balanced or self.min_count > 1 or self.cap or self.top or self.length)
+        if prior is None or not plain or not all(0 < k < math.inf for k in prior.k.tolist()):
+            return super().left_out(tally, prior, columns, codes, weights)
+        own = np.ones(len(codes)) if weights is None else weights
+        weights_of = self.predictive(tally, prior).columns
+        pairs = zip(tally.features, columns, strict=True)
+        return [left_out_score(name, weights_of[name], bag, codes, own) for name, bag in pairs]
+
+    def evidence(self, tally: TokenTally, prior: TokenPrior) -> Floats:
+        """Of the amounts of tokens (presence: of the rows that have a token) given the classes.
+
+        Multinomial coefficients are not part of it.
+        """
+        result = np.zeros(len(tally.features))
+        for j, (name, k) in enumerate(zip(tally.features, prior.k.tolist(), strict=True)):
+            words = tally.tokens[name]
+            if self.variant == "presence":
+                klass, n = words.named_cells("documents")
+                result[j] = beta_evidence(n, klass, tally.n_rows(name).floats(), len(words.named()), k)
+            else:
+                result[j] = dirichlet_evidence_of(words.floats("counts"), words.total("counts"), words.n_keys, k)
+        return result
+
+
+def beta_evidence(seen: Floats, klass: np.ndarray, rows: Floats, n_tokens: int, k: float) -> float:
+    """Log evidence of presence under Beta(k, k) for every token and class, tokens never seen in a class included."""
+    if np.isinf(k):
+        return float(-n_tokens * rows.sum() * np.log(2.0))
+    base = gammaln(2 * k) - gammaln(2 * k + rows)
+    never = base + gammaln(rows + k) - gammaln(k)
+    some = base[klass] + gammaln(seen + k) + gammaln(rows[klass] - seen + k) - 2 * gammaln(k)
+    n_seen = np.bincount(klass, minlength=len(rows))
+    return float(np.sort(some).sum() + ((n_tokens - n_seen) * never).sum())

@@ -1,0 +1,260 @@
+"""What the tokens of one column add to the score of each class.
+
+The score of a bag or document is the sum over its tokens of amount * weight[token, class]. Weights are computed for the
+tokens that a batch has, or once for all tokens where a batch is large:
+
+    counts      weight = log P(t | c),  P(t | c) = (n_tc + k) / (n_c + k V)
+    complement  weight = -log P(t | not c), the same with the counts of all other classes together
+    presence    weight = log P(t | c) - log(1 - P(t | c)),  P(t | c) = (n_tc + k) / (n_c + 2 k) with n_c rows;
+                a row without any token has the score `Absence.log_none`
+
+With k = 0 these are frequencies. 0/0 contributes nothing (weight 0). A token of which one class has all occurrences
+rules out the other classes, also in the complement variant, where the weight of that class would be infinite.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import kernels
+from tallybayes.arrays.column import Bag
+from tallybayes.families.bag_scores import Absence, score_bags
+from tallybayes.families.credible import absence_cumulants, bag_cumulants, check_posterior, presence_cumulants
+from tallybayes.families.family import Floats, Score
+from tallybayes.families.shrinkage import by_group, laplace
+from tallybayes.tally import Vocabulary
+
+if TYPE_CHECKING:
+    from tallybayes.families.token_family import TokenFamily
+
+__all__ = ["KIND_OF", "TokenWeights", "integer_amounts", "over_classes"]
+
+KIND_OF = {"count": "counts", "once": "documents", "log": "logs"}
+_FEW = 4  # where a batch has this many times fewer tokens than the vocabulary, only their weights are computed
+
+Slots = NDArray[np.int64]
+
+
+def over_classes(n: Floats) -> Floats:
+    """The sums of rows (tokens, classes), added in the order of the classes however many rows there are."""
+    return n.cumsum(axis=1)[:, -1:] if n.shape[1] else np.zeros((len(n), 1))
+
+
+def integer_amounts(bag: Bag) -> NDArray[np.int32]:
+    """How often each token occurs, as integers."""
+    if bag.amounts is None:
+        return np.ones(len(bag.indices), np.int32)
+    if bag.amounts.dtype == np.int32:
+        return np.ascontiguousarray(bag.amounts)
+    return np.asarray(bag.amounts, np.float64).round().astype(np.int32)
+
+
+class TokenWeights:
+    """The weights of the tokens of one column, derived from its sums.
+
+    n_rows: rows per class, (classes,). family: with `variant` and `tf` decided.
+    """
+
+    def __init__(self, words: Vocabulary, n_rows: Floats, family: TokenFamily, k: float) -> None:
+        self.words, self.n_rows, self.family, self.k = words, n_rows, family, k
+        self.is_presence = family.variant == "presence"
+        self.kind = "documents" if self.is_presence else KIND_OF[family.tf]
+        self.needs_all = family.idf or family.balanced or family.min_count > 1  # a weight depends on all tokens
+        self._all: Floats | None = None
+
+    # Weights
+
+    def of(self, slots: Slots | None = None) -> Floats:
+        """The weights of slots, (slots, classes), of all slots if none are given; 0 for tokens without counts."""
+        if slots is not None and not self.needs_all:
+            return self._weights(self.words.rows(self.kind, slots))
+        weights = self._all
+        if weights is None:
+            self._all = weights = self._all_weights()
+        return weights if slots is None else weights[slots]
+
+    def _weights(self, n: Floats, factor: Any = 1.0) -> Floats:
+        """The weights of counts (tokens, classes); `factor` multiplies the counts of a token (0: excluded)."""
+        known = n.any(axis=1, keepdims=True) & (np.asarray(factor) > 0)
+        if self.is_presence:
+            log_yes, log_no = self.log_presence(n)
+            return np.where(known, log_yes - np.where(np.isinf(log_no), 0.0, log_no), 0.0)
+        total, n_keys = self.words.total(self.kind), self.words.n_keys
+        if self.needs_all:
+            n = n * factor
+            token, klass = np.nonzero(n)
+            total, n_keys = by_group(klass, n[token, klass], n.shape[1]), int(np.count_nonzero(known))
+        if self.family.variant != "complement":
+            return np.where(known, laplace(n, total, self.k, n_keys), 0.0)
+        log_p = laplace(np.maximum(over_classes(n) - n, 0.0), total.sum() - total, self.k, n_keys)
+        only_here = np.isinf(log_p)  # with k = 0: no other class has the token
+        rules_out = only_here.any(axis=1, keepdims=True)
+        return np.where(known, np.where(rules_out, np.where(only_here, 0.0, -np.inf), -log_p), 0.0)
+
+    def _all_weights(self) -> Floats:
+        words, family = self.words, self.family
+        table = words.store.table()
+        if not self.needs_all and not self.is_presence and 0 < self.k < np.inf and words.n_keys:
+            return self._plain_weights()
+        n = np.zeros((words.n_slots, words.n_classes))
+        n[table.slots, table.classes] = words.floats(self.kind)
+        factor: Any = self._often()[:, None] if family.min_count > 1 else 1.0
+        if family.idf:
+            documents = np.bincount(table.slots, words.floats("documents"), len(n))[:, None]
+            factor = factor * np.log(np.maximum(self.n_rows.sum() / np.maximum(documents, 1e-300), 1.0))
+        weights = self._weights(n, factor)
+        if family.balanced:
+            size = np.sort(np.abs(np.where(np.isinf(weights), 0.0, weights)), axis=0).sum(axis=0)
+            weights = weights * np.where(size > 0, size.mean() / np.where(size > 0, size, 1.0), 1.0)
+        return weights * factor if family.idf else weights
+
+    def _plain_weights(self) -> Floats:
+        """The same as `_weights` of all tokens, with logarithms only of the cells in use."""
+        words, table = self.words, self.words.store.table()
+        slot, klass, n = table.slots, table.classes, words.floats(self.kind)
+        total = words.total(self.kind)
+        if self.family.variant == "complement":
+            whole = np.bincount(slot, n, words.n_slots)  # in the order of the classes, as in `over_classes`
+            log_total = np.log(total.sum() - total + self.k * words.n_keys)
+            weights = log_total - np.log(whole + self.k)[:, None]
+            weights[slot, klass] = log_total[klass] - np.log(np.maximum(whole[slot] - n, 0.0) + self.k)
+        else:
+            log_total = np.log(total + self.k * words.n_keys)
+            weights = np.repeat((np.log(self.k) - log_total)[None], words.n_slots, axis=0)
+            weights[slot, klass] = np.log(n + self.k) - log_total[klass]
+        if words.n_keys < words.n_slots:
+            weights[words.store.live == 0] = 0.0
+        return np.asarray(weights)
+
+    def _often(self) -> NDArray[np.bool_]:
+        """Which slots have a name and enough counts."""
+        words = self.words
+        often = np.bincount(words.store.table().slots, words.floats("counts"), words.n_slots) >= self.family.min_count
+        if words.has_pooled():
+            often[words.index.pooled_slot :][:1] = False
+        return np.asarray(often)
+
+    def log_presence(self, n: Floats) -> tuple[Floats, Floats]:
+        """Log probability that a row has a token and that it does not, (tokens, classes), from rows with it."""
+        return laplace(n, self.n_rows, self.k, 2), laplace(np.maximum(self.n_rows - n, 0.0), self.n_rows, self.k, 2)
+
+    def _absence(self, slots: Slots | None) -> Absence:
+        """The score of a row without any token, and which tokens of slots all rows of a class have had."""
+        words, rows = self.words, self.n_rows
+        klass, n = words.named_cells("documents")
+        n_keys = len(words.named()) if words.has_pooled() else words.n_keys
+        if self.family.min_count > 1:
+            often, slot = self._often(), words.store.table().slots
+            kept = often[slot[slot != words.index.pooled_slot]]
+            klass, n, n_keys = klass[kept], n[kept], int(np.count_nonzero(often))
+        seen = laplace(np.maximum(rows[klass] - n, 0.0), rows[klass], self.k, 2)
+        certain = np.isinf(seen)
+        total = by_group(klass, np.where(certain, 0.0, seen), len(rows))
+        n_never = n_keys - np.bincount(klass, minlength=len(rows))
+        log_none = total + n_never * laplace(rows, rows, self.k, 2)
+        n_certain = np.bincount(klass, weights=certain, minlength=len(rows)).astype(np.float64)
+        if not n_certain.any():
+            return Absence(log_none, n_certain, None)
+        own = words.rows("documents", np.arange(words.n_slots) if slots is None else slots)
+        return Absence(log_none, n_certain, np.isinf(self.log_presence(own)[1]).astype(np.float64))
+
+    # Scores
+
+    def known(self, bag: Bag) -> Bag:
+        """The bags with the tokens that have been counted, by their slots."""
+        bag, words = bag.expanded(), self.words
+        slots = words.index.slots_of(bag.keys, bag.indices)
+        kept = words.store.has(slots)
+        if self.family.min_count > 1:
+            kept[kept] = self._often()[slots[kept]]
+        if bag.amounts is not None:
+            kept &= bag.amounts[: len(kept)] != 0
+        slots = np.ascontiguousarray(slots, np.int32)
+        if kept.all():
+            return Bag(bag.indptr, slots, bag.amounts, (), bag.present)
+        ends = np.concatenate([[0], np.cumsum(kept)])[bag.indptr]
+        amounts = None if bag.amounts is None else bag.amounts[: len(kept)][kept]
+        return Bag(ends, slots[kept], amounts, (), bag.present)
+
+    def bind(self, bag: Bag) -> Score:
+        """Get ready to score bags."""
+        return self.bind_known(self.known(bag))
+
+    def bind_known(self, bag: Bag) -> Score:
+        """The same for bags whose indices are slots of tokens that have been counted."""
+        indices, slots = bag.indices, None
+        if len(indices) * _FEW < self.words.n_slots:
+            slots, place = np.unique(indices.astype(np.int64), return_inverse=True)
+            indices = place.astype(np.int32)
+        weights, amounts = self.weights_and_amounts(bag, indices, slots)
+        return score_bags(bag, indices, amounts, weights, self._absence(slots) if self.is_presence else None)
+
+    def weights_and_amounts(self, bag: Bag, indices: Any, slots: Slots | None) -> tuple[Floats, Any]:
+        """The weights of slots, and the amount of each token of a bag (None: one each), after the caps."""
+        family, weights = self.family, self.of(slots)
+        amounts: Any = None
+        if not self.is_presence and family.tf == "count":
+            amounts = bag.amounts
+        elif not self.is_presence and family.tf == "log":
+            ends = np.ascontiguousarray(bag.indptr, np.int64)
+            amounts = kernels.active.log_amounts(ends, integer_amounts(bag), family.unit)
+            weights = weights * 2.0**-30
+        if family.cap or family.top or family.length:
+            amounts = self._capped(bag, indices, amounts, weights)
+        return weights, amounts
+
+    def _capped(self, bag: Bag, indices: Any, amounts: Any, weights: Floats) -> Floats:
+        """Amounts after the caps."""
+        family = self.family
+        result = np.ones(len(indices)) if amounts is None else amounts.astype(np.float64)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            spread = weights.max(axis=1, initial=-np.inf) - weights.min(axis=1, initial=np.inf)
+            reach = np.where(np.isnan(spread), 0.0, np.maximum(spread, 0.0))[indices]
+            if family.cap:  # a token with the same weight in all classes is not capped
+                result = np.minimum(result, family.cap / reach)
+        lengths = np.diff(bag.indptr)
+        row = np.repeat(np.arange(len(lengths)), lengths)
+        if family.top and lengths.max(initial=0) > family.top:
+            order = np.lexsort((np.arange(len(row)), -(result * reach), row))
+            rank = np.empty(len(row), np.int64)
+            rank[order] = np.arange(len(row)) - np.repeat(bag.indptr[:-1], lengths)
+            result = np.where(rank < family.top, result, 0.0)
+        if family.length:
+            scale = 1.0 if amounts is None or family.tf != "log" else 2.0**-30
+            size = np.bincount(row, result, len(lengths)) * scale
+            result = result * np.minimum(1.0, family.length / np.maximum(size, 1e-300))[row]
+        return result
+
+    # The posterior of the probabilities
+
+    def posterior(self, slots: Slots, column: str) -> tuple[Floats, Floats]:
+        """The alpha of tokens, (tokens, classes), and the sum of all alpha (presence: of yes and no), (classes,)."""
+        check_posterior(self.k > 0, column)
+        words = self.words
+        n, total, n_keys = words.rows(self.kind, slots), words.total(self.kind), words.n_keys
+        if self.is_presence:
+            total, n_keys = self.n_rows, 2
+        elif self.family.variant == "complement":
+            n, total = np.maximum(over_classes(n) - n, 0.0), total.sum() - total
+        return n + self.k, total + self.k * n_keys
+
+    def cumulants(self, bag: Bag, column: str) -> Floats:
+        """Cumulants of the scores of bags, (3, bags, classes)."""
+        words = self.words
+        if np.isinf(self.k):
+            return np.zeros((3, len(bag), words.n_classes))
+        bag = self.known(bag)
+        slots, indices = np.unique(bag.indices.astype(np.int64), return_inverse=True)
+        alpha, total = self.posterior(slots, column)
+        amounts = self.weights_and_amounts(bag, indices, slots)[1]
+        amounts = np.ones(len(indices)) if amounts is None else np.asarray(amounts, np.float64)
+        if self.is_presence:
+            klass, n = words.named_cells("documents")
+            absent = absence_cumulants(n, klass, len(words.named()), self.n_rows, self.k)
+            return presence_cumulants(bag, indices, amounts, alpha, total, absent)
+        unit = 2.0**-30 if self.family.tf == "log" else 1.0
+        own = bag_cumulants(bag, indices, amounts * unit, alpha, total)
+        return own * [[[-1]], [[1]], [[-1]]] if self.family.variant == "complement" else own

@@ -1,0 +1,394 @@
+"""Exact sums per (slot, class): the store behind categories, bags of tokens and text.
+
+A slot is the number of a key. A cell (slot, class) exists only where something was counted, so a token seen in 3 of
+1,000 classes needs three cells. Cells are kept in sorted arrays that are never changed. A small change is written to an
+overlay, a dict from cell to its latest sums, which is folded into new arrays once it has grown to a share of them: the
+cost of learning one row is in proportion to the row.
+
+Single rows of categories are counted in an open table instead: a dense array (slots, classes) with room for new keys.
+
+Several threads may read a store at the same time: readers replace the pair (arrays, overlay) as a whole by an equal
+one, so that each of them works on a consistent pair. Only `put` and the caller of `opened` change anything; nobody may
+read meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.arrays.memory_budget import check_budget
+from tallybayes.tally.exact import Exact, check_amounts, check_counts, require
+from tallybayes.tally.tally import Arrays, check_ends
+
+__all__ = [
+    "CLASS_BITS",
+    "CLASS_MASK",
+    "CellChange",
+    "CellStore",
+    "CellTable",
+    "cell_arrays",
+    "cells_from_arrays",
+    "same_arrays",
+]
+
+CLASS_BITS = 24  # a cell is slot << 24 | class: up to 16 million classes
+CLASS_MASK = np.int64(2**CLASS_BITS - 1)
+_OVERLAY = 1024  # the overlay is folded in when it is larger than this and than an eighth of the table
+_SHARE = 8
+_UNITS = {"logs": 2.0**-30}  # sums of logarithms are integers in this unit
+
+Slots = NDArray[np.int64]
+Floats = NDArray[np.float64]
+KindSums = dict[str, Exact]
+
+
+@dataclass(frozen=True, eq=False)
+class CellTable:
+    """The cells in use, `slot << 24 | class` in ascending order, with their sums of every kind. Never changed."""
+
+    cells: Slots
+    sums: KindSums
+    _floats: dict[str, Floats] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of_dense(cls, dense: NDArray[np.int64], kind: str) -> CellTable:
+        """The cells of a dense table (slots, classes) that are not zero."""
+        slot, klass = np.nonzero(dense)
+        return cls(slot << CLASS_BITS | klass, {kind: Exact.whole(dense[slot, klass])})
+
+    @property
+    def slots(self) -> Slots:
+        """The slot of every cell."""
+        return self.cells >> CLASS_BITS
+
+    @property
+    def classes(self) -> Slots:
+        """The class of every cell."""
+        return self.cells & CLASS_MASK
+
+    def floats(self, kind: str) -> Floats:
+        """The rounded sums of every cell, rounded once; logarithms in units of one."""
+        found = self._floats.get(kind)
+        if found is None:
+            found = self._floats[kind] = self.sums[kind].floats() * _UNITS.get(kind, 1.0)
+        return found
+
+    def at(self, cells: Slots) -> KindSums:
+        """The sums of some cells, zero where there is none."""
+        place = np.searchsorted(self.cells, cells)
+        found = place < len(self.cells)
+        found[found] = self.cells[place[found]] == cells[found]
+        result = {}
+        for kind, part in self.sums.items():
+            digits = np.zeros((len(cells), part.digits.shape[-1]), np.int64)
+            digits[found] = part.digits[place[found]]
+            result[kind] = Exact(digits, part.low)
+        return result
+
+    def replaced(self, cells: Slots, sums: KindSums) -> CellTable:
+        """The table with other sums at some cells (sorted); a cell whose sums are zero disappears."""
+        kept = ~np.isin(self.cells, cells, assume_unique=True)
+        there = next(iter(sums.values())).nonzero()
+        all_cells = np.concatenate([self.cells[kept], cells[there]])
+        order = np.argsort(all_cells, kind="stable")
+        parts = {kind: Exact.concatenate([part[kept], sums[kind][there]]) for kind, part in self.sums.items()}
+        return CellTable(all_cells[order], {kind: part[order].trimmed() for kind, part in parts.items()})
+
+    def mapped(self, slot_of: Slots | None, class_of: Slots | None) -> CellTable:
+        """The sums under other slots and classes: -1 drops a cell, and cells that become one are added up."""
+        slots = self.slots if slot_of is None else slot_of[self.slots]
+        classes = self.classes if class_of is None else class_of[self.classes]
+        kept = np.flatnonzero((slots >= 0) & (classes >= 0))
+        cells, group = np.unique(slots[kept] << CLASS_BITS | classes[kept], return_inverse=True)
+        if len(cells) < len(kept):
+            return CellTable(cells, {kind: part[kept].grouped(group, len(cells)) for kind, part in self.sums.items()})
+        kept[group] = kept.copy()
+        return CellTable(cells, {kind: part[kept].trimmed() for kind, part in self.sums.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class CellChange:
+    """Some cells in ascending order, with their sums before and after a change."""
+
+    cells: Slots
+    before: KindSums
+    after: KindSums
+
+    @property
+    def impossible(self) -> NDArray[np.bool_]:
+        """Where no rows can have the sums after the change: negative, or zero of one kind and not of another."""
+        first, *others = self.after.values()
+        wrong = first.negative()
+        for part in others:
+            wrong |= part.negative() | (part.nonzero() != first.nonzero())
+        return wrong
+
+
+class CellStore:
+    """Exact sums per (slot, class) of one or several kinds.
+
+    >>> table = CellTable(np.array([0, 1 << CLASS_BITS | 1]), {"counts": Exact.whole(np.array([2, 5]))})
+    >>> store = CellStore(2, ("counts",), table)
+    >>> store.rows("counts", np.array([1, 7])).tolist(), store.n_in_use
+    ([[0.0, 5.0], [0.0, 0.0]], 2)
+    """
+
+    def __init__(
+        self,
+        n_classes: int,
+        kinds: Sequence[str],
+        table: CellTable | None = None,
+        *,
+        dense: NDArray[np.int64] | None = None,
+    ) -> None:
+        self.n_classes, self.kinds = n_classes, tuple(kinds)
+        if table is None and dense is None:
+            table = CellTable(np.zeros(0, np.int64), {kind: Exact.zeros(0) for kind in kinds})
+        self._state: tuple[CellTable, dict[int, tuple[int, ...]]] | None = None if table is None else (table, {})
+        self._dense = dense  # (slots, classes) of the one kind; where there is a table too, both are equal
+        self._room: NDArray[np.int64] | None = None  # the open table, of which `_dense` is the part in use
+        self._usage: tuple[NDArray[np.int32], int] | None = None  # cells per slot, slots that have any
+
+    # Reading
+
+    def _latest(self) -> tuple[CellTable, dict[int, tuple[int, ...]]]:
+        """The cells and the overlay of later sums; a dense table is turned into cells."""
+        state = self._state
+        if state is None:
+            assert self._dense is not None
+            self._state = state = (CellTable.of_dense(self._dense, self.kinds[0]), {})
+        return state
+
+    def table(self) -> CellTable:
+        """The cells in use, with all changes folded in."""
+        table, overlay = self._latest()
+        if overlay:
+            cells = np.array(sorted(overlay), np.int64)
+            sums = np.array([overlay[cell] for cell in cells.tolist()], np.int64)
+            table = table.replaced(cells, {kind: Exact.whole(sums[:, i]) for i, kind in enumerate(self.kinds)})
+            self._state = (table, {})
+        return table
+
+    def _used(self) -> tuple[NDArray[np.int32], int]:
+        if self._usage is None:
+            dense = self._dense
+            if dense is not None:
+                live = (dense != 0).sum(axis=1, dtype=np.int32)
+            else:
+                live = np.bincount(self.table().slots).astype(np.int32)
+            self._usage = (live, int(np.count_nonzero(live)))
+        return self._usage
+
+    @property
+    def live(self) -> NDArray[np.int32]:
+        """How many cells each slot has; slots after the end have none."""
+        return self._used()[0]
+
+    @property
+    def n_in_use(self) -> int:
+        """How many slots have cells."""
+        return self._used()[1]
+
+    def has(self, slots: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Which slots have cells; -1 has none."""
+        live, n_in_use = self._used()
+        if n_in_use == len(live):
+            return np.asarray((slots >= 0) & (slots < len(live)))
+        inside = (slots >= 0) & (slots < len(live))
+        return np.asarray(inside & (live[np.where(inside, slots, 0)] > 0))
+
+    def rows(self, kind: str, slots: Slots) -> Floats:
+        """Rounded sums (slots, classes); zeros for slots without cells, among them -1."""
+        check_budget(len(slots), self.n_classes, "values")
+        dense = self._dense
+        if dense is None:
+            return self.tables(slots, (kind,))[kind]
+        known = (slots >= 0) & (slots < len(dense))
+        if known.all():
+            return dense[slots].astype(np.float64)
+        result = np.zeros((len(slots), self.n_classes))
+        result[known] = dense[slots[known]]
+        return result
+
+    def tables(self, slots: Slots, kinds: Sequence[str] | None = None) -> dict[str, Floats]:
+        """The same of several kinds, without folding the overlay."""
+        table, overlay = self._latest()
+        first = np.searchsorted(table.cells, slots << CLASS_BITS)
+        last = np.searchsorted(table.cells, (slots + 1) << CLASS_BITS)
+        length = np.where(slots >= 0, last - first, 0)
+        row = np.repeat(np.arange(len(slots)), length)
+        cell = np.arange(len(row)) - np.repeat(np.cumsum(length) - length, length) + np.repeat(first, length)
+        place = row * self.n_classes + (table.cells[cell] & CLASS_MASK)
+        late = self._late(overlay, slots)
+        result = {}
+        for kind in self.kinds if kinds is None else kinds:
+            sums = np.zeros(len(slots) * self.n_classes)
+            sums[place] = table.floats(kind)[cell]
+            if late:
+                number, unit = self.kinds.index(kind), _UNITS.get(kind, 1.0)
+                sums[[at for at, _ in late]] = [latest[number] * unit for _, latest in late]
+            result[kind] = sums.reshape(len(slots), self.n_classes)
+        return result
+
+    def _late(self, overlay: dict[int, tuple[int, ...]], slots: Slots) -> list[tuple[int, tuple[int, ...]]]:
+        """The sums in the overlay for slots, each with its place in a table (slots, classes)."""
+        if not overlay:
+            return []
+        if len(slots) * self.n_classes <= len(overlay):
+            cells = ((slots << CLASS_BITS)[:, None] + np.arange(self.n_classes)).ravel().tolist()
+            return [(place, overlay[cell]) for place, cell in enumerate(cells) if cell in overlay]
+        row_of: dict[int, list[int]] = {}
+        for row, slot in enumerate(slots.tolist()):
+            row_of.setdefault(slot, []).append(row)
+        return [
+            (row * self.n_classes + (cell & int(CLASS_MASK)), sums)
+            for cell, sums in overlay.items()
+            for row in row_of.get(cell >> CLASS_BITS, ())
+        ]
+
+    def __getstate__(self) -> dict[str, object]:
+        """What is pickled: an open table is closed, because its two arrays share memory."""
+        return self.copy().__dict__
+
+    # Changing
+
+    def copy(self) -> CellStore:
+        """A store with the same sums that can be changed independently; arrays that never change are shared."""
+        result = CellStore(self.n_classes, self.kinds, dense=self._dense)
+        if self._state is not None:
+            result._state = (self._state[0], dict(self._state[1]))
+        if self._room is not None and self._dense is not None:
+            result._dense = self._dense.copy()
+        if self._usage is not None:
+            result._usage = (self._usage[0].copy(), self._usage[1])
+        return result
+
+    def mapped(
+        self, slot_of: Slots | None = None, class_of: Slots | None = None, n_classes: int | None = None
+    ) -> CellStore:
+        """A store with the sums under other slots and classes: -1 drops a cell, cells that become one are added up."""
+        size = self.n_classes if n_classes is None else n_classes
+        return CellStore(size, self.kinds, self.table().mapped(slot_of, class_of))
+
+    def change(self, cells: Slots, sums: KindSums, sign: int) -> CellChange:
+        """The change that adds sums to cells (ascending), or subtracts them; nothing is changed yet."""
+        before = self.at(cells)
+        after = {kind: part + sums[kind] if sign > 0 else part - sums[kind] for kind, part in before.items()}
+        check_counts(after[self.kinds[0]])
+        return CellChange(cells, before, after)
+
+    def at(self, cells: Slots) -> KindSums:
+        """The sums of some cells, zero where there is none."""
+        table, overlay = self._latest()
+        sums = table.at(cells)
+        late = [(i, overlay[cell]) for i, cell in enumerate(cells.tolist()) if cell in overlay] if overlay else []
+        for i, latest in late:  # an overlay only holds integers, over integers
+            for part, value in zip(sums.values(), latest, strict=True):
+                part.digits[i, 0] = value
+        return sums
+
+    def put(self, change: CellChange) -> tuple[Slots, Slots]:
+        """Make a change. Returns the slots that have their first cell now, and those that have lost their last."""
+        cells, after = change.cells, {kind: part.trimmed() for kind, part in change.after.items()}
+        slots = self._account(change)
+        table, overlay = self._latest()
+        self._dense = self._room = None
+        are_integers = all(part.is_whole for part in (*after.values(), *table.sums.values()))
+        if are_integers and len(cells) * _SHARE < len(table.cells) + len(overlay):
+            columns = (after[kind].digits[:, 0].tolist() for kind in self.kinds)
+            overlay.update(zip(cells.tolist(), zip(*columns, strict=True), strict=True))
+            if len(overlay) > max(_OVERLAY, len(table.cells) // _SHARE):
+                self.table()
+        else:
+            self._state = (self.table().replaced(cells, after), {})
+        return slots
+
+    def _account(self, change: CellChange) -> tuple[Slots, Slots]:
+        """Update the number of cells per slot."""
+        first = self.kinds[0]
+        difference = change.after[first].nonzero().astype(np.int32) - change.before[first].nonzero()
+        slots = change.cells >> CLASS_BITS
+        live, n_in_use = self._used()
+        size = int(slots[-1]) + 1 if len(slots) else 0
+        if len(live) < size:
+            live = np.concatenate([live, np.zeros(size - len(live), np.int32)])
+        touched = np.unique(slots[difference != 0])
+        were = live[touched] > 0
+        np.add.at(live, slots, difference)
+        are = live[touched] > 0
+        self._usage = (live, n_in_use + int(np.count_nonzero(are)) - int(np.count_nonzero(were)))
+        return touched[are & ~were], touched[were & ~are]
+
+    # Single rows, counted in place
+
+    def open_counts(self) -> NDArray[np.int64] | None:
+        """The open table (slots, classes), to be read until the next change; None if it is not open."""
+        return self._dense if self._room is not None else None
+
+    def opened(self, n_slots: int) -> NDArray[np.int64]:
+        """The sums as a dense table (slots, classes) that the caller may change; only for one kind, of integers."""
+        dense = self._dense
+        if self._room is None or dense is None or len(self._room) < n_slots:
+            room = np.zeros((n_slots + n_slots // 2 + 64, self.n_classes), np.int64)
+            if dense is not None:
+                room[: len(dense)] = dense
+            else:
+                table = self.table()
+                room[table.slots, table.classes] = table.sums[self.kinds[0]].digits[:, 0]
+            self._room, self._dense = room, room[:n_slots]
+        elif len(dense) < n_slots:
+            self._dense = self._room[:n_slots]
+        self._state = None
+        assert self._dense is not None
+        return self._dense
+
+    def counted(self, slot: int) -> bool:
+        """Take note that the caller of `opened` has counted the first of a cell; whether it is the slot's first."""
+        live, n_in_use = self._used()
+        if len(live) <= slot:
+            live = np.concatenate([live, np.zeros(slot + 64 - len(live), np.int32)])
+        live[slot] += 1
+        self._usage = (live, n_in_use + int(live[slot] == 1))
+        return bool(live[slot] == 1)
+
+
+# Cells in a model file
+
+
+def cell_arrays(table: CellTable, n_keys: int) -> tuple[KindSums, dict[str, NDArray[np.int64]]]:
+    """The sums of cells, and the places that say which cells belong to which of the keys, numbered from 0."""
+    cell_ends = np.cumsum(np.bincount(table.slots, minlength=n_keys), dtype=np.int64)
+    sums = {kind: part.trimmed() for kind, part in table.sums.items()}
+    return sums, {"cell_ends": cell_ends, "classes": table.classes}
+
+
+def cells_from_arrays(arrays: Arrays, kinds: Sequence[str], n_classes: int) -> tuple[NDArray[np.int64], CellTable]:
+    """The column of every key, and the cells by the number of their key; a ValueError if rows cannot have them."""
+    classes, n_keys = arrays.places["classes"], len(arrays.keys["keys"])
+    sums = {kind: arrays.sums[kind] for kind in kinds}
+    require(classes.ndim == 1 and all(part.shape == classes.shape for part in sums.values()), "one sum for each cell")
+    require(((classes >= 0) & (classes < n_classes)).all() and n_classes <= CLASS_MASK, "classes out of range")
+    owner = check_ends(arrays.places["key_ends"], len(arrays.features), n_keys, "keys")
+    slots = check_ends(arrays.places["cell_ends"], n_keys, len(classes), "cells")
+    cells = slots << CLASS_BITS | classes
+    require((np.diff(cells) > 0).all(), "classes out of order")
+    require((np.bincount(slots, minlength=n_keys) > 0).all(), "keys without a count")
+    for kind, part in sums.items():
+        if kind not in _UNITS:
+            check_amounts(part, kind)
+        require((part.floats() > 0).all(), "cells without a count")
+    return owner, CellTable(cells, sums)
+
+
+def same_arrays(a: Arrays, b: Arrays) -> bool:
+    """Whether two tallies have the same sums, given as arrays."""
+    return (
+        a.features == b.features
+        and a.keys == b.keys
+        and all(a.sums[name] == b.sums[name] for name in a.sums)
+        and all(np.array_equal(a.places[name], b.places[name]) for name in a.places)
+    )

@@ -1,0 +1,194 @@
+"""Which slot a key has: three indexes with the same methods.
+
+    KeyIndex      keys of any type, for bags: in a dict
+    LexiconIndex  tokens of text: in a native lexicon, which holds them as bytes
+    BucketIndex   tokens of text that are hashed: the slot is the number of the bucket
+
+Slots are given out in order of arrival and are never taken back. A vocabulary that is copied shares its index until
+one of the two adds a key (`Vocabulary.copy`), so an index that other threads read does not change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import kernels
+from tallybayes.arrays.column import Key
+from tallybayes.arrays.token_rules import packed, unpacked
+
+__all__ = ["POOLED", "BucketIndex", "KeyIndex", "LexiconIndex", "TokenIndex", "index_of", "lexicon_of"]
+
+POOLED = ""  # the key of the tokens that a limited vocabulary counts together; no text has an empty token
+
+Slots = NDArray[np.int64]
+
+
+class KeyIndex:
+    """Keys of any type.
+
+    >>> index = KeyIndex(["cash", "lunch"])
+    >>> index.find(["lunch", "dinner"]).tolist(), index.keys(np.array([1])), len(index)
+    ([1, -1], ['lunch'], 2)
+    """
+
+    is_hashed: ClassVar[bool] = False
+    pooled_slot: ClassVar[int] = -1
+    lexicon: ClassVar[Any] = None
+
+    def __init__(self, keys: Iterable[Key] = ()) -> None:
+        self._keys = list(keys)
+        self._slot_of = dict(zip(self._keys, range(len(self._keys)), strict=True))
+        self._found: tuple[range, int, Slots] | None = None  # slots of the columns of a matrix, which are asked again
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def find(self, keys: Any) -> Slots:
+        """The slots of keys (a sequence, or another index), -1 for those that have none."""
+        keys = keys._keys if isinstance(keys, KeyIndex) else keys
+        found = self._found if isinstance(keys, range) else None
+        if found is not None and found[:2] == (keys, len(self)):
+            return found[2]
+        slots = np.fromiter((self._slot_of.get(key, -1) for key in keys), np.int64, len(keys))
+        if isinstance(keys, range):
+            self._found = (keys, len(self), slots)
+        return slots
+
+    def slots_of(self, keys: Any, indices: NDArray[np.integer]) -> NDArray[np.integer]:
+        """The slots of `keys[index]` for each index."""
+        if len(indices) * 4 >= len(keys):
+            return np.asarray(self.find(keys)[indices])
+        used, place = np.unique(indices, return_inverse=True)
+        return np.asarray(self.find([keys[i] for i in used.tolist()])[place])
+
+    def add(self, keys: Iterable[Key]) -> None:
+        """Give slots to keys that have none."""
+        for key in keys:
+            self._slot_of[key] = len(self._keys)
+            self._keys.append(key)
+
+    def keys(self, slots: Slots) -> list[Key]:
+        """The keys of slots."""
+        return [self._keys[slot] for slot in slots.tolist()]
+
+    def copy(self) -> KeyIndex:
+        """An index with the same slots that can grow independently."""
+        result = KeyIndex()
+        result._keys, result._slot_of = list(self._keys), dict(self._slot_of)
+        return result
+
+    def with_keys(self, keys: Iterable[Key]) -> KeyIndex:
+        """An index of the same type with other keys."""
+        return KeyIndex(keys)
+
+
+class LexiconIndex:
+    """Tokens in a lexicon.
+
+    >>> index = LexiconIndex(lexicon_of(["cash", "lunch"]))
+    >>> index.find(["lunch", "dinner"]).tolist(), index.keys(np.array([1])), len(index)
+    ([1, -1], ['lunch'], 2)
+    """
+
+    is_hashed: ClassVar[bool] = False
+
+    def __init__(self, lexicon: Any = None) -> None:
+        self.lexicon = kernels.active.Lexicon() if lexicon is None else lexicon
+
+    def __len__(self) -> int:
+        return len(self.lexicon)
+
+    @property
+    def pooled_slot(self) -> int:
+        """The slot of the tokens that are counted together, -1 if there are none."""
+        return int(self.lexicon.number(POOLED))
+
+    def find(self, keys: Any) -> Slots:
+        """The slots of tokens (a sequence, a lexicon or another index), -1 for those that have none."""
+        keys = keys.lexicon if isinstance(keys, LexiconIndex) else keys
+        tokens = keys.packed() if hasattr(keys, "packed") else packed(keys)
+        found: NDArray[np.int32] = self.lexicon.find(*tokens)
+        return found.astype(np.int64)
+
+    def slots_of(self, keys: Any, indices: NDArray[np.integer]) -> NDArray[np.integer]:
+        """The slots of `keys[index]` for each index."""
+        return indices if keys is self.lexicon else self.find(lexicon_of(keys)).astype(np.int32)[indices]
+
+    def add(self, keys: Iterable[Any]) -> None:
+        """Give slots to tokens that have none."""
+        self.lexicon.add(*packed(keys))
+
+    def keys(self, slots: Slots) -> list[Key]:
+        """The tokens of slots."""
+        data, offsets = self.lexicon.packed()
+        if len(slots) * 4 < len(offsets):
+            content = data.tobytes()
+            return [content[offsets[i] : offsets[i + 1]].decode("utf-8", "replace") for i in slots.tolist()]
+        every = unpacked(data, offsets)
+        return [every[i] for i in slots.tolist()]
+
+    def copy(self) -> LexiconIndex:
+        """An index with the same slots that can grow independently."""
+        return LexiconIndex(self.lexicon.copy())
+
+    def with_keys(self, keys: Iterable[Any]) -> LexiconIndex:
+        """An index of the same type with other tokens."""
+        return LexiconIndex(lexicon_of(keys))
+
+
+class BucketIndex:
+    """Buckets of a hash: a slot is the number of a bucket, and so is its key."""
+
+    is_hashed: ClassVar[bool] = True
+    pooled_slot: ClassVar[int] = -1
+
+    def __init__(self, buckets: Any) -> None:
+        self.lexicon = buckets
+
+    def __len__(self) -> int:
+        return len(self.lexicon)
+
+    def find(self, keys: Any) -> Slots:
+        """The numbers themselves; of another index, those of all its buckets."""
+        return np.arange(len(self)) if isinstance(keys, BucketIndex) else np.array(keys, np.int64)
+
+    def slots_of(self, keys: Any, indices: NDArray[np.integer]) -> NDArray[np.integer]:
+        """The slots of buckets: their numbers."""
+        return indices
+
+    def add(self, keys: Iterable[Any]) -> None:
+        """Do nothing: every bucket has a slot."""
+
+    def keys(self, slots: Slots) -> list[Key]:
+        """The numbers of buckets."""
+        return list(slots.tolist())
+
+    def copy(self) -> BucketIndex:
+        """Itself: it never changes."""
+        return self
+
+    def with_keys(self, keys: Iterable[Any]) -> BucketIndex:
+        """Itself: it has every key."""
+        return self
+
+
+TokenIndex = KeyIndex | LexiconIndex | BucketIndex
+
+
+def lexicon_of(keys: Any) -> Any:
+    """A lexicon of tokens; the same object if it is a lexicon or buckets."""
+    if hasattr(keys, "tokenise"):
+        return keys
+    lexicon = kernels.active.Lexicon()
+    lexicon.add(*packed(str(key) for key in keys))
+    return lexicon
+
+
+def index_of(keys: Any) -> LexiconIndex | BucketIndex:
+    """The index of the tokens of a column of text."""
+    lexicon = lexicon_of(keys)
+    return LexiconIndex(lexicon) if hasattr(lexicon, "find") else BucketIndex(lexicon)
