@@ -78,7 +78,11 @@ def test_letters_are_read_whole(rows):
 
 def test_a_folder_is_enough(tmp_path):
     told = run("fit", LETTERS / "mail", "--label", "label", "-o", tmp_path / "mail.tally")
-    assert re.search(r"^text +text:variant=\w+,tf=\w+,k=[\d.]+ +prose: .*log loss .* left out, the best of", told, re.M)
+    assert re.search(
+        r"^text +text:variant=\w+,tf=\w+,k=[\d.]+ +prose: .*selected from \d+ candidates by leave-one-out log loss",
+        told,
+        re.M,
+    )
     predicted = run("predict", tmp_path / "mail.tally", LETTERS / "inbox", "--id", "file").splitlines()[1:]
     right = {"1-soup.eml": "ham", "2-winner.eml": "spam", "6-appointment.eml": "ham"}
     assert right.items() <= dict(line.split(",")[:2] for line in predicted).items()

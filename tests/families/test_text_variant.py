@@ -1,4 +1,4 @@
-"""How a column of text is decided: by documents left out, exactly, whatever the order they came in."""
+"""Selection of the options of text: exact leave-one-out, whatever the order of the documents."""
 
 import numpy as np
 import pyarrow as pa
@@ -60,7 +60,7 @@ def test_the_choice_does_not_depend_on_order_or_batches():
     family = whole.schema.families["text"]
     assert family.variant != "auto"
     assert family.k != "auto"
-    assert "left out, the best of" in whole.schema.fields["text"].reason
+    assert "candidates by leave-one-out log loss" in whole.schema.fields["text"].reason
     order = np.random.default_rng(1).permutation(600)
     assert str(fit(data.take(order)).schema) == str(whole.schema)
     batches = iter([data.slice(start, 37) for start in range(0, 600, 37)])

@@ -1,7 +1,7 @@
-"""Bags counted: the total amount of every token in every class, and bags by their length.
+"""Counting bags: the total amount of every token in every class, and bags by length.
 
-Three ways to the same exact sums: a dense table where tokens times classes are few, sorted places where they are many,
-and digits where amounts or weights are fractions.
+The sums are exact. They are added up in a dense table where tokens times classes are few, at sorted places where they
+are many, and in digits where amounts or weights are not integers.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ __all__ = [
     "lengths_by_class",
 ]
 
-DENSE = 2**22  # tokens x classes up to which a dense table is worth its memory (32 MB per thread)
+DENSE = 2**22  # tokens x classes up to which a dense table is used (32 MB per thread)
 
 
 def each_once(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> tuple[Bag, Codes32, Floats | None]:
-    """Bags that come again and again as one row per bag and class, its weight the number of times."""
+    """Repeated bags as one row per bag and class, weighted by the number of repetitions."""
     n_bags = len(bag.indptr) - 1
     if bag.rows is None or weights is not None or n_bags * n_classes * 4 > len(codes):
         return bag.expanded(), codes, weights
@@ -104,7 +104,7 @@ def check_products(name: str, bag: Bag, weights: Floats | None) -> None:
 
 
 def fractional_sums(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> Exact:
-    """Exact total amount of every token in every class, (classes, tokens), whatever the amounts are."""
+    """Exact total amount of every token in every class, (classes, tokens), for any amounts."""
     indptr, n_tokens = np.ascontiguousarray(bag.indptr), len(bag.keys)
     parts = in_threads(
         lambda first, last: Exact(
@@ -119,7 +119,7 @@ def fractional_sums(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | 
 
 
 def add_columns(parts: list[Counts], n_classes: int) -> Counts:
-    """The counts of several columns as one tally."""
+    """The counts of several columns in one tally."""
     first, *rest = parts or [Counts((), n_classes)]
     for part in rest:
         first.prepare(part, 1)()

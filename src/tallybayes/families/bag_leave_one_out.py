@@ -29,7 +29,7 @@ __all__ = ["LeftOutBags", "Presence", "check_learned", "in_rows", "left_out_scor
 
 @dataclass(frozen=True, eq=False)
 class Presence:
-    """One Bernoulli per token: which classes have had which tokens in how many bags, and all bags by class."""
+    """One Bernoulli per token: the bags with each token by class, and all bags by class."""
 
     klass: NDArray[np.int64]  # of every (token, class) that has bags
     n: Floats
@@ -37,7 +37,7 @@ class Presence:
     bags: Floats  # (classes,)
 
     def absent(self, bags: Floats, k: float) -> Floats:
-        """Log probability that no token is there, (classes,)."""
+        """Log probability of an empty bag, (classes,)."""
         log_no = np.log((np.maximum(bags[self.klass] - self.n, 0.0) + k) / (bags[self.klass] + 2 * k))
         n_never = self.n_tokens - np.bincount(self.klass, minlength=len(bags))
         return by_group(self.klass, log_no, len(bags)) + n_never * np.log((bags + k) / (bags + 2 * k))
@@ -157,7 +157,7 @@ def in_rows(bag: Bag, rows: slice) -> Bag:
 def check_learned(
     name: str, bag: Bag, own: NDArray[Any], table: Floats, codes: NDArray[np.int32], weights: Floats
 ) -> None:
-    """Raise if some bag holds more of a token than its class has."""
+    """Raise if some bag has more of a token than its class."""
     lengths = np.diff(bag.indptr)
     place = bag.indices * np.int64(table.shape[1]) + np.repeat(codes, lengths)
     own = own if (weights == 1).all() else own * np.repeat(weights, lengths)

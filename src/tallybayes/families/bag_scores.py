@@ -1,8 +1,8 @@
-"""Bags scored by their tokens, and where asked for by the tokens that they lack.
+"""Scores of bags by their tokens, and in the presence variant also by the tokens that they lack.
 
-With one Bernoulli per token, a bag that holds nothing has the score `log_none`, and each token it holds adds log yes -
-log no. Without smoothing a token may be certain in a class: there log no is minus infinity, which cannot be taken away
-again, so such tokens are left out of the sum and counted instead; a bag that lacks one is ruled out.
+With one Bernoulli per token, an empty bag has the score `log_none`, and each token of a bag adds log p - log(1 - p).
+Without smoothing p may be 1 in a class, if all its bags have the token. There log(1 - p) is minus infinity, so such
+tokens are not part of the sum; they are counted instead, and a bag that lacks one of them is ruled out.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ __all__ = ["Absence", "score_bags"]
 
 @dataclass(frozen=True, eq=False)
 class Absence:
-    """What tokens say that are not there."""
+    """What absent tokens contribute to the scores."""
 
-    log_none: Floats  # (classes,): the log probability that no token is there, but for those that are certain
-    n_certain: Floats  # (classes,): how many tokens every bag of a class has had
-    certain: Floats | None  # (tokens, classes): 1 where a token is one of them; None if there are none
+    log_none: Floats  # (classes,): the log probability of an empty bag, without tokens of probability 1
+    n_certain: Floats  # (classes,): how many tokens have probability 1
+    certain: Floats | None  # (tokens, classes): 1 where a token is one of these; None if there are none
 
 
 def score_bags(bag: Bag, indices: Any, amounts: Any, table: Floats, absence: Absence | None = None) -> Score:
-    """Adds amount * table[token] for every token of a bag (None: one each), and what absence says.
+    """Add amount * table[token] for every token of a bag (None: one each), and the contribution of absent tokens.
 
-    `indices` are the tokens of the bags, in the numbers of the table.
+    `indices` are the rows of the table for the tokens of the bags.
     """
 
     def score(out: Floats, start: int, stop: int) -> None:

@@ -1,22 +1,22 @@
-"""Text: documents cut into tokens, and multinomials over tokens.
+"""Text: documents split into tokens, and multinomials over tokens.
 
-One tally serves every way of looking at it: occurrences, documents and logarithms of occurrences per token and class
-(`tallybayes.tally.vocabulary`). How a document speaks is decided when the sums are turned into probabilities:
+One tally serves every option: occurrences, documents and logarithms of occurrences per token and class
+(`tallybayes.tally.vocabulary`). These options decide how the sums become weights (`families/token_weights.py`):
 
-    tf        what a token that occurs n times in a document counts: "count" n, "once" 1 (Wang and Manning 2012),
-              "log" log(1 + n), a document's scaled to length one unless unit=False (Rennie et al. 2003)
+    tf        the amount of a token that occurs n times in a document: "count" n, "once" 1 (Wang and Manning 2012),
+              "log" log(1 + n), scaled so that each document has length one unless unit=False (Rennie et al. 2003)
     variant   "counts"      P(t | c) = (n_tc + k) / (n_c + k V): a multinomial
               "complement"  minus the multinomial of the other classes together (Rennie et al. 2003): a way of scoring
-              "presence"    one Bernoulli per token, there or not: the tokens that are absent speak too
-    idf       tokens weigh log(documents / documents with the token), in the sums and in a document
+              "presence"    one Bernoulli per token, present or absent: absent tokens contribute too
+    idf       tokens are weighted by log(documents / documents with the token), in the sums and in a document
     balanced  the weights of every class are scaled to the same sum of absolute values (Rennie's weight normalisation)
 
-With variant="auto", the default, `families/text_variant.py` chooses variant, tf and k by leave-one-out. A token
-never seen is silent. Three caps make a filter hard to fool; they are off unless asked for:
+With variant="auto", the default, `families/text_variant.py` selects variant, tf and k by leave-one-out. A token never
+seen contributes nothing. Three caps make a filter harder to fool; they are off by default:
 
     cap       the most that one token, however often it occurs, may add to the log odds of two classes
-    top       only so many tokens of a document count: those that say most
-    length    a longer document counts as if it had so many tokens
+    top       only this many tokens of a document count: those that add most
+    length    a longer document counts as if it had this many tokens
 """
 
 from __future__ import annotations
@@ -70,25 +70,25 @@ _LEAST = {
     "top": 0,
     "length": 0,
 }
-_UNDECIDED = ("counts", "log", 0.1)  # variant, tf and k before there are documents enough to choose: good on all tried
+_UNDECIDED = ("counts", "log", 0.1)  # variant, tf and k until there are enough documents to select them
 _KEY = re.compile("[0-9a-f]{32}")
-_MEANING = ("variant", "tf", "k", "idf", "balanced", "min_count", "cap", "top", "length")  # what the sums do not show
+_SCORING = ("variant", "tf", "k", "idf", "balanced", "min_count", "cap", "top", "length")  # no effect on the sums
 
 
 @dataclass(frozen=True)
 class Text(TokenFamily):
-    r"""Documents. Besides the options above, it can be told what is a token and how many are kept.
+    r"""Documents. Besides the options above, these decide what is a token and how many are kept.
 
     ngrams, shortest: word n-grams from `shortest` to `ngrams` words; of characters with tokens="characters".
     case: "fold", "lower" or "keep"; accents, digits: "keep", or "fold" (é is e; every digit is 0).
     addresses: URLs and e-mail addresses are kept whole.
-    words: "unicode" words may hold accents and vowel signs written by themselves, and characters that show nothing are
-    dropped; "python" words are what \w+ matches.
+    words: "unicode" words may contain combining accents and vowel signs, and invisible characters are dropped; "python"
+    words are what \w+ matches.
     min_length, max_length: of words, in characters (max_length 0: any).
-    stop: words to be left out, with blanks between them.
-    min_count: tokens that occur less often are silent.
-    max_tokens: the rarest tokens lose their names when there are more (0: no limit).
-    buckets, key: tokens are hashed into so many buckets with a secret key (drawn if it is not given).
+    stop: words to be ignored, separated by blanks.
+    min_count: tokens that occur less often contribute nothing.
+    max_tokens: if there are more, the rarest are counted together (0: no limit).
+    buckets, key: tokens are hashed into this many buckets with a secret key (random if it is not given).
 
     >>> bag = Bag(np.array([0, 2, 3]), np.array([0, 1, 1]), None, ["cash", "lunch"])
     >>> tally = Text().observe(("mail",), [bag], np.array([0, 1], np.int32), 2, None)
@@ -134,7 +134,7 @@ class Text(TokenFamily):
             if not isinstance(given := getattr(self, option), (bool, np.bool_)):
                 raise ParameterError(f"{option} of text: True or False", got=given)
         if isinstance(self.cap, bool) or not isinstance(self.cap, (int, float)) or not 0 <= self.cap < math.inf:
-            raise ParameterError("cap of text: a number from 0 (no cap) on", got=self.cap)
+            raise ParameterError("cap of text: a number of at least 0 (0: no cap)", got=self.cap)
         if self.shortest > self.ngrams:
             raise ParameterError(f"n-grams from shortest={self.shortest} up", got=f"ngrams={self.ngrams}")
         if 0 < self.max_length < self.min_length:
@@ -145,7 +145,7 @@ class Text(TokenFamily):
         if self.max_tokens == 1:
             raise ParameterError("max_tokens of text: 0 (no limit), or 2 and more", got=1)
         if self.variant == "presence" and (self.idf or self.balanced):
-            raise ParameterError("idf and balanced for the variants that weigh tokens", got="presence")
+            raise ParameterError("idf and balanced only with the variants counts and complement", got="presence")
         self._settle("k", _strength(self.k))
         self._settle("stop", _stop_words(self.stop))
         if self.buckets and self.key == "":
@@ -156,13 +156,13 @@ class Text(TokenFamily):
     def _settle(self, option: str, value: object) -> None:
         object.__setattr__(self, option, value)
 
-    # What is counted
+    # Counting
 
     @property
     def counted(self) -> Text:
-        """The family without what is only decided when the sums are turned into probabilities."""
+        """The family without the options that only affect scoring."""
         default = {field.name: field.default for field in dataclasses.fields(self)}
-        return dataclasses.replace(self, **{name: default[name] for name in _MEANING})  # type: ignore[arg-type]
+        return dataclasses.replace(self, **{name: default[name] for name in _SCORING})  # type: ignore[arg-type]
 
     def told(self) -> str:
         """The string form without the secret key."""
@@ -199,7 +199,7 @@ class Text(TokenFamily):
 
     @property
     def rules(self) -> Rules:
-        """How a text is cut into tokens."""
+        """How a text is split into tokens."""
         return Rules(
             case=("keep", "lower", "fold").index(self.case),
             accents=int(self.accents == "fold"),
@@ -214,13 +214,13 @@ class Text(TokenFamily):
         )
 
     def numbers(self) -> Any:
-        """What gives tokens their numbers: a new lexicon, or the buckets of the hash."""
+        """A new lexicon, which numbers tokens, or the buckets of the hash."""
         if self.buckets:
             return kernels.active.Buckets(bytes.fromhex(self.key), self.buckets)
         return kernels.active.Lexicon()
 
     def stop_words(self) -> Any:
-        """The words to be left out, in the form that words have; None if there are none."""
+        """The words to be ignored, normalised as words of a text are; None if there are none."""
         if not self.stop.split():
             return None
         (data, offsets), lexicon = packed(self.stop.split()), kernels.active.Lexicon()
@@ -288,14 +288,14 @@ class Text(TokenFamily):
         return Vocabulary(index_of(bag.keys), store), np.bincount(row, amounts, len(codes)).astype(np.int64)
 
     def example(self, rng: np.random.Generator, n: int) -> Bag:
-        """Random texts, with gaps."""
+        """Random texts, with missing values."""
         words = ["cash", "lunch", "prize", "office", "2026", "prix"]
         texts = [" ".join(rng.choice(words, size=size)) for size in rng.integers(0, 6, n)]
-        gap, numbers, (data, offsets) = rng.random(n) < 0.2, self.numbers(), packed(texts)
-        ends, tokens, amounts = numbers.tokenise(offsets, data, ~gap, 0, n, self.rules, self.stop_words(), True)
-        return Bag(ends, tokens, amounts, numbers, ~gap)
+        missing, numbers, (data, offsets) = rng.random(n) < 0.2, self.numbers(), packed(texts)
+        ends, tokens, amounts = numbers.tokenise(offsets, data, ~missing, 0, n, self.rules, self.stop_words(), True)
+        return Bag(ends, tokens, amounts, numbers, ~missing)
 
-    # What it predicts
+    # Predicting
 
     def prior(self, tally: TokenTally, smoothing: Smoothing) -> TokenPrior:
         """Dirichlet(k) (presence: Beta(k, k)): k as given, as selected, or before that a default."""
@@ -310,21 +310,21 @@ class Text(TokenFamily):
         return TextPredictive(tally.features, tally.n_classes, tally, decided, prior.k)
 
     def independence(self, tally: TokenTally, prior: TokenPrior) -> Floats:
-        """Of the same whatever the class, where scores are likelihoods of what is counted."""
+        """Of the same without regard to the class, where scores are likelihoods of what is counted."""
         if not self.is_likelihood or (self.variant != "presence" and self.tf != "count"):
-            raise UnsupportedError(f"{self.told()} is a way of scoring: it has no evidence to be compared")
+            raise UnsupportedError(f"{self.told()} is a way of scoring: it has no evidence to compare")
         return super().independence(tally, prior)
 
 
 def _stop_words(given: Any) -> str:
-    """Stop words with blanks between them, from text or from a list."""
+    """Stop words separated by blanks, from text or from a list."""
     words = given.replace(",", " ").split() if isinstance(given, str) else given
     words = list(words) if isinstance(words, Iterable) else [words]
     if words == ["english"]:
-        hint = "no list of stop words is built in: give the words themselves; rare or common, words weigh what they say"
+        hint = "there is no built-in list: give the words themselves; common words have small weights anyway"
         raise ParameterError("stop words of text", got=given, hint=hint)
     if not all(isinstance(word, str) and "=" not in word for word in words):
-        raise ParameterError("stop words of text: words with blanks between them, or a list of words", got=given)
+        raise ParameterError("stop words of text: words separated by blanks, or a list of words", got=given)
     return " ".join(words)
 
 

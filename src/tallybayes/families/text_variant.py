@@ -1,14 +1,17 @@
-"""Which variant, which tf and how much smoothing suit a column of text: decided by documents left out.
+"""Selection of variant, tf and k for a column of text, by leave-one-out log loss on a sample of documents.
 
-Every document of a sample is scored by the sums without itself, in closed form, and what counts is the plain
-conditional log loss, -log P(class | document), averaged over them. The sample is taken by what the documents say, so
-the choice does not depend on the order of the rows. Candidates are many and documents long, so it goes in rounds:
-every variant with strengths far apart on a few documents, the better ones and their neighbours on more, the last few on
-the whole sample. Of those that are as good as the best, the simplest, with the most usual k, goes first; at the end
-those are as good whose difference is below its standard error.
+Every document of the sample is scored by the sums without itself, in closed form. A candidate is evaluated by its mean
+conditional log loss, -log P(class | document). The sample depends only on the content of the documents, so the
+selection does not depend on the order of the rows.
 
-Presence has to be asked for: what a document does not say speaks as well, so that short ones are judged by their
-length, which left-out documents of the usual length do not show.
+There are three rounds: every variant with a few values of k on a small part of the sample; the best of these and
+neighbouring k on a larger part; the last few on the whole sample. Among candidates as good as the best, the simplest
+with the most usual k is preferred. In the last round a candidate is as good as the best if the difference of their log
+losses is below its standard error.
+
+The presence variant is never selected automatically. There absent tokens contribute to the score, so that it depends
+on the length of a document; documents of unusual length would be misclassified, which a sample of usual documents does
+not show.
 """
 
 from __future__ import annotations
@@ -30,21 +33,21 @@ from tallybayes.tally import Vocabulary
 
 __all__ = ["DOCUMENTS", "LEAST", "PAIRS", "Choice", "choose"]
 
-LEAST = 10  # documents from which on a choice is made
-_STRENGTHS = (4.0, 0.25, 2.0**-6, 2.0**-10)  # tried first; then those a factor of 4 away from the better ones
-PAIRS = 48_000  # (document, token) pairs that are looked at, unless documents are few
-DOCUMENTS = 300  # that are looked at, however long they are
-_USUAL = 0.25  # k: with more, a rare word speaks for the class with fewer words; with less, a word may decide alone
-_NOTHING = 0.5  # nats over all documents, which are no reason to leave the simpler candidate for another
-_ROUNDS = ((8, 4), (4, 3), (1, 1))  # the share of these that is looked at (1 / 8), candidates left after it
-_CELLS = 2**22  # (token, class) pairs of the sample, so that many classes do not fill the memory
+LEAST = 10  # documents needed for a selection
+_STRENGTHS = (4.0, 0.25, 2.0**-6, 2.0**-10)  # evaluated first; then those a factor of 4 away from the better ones
+PAIRS = 48_000  # (document, token) pairs of the sample, unless documents are few
+DOCUMENTS = 300  # at least this many documents are in the sample, however long they are
+_USUAL = 0.25  # k: with more, rare tokens favour the class with fewer tokens; with less, one token may decide alone
+_NEGLIGIBLE = 0.5  # nats over all documents: a smaller difference does not count against the simpler candidate
+_ROUNDS = ((8, 4), (4, 3), (1, 1))  # of each round: one over the share of the sample, candidates that remain
+_CELLS = 2**22  # (token, class) pairs of the sample at most, to limit memory
 
 Candidate = tuple[Text, float]  # a family with variant and tf, and k
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A family that is decided, and what it was chosen by."""
+    """The selected family, its log loss, and the number of documents and candidates."""
 
     family: Text
     log_loss: float
@@ -52,15 +55,16 @@ class Choice:
     n_tried: int
 
     def __str__(self) -> str:
-        return f"log loss {self.log_loss:.3g} on {self.n_documents} documents left out, the best of {self.n_tried}"
+        loss = f"leave-one-out log loss {self.log_loss:.3g} on a sample of {self.n_documents} documents"
+        return f"selected from {self.n_tried} candidates by {loss}"
 
 
 @dataclass(frozen=True, eq=False)
 class _Trial(LeftOutBags):
-    """Candidates tried on the documents of a sample."""
+    """Candidates evaluated on the documents of a sample."""
 
     def some(self, share: int) -> _Trial:
-        """The first documents, of all that may be looked at so many times fewer."""
+        """The first documents: one over `share` of the sample."""
         n = max(-(-DOCUMENTS // share), int(np.searchsorted(self.bag.indptr, PAIRS // share, side="right")) - 1)
         if n >= len(self.codes):
             return self
@@ -71,12 +75,12 @@ class _Trial(LeftOutBags):
         return _Trial(self.words, self.n_rows, bag, self.codes[:n], self.weights[:n], tables)
 
     def best(self, candidates: list[Candidate], n: int) -> tuple[list[Candidate], float, int]:
-        """The n best candidates, the log loss of the best one, and the documents it was found on."""
+        """The n best candidates, the log loss of the first, and the number of documents."""
         by_document = np.array(in_threads(lambda i, _: self.losses(*candidates[i]), len(candidates), size=1, small=0))
         share = self.weights / self.weights.sum()
         mean = np.where(np.isnan(by_document).any(axis=1), np.inf, (by_document * share).sum(axis=1))
         least = int(np.argmin(mean))
-        as_good = mean <= mean[least] + _NOTHING / len(share)
+        as_good = mean <= mean[least] + _NEGLIGIBLE / len(share)
         if n == 1:
             with np.errstate(invalid="ignore"):
                 worse = by_document - by_document[least]
@@ -90,7 +94,7 @@ class _Trial(LeftOutBags):
         own = np.zeros((len(self.codes), len(self.n_rows)))
         own[np.arange(len(own)), self.codes] = self.weights
         prior = np.log(np.maximum(self.n_rows - own, 0.0) + 1.0)
-        with np.errstate(all="ignore"):  # what is no number is no candidate
+        with np.errstate(all="ignore"):  # a candidate whose scores are not numbers is discarded
             scores = prior + self.scores(family, k)
             scores -= scores.max(axis=1, keepdims=True)
             return np.asarray(np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(len(scores)), self.codes])
@@ -106,7 +110,7 @@ def choose(
     slots: NDArray[np.int64],
     smoothing: Smoothing,
 ) -> Choice:
-    """The family with variant, tf and k decided.
+    """The family with variant, tf and k selected.
 
     words, n_documents: the sums of all documents, (classes); bag, codes, weights: the sample; slots: of its keys.
     """
@@ -129,9 +133,9 @@ def choose(
 
 
 def _used(bag: Bag, slots: NDArray[np.int64], n: int, n_classes: int) -> tuple[Bag, NDArray[np.int64]] | None:
-    """The first n documents with the slots of their tokens; None if the sums of these would be too many."""
+    """The first n documents with the slots of their tokens; None if these have too many sums."""
     bag = bag.take(np.arange(n))
-    named = slots[bag.indices] >= 0  # a bounded vocabulary may have lost the names of some
+    named = slots[bag.indices] >= 0  # tokens of a limited vocabulary may be pooled
     used, indices = np.unique(bag.indices[named], return_inverse=True)
     if len(used) * n_classes > _CELLS and n > LEAST:
         return None
@@ -140,7 +144,7 @@ def _used(bag: Bag, slots: NDArray[np.int64], n: int, n_classes: int) -> tuple[B
 
 
 def _candidates(family: Text) -> Iterator[Text]:
-    """What the variants and tf may be: the simpler ones first."""
+    """The families to evaluate, the simplest first."""
     variants = ("counts", "complement") if family.variant == "auto" else (family.variant,)
     tfs = ("count", "once", "log") if family.tf == "auto" and family.variant != "presence" else (family.tf,)
     for variant, tf in itertools.product(variants, tfs):

@@ -1,7 +1,7 @@
-"""Columns of text whose family is still to be decided: a sample of their documents, and the decision.
+"""Samples of documents for the selection of variant, tf and k of text (`families/text_variant.py`).
 
-The sample holds the documents with the smallest fingerprints, which are made of what they say. So it is the same
-whatever order and batches they have come in, and the sample of two samples is the sample of both.
+The sample has the documents with the smallest fingerprints, which are hashes of their content. So it does not depend
+on the order and the batches of the rows, and the sample of two samples is the sample of all their documents.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ Hashes = NDArray[np.uint64]
 
 
 def is_open(family: Family | None, settings: Settings, name: str) -> bool:
-    """Whether a column's family is to be decided by documents left out."""
+    """Whether options of a column's family are still to be selected by leave-one-out."""
     return family is not None and family.is_open(settings.smoothing_of(name))
 
 
 @dataclass(frozen=True, eq=False)
 class _Sample:
-    """Documents in the order of their fingerprints. The keys of the bag are numbers of `lexicon`, or tokens (None)."""
+    """Documents in order of fingerprints. The keys of the bag are numbers of `lexicon`, or tokens if that is None."""
 
     prints: Hashes
     labels: list[Any]
@@ -66,7 +66,7 @@ class _Sample:
         return cls(prints[first], [keys[code] for code in codes[rows].tolist()], weights[rows], bag, lexicon)
 
     def slots(self, words: Vocabulary) -> NDArray[np.int64]:
-        """Where its tokens are in a vocabulary."""
+        """The slots of its tokens in a vocabulary."""
         if words.index.is_hashed or self.lexicon is words.index.lexicon:
             return np.asarray(self.bag.keys, np.int64)
         return words.index.find(self.tokens())
@@ -97,19 +97,19 @@ class _Sample:
 
 
 def _first(prints: Hashes, lengths: NDArray[np.integer]) -> NDArray[np.int64]:
-    """The documents with the smallest fingerprints, as many as can be looked at."""
+    """The documents with the smallest fingerprints, as many as a sample may have."""
     order = np.argsort(prints, kind="stable")[:_DOCUMENTS]
     return order[: max(DOCUMENTS, int(np.searchsorted(np.cumsum(lengths[order]), PAIRS)) + 1)]
 
 
 class TextSamples:
-    """Documents of columns of text that are not decided yet, with their labels."""
+    """Samples of the columns of text whose options are still to be selected."""
 
     def __init__(self, of: Mapping[str, _Sample] | None = None) -> None:
         self._of = dict(of or {})
 
     def copy(self) -> TextSamples:
-        """TextSamples of their own."""
+        """Samples that can be changed independently."""
         return TextSamples(self._of)
 
     def merged(self, other: TextSamples) -> TextSamples:
@@ -122,7 +122,7 @@ class TextSamples:
         return TextSamples({name: self._of[name] for name in names if name in self._of})
 
     def add(self, batch: Batch, keys: list[Any], families: Mapping[str, Family], settings: Settings) -> None:
-        """Take documents of a batch whose labels are `keys`."""
+        """Add documents of a batch whose labels are `keys`."""
         for name, column in batch.columns.items():
             if is_open(families.get(name), settings, name) and isinstance(column, Bag):
                 new = _Sample.of(column.expanded(), batch, keys)
@@ -136,7 +136,7 @@ class TextSamples:
 def select_text_variants(
     schema: Schema, settings: Settings, total: SufficientStatistics, samples: TextSamples
 ) -> tuple[Schema, TextSamples]:
-    """The schema with the families of text decided for which there are documents enough, and samples of the others."""
+    """The schema with the options of text selected where there are enough documents, and the samples of the others."""
     result = schema
     for name, family in schema.families.items():
         if not is_open(family, settings, name) or (sample := samples.get(name)) is None:
@@ -169,7 +169,7 @@ def _renumbered(n_documents: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def fingerprints(bag: Bag) -> Hashes:
-    """A number for each document that depends on nothing but what it says."""
+    """A hash of the content of each document."""
     keys = lexicon_of(bag.keys)
     indices: NDArray[np.integer] = np.ascontiguousarray(bag.indices, np.int32)
     if hasattr(keys, "packed"):
@@ -188,6 +188,6 @@ def fingerprints(bag: Bag) -> Hashes:
 
 
 def _hashed(values: Iterable[Any]) -> Hashes:
-    """A number for each value."""
+    """A hash of each value."""
     digests = (hashlib.blake2b(repr(value).encode("utf-8", "surrogatepass"), digest_size=8) for value in values)
     return np.array([int.from_bytes(digest.digest(), "little") for digest in digests], np.uint64)
