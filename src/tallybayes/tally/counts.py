@@ -17,7 +17,8 @@ from tallybayes.arrays.axis import merged, positions, sort_keys
 from tallybayes.arrays.column import Key
 from tallybayes.tally.cell_store import CLASS_BITS, CellStore, CellTable, cell_arrays, cells_from_arrays, same_arrays
 from tallybayes.tally.exact import Exact, check_counts, check_totals, require
-from tallybayes.tally.tally import Arrays, Commit, Tally, plain
+from tallybayes.tally.key_index import in_order
+from tallybayes.tally.tally import Arrays, Commit, Tally
 from tallybayes.tally.vocabulary import BAG_KINDS, not_learned
 
 __all__ = ["Counts"]
@@ -320,13 +321,10 @@ class Counts(Tally):
         keys: list[Key] = []
         key_ends, rank = [], np.full(len(self.key_of), -1)
         for name in features:
-            slot_of = {plain(self.key_of[slot]): slot for slot in self._slots_in_use(name)}
-            try:
-                own = sort_keys(slot_of)
-            except TypeError as error:
-                raise ValueError(f"keys that cannot be sorted: {error}") from error
-            rank[[slot_of[key] for key in own]] = len(keys) + np.arange(len(own))
-            keys += own
+            slots = self._slots_in_use(name)
+            slot_of = in_order([self.key_of[slot] for slot in slots], slots)
+            rank[list(slot_of.values())] = len(keys) + np.arange(len(slot_of))
+            keys += slot_of
             key_ends.append(len(keys))
         sums, places = cell_arrays(self.store.table().mapped(rank, None), len(keys))
         sums["totals"] = self.rows_seen()[positions(features, self.features)].trimmed()

@@ -10,17 +10,19 @@ one of the two adds a key (`Vocabulary.copy`), so an index that other threads re
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import kernels
+from tallybayes.arrays.axis import sort_keys
 from tallybayes.arrays.column import Key
 from tallybayes.arrays.token_rules import packed, unpacked
+from tallybayes.tally.tally import plain
 
-__all__ = ["POOLED", "BucketIndex", "KeyIndex", "LexiconIndex", "TokenIndex", "index_of", "lexicon_of"]
+__all__ = ["POOLED", "BucketIndex", "KeyIndex", "LexiconIndex", "TokenIndex", "in_order", "index_of", "lexicon_of"]
 
 POOLED = ""  # the key of the tokens that a limited vocabulary counts together; no text has an empty token
 
@@ -174,6 +176,15 @@ class BucketIndex:
     def with_keys(self, keys: Iterable[Any]) -> BucketIndex:
         """Itself: it has every key."""
         return self
+
+
+def in_order(keys: Sequence[Key], slots: Sequence[int]) -> dict[Any, int]:
+    """The slots of keys, which become built-in types, in the order of the keys; a ValueError if they have none."""
+    slot_of = {plain(key): slot for key, slot in zip(keys, slots, strict=True)}
+    try:
+        return {key: slot_of[key] for key in sort_keys(slot_of)}
+    except TypeError as error:
+        raise ValueError(f"keys that cannot be sorted: {error}") from error
 
 
 TokenIndex = KeyIndex | LexiconIndex | BucketIndex

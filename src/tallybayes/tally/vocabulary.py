@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays.axis import sort_keys
 from tallybayes.arrays.column import Key
 from tallybayes.errors import ForgetError
 from tallybayes.tally.cell_store import (
@@ -29,8 +28,8 @@ from tallybayes.tally.cell_store import (
     Slots,
 )
 from tallybayes.tally.exact import Exact, check_counts
-from tallybayes.tally.key_index import POOLED, KeyIndex, TokenIndex
-from tallybayes.tally.tally import Commit, plain
+from tallybayes.tally.key_index import POOLED, KeyIndex, TokenIndex, in_order
+from tallybayes.tally.tally import Commit
 
 __all__ = ["BAG_KINDS", "TEXT_KINDS", "Vocabulary", "not_learned"]
 
@@ -140,11 +139,10 @@ class Vocabulary:
     def in_order(self) -> tuple[list[Any], CellTable]:
         """The one form of these sums: keys in order, and cells by the number of their key."""
         live = np.flatnonzero(self.store.live)
-        slot_of = {plain(key): slot for key, slot in zip(self.index.keys(live), live.tolist(), strict=True)}
-        keys = sort_keys(slot_of)
+        slot_of = in_order(self.index.keys(live), live.tolist())
         rank = np.full(self.n_slots, -1)
-        rank[[slot_of[key] for key in keys]] = np.arange(len(keys))
-        return keys, self.store.table().mapped(rank, None)
+        rank[list(slot_of.values())] = np.arange(len(slot_of))
+        return list(slot_of), self.store.table().mapped(rank, None)
 
     # Changing
 
