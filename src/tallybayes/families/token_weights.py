@@ -181,7 +181,15 @@ class TokenWeights:
 
     def bind(self, bag: Bag) -> Score:
         """Get ready to score bags."""
-        return self.bind_known(self.known(bag))
+        bag, index = bag.expanded(), self.words.index
+        if index.lexicon is not None or len(bag.indices) < len(bag.keys):
+            return self.bind_known(self.known(bag))
+        slots = index.find(bag.keys)  # many bags: a table by their own keys, with zeros for those without counts
+        weights = np.concatenate([self.of(), np.zeros((1, self.words.n_classes))])[slots]
+        if not self.is_presence:
+            return score_bags(bag, bag.indices, bag.amounts, weights)
+        amounts = None if bag.amounts is None else (bag.amounts != 0).astype(np.float64)
+        return score_bags(bag, bag.indices, amounts, weights, self._absence(slots))
 
     def bind_known(self, bag: Bag) -> Score:
         """The same for bags whose indices are slots of tokens that have been counted."""

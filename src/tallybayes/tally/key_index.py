@@ -64,8 +64,7 @@ class KeyIndex:
         """The slots of `keys[index]` for each index."""
         if len(indices) * 4 >= len(keys):
             return np.asarray(self.find(keys)[indices])
-        used, place = np.unique(indices, return_inverse=True)
-        return np.asarray(self.find([keys[i] for i in used.tolist()])[place])
+        return self.find([keys[i] for i in indices.tolist()])
 
     def add(self, keys: Iterable[Key]) -> None:
         """Give slots to keys that have none."""
