@@ -21,11 +21,11 @@ from tallybayes.tally import Counts, Exact, Vocabulary
 __all__ = [
     "DENSE",
     "add_columns",
+    "check_products",
     "counted_lengths",
     "counted_places",
     "counted_tokens",
     "each_once",
-    "check_products",
     "fractional_sums",
     "lengths_by_class",
 ]
