@@ -39,11 +39,11 @@ from command_line import TALLY, fine, table, tally
         (["explain", "pets.tally", "new.csv", "--row", "7"], 2, "a row of the data (it has 2)"),
         (["explain", "pets.tally", "new.csv", "--for", "cow"], 2, "a class of the model"),
         (["inspect", "pets.tally", "--column", "colours"], 2, "did you mean 'colour'?"),
-        (["merge", "pets.tally", "-o", "x.tally"], 2, "two models or more"),
+        (["merge", "pets.tally", "-o", "x.tally"], 2, "two or more models"),
         (["sample", "pets.tally", "-n", "-1"], 2, "n to be an integer of at least 0"),
     ],
 )
-def test_mistakes_are_told_in_a_few_lines(here, arguments, code, words):
+def test_mistakes_are_reported_in_a_few_lines(here, arguments, code, words):
     done = tally(*arguments, cwd=here)
     assert done.returncode == code, done.stderr
     assert words in done.stderr

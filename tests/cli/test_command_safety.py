@@ -133,7 +133,7 @@ def test_columns_that_come_and_go_leave_no_trace(here):
     before = (here / "pets.tally").read_bytes()
     (here / "new_column.csv").write_text("kilos,whiskers,pet\n4,long,cat\n")
     done = tally("learn", "pets.tally", "new_column.csv", cwd=here)
-    assert "new columns, from now on part of the model: whiskers" in done.stderr
+    assert "new columns, added to the model: whiskers" in done.stderr
     fine("forget", "pets.tally", "new_column.csv", cwd=here)
     assert (here / "pets.tally").read_bytes() == before
 

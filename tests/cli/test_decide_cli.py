@@ -82,7 +82,7 @@ def test_calibrating_changes_probabilities_and_can_be_undone(folder):
     )
 
 
-def test_a_promise_is_kept_and_shown(folder):
+def test_a_constraint_holds_and_is_shown(folder):
     out = tally("decide", "films.tally", "films.csv", "--class", "R", "--false-negatives", "0", where=folder)
     assert "at most 0 false negatives: misses 0 of" in out
     judged = json.loads(tally("evaluate", "films.tally", "films.csv", "--leave-one-out", "--json", where=folder))
@@ -110,7 +110,7 @@ def test_costs_and_no_answer(folder):
         (["--class", "X", "--threshold", "0.5"], "a class of the model"),
         (["--threshold", "0.5"], "--class"),
         (["--class", "R", "--threshold", "1.5"], "a threshold from 0 to 1"),
-        (["--class", "R", "--false-negatives", "0"], "DATA to keep the promise on"),
+        (["--class", "R", "--false-negatives", "0"], "DATA to select the threshold on"),
         (["films.csv", "--class", "R", "--false-negatives", "few"], "a number of rows"),
         (["films.csv", "--class", "R", "--false-negatives", "0", "--threshold", "0.5"], "one of --threshold"),
         (["--cost", "R:X=3"], "TRUE:ANSWER=COST"),

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import tallybayes as tb
 from tallybayes.cli.demo_command import LETTERS
-from tallybayes.cli.highlight import marked
+from tallybayes.cli.highlight import highlighted
 from tallybayes.cli.main import app
 
 PILLS = "Cheap pills today, best prices, no prescription. Buy now, click here! "
@@ -131,7 +131,7 @@ def test_words_add_up_to_what_the_text_says(plain, inbox):
 def test_marks_stand_beside_words_and_change_nothing_else(inbox, options):
     model = fitted(**options)
     for text in inbox.values():
-        shown = marked(text, model.explain({"text": text})[0].word_odds("text", "spam", "ham"), 10 / np.log(10))
+        shown = highlighted(text, model.explain({"text": text})[0].word_odds("text", "spam", "ham"), 10 / np.log(10))
         numbers = [(span.start, span.end) for span in shown.spans if "dim" in str(span.style)]
         assert numbers
         plain = shown.plain

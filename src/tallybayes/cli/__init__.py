@@ -1,1 +1,1 @@
-"""The command `tally`: one file per group of verbs. Nothing heavy is imported before a verb runs."""
+"""The command `tally`: one file per group of subcommands. Heavy modules are imported only when a subcommand runs."""

@@ -1,4 +1,4 @@
-"""The verb compare: naive Bayes against logistic regression."""
+"""tally compare: naive Bayes against logistic regression."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from tallybayes.cli.fit_options import Label, fit_options, fits
-from tallybayes.cli.messages import answer, progress, tell_bad
+from tallybayes.cli.messages import note_bad_rows, print_result, progress
 from tallybayes.cli.options import Data, Json, Reader, reads
 
-__all__ = ["VERBS", "compare"]
+__all__ = ["COMMANDS", "compare"]
 
 EXAMPLE = """
 tally compare films.csv --label rating --sizes 100,1000
@@ -24,20 +24,20 @@ def compare(
     *,
     label: Label = None,
     sizes: Annotated[
-        str | None, typer.Option(metavar="N,N,...", help="Rows to learn from. [10, 20, 50, 100 and so on]")
+        str | None, typer.Option(metavar="N,N,...", help="Numbers of training rows. [10, 20, 50, 100, ...]")
     ] = None,
-    folds: Annotated[int, typer.Option(metavar="N", help="The folds of cross-validation.")] = 5,
-    seed: Annotated[int, typer.Option(metavar="N", help="Shuffles the folds.")] = 0,
+    folds: Annotated[int, typer.Option(metavar="N", help="The number of folds.")] = 5,
+    seed: Annotated[int, typer.Option(metavar="N", help="The seed that shuffles the folds.")] = 0,
     fitting: dict[str, Any],
     json: Json = False,
     reader: Reader,
 ) -> None:
     """Compare naive Bayes with logistic regression.
 
-    Learning curves: both learn from the same rows, more and more of them, and answer the same rows held out. Naive
-    Bayes is often ahead while there are few rows, logistic regression when there are many.
+    Learning curves by cross-validation: both are fitted on the same training rows, more and more of them, and evaluated
+    on the same held-out rows. Naive Bayes is often better with few rows, logistic regression with many.
 
-    The options for fitting are those of `tally fit`.
+    The options of `tally fit` apply to naive Bayes.
     """
     from tallybayes.errors import ParameterError
     from tallybayes.evaluation import compare as compare_models
@@ -49,18 +49,18 @@ def compare(
         options = fit_options(source, label, **fitting)
         steps = None if sizes is None else _numbers(sizes)
         found = compare_models(source, label, sizes=steps, folds=folds, seed=seed, progress=step, **options)
-    tell_bad(source)
-    answer(found.to_dict() if json else str(found))
+    note_bad_rows(source)
+    print_result(found.to_dict() if json else str(found))
 
 
-VERBS = [(compare, EXAMPLE)]
+COMMANDS = [(compare, EXAMPLE)]
 
 
 def _numbers(text: str) -> list[int]:
-    """Whole numbers with commas between them."""
+    """Integers separated by commas."""
     from tallybayes.errors import ParameterError
 
     try:
         return [int(part) for part in text.split(",") if part.strip()]
     except ValueError:
-        raise ParameterError("--sizes: whole numbers with commas between them", got=text) from None
+        raise ParameterError("--sizes: integers separated by commas", got=text) from None

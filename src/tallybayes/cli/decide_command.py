@@ -1,4 +1,4 @@
-"""tally calibrate and decide: probabilities put right, and answers made of them; both are kept in the model file."""
+"""tally calibrate and decide: calibrated probabilities, and the rule that turns them into an answer."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tallybayes.cli.messages import answer, note, progress, tell_bad
+from tallybayes.cli.messages import note, note_bad_rows, note_waiting, print_result, progress
 from tallybayes.cli.options import Json, ModelFile, Reader, class_named, reads
 
 if TYPE_CHECKING:
     from tallybayes.model import Model
 
-__all__ = ["VERBS", "calibrate", "decide"]
+__all__ = ["COMMANDS", "calibrate", "decide"]
 
 SomeData = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[DATA]", help="Rows the model has learned (each is left out), or new ones with --new."),
+    typer.Argument(metavar="[DATA]", help="Rows that the model has learned (leave-one-out), or new rows with --new."),
 ]
 New = Annotated[bool, typer.Option("--new", help="The rows are new: the model has not learned them.")]
 
@@ -27,34 +27,38 @@ def calibrate(
     data: SomeData = None,
     *,
     method: Annotated[
-        str, typer.Option(metavar="HOW", help="temperature, isotonic, or none to take it off.")
+        str, typer.Option(metavar="HOW", help="temperature, isotonic, or none to remove the calibration.")
     ] = "temperature",
     new: New = False,
     json: Json = False,
     reader: Reader,
 ) -> None:
-    """Learn to put probabilities right.
+    """Calibrate the probabilities of a model.
 
-    Naive Bayes is over-confident. What is learned is kept in the model file; `tally predict --raw` leaves it aside.
+    Naive Bayes is overconfident where columns depend on each other. The calibration is saved in the model file;
+    `tally predict --raw` ignores it.
     """
     from tallybayes.errors import ParameterError
     from tallybayes.model.saved_model import edit_model_file
 
     if method != "none" and not data:
         raise ParameterError("DATA to calibrate on", got=None, hint="tally calibrate MODEL DATA")
-    with progress("calibrating") as step, edit_model_file(model, on_wait=_waiting(model)) as loaded:
+    with progress("calibrating") as step, edit_model_file(model, on_wait=lambda: note_waiting(model)) as loaded:
         source = reader(data, step) if data and method != "none" else None
         if source is None:
             loaded.calibration = None
         else:
             loaded.calibrate(source, method, leave_one_out=not new)  # type: ignore[arg-type]
     if source is not None:
-        tell_bad(source)
+        note_bad_rows(source)
     found = loaded.calibration
-    words = "not calibrated" if found is None else str(found)
-    facts = {"model": model, "calibration": None if found is None else found.method}
-    more = {"temperature": found.temperature} if found is not None and found.method == "temperature" else {}
-    answer(facts | more if json else words)
+    if not json:
+        print_result("not calibrated" if found is None else str(found))
+        return
+    facts: dict[str, Any] = {"model": model, "calibration": None if found is None else found.method}
+    if found is not None and found.method == "temperature":
+        facts["temperature"] = found.temperature
+    print_result(facts)
 
 
 @reads
@@ -62,33 +66,38 @@ def decide(
     model: ModelFile,
     data: SomeData = None,
     *,
-    class_: Annotated[
-        str | None, typer.Option("--class", metavar="CLASS", help="The class that the threshold is for.")
-    ] = None,
+    class_: Annotated[str | None, typer.Option("--class", metavar="CLASS", help="The class of the threshold.")] = None,
     threshold: Annotated[
-        float | None, typer.Option(metavar="P", help="Answer the class from this probability on.")
+        float | None, typer.Option(metavar="P", help="Answer the class if its probability is at least P.")
     ] = None,
     false_negatives: Annotated[
-        str | None, typer.Option(metavar="N", help="Miss at most so many rows of the class, or such a share (2%).")
+        str | None, typer.Option(metavar="N", help="Allow at most N missed rows of the class, or a share such as 2%.")
     ] = None,
     false_positives: Annotated[
-        str | None, typer.Option(metavar="N", help="Answer the class wrongly at most so often (or 2%).")
+        str | None,
+        typer.Option(metavar="N", help="Allow at most N other rows with this answer, or a share such as 2%."),
     ] = None,
     cost: Annotated[
         list[str] | None,
-        typer.Option(metavar="TRUE:ANSWER=COST", help="What an answer costs where another is true (repeatable)."),
+        typer.Option(
+            metavar="TRUE:ANSWER=COST", help="The cost of an answer where another class is true (repeatable)."
+        ),
     ] = None,
-    abstain: Annotated[float | None, typer.Option(metavar="P", help="No answer below this probability.")] = None,
-    most_probable: Annotated[bool, typer.Option("--most-probable", help="Back to the most probable class.")] = False,
+    abstain: Annotated[
+        float | None, typer.Option(metavar="P", help="Give no answer if the probability is below P.")
+    ] = None,
+    most_probable: Annotated[
+        bool, typer.Option("--most-probable", help="Remove the rule: answer the most probable class.")
+    ] = False,
     new: New = False,
     json: Json = False,
     reader: Reader,
 ) -> None:
-    """Say how answers are made: a threshold, costs, no answer when unsure.
+    """Set the decision rule of a model: a threshold, costs, or no answer below a probability.
 
-    Without options the present rule is shown. It is kept in the model file; `tally predict` and `evaluate` go by it.
-
-    A threshold can be chosen by what it promises on rows: at most so many false negatives or positives.
+    A threshold is given, or selected on data under a constraint: a largest number of false negatives or false
+    positives. The rule is saved in the model file; `tally predict` and `tally evaluate` use it. Without options the
+    current rule is printed.
     """
     from dataclasses import replace
 
@@ -96,38 +105,38 @@ def decide(
     from tallybayes.model.saved_model import edit_model_file, load
     from tallybayes.state.decision import Decision
 
-    asked = (threshold, false_negatives, false_positives, cost, abstain, class_)
-    if most_probable and any(one is not None for one in asked):
-        raise ParameterError("--most-probable alone", got="another rule beside it")
-    if not most_probable and all(one is None for one in asked):
+    given = (threshold, false_negatives, false_positives, cost, abstain, class_)
+    if most_probable and any(one is not None for one in given):
+        raise ParameterError("--most-probable without other options", got="another rule")
+    if not most_probable and all(one is None for one in given):
         loaded = load(model)
         if "decision" in loaded.stale:
-            note("the rule was chosen before the model was as it is: its promise may not hold")
-        answer(_facts(model, loaded.decision) if json else str(loaded.decision))
+            note("the rule was selected before the model was changed: its constraint may be violated")
+        print_result(_facts(model, loaded.decision) if json else str(loaded.decision))
         return
     if sum(one is not None for one in (threshold, false_negatives, false_positives, cost)) > 1:
         raise ParameterError("one of --threshold, --false-negatives, --false-positives and --cost", got="several")
-    promised = false_negatives is not None or false_positives is not None
-    if promised and not data:
-        raise ParameterError("DATA to keep the promise on", got=None, hint="tally decide MODEL DATA --class C ...")
-    with progress("deciding") as step, edit_model_file(model, on_wait=_waiting(model)) as loaded:
+    constrained = false_negatives is not None or false_positives is not None
+    if constrained and not data:
+        raise ParameterError("DATA to select the threshold on", got=None, hint="tally decide MODEL DATA --class C ...")
+    with progress("deciding") as step, edit_model_file(model, on_wait=lambda: note_waiting(model)) as loaded:
         own = None if class_ is None else class_named(loaded.classes, class_)
-        if own is None and (threshold is not None or promised):
-            raise ParameterError("--class, the class that the threshold is for", got=None)
-        if own is not None and threshold is None and not promised:
+        if own is None and (threshold is not None or constrained):
+            raise ParameterError("--class, the class of the threshold", got=None)
+        if own is not None and threshold is None and not constrained:
             raise ParameterError("--threshold, --false-negatives or --false-positives for --class", got=None)
         rule = Decision() if most_probable or cost is not None else loaded.decision
-        if promised:
+        if constrained:
             source = reader(data or [], step)
-            given = {"false_negatives": _number(false_negatives), "false_positives": _number(false_positives)}
-            rule = loaded.decide(source, own, leave_one_out=not new, **given)
-            tell_bad(source)
+            limits = {"false_negatives": _number(false_negatives), "false_positives": _number(false_positives)}
+            rule = loaded.decide(source, own, leave_one_out=not new, **limits)
+            note_bad_rows(source)
         elif threshold is not None:
             rule = Decision(label=own, threshold=threshold)
         elif cost is not None:
             rule = Decision(costs=_costs(loaded, cost))
         loaded.decision = rule if abstain is None else replace(rule, abstain=abstain)
-    answer(_facts(model, loaded.decision) if json else str(loaded.decision))
+    print_result(_facts(model, loaded.decision) if json else str(loaded.decision))
 
 
 def _facts(path: str, rule: Any) -> dict[str, Any]:
@@ -158,7 +167,7 @@ def _number(text: str | None) -> float | None:
 
 
 def _costs(model: Model, given: list[str]) -> dict[Any, dict[Any, float]]:
-    """TRUE:ANSWER=COST for classes of the model, which may have such signs in their names."""
+    """Parse TRUE:ANSWER=COST; the names of classes may contain these signs."""
     from tallybayes.errors import ParameterError
     from tallybayes.formatting import shown
 
@@ -174,19 +183,15 @@ def _costs(model: Model, given: list[str]) -> dict[Any, dict[Any, float]]:
         try:
             result.setdefault(true, {})[answered] = float(value)
         except ValueError:
-            raise ParameterError("--cost TRUE:ANSWER=COST, the cost a number", got=text) from None
+            raise ParameterError("--cost TRUE:ANSWER=COST with a number", got=text) from None
     return result
 
 
-def _waiting(path: str) -> Any:
-    return lambda: note(f"waiting for another command that is changing {path}")
-
-
-VERBS = [
+COMMANDS = [
     (calibrate, "tally calibrate films.tally films.csv\ntally calibrate films.tally --method none"),
     (
         decide,
-        "tally decide films.tally films.csv --class R --false-negatives 0   # no R-rated film shown as safe\n"
+        "tally decide films.tally films.csv --class R --false-negatives 0   # no R-rated film is missed\n"
         "tally decide mail.tally --cost ham:spam=20 --abstain 0.6\n"
         "tally decide films.tally --most-probable",
     ),

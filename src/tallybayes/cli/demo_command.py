@@ -1,6 +1,6 @@
-"""tally demo: the main job on a table that it makes up and on letters, every command shown before it runs.
+"""tally demo: the main commands on a generated table and on mails, each command printed before it runs.
 
-The letters (in the folder of that name beside this file) were written for this project: nobody in them exists.
+The mails (in the folder letters/ beside this file) were written for this project: all persons in them are fictitious.
 """
 
 from __future__ import annotations
@@ -12,38 +12,38 @@ from typing import Annotated, Any
 
 import typer
 
-from tallybayes.cli.messages import answer
+from tallybayes.cli.messages import print_result
 from tallybayes.cli.options import Debug
 
-__all__ = ["LETTERS", "VERBS", "demo"]
+__all__ = ["COMMANDS", "LETTERS", "demo"]
 
 LETTERS = Path(__file__).parent / "letters"
 _STEPS = (
-    ("A table with gaps, tags, numbers and names", None),
-    ("Fit: families are found, and why", "tally fit pets.csv --label pet"),
-    ("How good is it? Ten folds, two passes", "tally evaluate pets.csv --label pet"),
+    ("A table with missing values, tags, numbers and names", None),
+    ("Fit: a family for every column, with the reason", "tally fit pets.csv --label pet"),
+    ("Evaluate by 10-fold cross-validation", "tally evaluate pets.csv --label pet"),
     ("Predict rows without a label", "tally predict pets.tally new.csv --proba"),
-    ("Why? The evidence adds up", "tally explain pets.tally new.csv --row 0"),
-    ("Learn a correction; take it back", "tally learn pets.tally correction.csv"),
+    ("Explain: the evidence of every column", "tally explain pets.tally new.csv --row 0"),
+    ("Learn a correction; forget it again", "tally learn pets.tally correction.csv"),
     ("", "tally forget pets.tally correction.csv"),
-    ("What the model knows", "tally inspect pets.tally --column likes"),
-    ("Make up a few more", "tally sample pets.tally -n 3 --seed 1"),
-    ("Texts as well: a folder of mail for each label is a spam filter", "tally fit mail/ --label label"),
-    ("Which of the new ones are spam?", "tally predict mail.tally inbox/ --id file"),
-    ("Why? The words that decided", "tally explain mail.tally inbox/2-winner.eml"),
+    ("The parameters of a column", "tally inspect pets.tally --column likes"),
+    ("Sample new rows", "tally sample pets.tally -n 3 --seed 1"),
+    ("A spam filter: a folder of mails for each label", "tally fit mail/ --label label"),
+    ("Predict new mails", "tally predict mail.tally inbox/ --id file"),
+    ("Explain: the evidence of every word", "tally explain mail.tally inbox/2-winner.eml"),
 )
 
 
 def demo(
     context: typer.Context,
     keep: Annotated[
-        str | None, typer.Option(metavar="FOLDER", help="Work there and leave the files. [a temporary folder]")
+        str | None, typer.Option(metavar="FOLDER", help="Work in this folder and keep the files. [a temporary folder]")
     ] = None,
     debug: Debug = False,
 ) -> None:
-    """Show the whole job on a small table.
+    """Run the main commands on example data.
 
-    Fit, evaluate, predict, explain, learn, forget, inspect, sample; then a spam filter on a folder of mail.
+    Fit, evaluate, predict, explain, learn, forget, inspect and sample on a table; then a spam filter on mails.
     """
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(keep or temporary)
@@ -51,24 +51,24 @@ def demo(
         _write_files(folder)
         for title, command in _STEPS:
             if title:
-                answer(f"\n{title}\n{'-' * len(title)}")
+                print_result(f"\n{title}\n{'-' * len(title)}")
             if command is None:
-                answer("\n".join((folder / "pets.csv").read_text().splitlines()[:6]) + "\n...")
+                print_result("\n".join((folder / "pets.csv").read_text().splitlines()[:6]) + "\n...")
             else:
-                answer(f"$ {command}\n")
+                print_result(f"$ {command}\n")
                 _run(context.find_root().command, command, folder)
 
 
 def _run(app: Any, command: str, folder: Path) -> None:
-    """One command, in this process, its files in the folder."""
+    """Run a command in this process, in the folder."""
     import contextlib
 
     with contextlib.chdir(folder):
         app.main(shlex.split(command)[1:], standalone_mode=False)
-    answer("")
+    print_result("")
 
 
-_LIKES = {  # how often each thing is liked
+_LIKES = {  # the probability that an animal likes a thing
     "cat": {"sun": 0.7, "fish": 0.5, "birds": 0.4, "walks": 0.1},
     "dog": {"sun": 0.3, "fetch": 0.5, "walks": 0.6, "digging": 0.3, "fish": 0.1},
     "rabbit": {"sun": 0.5, "carrots": 0.5, "digging": 0.5, "walks": 0.1},
@@ -79,7 +79,7 @@ _COLOURS = ["black", "brown", "grey", "white"]
 
 
 def _write_files(folder: Path) -> None:
-    """Three hundred made-up pets, two new ones, and a correction; mail/ and inbox/ with letters."""
+    """Write 300 random pets, two new ones and a correction; mail/ and inbox/ with mails."""
     import shutil
 
     import numpy as np
@@ -100,4 +100,4 @@ def _write_files(folder: Path) -> None:
     (folder / "correction.csv").write_text(f"{header},pet\nTiny,1.2,white,fetch|walks,true,dog\n")
 
 
-VERBS = [(demo, "tally demo")]
+COMMANDS = [(demo, "tally demo")]

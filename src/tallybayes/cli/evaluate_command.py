@@ -1,4 +1,4 @@
-"""The verb evaluate: a model judged, or data by cross-validation or as a stream."""
+"""tally evaluate: a model on data, or data alone by cross-validation or prequentially."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Annotated, Any
 import typer
 
 from tallybayes.cli.fit_options import FITTING, Label, Weight, fit_options, fits
-from tallybayes.cli.messages import answer, note, progress, tell_bad
+from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
 from tallybayes.cli.options import Json, Reader, reads
 
-__all__ = ["VERBS", "evaluate"]
+__all__ = ["COMMANDS", "evaluate"]
 
 EXAMPLE = """
-tally evaluate films.tally test.csv                # a model on rows it has not seen
-tally evaluate films.csv --label rating            # 10-fold cross-validation, no splitting by hand
-tally evaluate films.tally films.csv --leave-one-out   # on what it has learned, each row left out
-tally evaluate log.csv --label failed --prequential    # test, then learn, as the rows come
+tally evaluate films.tally test.csv                # a model on new rows
+tally evaluate films.csv --label rating            # 10-fold cross-validation
+tally evaluate films.tally films.csv --leave-one-out   # on the rows it has learned
+tally evaluate log.csv --label failed --prequential    # predict each row, then learn it
 """
 
 
@@ -24,67 +24,68 @@ tally evaluate log.csv --label failed --prequential    # test, then learn, as th
 @fits
 def evaluate(
     model_and_data: Annotated[
-        list[str],
-        typer.Argument(metavar="[MODEL] DATA...", help="A model and data it has not seen; or data and --label."),
+        list[str], typer.Argument(metavar="[MODEL] DATA...", help="A model and new data; or data and --label.")
     ],
     *,
     label: Label = None,
-    folds: Annotated[int, typer.Option(metavar="N", help="The folds of cross-validation.")] = 10,
-    seed: Annotated[int, typer.Option(metavar="N", help="Shuffles the folds; draws for --bootstrap.")] = 0,
+    folds: Annotated[int, typer.Option(metavar="N", help="The number of folds of cross-validation.")] = 10,
+    seed: Annotated[int, typer.Option(metavar="N", help="The seed for the folds and for --bootstrap.")] = 0,
     leave_one_out: Annotated[
-        bool, typer.Option("--leave-one-out", help="The model has learned this data: leave each row out to score it.")
+        bool, typer.Option("--leave-one-out", help="The model has learned this data: score each row without itself.")
     ] = False,
     weight: Weight = None,
     prequential: Annotated[
-        bool, typer.Option("--prequential", help="Score each block of rows, then learn it, in the order they come.")
+        bool, typer.Option("--prequential", help="Score each block of rows, then learn it, in the order of the data.")
     ] = False,
     every: Annotated[
-        int | None, typer.Option(metavar="N", help="Rows of a block for --prequential. [2 % of those before]")
+        int | None, typer.Option(metavar="N", help="Rows per block for --prequential. [2 % of the rows before it]")
     ] = None,
     bootstrap: Annotated[
-        int | None, typer.Option(metavar="N", help="Add 95 % intervals, from N draws of the rows (1000, say).")
+        int | None, typer.Option(metavar="N", help="Add 95 % bootstrap intervals from N resamples, such as 1000.")
     ] = None,
     fitting: dict[str, Any],
     json: Json = False,
     reader: Reader,
 ) -> None:
-    """Judge a model, or data by cross-validation.
+    """Evaluate a model, or cross-validate on data.
 
-    Accuracy and log loss beside those of an answer that ignores the row, Brier score, AUC, calibration error, precision
-    and recall of every class, and the confusion matrix. The options for fitting are those of `tally fit`; they need
-    --label.
+    Prints accuracy and log loss with the baselines that ignore the columns, Brier score, AUC, calibration error,
+    precision and recall of every class, and the confusion matrix. With --label, the options of `tally fit` apply.
     """
     from tallybayes.errors import ParameterError
     from tallybayes.evaluation import cross_validate
-    from tallybayes.evaluation import evaluate as judge
+    from tallybayes.evaluation import evaluate as evaluate_model
     from tallybayes.evaluation import prequential as stream
     from tallybayes.model.saved_model import load
     from tallybayes.storage.model_file import is_model
 
     first, rest = model_and_data[0], model_and_data[1:]
     has_model = first.endswith(".tally") or is_model(first)
-    for wrong, wanted in (
+    for wrong, expected in (
         (leave_one_out and not has_model, "a model and the data it has learned, for --leave-one-out"),
         (prequential and has_model, "data and --label, without a model, for --prequential"),
         (every is not None and not prequential, "--every only with --prequential"),
-        (weight is not None and not leave_one_out, "--weight only with --leave-one-out: rows are judged alike"),
+        (
+            weight is not None and not leave_one_out,
+            "--weight only with --leave-one-out: otherwise all rows have the same weight",
+        ),
     ):
         if wrong:
-            raise ParameterError(wanted)
+            raise ParameterError(expected)
     curve: Any = None
     with progress("evaluating") as step:
         if has_model:
             if not rest:
                 raise ParameterError("data to evaluate the model on", got=model_and_data)
             if any(fitting[name] != default for name, (_, default) in FITTING.items()):
-                raise ParameterError("options for fitting only with data and --label: this model is fitted already")
+                raise ParameterError("options of fit only with data and --label: this model is already fitted")
             source = reader(rest, step)
             loaded = load(first)
-            judged = judge(loaded, source, label, leave_one_out=leave_one_out, weight=weight)
+            evaluation = evaluate_model(loaded, source, label, leave_one_out=leave_one_out, weight=weight)
             if leave_one_out and (
                 held := [name for name in ("column_weights", "calibration") if getattr(loaded.settings, name)]
             ):
-                note(f"held while rows are left out, so a little too good: {', '.join(held)}")
+                note(f"not refitted for each row, so the result is slightly optimistic: {', '.join(held)}")
         else:
             if label is None and fitting["schema"] is None:
                 hint = "tally evaluate MODEL DATA, or tally evaluate DATA --label COL"
@@ -93,16 +94,16 @@ def evaluate(
             options = fit_options(source, label, **fitting)
             if prequential:
                 curve = stream(source, label, every=every, **options)
-                judged = curve.evaluation
+                evaluation = curve.evaluation
             else:
-                judged = cross_validate(source, label, folds=folds, seed=seed, **options)
+                evaluation = cross_validate(source, label, folds=folds, seed=seed, **options)
     if bootstrap is not None:
-        judged.bootstrap(bootstrap, seed)
-    tell_bad(source)
-    if judged.skipped:
-        note(f"{judged.skipped} rows without a label were skipped")
-    found = judged if curve is None else curve
-    answer(found.to_dict() if json else str(found))
+        evaluation.bootstrap(bootstrap, seed)
+    note_bad_rows(source)
+    if evaluation.skipped:
+        note(f"{evaluation.skipped} rows without a label were skipped")
+    found = evaluation if curve is None else curve
+    print_result(found.to_dict() if json else str(found))
 
 
-VERBS = [(evaluate, EXAMPLE)]
+COMMANDS = [(evaluate, EXAMPLE)]

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from tallybayes.cli.messages import answer, tell_bad
+from tallybayes.cli.messages import note_bad_rows, print_result
 from tallybayes.cli.options import Data, Json, ModelFile, Reader, class_named, reads
 
-__all__ = ["VERBS", "explain"]
+__all__ = ["COMMANDS", "explain"]
 
 EXAMPLE = """
 tally explain films.tally new.csv --row 3
@@ -23,26 +23,25 @@ def explain(
     data: Data,
     *,
     row: Annotated[
-        list[int] | None, typer.Option("--row", metavar="N", help="This row, counted from 0 (repeatable).")
+        list[int] | None, typer.Option("--row", metavar="N", help="A row number, from 0 (repeatable).")
     ] = None,
-    n: Annotated[
-        int, typer.Option("-n", metavar="N", help="So many rows from the first on, if --row is not given.")
-    ] = 5,
-    units: Annotated[str, typer.Option(metavar="UNIT", help="decibans, or log-odds (natural).")] = "decibans",
+    n: Annotated[int, typer.Option("-n", metavar="N", help="Explain the first N rows, if --row is not given.")] = 5,
+    units: Annotated[str, typer.Option(metavar="UNIT", help="decibans or log-odds (natural logarithm).")] = "decibans",
     for_: Annotated[
-        str | None, typer.Option("--for", metavar="CLASS", help="For this class. [the predicted one]")
+        str | None, typer.Option("--for", metavar="CLASS", help="Evidence for this class. [the answer]")
     ] = None,
-    against: Annotated[str | None, typer.Option(metavar="CLASS", help="Against this class. [the runner-up]")] = None,
+    against: Annotated[
+        str | None, typer.Option(metavar="CLASS", help="Evidence against this class. [the runner-up]")
+    ] = None,
     json: Json = False,
     reader: Reader,
 ) -> None:
-    """Show why a row got its label: what every column added.
+    """Explain a prediction: the evidence of every column.
 
-    The prior, the evidence of each column for a class against another, and the sum.
-
-    Ten decibans are a factor of ten in the odds. The parts add up to the sum; nothing is left out. Of a text, the words
-    that said most follow; on a terminal they are marked where they stand. The last line names the fewest columns (of a
-    text, words) without which the answer would be another.
+    The prior, the evidence of each column for one class against another, and the sum of these. Ten decibans are a
+    factor of ten in the odds. For a text, the words with the strongest evidence follow; on a terminal they are
+    highlighted in the text. The last line names the smallest set of columns (or words of a text) whose absence would
+    change the answer.
     """
     from tallybayes.errors import ParameterError
     from tallybayes.model.saved_model import load
@@ -56,21 +55,21 @@ def explain(
     lacking = [number for number in wanted if number not in found]
     if row and lacking:
         raise ParameterError(f"a row of the data (it has {n_rows})", got=lacking[0])
-    tell_bad(source)
+    note_bad_rows(source)
     names = [None if text is None else class_named(loaded.classes, text) for text in (for_, against)]
     if json:
-        answer([{"row": number, **one.to_dict()} for number, one in found.items()])
+        print_result([{"row": number, **one.to_dict()} for number, one in found.items()])
         return
     for i, (number, one) in enumerate(found.items()):
-        answer(f"{chr(10) if i else ''}row {number}: {one.shown(*names, units=units)}")
+        print_result(f"{chr(10) if i else ''}row {number}: {one.shown(*names, units=units)}")
         if len(loaded.classes) > 1:
-            answer(chr(10) * any(one.words.values()) + _flipped(one, names[1]))
+            print_result(chr(10) * any(one.words.values()) + _flipped(one, names[1]))
         if sys.stdout.isatty() and len(loaded.classes) > 1:
             _show_texts(one, names, units)
 
 
 def _flipped(one: Any, against: Any) -> str:
-    """The fewest columns without which it would be another label; the fewest words, if that is one text."""
+    """The smallest set of columns whose absence changes the answer; of words, if it is a single text."""
     from tallybayes.formatting import shown
 
     against = None if against == one.answer else against
@@ -86,23 +85,23 @@ def _flipped(one: Any, against: Any) -> str:
 
 
 def _show_texts(one: Any, names: list[Any], units: str) -> None:
-    """The texts of a row with the words that decided marked in place."""
-    import numpy as np
+    """Print the texts of a row with their most important words highlighted."""
     from rich.console import Console
 
-    from tallybayes.cli.highlight import marked
+    from tallybayes.cli.highlight import highlighted
+    from tallybayes.formatting import DECIBANS
 
     console = Console(highlight=False)
     for column in one.words:
         value = one.values[column]
         text = value if isinstance(value, str) else value.decode("utf-8", "replace")
-        scale = 10 / np.log(10) if units == "decibans" else 1.0
+        scale = DECIBANS if units == "decibans" else 1.0
         console.print()
-        console.print(marked(text, one.word_odds(column, *one.sides(*names)), scale))
+        console.print(highlighted(text, one.word_odds(column, *one.sides(*names)), scale))
 
 
 def _rows(model: Any, source: Any, wanted: list[int]) -> tuple[dict[int, Any], int]:
-    """The explanations of some rows, no more read than is needed, and the rows that were read."""
+    """The explanations of some rows by row number, and the number of rows that were read."""
     import numpy as np
 
     from tallybayes.data.batch import columns_to_read
@@ -121,4 +120,4 @@ def _rows(model: Any, source: Any, wanted: list[int]) -> tuple[dict[int, Any], i
     return found, first
 
 
-VERBS = [(explain, EXAMPLE)]
+COMMANDS = [(explain, EXAMPLE)]

@@ -1,4 +1,4 @@
-"""tally fit: data in, a model file out."""
+"""tally fit: fit a model to data and save it."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tallybayes.cli.fit_options import Label, Weight, fit_options, fits
-from tallybayes.cli.messages import answer, note, progress, tell_bad
+from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
 from tallybayes.cli.options import Data, Json, Reader, reads
 
 if TYPE_CHECKING:
     from tallybayes.data.source import Source
     from tallybayes.model import Model
 
-__all__ = ["VERBS", "fit", "model_path"]
+__all__ = ["COMMANDS", "fit", "model_path"]
 
-_CLASSES = 30  # more are not listed one by one
+_CLASSES = 30  # at most this many are listed
 
 EXAMPLE = """
 tally fit films.csv --label rating --as genre=tags --ignore title
@@ -25,7 +25,7 @@ tally fit "logs/*.jsonl" --label "status=failed" -o failures.tally
 """
 
 ModelOutput = Annotated[
-    str | None, typer.Option("-o", "--output", metavar="MODEL", help="The model file. [named after the data]")
+    str | None, typer.Option("-o", "--output", metavar="MODEL", help="The model file to write. [named after the data]")
 ]
 
 
@@ -38,14 +38,14 @@ def fit(
     output: ModelOutput = None,
     fitting: dict[str, Any],
     save_schema: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the schema as JSON, to be edited and given to --schema.")
+        str | None, typer.Option(metavar="FILE", help="Write the schema as JSON, to be edited and passed to --schema.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the families and stop; nothing is fitted.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the families and stop; nothing is fitted.")] = False,
     weight: Weight = None,
     json: Json = False,
     reader: Reader,
 ) -> None:
-    """Learn a model from data, into one file."""
+    """Fit a model to data and save it in a file."""
     from tallybayes.errors import DataError, ParameterError, shorten
     from tallybayes.model.fit import fit as fit_model
     from tallybayes.model.fit import planned
@@ -62,25 +62,25 @@ def fit(
         else:
             path = model_path(output, data)
             model = fit_model(source, label, weight=weight, **options)
-            if model.skipped and not model.classes:
-                came = f"none in {model.skipped} rows"
-                raise DataError("rows with a label", got=came, column=label, hint=_labels_of(data))
+            if not model.classes:
+                got = f"none in {model.skipped} rows" if model.skipped else "no rows"
+                raise DataError("rows with a label", got=got, column=label, hint=_labels_of(data))
             model.save(path)
     if save_schema is not None:
         model.schema.save(save_schema)
         note(f"wrote the schema to {save_schema}")
-    tell_bad(source)
+    note_bad_rows(source)
     if not model.schema.families:
-        note("no column is used: the model knows only how frequent the classes are (--as COL=FAMILY uses one)")
+        note("no column is used: the model has only a class prior (--as COL=FAMILY includes a column)")
     facts = report(model, source, path)
-    answer(facts if json else _for_people(facts))
+    print_result(facts if json else _for_people(facts))
 
 
-VERBS = [(fit, EXAMPLE)]
+COMMANDS = [(fit, EXAMPLE)]
 
 
 def model_path(output: str | None, data: list[str]) -> str:
-    """Where the model is to be written: as told, or beside the data; raises before any work is done in vain."""
+    """Return the path of the model file to write, checked before any work is done."""
     from tallybayes.cli.output import refuse_overwriting
     from tallybayes.errors import FileError
     from tallybayes.storage.model_file import is_model
@@ -90,21 +90,21 @@ def model_path(output: str | None, data: list[str]) -> str:
     if not os.path.isdir(os.path.dirname(path) or "."):
         raise FileError("a folder to write the model to", got=os.path.dirname(path))
     if os.path.exists(path) and not is_model(path):
-        raise FileError("a new file or an old model to write to", got="another file", file=path)
+        raise FileError("a new file or a model file to write to", got="another file", file=path)
     return path
 
 
 def _labels_of(data: list[str]) -> str | None:
-    """A hint for folders, whose names are labels only if the folder above them is given."""
+    """A hint for folders: their names are labels only if the folder above them is given."""
     folders = [path for path in data if os.path.isdir(path)]
     if not folders:
         return None
     above = os.path.dirname(folders[0].rstrip("/")) or "."
-    return f"the folders within a folder are the labels: give {above}/ if these are the folders of the classes"
+    return f"the subfolders of a folder are the labels: if these are the folders of the classes, give {above}/"
 
 
 def report(model: Model, source: Source, path: str | None) -> dict[str, Any]:
-    """What was done, as plain values."""
+    """The result as plain values."""
     return {
         "model": path,
         "label": model.schema.label,
@@ -121,12 +121,12 @@ def report(model: Model, source: Source, path: str | None) -> dict[str, Any]:
 
 
 def _for_people(facts: dict[str, Any]) -> str:
-    """The report as text."""
+    """The result as text."""
     from tallybayes.formatting import number, rows_of, shown, text_table
 
     parts = []
     if facts["found"]:
-        parts.append("found: " + ", ".join(f"{name} {value!r}" for name, value in facts["found"].items()))
+        parts.append("detected: " + ", ".join(f"{name} {value!r}" for name, value in facts["found"].items()))
     columns = [[c["column"], c["family"] or "excluded", c["reason"]] for c in facts["columns"]]
     parts.append(text_table(["column", "family", "reason"], columns))
     if facts["model"] is None:
@@ -134,14 +134,14 @@ def _for_people(facts: dict[str, Any]) -> str:
     classes = [[shown(c["class"]), number(c["rows"], 12)] for c in facts["classes"]]
     more = [["...", f"and {len(classes) - _CLASSES} more"]] if len(classes) > _CLASSES else []
     parts.append(text_table([str(facts["label"]), "rows"], classes[:_CLASSES] + more))
-    skipped = f", {facts['skipped']} without a label skipped" if facts["skipped"] else ""
-    bad = f", {facts['bad']} bad ones left out" if facts["bad"] else ""
+    skipped = f", skipped {facts['skipped']} without a label" if facts["skipped"] else ""
+    bad = f", skipped {facts['bad']} bad rows" if facts["bad"] else ""
     parts.append(f"learned {rows_of(facts['rows'])}{skipped}{bad}; the model is in {facts['model']}")
     return "\n\n".join(parts)
 
 
 def _named_after(data: list[str]) -> str:
-    """A model beside the data: films.csv.gz, or the folder films/, becomes films.tally in the folder one is in."""
+    """films.csv.gz and the folder films/ become films.tally in the working directory."""
     first = os.path.basename(data[0].rstrip(os.sep)).split(".")[0]
     plain = first and not any(sign in first for sign in "*?[ ()'\"") and first != "-"
     return f"{first if plain else 'model'}.tally"

@@ -1,4 +1,4 @@
-"""tally importance: what the columns of a model are worth."""
+"""tally importance: the importance of the columns of a model."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from tallybayes.cli.fit_options import Label, Weight
-from tallybayes.cli.messages import answer, progress, tell_bad
+from tallybayes.cli.messages import note_bad_rows, print_result, progress
 from tallybayes.cli.options import Data, Json, ModelFile, Reader, reads
 
-__all__ = ["VERBS", "importance"]
+__all__ = ["COMMANDS", "importance"]
 
 EXAMPLE = """
 tally importance films.tally films.csv
@@ -24,25 +24,25 @@ def importance(
     *,
     label: Label = None,
     weight: Weight = None,
-    rows: Annotated[int, typer.Option(metavar="N", help="Leave out at most so many rows, one by one.")] = 5000,
-    seed: Annotated[int, typer.Option(metavar="N", help="Draws the rows.")] = 0,
+    rows: Annotated[int, typer.Option(metavar="N", help="Use at most N rows, drawn at random.")] = 5000,
+    seed: Annotated[int, typer.Option(metavar="N", help="The seed that draws the rows.")] = 0,
     json: Json = False,
     reader: Reader,
 ) -> None:
-    """Rank the columns of a model by what they are worth.
+    """Rank the columns of a model by importance.
 
-    DATA is what the model has learned. Gain is how much greater the log loss would be without the column; information
-    is what the column alone tells about the class; both in nats per row, each row left out of the sums. The Bayes
-    factor, in decibans, weighs "depends on the class" against "does not": 10 are ten to one, below 0 speaks against.
+    DATA is the data that the model has learned. Gain is the increase of the log loss without the column; information is
+    the decrease of the log loss by the column alone; both by leave-one-out, in nats per row. The Bayes factor, in
+    decibans, compares "depends on the class" with "does not": 10 decibans are odds of ten to one.
     """
     from tallybayes.model.saved_model import load
     from tallybayes.tuning import importance as column_importance
 
-    with progress("ranking") as step:
+    with progress("scoring") as step:
         source = reader(data, step)
         found = column_importance(load(model), source, label=label, weight=weight, rows=rows, seed=seed)
-    tell_bad(source)
-    answer(found.to_dict() if json else str(found))
+    note_bad_rows(source)
+    print_result(found.to_dict() if json else str(found))
 
 
-VERBS = [(importance, EXAMPLE)]
+COMMANDS = [(importance, EXAMPLE)]

@@ -1,4 +1,4 @@
-"""tally inspect: what a model knows."""
+"""tally inspect: classes, schema and parameters of a model."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import Annotated, Any
 
 import typer
 
-from tallybayes.cli.messages import answer
+from tallybayes.cli.messages import print_result
 from tallybayes.cli.options import Debug, Json, ModelFile
 
-__all__ = ["VERBS", "inspect"]
+__all__ = ["COMMANDS", "inspect"]
 
 EXAMPLE = """
 tally inspect films.tally --column genre
 tally inspect films.tally --level 0.95
-tally inspect films.tally --schema > schema.json     # to edit, for: tally fit --schema schema.json
+tally inspect films.tally --schema > schema.json     # edit it, then: tally fit --schema schema.json
 """
 
 
@@ -24,23 +24,25 @@ def inspect(
     column: Annotated[
         list[str] | None, typer.Option("--column", metavar="COL", help="Only this column (repeatable).")
     ] = None,
-    schema: Annotated[bool, typer.Option("--schema", help="Only the schema, as JSON to edit and give back.")] = False,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Print only the schema, as JSON for tally fit --schema.")
+    ] = False,
     level: Annotated[
-        float | None, typer.Option(metavar="LEVEL", help="Parameters with intervals that hold so much (0.95, say).")
+        float | None, typer.Option(metavar="LEVEL", help="Add credible intervals of this level, such as 0.95.")
     ] = None,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Show what a model knows.
+    """Print what a model file contains.
 
-    The classes, the family of every column and why, and the parameters of every column per class.
+    The classes, the family of every column with the reason, and the parameters of every column per class.
     """
     from tallybayes.errors import ParameterError, did_you_mean
     from tallybayes.model.saved_model import load
 
     loaded = load(model)
     if schema:
-        answer(loaded.schema.to_dict())
+        print_result(loaded.schema.to_dict())
         return
     known = loaded.schema.families
     for name in column or ():
@@ -48,27 +50,27 @@ def inspect(
             raise ParameterError("a column that the model uses", got=name, hint=did_you_mean(name, known))
     described = loaded.describe() if level is None else loaded.intervals(level)
     description = described.only(column) if column else described
-    found = {} if column else _found(loaded)
+    fitted = {} if column else _fitted(loaded)
     if json:
-        answer(description.to_dict() | found)
+        print_result(description.to_dict() | fitted)
         return
-    answer("\n\n".join([str(description), *(f"{name}: {told}" for name, told in found.items())]))
+    print_result("\n\n".join([str(description), *(f"{name}: {text}" for name, text in fitted.items())]))
 
 
-def _found(model: Any) -> dict[str, str]:
-    """What was found out after fitting, in words."""
-    from tallybayes.formatting import shown
+def _fitted(model: Any) -> dict[str, str]:
+    """What was fitted afterwards, as text."""
+    from tallybayes.formatting import shown, signed
 
     weights, result = model.column_weights, {}
     if weights.offsets:
-        result["offsets of classes"] = ", ".join(f"{shown(c)} {offset:+.3f}" for c, offset in weights.offsets.items())
+        result["class offsets"] = ", ".join(f"{shown(c)} {signed(offset, 3)}" for c, offset in weights.offsets.items())
     if model.calibration is not None:
         result["calibration"] = str(model.calibration)
     if model.settings.decision is not None:
         result["decision"] = str(model.decision)
     if model.stale:
-        result["found before the model was as it is"] = ", ".join(model.stale)
+        result["stale (the model has changed since)"] = ", ".join(model.stale)
     return result
 
 
-VERBS = [(inspect, EXAMPLE)]
+COMMANDS = [(inspect, EXAMPLE)]

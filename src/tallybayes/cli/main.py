@@ -31,22 +31,22 @@ from tallybayes.cli import (
     sample_command,
     tune_command,
 )
-from tallybayes.cli.messages import complain, note
+from tallybayes.cli.messages import note, print_error
 from tallybayes.cli.options import Command, Debug, Group, debugging
 from tallybayes.errors import NOTHING_CHANGED, ParameterError, TallyError
 
 __all__ = ["app", "main"]
 
 EXAMPLE = """
-tally fit data.csv --label species            # learn; writes data.tally
-tally predict data.tally new.csv              # the label of every row, as CSV
-tally evaluate data.csv --label species       # how good is it? 10-fold cross-validation
+tally fit data.csv --label species            # writes data.tally
+tally predict data.tally new.csv              # predictions as CSV
+tally evaluate data.csv --label species       # 10-fold cross-validation
 """
 
 app = typer.Typer(
     cls=Group,
     name="tally",
-    help="Naive Bayes by exact counting: any table in, one file out.",
+    help="Naive Bayes by exact counting: fit tables of any kind, get one model file.",
     epilog=EXAMPLE,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -68,12 +68,12 @@ for module in (
     sample_command,
     demo_command,
 ):
-    for verb, example in module.VERBS:
+    for verb, example in module.COMMANDS:
         app.command(cls=Command, epilog=example, help=verb.__doc__)(verb)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(requested: bool) -> None:
+    if requested:
         from tallybayes import __version__, kernels
 
         print(f"tally {__version__} ({kernels.IMPLEMENTATION} kernels)")
@@ -83,11 +83,12 @@ def _version(asked: bool) -> None:
 @app.callback()
 def tally(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and the kernels.")
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version and the kernels in use."),
     ] = False,
     debug: Debug = False,
 ) -> None:
-    """Naive Bayes by exact counting: any table in, one file out."""
+    """Naive Bayes by exact counting: fit tables of any kind, get one model file."""
 
 
 def main() -> None:
@@ -112,7 +113,7 @@ def main() -> None:
 def _report_error(error: Exception) -> None:
     if debugging() or not isinstance(error, (TallyError, OSError, MemoryError)):
         raise error
-    complain(str(error) or type(error).__name__)
+    print_error(str(error) or type(error).__name__)
     if written := replaced_files():
         note(f"already written: {', '.join(written)}")
     sys.exit(2 if isinstance(error, ParameterError) else 1)
@@ -120,7 +121,7 @@ def _report_error(error: Exception) -> None:
 
 def _report_interrupt() -> None:
     written = replaced_files()
-    complain(f"interrupted; already written: {', '.join(written)}" if written else f"interrupted; {NOTHING_CHANGED}")
+    print_error(f"interrupted; already written: {', '.join(written)}" if written else f"interrupted; {NOTHING_CHANGED}")
     sys.exit(130)
 
 

@@ -14,13 +14,13 @@ from tallybayes.formatting import json_text, printable
 if TYPE_CHECKING:
     from tallybayes.data.source import Source
 
-__all__ = ["answer", "complain", "note", "progress", "tell_bad"]
+__all__ = ["note", "note_bad_rows", "note_waiting", "print_error", "print_result", "progress"]
 
 _DELAY = 0.5  # seconds before a progress bar appears
 _SHOWN = 5  # bad rows that are listed one by one
 
 
-def answer(value: Any) -> None:
+def print_result(value: Any) -> None:
     """Print a result to standard output: text for people, anything else as JSON."""
     print(printable(value, keep="\n") if isinstance(value, str) else json_text(value, indent=2))
 
@@ -30,7 +30,12 @@ def note(text: str) -> None:
     print(printable(text, keep="\n"), file=sys.stderr)
 
 
-def complain(text: str) -> None:
+def note_waiting(path: str) -> None:
+    """Print a note that the command waits for its turn to change a model file."""
+    note(f"waiting for another command that is changing {path}")
+
+
+def print_error(text: str) -> None:
     """Print an error to standard error, on a terminal in red."""
     start = "error:"
     if sys.stderr.isatty() and not os.environ.get("NO_COLOR"):
@@ -38,7 +43,7 @@ def complain(text: str) -> None:
     print(f"{start} {printable(text, keep=chr(10))}", file=sys.stderr)
 
 
-def tell_bad(source: Source) -> None:
+def note_bad_rows(source: Source) -> None:
     """Print a note about the rows that could not be read, with the first few of them."""
     if source.bad is None or not source.bad.count:
         return

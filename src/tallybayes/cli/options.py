@@ -1,4 +1,4 @@
-"""Options that several verbs share, and help that begins with an example."""
+"""Options that several subcommands share, and help that begins with an example."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ _debug = False
 
 
 def debugging() -> bool:
-    """Whether a traceback is wanted."""
+    """Whether errors are shown with a traceback."""
     return _debug
 
 
-def _set_debug(asked: bool) -> None:
+def _set_debug(requested: bool) -> None:
     global _debug
-    _debug = _debug or asked
+    _debug = _debug or requested
 
 
 class _ExampleFirst:
@@ -50,54 +50,56 @@ class _ExampleFirst:
     epilog: str | None
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """The example, then the usual."""
+        """Write the example, then the usual help."""
         for line in (self.epilog or "").strip().splitlines():
             formatter.write(f"  {line}\n")
         formatter.write("\n")
         super().format_help(ctx, formatter)  # type: ignore[misc]
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Nothing: it was shown at the top."""
+        """Write nothing: the example is at the top."""
 
 
 class Command(_ExampleFirst, TyperCommand):
-    """A verb."""
+    """A subcommand."""
 
 
 class Group(_ExampleFirst, TyperGroup):
-    """The command itself."""
+    """The command `tally`."""
 
 
 Data = Annotated[
     list[str],
-    typer.Argument(metavar="DATA", help="Files, folders, globs, a query, or - for standard input.", show_default=False),
+    typer.Argument(
+        metavar="DATA", help="Files, folders, globs, an SQL query, or - for standard input.", show_default=False
+    ),
 ]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file (*.tally).", show_default=False)]
-Output = Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", help="Write there, not to the screen.")]
-Json = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
+Output = Annotated[
+    str | None, typer.Option("-o", "--output", metavar="FILE", help="Write to this file instead of standard output.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Debug = Annotated[
     bool, typer.Option("--debug", callback=_set_debug, help="Show the traceback of an error.", is_eager=True)
 ]
 _Format = Annotated[
     str | None,
     typer.Option(
-        "--format",
-        metavar="NAME",
-        help="csv, tsv, json, parquet, duckdb, sqlite, text, mail or mbox; found out otherwise.",
+        "--format", metavar="NAME", help="csv, tsv, json, parquet, duckdb, sqlite, text, mail or mbox. [detected]"
     ),
 ]
-_Delimiter = Annotated[str | None, typer.Option(metavar="C", help="The delimiter of a CSV file; found out otherwise.")]
-_Decimal = Annotated[str | None, typer.Option(metavar="C", help="The decimal sign, . or , ; found out otherwise.")]
-_Encoding = Annotated[str | None, typer.Option(metavar="NAME", help="The encoding of text; found out otherwise.")]
+_Delimiter = Annotated[str | None, typer.Option(metavar="C", help="The delimiter of a CSV file. [detected]")]
+_Decimal = Annotated[str | None, typer.Option(metavar="C", help="The decimal separator, . or , [detected]")]
+_Encoding = Annotated[str | None, typer.Option(metavar="NAME", help="The encoding of text. [detected]")]
 _Missing = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="WORD", help="A word that stands for a missing value (repeatable). [NA, null, ? and the like]"
-    ),
+    typer.Option(metavar="WORD", help="A word for missing values (repeatable). [NA, null, ? and others]"),
 ]
-_NoHeader = Annotated[bool, typer.Option("--no-header", help="The first line is data; columns are x0, x1, ...")]
-_Table = Annotated[str | None, typer.Option(metavar="NAME", help="The table of a database file, or a query on it.")]
-_SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out and count rows that cannot be read.")]
+_NoHeader = Annotated[
+    bool, typer.Option("--no-header", help="The first line is data; the columns are named x0, x1, ...")
+]
+_Table = Annotated[str | None, typer.Option(metavar="NAME", help="A table of a database file, or an SQL query.")]
+_SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Skip and count rows that cannot be read.")]
 
 _READING: dict[str, tuple[Any, Any]] = {
     "format": (_Format, None),
@@ -113,19 +115,21 @@ _READING: dict[str, tuple[Any, Any]] = {
 
 
 class Reader:
-    """Data read the way the options say."""
+    """Opens data with the options for reading."""
 
     def __init__(self, **options: Any) -> None:
         self._options = options
 
     def __call__(self, data: list[str], progress: Progress | None = None) -> Source:
-        """The source."""
+        """Return the data as a source."""
         from tallybayes.data.files import read
         from tallybayes.errors import ParameterError
 
         for path in data:
             if path.endswith(".tally"):
-                raise ParameterError("data", got=path, hint="this is the name of a model; see --help for the order")
+                raise ParameterError(
+                    "data", got=path, hint="this is a model file; see --help for the order of arguments"
+                )
         given = dict(self._options)
         given.pop("debug")
         header, missing = not given.pop("no_header"), given.pop("missing") or None
@@ -135,7 +139,7 @@ class Reader:
 
 
 def adds(name: str, options: dict[str, tuple[Any, Any]], make: Callable[..., Any]) -> Callable[[Verb], Verb]:
-    """A decorator: in place of its parameter `name` a verb gets options, and is given what `make` makes of them."""
+    """A decorator that replaces the parameter `name` of a command by options, and passes make(**options) for it."""
 
     def decorate(verb: Verb) -> Verb:
         @functools.wraps(verb)
@@ -163,7 +167,7 @@ reads = adds("reader", _READING, Reader)
 
 
 def class_named(classes: list[Any], text: str) -> Any:
-    """A class of a model by what it is shown as."""
+    """The class of a model with this printed form."""
     from tallybayes.errors import ParameterError, did_you_mean
     from tallybayes.formatting import shown
 

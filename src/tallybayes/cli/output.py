@@ -1,4 +1,4 @@
-"""Rows out: CSV, TSV, JSON lines or Parquet, to the screen or to a file that appears when it is complete."""
+"""Tables as CSV, TSV, JSON lines or Parquet, to standard output or to a file that is replaced as a whole."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from tallybayes.formatting import finite_json, json_text, printable, shown
 __all__ = ["Writer", "form_of", "refuse_overwriting"]
 
 _ENDINGS = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet"}
-_DIGITS = 10  # of probabilities in text: the last few of a double are not the same on every machine
-_FORMS = {"csv": "csv", "json": "json"}  # what the other formats become on the screen is CSV
+_DIGITS = 10  # of probabilities in text: the last digits of a double differ between machines
+_FORMS = {"csv": "csv", "json": "json"}  # other formats are printed as CSV
 
 
 def form_of(output: str | None, source: Any = None, *, json: bool = False) -> str:
-    """The format to write: JSON if asked for, by the name of the file, else that of the input, else CSV."""
+    """The format to write: JSON if requested, by the name of the file, else that of the input, else CSV."""
     ending = os.path.splitext(output or "")[1].lower()
     if ending and output is not None and ending not in _ENDINGS:
         raise ParameterError(f"a file that ends in {', '.join(_ENDINGS)}", got=output)
     form = _ENDINGS.get(ending)
     if json:
         if form not in (None, "json"):
-            raise ParameterError("either --json or a file of another kind", got=output)
+            raise ParameterError("--json, or a file in another format", got=output)
         return "json"
     if form is not None:
         return form
@@ -40,14 +40,14 @@ def form_of(output: str | None, source: Any = None, *, json: bool = False) -> st
 
 
 def refuse_overwriting(output: str | None, data: list[str]) -> None:
-    """Refuse to write over the data that is read."""
+    """Raise a ParameterError if the output is one of the inputs."""
     for path in data if output is not None and os.path.exists(output) else ():
         if os.path.exists(path) and os.path.samefile(path, str(output)):
-            raise ParameterError("an output that is not the data itself", got=output)
+            raise ParameterError("an output file that is not an input", got=output)
 
 
 class Writer:
-    """Arrow tables, one after the other, into one file; None and "-" are the screen."""
+    """Writes Arrow tables to one file; None and "-" are standard output."""
 
     def __init__(self, path: str | None, form: str) -> None:
         self._path = None if path == "-" else path
@@ -76,7 +76,7 @@ class Writer:
             sys.stdout.flush()
 
     def write(self, table: Any) -> None:
-        """More rows, with the same columns as before."""
+        """Write more rows, with the same columns as before."""
         if self._form == "parquet":
             self._write_parquet(table)
         elif self._form == "json":
@@ -129,13 +129,13 @@ class _Lines:
         self._terminal = file.isatty()
 
     def write(self, line: str) -> None:
-        """Write a line that ends in both."""
+        """Write a line that ends in a carriage return and a line feed."""
         text = line[:-2] + "\n"
         self._file.write(printable(text, keep="\n\t") if self._terminal else text)
 
 
 def _json_cells(field: Any, column: Any) -> list[Any]:
-    """Values as JSON has them; those of a JSON file as they were; maps as objects."""
+    """Values for JSON; those of a JSON file unchanged, maps as objects."""
     import pyarrow as pa
 
     values = column.to_pylist()
@@ -149,7 +149,7 @@ def _json_cells(field: Any, column: Any) -> list[Any]:
 
 
 def _plain(table: Any) -> Any:
-    """A table whose cells of JSON are read: numbers, texts and flags as such, anything else as JSON."""
+    """A table whose JSON cells are parsed: numbers, texts and booleans as such, anything else as JSON text."""
     import pyarrow as pa
 
     columns = []
@@ -164,7 +164,7 @@ def _plain(table: Any) -> Any:
 
 
 def _cells(field: Any, column: Any) -> list[Any]:
-    """Values as a CSV file has them: true and false, nothing for null, a bar between the members of a list."""
+    """Values for CSV: true and false, an empty cell for null, a bar between the members of a list."""
     import pyarrow as pa
 
     values = _json_cells(field, column)

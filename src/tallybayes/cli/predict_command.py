@@ -1,4 +1,4 @@
-"""tally predict: the label of every row."""
+"""tally predict: a label and its probability for every row."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
-from tallybayes.cli.messages import note, progress, tell_bad
+from tallybayes.cli.messages import note, note_bad_rows, progress
 from tallybayes.cli.options import Data, Json, ModelFile, Output, Reader, reads
 
-__all__ = ["VERBS", "predict"]
+__all__ = ["COMMANDS", "predict"]
 
 EXAMPLE = """
 tally predict films.tally new.csv -o labelled.csv
 tally predict films.tally new.csv --id title --proba
-tally predict films.tally new.csv --interval 0.95      # and how far the data leaves it open
+tally predict films.tally new.csv --interval 0.95      # with credible intervals
 """
 
 
@@ -26,21 +26,20 @@ def predict(
     *,
     proba: Annotated[bool, typer.Option("--proba", help="Add the probability of every class.")] = False,
     id: Annotated[
-        list[str] | None, typer.Option("--id", metavar="COL", help="Keep just this column of the input (repeatable).")
+        list[str] | None, typer.Option("--id", metavar="COL", help="Keep only this column of the input (repeatable).")
     ] = None,
     interval: Annotated[
-        float | None, typer.Option(metavar="LEVEL", help="Add an interval of the probability (0.95, say).")
+        float | None, typer.Option(metavar="LEVEL", help="Add the credible interval of the probability, such as 0.95.")
     ] = None,
-    raw: Annotated[bool, typer.Option("--raw", help="Probabilities as they were before calibration.")] = False,
+    raw: Annotated[bool, typer.Option("--raw", help="Print the probabilities before calibration.")] = False,
     output: Output = None,
     json: Json = False,
     reader: Reader,
 ) -> None:
     """Predict the label of every row.
 
-    It stands beside the columns of the input, with its probability.
-
-    CSV gives CSV, TSV gives TSV, JSON gives JSON lines; -o out.parquet writes Parquet.
+    Adds the columns predicted and probability to those of the input. The output has the format of the input (JSON as
+    JSON lines), or the one that the name of the output file ends in, such as .parquet.
     """
     from tallybayes.cli.output import Writer, form_of, refuse_overwriting
     from tallybayes.errors import DataError, ParameterError, did_you_mean
@@ -69,10 +68,10 @@ def predict(
                 nothing = loaded.log_prior()[None][:0]
                 ends = None if interval is None else nothing[..., None].repeat(2, axis=2)
                 writer.write(_predicted(_no_rows(id or names), loaded, nothing, proba, raw, ends))
-    lacking = [name for name in loaded.schema.families if name not in names]
-    if lacking:
-        note(f"columns of the model that are not in the data (missing): {', '.join(lacking)}")
-    tell_bad(source)
+    absent = [name for name in loaded.schema.families if name not in names]
+    if absent:
+        note(f"columns of the model that are not in the data, treated as missing: {', '.join(absent)}")
+    note_bad_rows(source)
     if output not in (None, "-"):
         note(f"wrote {rows_of(n_rows)} to {output}")
 
@@ -94,7 +93,7 @@ def _scored(model: Any, source: Any, level: float | None, raw: bool) -> Iterator
 
 
 def _predicted(kept: Any, model: Any, log_joint: Any, proba: bool, raw: bool, ends: Any) -> Any:
-    """The kept columns with the prediction, its probability with an interval, and those of all classes, if wanted."""
+    """The kept columns with the prediction, its probability, its interval, and the probabilities of all classes."""
     import numpy as np
     import pyarrow as pa
 
@@ -103,14 +102,14 @@ def _predicted(kept: Any, model: Any, log_joint: Any, proba: bool, raw: bool, en
     snapshot = model.snapshot()
     p = np.exp(snapshot.posterior_for(not raw).log_proba(log_joint))
     best = snapshot.posterior.answer_codes(np.exp(snapshot.posterior.log_proba(log_joint)))
-    said = best >= 0  # where the model abstains, both cells are empty
+    answered = best >= 0  # where the model abstains, the cells are empty
     added = {
-        "predicted": pa.array(model.classes).take(pa.array(best, mask=~said)),
-        "probability": pa.array(p[np.arange(len(p)), best], mask=~said),
+        "predicted": pa.array(model.classes).take(pa.array(best, mask=~answered)),
+        "probability": pa.array(p[np.arange(len(p)), best], mask=~answered),
     }
     if ends is not None:
         own = ends[np.arange(len(p)), best]
-        added |= {name: pa.array(own[:, i], mask=~said) for i, name in enumerate(("low", "high"))}
+        added |= {name: pa.array(own[:, i], mask=~answered) for i, name in enumerate(("low", "high"))}
     if proba:
         added |= {f"P({shown(label)})": p[:, i] for i, label in enumerate(model.classes)}
     fields, columns = list(kept.schema), list(kept.columns)
@@ -124,4 +123,4 @@ def _predicted(kept: Any, model: Any, log_joint: Any, proba: bool, raw: bool, en
     return pa.table(columns, schema=pa.schema(fields))
 
 
-VERBS = [(predict, EXAMPLE)]
+COMMANDS = [(predict, EXAMPLE)]

@@ -1,4 +1,4 @@
-"""tally report: a page about a model."""
+"""tally report: an HTML report on a model."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from tallybayes.cli.messages import note, progress, tell_bad
+from tallybayes.cli.messages import note, note_bad_rows, progress
 from tallybayes.cli.options import Data, ModelFile, Reader, reads
 
-__all__ = ["VERBS", "report"]
+__all__ = ["COMMANDS", "report"]
 
 EXAMPLE = """
-tally report films.tally test.csv -o report.html            # on rows that the model has not seen
-tally report films.tally films.csv --leave-one-out          # on those that it has learned
+tally report films.tally test.csv -o report.html            # on new rows
+tally report films.tally films.csv --leave-one-out          # on the rows it has learned
 tally tune films.csv --label rating --json > tuning.json && tally report films.tally films.csv --tuning tuning.json
 """
 
@@ -23,26 +23,28 @@ def report(
     model: ModelFile,
     data: Data,
     *,
-    output: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="The page.")] = "report.html",
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="FILE", help="The HTML file to write.")
+    ] = "report.html",
     leave_one_out: Annotated[
         bool, typer.Option("--leave-one-out", help="The model has learned this data: score each row without itself.")
     ] = False,
-    rows: Annotated[
-        int | None, typer.Option(metavar="N", help="Judge at most so many rows, from the first on. [all]")
+    rows: Annotated[int | None, typer.Option(metavar="N", help="Use at most the first N rows. [all]")] = None,
+    label: Annotated[
+        str | None, typer.Option(metavar="COL", help="The label column, if it has another name in DATA.")
     ] = None,
-    label: Annotated[str | None, typer.Option(metavar="COL", help="The label, if it has another name here.")] = None,
     tuning: Annotated[
-        str | None, typer.Option(metavar="FILE", help="What tally tune --json has said: its curve is shown too.")
+        str | None, typer.Option(metavar="FILE", help="The output of tally tune --json, to plot its curve.")
     ] = None,
-    title: Annotated[str | None, typer.Option(metavar="TEXT", help="The title of the page.")] = None,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="The title of the report.")] = None,
     reader: Reader,
 ) -> None:
-    """Write a page about a model and data: one file, to be opened in a browser.
+    """Write an HTML report on a model and data: one file, to be opened in a browser.
 
-    The columns and their families, the class prior, what columns are worth and how they look in each class, confusion
-    matrix, calibration, ROC, a threshold to move, and a nomogram to classify by hand.
+    The columns with their families, importance and distributions by class, the class prior, confusion matrix,
+    calibration, ROC curve, an interactive threshold, and a nomogram.
 
-    The page works without a network. It needs: pip install 'tallybayes[report]'.
+    The report works offline. It needs: pip install 'tallybayes[report]'.
     """
     from tallybayes.cli.output import refuse_overwriting
     from tallybayes.model.saved_model import load
@@ -53,16 +55,16 @@ def report(
     altair()
     refuse_overwriting(output, [model, *data])
     loaded, curve = load(model), None if tuning is None else _curve(tuning)
-    with progress("judging") as step:
+    with progress("evaluating") as step:
         source = reader(data, step)
         page = create(loaded, source, label=label, leave_one_out=leave_one_out, rows=rows, tuning=curve, title=title)
-    tell_bad(source)
+    note_bad_rows(source)
     write_report(output, page)
-    note(f"the report is in {output}")
+    note(f"wrote the report to {output}")
 
 
 def _curve(path: str) -> list[dict[str, float]]:
-    """The curve in a file that `tally tune --json` has written."""
+    """The curve in the output of `tally tune --json`."""
     import json
 
     from tallybayes.errors import FileError
@@ -72,7 +74,7 @@ def _curve(path: str) -> list[dict[str, float]]:
             curve = json.load(file)["curve"]
         return [{"k": float(one["k"]), "log_loss": float(one["log_loss"])} for one in curve]
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise FileError("what tally tune --json has written", got=str(error), file=path) from error
+        raise FileError("the output of tally tune --json", got=str(error), file=path) from error
 
 
-VERBS = [(report, EXAMPLE)]
+COMMANDS = [(report, EXAMPLE)]

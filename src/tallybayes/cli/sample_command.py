@@ -1,4 +1,4 @@
-"""tally sample: rows made by the model."""
+"""tally sample: rows drawn from a model."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import typer
 from tallybayes.cli.messages import note
 from tallybayes.cli.options import Debug, Json, ModelFile, Output
 
-__all__ = ["VERBS", "sample"]
+__all__ = ["COMMANDS", "sample"]
 
 
 def sample(
     model: ModelFile,
     *,
-    n: Annotated[int, typer.Option("-n", metavar="N", help="How many rows.")] = 10,
-    seed: Annotated[int | None, typer.Option(metavar="N", help="Makes the same rows again.")] = None,
+    n: Annotated[int, typer.Option("-n", metavar="N", help="The number of rows.")] = 10,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="The seed, to draw the same rows again.")] = None,
     output: Output = None,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Make up rows.
+    """Draw random rows from a model.
 
-    A class from the prior, then every column given the class. The label comes last.
+    A class from the class prior, then every column given the class. The label is the last column.
     """
     from tallybayes.cli.output import Writer, form_of
     from tallybayes.formatting import rows_of
@@ -36,4 +36,4 @@ def sample(
         note(f"wrote {rows_of(n)} to {output}")
 
 
-VERBS = [(sample, "tally sample films.tally -n 100 --seed 1 -o made.csv")]
+COMMANDS = [(sample, "tally sample films.tally -n 100 --seed 1 -o made.csv")]

@@ -1,4 +1,4 @@
-"""tally tune: a model with all that can be chosen chosen well."""
+"""tally tune: fit a model with hyperparameters selected by leave-one-out."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import typer
 
 from tallybayes.cli.fit_command import ModelOutput, model_path
 from tallybayes.cli.fit_options import Label, Weight, fit_options, fits
-from tallybayes.cli.messages import answer, note, progress, tell_bad
+from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
 from tallybayes.cli.options import Data, Json, Reader, reads
 
-__all__ = ["VERBS", "tune"]
+__all__ = ["COMMANDS", "tune"]
 
 EXAMPLE = """
-tally tune films.csv --label rating                       # everything, by leave-one-out; writes films.tally
-tally tune films.csv --label rating --what weights        # only how far to trust each column
-tally tune films.csv --label rating --by validation       # k on one part of the rows, the test touched once
+tally tune films.csv --label rating                       # all of it; writes films.tally
+tally tune films.csv --label rating --what weights        # only the column weights
+tally tune films.csv --label rating --by validation       # select k on a validation set
 """
 
 
@@ -34,19 +34,20 @@ def tune(
         ),
     ] = None,
     by: Annotated[str, typer.Option(metavar="HOW", help="leave-one-out, evidence or validation.")] = "leave-one-out",
-    rows: Annotated[int, typer.Option(metavar="N", help="Rows that are left out one by one; drawn.")] = 5000,
-    strengths: Annotated[int, typer.Option(metavar="N", help="How many values of k are tried for all columns.")] = 50,
-    seed: Annotated[int, typer.Option(metavar="N", help="Draws the rows.")] = 0,
+    rows: Annotated[
+        int, typer.Option(metavar="N", help="Use at most N rows for leave-one-out, drawn at random.")
+    ] = 5000,
+    strengths: Annotated[int, typer.Option(metavar="N", help="The number of values of k to evaluate.")] = 50,
+    seed: Annotated[int, typer.Option(metavar="N", help="The seed that draws the rows.")] = 0,
     fitting: dict[str, Any],
     weight: Weight = None,
     json: Json = False,
     reader: Reader,
 ) -> None:
-    """Fit a model and choose well: smoothing, families, columns, weights.
+    """Fit a model and select smoothing, families, columns and column weights.
 
-    Every choice is made by rows that are left out of the sums, one at a time, and told with what it was worth.
-
-    The options for fitting are those of `tally fit`; families that are asked for stay.
+    Each choice is made by leave-one-out log loss, and printed with its improvement. The options of `tally fit` apply;
+    families given by --as are not changed.
     """
     from tallybayes.errors import ParameterError, shorten
     from tallybayes.tuning import tune as tuned_model
@@ -59,7 +60,7 @@ def tune(
             raise ParameterError("--label COL, the column to predict", got=None, hint=f"the columns are {columns}")
         options = fit_options(source, label, weight=weight, **fitting)
         path = model_path(output, data)
-        tell = None if step is None else (lambda name, share: step(0, share, 0, name))
+        report = None if step is None else (lambda name, share: step(0, share, 0, name))
         found = tuned_model(
             source,
             label,
@@ -68,17 +69,17 @@ def tune(
             rows=rows,
             strengths=strengths,
             seed=seed,
-            progress=tell,
+            progress=report,
             weight=weight,
             **options,
         )
         found.model.save(path)
-    tell_bad(source)
+    note_bad_rows(source)
     if json:
-        answer({"model": path, **found.to_dict()})
+        print_result({"model": path, **found.to_dict()})
         return
-    answer(str(found))
-    note(f"the model is in {path}")
+    print_result(str(found))
+    note(f"wrote the model to {path}")
 
 
-VERBS = [(tune, EXAMPLE)]
+COMMANDS = [(tune, EXAMPLE)]
