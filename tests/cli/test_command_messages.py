@@ -29,7 +29,7 @@ from command_line import TALLY, fine, table, tally
         (["fit", "pets.csv", "--label", "pet", "--format", "parket"], 2, "did you mean 'parquet'?"),
         (["fti", "pets.csv"], 2, "Did you mean 'fit'?"),
         (["fit", "pets.csv", "--lable", "pet"], 2, "--label"),
-        (["predict", "pets.csv", "new.csv"], 1, "pets.csv: this is not a model file of tallybayes"),
+        (["predict", "pets.csv", "new.csv"], 1, "pets.csv: not a model file of tallybayes"),
         (["predict", "none.tally", "new.csv"], 1, "none.tally"),
         (["predict", "pets.tally", "new.csv", "--id", "nam"], 2, "did you mean 'name'?"),
         (["evaluate", "pets.csv"], 2, "a model, or --label"),

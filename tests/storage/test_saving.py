@@ -49,7 +49,7 @@ def test_what_cannot_be_read_is_an_error_that_names_it(act, tmp_path):
         ("pipe", "a pipe"),
         ("loop", "symbolic links"),
         ("text.csv", "not a model file"),
-        ("empty", "cut short"),
+        ("empty", "truncated"),
         ("a\0b", "null"),
         ("text.csv/x", "Not a directory"),
     ):

@@ -1,12 +1,12 @@
-r"""A header and arrays as signed bytes, and back: the outside of a model file.
+r"""The container of a model file: a JSON header and arrays, with a checksum.
 
-The bytes are a safetensors file: eight bytes of length, a header of JSON, then arrays. The header has one entry of
-metadata, "tallybayes", whose value is a text of JSON again that begins
+The bytes are a safetensors file: the length of the header in eight bytes, the header as JSON, then the arrays. The
+header has one entry of metadata, "tallybayes". Its value is again JSON, which begins
 
     {"sha256": "...", "format": 1, "library": "0.1.0", ...
 
-The SHA-256 is that of all bytes with its own 64 digits as zeros, so a flipped byte anywhere is an error. What a forger
-may have signed is not trusted for that: see `tallybayes.storage.content`.
+The SHA-256 is computed over all bytes with its own 64 digits replaced by zeros, so any flipped byte is an error. A
+forger can compute it too, so the content is checked as well: see `tallybayes.storage.content`.
 
 >>> facts, tensors = unpack(pack({"label": "y"}, {"rows": np.array([3])}))
 >>> facts, tensors
@@ -32,12 +32,12 @@ from tallybayes.version import __version__
 
 __all__ = ["FORMAT", "START", "Tensors", "object_of", "pack", "unique", "unpack"]
 
-FORMAT = 1  # raise it with every change that older versions cannot read; old numbers are read for ever
-START = rb'{"__metadata__":{"tallybayes":"{\"sha256\":\"'  # how every file goes on after the eight bytes of length
+FORMAT = 1  # increase it with every change that older versions cannot read; older formats stay readable
+START = rb'{"__metadata__":{"tallybayes":"{\"sha256\":\"'  # the first bytes of every file, after the length
 
 _ZEROS = "0" * 64
 _DIGEST = slice(8 + len(START), 8 + len(START) + len(_ZEROS))
-_HEADER_LIMIT = 100_000_000  # bytes; safetensors' own
+_HEADER_LIMIT = 100_000_000  # bytes; the limit of safetensors
 _DTYPES = {"I64": "<i8", "U8": "<u1", "F64": "<f8"}
 
 Tensors = dict[str, NDArray[Any]]
@@ -46,30 +46,30 @@ Value = TypeVar("Value")
 
 
 def pack(facts: Mapping[str, Any], tensors: Tensors) -> bytes:
-    """Facts (plain values, in their order) and arrays as bytes."""
+    """Serialise facts (plain values, in order) and arrays."""
     header = {"sha256": _ZEROS, "format": FORMAT, "library": __version__, **facts}
     text = json.dumps(header, separators=(",", ":"), allow_nan=False)
-    require(r"\ud" not in text or json.loads(text) == header, "a name with halves of a character side by side")
+    require(r"\ud" not in text or json.loads(text) == header, "a name with two halves of a surrogate pair")
     data = bytearray(safetensors.numpy.save(tensors, {"tallybayes": text}))
-    require(int.from_bytes(data[:8], "little") <= _HEADER_LIMIT, "names of columns that take more than 100 MB")
-    assert data[8 : _DIGEST.start] == START, "safetensors writes its header in another way"
+    require(int.from_bytes(data[:8], "little") <= _HEADER_LIMIT, "column names of more than 100 MB")
+    assert data[8 : _DIGEST.start] == START, "safetensors has changed the form of its header"
     data[_DIGEST] = hashlib.sha256(data).hexdigest().encode()
     return bytes(data)
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], Tensors]:
-    """Facts and arrays from bytes; a FileError or ValueError if they are damaged or were not made by `pack`."""
+    """Parse the bytes of `pack`; a FileError or ValueError if they are damaged or something else."""
     header = _header(data)
     digest = hashlib.sha256(data[: _DIGEST.start] + _ZEROS.encode())
     digest.update(memoryview(data)[_DIGEST.stop :])
     if digest.hexdigest().encode() != data[_DIGEST]:
-        raise FileError("the file is damaged: its checksum does not fit")
+        raise FileError("checksum mismatch: the file is damaged")
     number = header.get("format")
     if type(number) is int and number > FORMAT:
-        came = f"written by a newer version of tallybayes, format {shorten(number)}; this one reads up to {FORMAT}"
-        raise FileError(came, hint="update tallybayes")
-    require(type(number) is int and number == FORMAT, f"a format that never was: {shorten(number)}")
-    require(isinstance(header.get("library"), str), "no version of the library")
+        message = f"written in format {shorten(number)} by a newer version of tallybayes; this one reads up to {FORMAT}"
+        raise FileError(message, hint="update tallybayes")
+    require(type(number) is int and number == FORMAT, f"an unknown format: {shorten(number)}")
+    require(isinstance(header.get("library"), str), "the version of the library is missing")
     try:
         found = safetensors.deserialize(data)  # type: ignore[no-untyped-call]
     except safetensors.SafetensorError as error:
@@ -79,14 +79,14 @@ def unpack(data: bytes) -> tuple[dict[str, Any], Tensors]:
 
 
 def _header(data: bytes) -> dict[str, Any]:
-    """The text of JSON in the header, read."""
+    """Parse the JSON of the header."""
     length, start = int.from_bytes(data[:8], "little"), data[8 : _DIGEST.start]
     if not START.startswith(start) or (not start and length > _HEADER_LIMIT):
-        raise FileError("this is not a model file of tallybayes")
+        raise FileError("not a model file of tallybayes")
     if len(data) < _DIGEST.stop:
-        raise FileError(f"the file is cut short: it ends after {len(data)} bytes")
+        raise FileError(f"the file is truncated: it has {len(data)} bytes")
     if length > _HEADER_LIMIT or 8 + length > len(data):
-        raise FileError(f"the file is damaged or cut short: {len(data)} bytes with a header of {length}")
+        raise FileError(f"the file is damaged or truncated: it has {len(data)} bytes and a header of {length}")
     outer = _parsed(data[8 : 8 + length].decode("utf-8"))
     return _parsed(object_of(outer.get("__metadata__"), "tallybayes")["tallybayes"])
 
@@ -98,32 +98,32 @@ def _array(name: str, view: Mapping[str, Any]) -> NDArray[Any]:
 
 
 def _parsed(text: Any) -> dict[str, Any]:
-    """An object of JSON in which no name comes twice and every number is finite."""
-    require(isinstance(text, str), "a header that is no text")
+    """Parse a JSON object with unique names and finite numbers."""
+    require(isinstance(text, str), "a header that is not text")
     found = json.loads(text, object_pairs_hook=unique, parse_float=_finite, parse_constant=_finite)
-    require(isinstance(found, dict), "a header that is no object")
+    require(isinstance(found, dict), "a header that is not an object")
     return dict(found)
 
 
 def _finite(text: str) -> float:
     number = float(text)
-    require(math.isfinite(number), f"a number that is not finite: {shorten(text)}")
+    require(math.isfinite(number), f"not a finite number: {shorten(text)}")
     return number
 
 
 def unique(pairs: list[tuple[Name, Value]]) -> dict[Name, Value]:
-    """A dict of pairs; a ValueError if a name comes twice."""
+    """Return pairs as a dict; a ValueError if a name is duplicate."""
     result = dict(pairs)
-    require(len(result) == len(pairs), "a name that comes twice")
+    require(len(result) == len(pairs), "a duplicate name")
     return result
 
 
 def object_of(given: Any, *names: str) -> dict[str, Any]:
-    """An object of JSON with these names in it, no more and no less, or a ValueError.
+    """Return a JSON object, or raise a ValueError unless it has exactly these names.
 
     >>> object_of({"low": 1}, "low")
     {'low': 1}
     """
-    require(isinstance(given, dict), f"{', '.join(names)} expected, got {shorten(given)}")
-    require(given.keys() == set(names), f"{', '.join(names)} expected, got {shorten(list(given))}")
+    require(isinstance(given, dict), f"expected {', '.join(names)}, got {shorten(given)}")
+    require(given.keys() == set(names), f"expected {', '.join(names)}, got {shorten(list(given))}")
     return dict(given)

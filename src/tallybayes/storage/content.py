@@ -1,13 +1,14 @@
-"""A model as plain facts and named arrays, and back: the inside of a model file.
+"""The content of a model file: the state of a model as JSON facts and named arrays.
 
-    schema, settings    as objects of JSON; families by their string form, labels by their text (`storage/keys.py`)
-    total               labels, class_rows, and for every family with counts a block: which of its columns have any
-                        (block0.columns), and the arrays of its tally in their one canonical form (block0.x, ...)
-    written             instead of a total: values and log probabilities of every column (column0.log_p, ...)
+    schema, settings    JSON objects; families by their string form, labels by their text (`storage/keys.py`)
+    total               labels, class_rows, and a block for every family with counts: the numbers of its columns that
+                        have any (block0.columns), and the canonical arrays of its tally (block0.x, ...)
+    written             instead of total, for given probabilities: values and log probabilities of every column
+                        (column0.values, column0.log_p, ...)
 
-Equal sums, schema and settings give equal facts and arrays. On the way back nothing is taken for granted: the tally of
-a family decides which arrays there must be, sizes are those of the arrays that are there, and sums that no rows can
-have are an error, so that a forged file cannot crash a program, fill its memory or make it answer NaN.
+Equal statistics, schema and settings give equal facts and arrays. Reading trusts nothing: the family determines which
+arrays are required, sizes are taken from the arrays themselves, and sums that no rows can have are an error. So a
+forged file cannot crash a program, exhaust its memory or produce NaN.
 """
 
 from __future__ import annotations
@@ -32,24 +33,24 @@ from tallybayes.state.options import SETTINGS
 from tallybayes.state.settings import Settings
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.storage.container import Tensors, object_of, unique
-from tallybayes.storage.fitted_settings import FOUND, found_from_json, found_to_json
+from tallybayes.storage.fitted_settings import FITTED, fitted_from_json, fitted_to_json
 from tallybayes.storage.keys import key_text, pack_keys, text_key, unpack_keys
 from tallybayes.tally import Exact, Tally
 from tallybayes.tally.exact import check_amounts, require
 from tallybayes.tally.tally import Arrays
 
-__all__ = ["put_together", "taken_apart"]
+__all__ = ["assemble", "serialise"]
 
 _LABELS = {"text", "number", "yes/no", "bytes"}
-_CLASSES = 2**24  # as many as the cells of `tally.Counts` have room for
+_CLASSES = 2**24  # the limit of the cells of `tally.Counts`
 _CHUNK = 2**18  # digits compared at a time
 _ALWAYS = frozenset(
     ["smoothing", "numeric", "prior", "prior_smoothing", "estimate", "unseen"]
 )  # others: if not default
 
 
-def taken_apart(state: ModelState) -> tuple[dict[str, Any], Tensors]:
-    """The facts and arrays of a state; a ValueError if it holds keys or families that have no name in a file."""
+def serialise(state: ModelState) -> tuple[dict[str, Any], Tensors]:
+    """Return the facts and arrays of a state; a ValueError if a key or family cannot be written."""
     facts = {
         "schema": _schema_to_json(state.schema),
         "settings": _settings_to_json(state.settings),
@@ -64,12 +65,15 @@ def taken_apart(state: ModelState) -> tuple[dict[str, Any], Tensors]:
     return facts | {"written": True}, tensors
 
 
-def put_together(facts: dict[str, Any], tensors: Tensors) -> ModelState:
-    """The state of facts and arrays; a ValueError or FileError if they cannot be those of a model."""
+def assemble(facts: dict[str, Any], tensors: Tensors) -> ModelState:
+    """Return the state from facts and arrays; a ValueError or FileError if they are not those of a model."""
     content = "written" if "written" in facts else "total"
     object_of(facts, "schema", "settings", "skipped", content)
     schema, settings = _schema_from_json(facts["schema"]), _settings_from_json(facts["settings"])
-    require(type(skipped := facts["skipped"]) is int and 0 <= skipped < 2**63, f"rows skipped: {shorten(skipped)}")
+    require(
+        type(skipped := facts["skipped"]) is int and 0 <= skipped < 2**63,
+        f"the number of skipped rows is {shorten(skipped)}",
+    )
     left, prior = dict(tensors), settings.prior
     if content == "total":
         statistics = _read_total(left, facts["total"], schema)
@@ -79,7 +83,7 @@ def put_together(facts: dict[str, Any], tensors: Tensors) -> ModelState:
         require(facts["written"] is True and isinstance(prior, Mapping) and prior, "no class prior")
         given = _read_written(left, schema, dict(prior))
         state = ModelState(schema, settings, skipped=skipped, given=given)
-    require(not left, f"arrays that do not belong here: {shorten(sorted(left))}")
+    require(not left, f"unexpected arrays: {shorten(sorted(left))}")
     return state
 
 
@@ -110,13 +114,15 @@ def _write_total(tensors: Tensors, total: SufficientStatistics, schema: Schema) 
 def _read_total(tensors: Tensors, given: Any, schema: Schema) -> SufficientStatistics:
     facts = object_of(given, "low", "blocks")
     labels = _read_keys(tensors, "labels")
-    require(len(labels) < _CLASSES and len(set(labels)) == len(labels), "labels that come twice")
+    require(len(labels) < _CLASSES and len(set(labels)) == len(labels), "duplicate labels")
     require(sort_keys(labels) == labels, "labels out of order")
-    require(len(kinds := {rough_kind(label) for label in labels}) <= 1 and kinds <= _LABELS, "labels of several types")
+    require(
+        len(kinds := {rough_kind(label) for label in labels}) <= 1 and kinds <= _LABELS, "labels of different types"
+    )
     class_rows = _read_sums(tensors, "class_rows", facts["low"])
     require(class_rows.shape == (len(labels),) and class_rows.nonzero().all(), "labels without rows")
     check_amounts(class_rows, "class_rows")
-    require(isinstance(facts["blocks"], list), "blocks that are no list")
+    require(isinstance(facts["blocks"], list), "blocks that are not a list")
     blocks: dict[Family, Tally] = {}
     names, before = _names_by_family(schema), ""
     for i, one in enumerate(facts["blocks"]):
@@ -136,15 +142,15 @@ def _read_total(tensors: Tensors, given: Any, schema: Schema) -> SufficientStati
 def _read_tally(
     tensors: Tensors, block: str, family: Family, features: tuple[str, ...], n_classes: int, given: Any
 ) -> Tally:
-    """A tally of the kind that the family makes; the file has no say in that."""
+    """Read a tally; its type and arrays are determined by the family, not by the file."""
     like: Any = family.observe(("",), [empty_column(family, 0)], np.zeros(0, np.int32), 1, None)
-    wanted: Arrays = like.arrays()
-    low = object_of(given, *wanted.sums)
+    required: Arrays = like.arrays()
+    low = object_of(given, *required.sums)
     arrays = Arrays(
         features,
-        {name: _read_sums(tensors, f"{block}.{name}", low[name]) for name in wanted.sums},
-        {name: _take(tensors, f"{block}.{name}", np.int64) for name in wanted.places},
-        {name: _read_keys(tensors, f"{block}.{name}") for name in wanted.keys},
+        {name: _read_sums(tensors, f"{block}.{name}", low[name]) for name in required.sums},
+        {name: _take(tensors, f"{block}.{name}", np.int64) for name in required.places},
+        {name: _read_keys(tensors, f"{block}.{name}") for name in required.keys},
     )
     try:
         tally: Tally = type(like).from_arrays(arrays, n_classes, like)
@@ -154,7 +160,7 @@ def _read_tally(
 
 
 def _check_rows(class_rows: Exact, seen: Exact, family: Family) -> None:
-    """Raise if a column has more values in a class than the class has rows. A few columns at a time, to save memory."""
+    """Raise if a column has more values in a class than the class has rows; in chunks of columns, to save memory."""
     step = max(1, _CHUNK // class_rows.digits.size)
     for start in range(0, len(seen), step):
         left = class_rows[None] - seen[start : start + step]
@@ -163,16 +169,20 @@ def _check_rows(class_rows: Exact, seen: Exact, family: Family) -> None:
 
 def _read_written(tensors: Tensors, schema: Schema, prior: dict[Any, float]) -> GivenProbabilities:
     classes, features = sort_keys(prior), tuple(schema.families)
-    require(len({rough_kind(label) for label in classes}) == 1, "labels of several types")
+    require(len({rough_kind(label) for label in classes}) == 1, "labels of different types")
     tables = []
     for i, (name, family) in enumerate(schema.families.items()):
         require(family.column is Codes, f"column {name!r}: not a table of categories")
         values = _read_keys(tensors, f"column{i}.values")
-        require(len(set(values)) == len(values) and sort_keys(values) == values, f"column {name!r}: values in disorder")
+        require(
+            len(set(values)) == len(values) and sort_keys(values) == values, f"column {name!r}: values out of order"
+        )
         log_p = _take(tensors, f"column{i}.log_p", np.float64)
-        require(log_p.shape == (len(values), len(classes)), f"column {name!r}: not a probability per value and class")
+        require(
+            log_p.shape == (len(values), len(classes)), f"column {name!r}: expected one probability per value and class"
+        )
         p = np.exp(np.where(log_p < 1e-8, log_p, np.nan))
-        require((np.abs(p.sum(axis=0) - 1) < 1e-8).all(), f"column {name!r}: probabilities that do not add up to 1")
+        require((np.abs(p.sum(axis=0) - 1) < 1e-8).all(), f"column {name!r}: probabilities do not add up to 1")
         tables.append((values, log_p))
     with np.errstate(divide="ignore"):
         log_prior = np.log(np.array([prior[label] for label in classes], np.float64))
@@ -189,7 +199,7 @@ def _take(tensors: Tensors, name: str, dtype: type[np.generic]) -> NDArray[Any]:
 
 
 def _read_sums(tensors: Tensors, name: str, low: Any) -> Exact:
-    require(type(low) is int, f"{name}: no place of the lowest digit")
+    require(type(low) is int, f"{name}: the position of the lowest digit is missing")
     try:
         return Exact.from_digits(_take(tensors, name, np.int64), low)
     except ValueError as error:
@@ -216,20 +226,18 @@ def _names_by_family(schema: Schema) -> dict[Family, list[str]]:
 
 
 def _family_text(family: Family) -> str:
-    """The one string form of a family."""
-    require(
-        family.name in FAMILIES, f"the family {family} is not registered: tallybayes.register_family makes it known"
-    )
+    """The canonical string form of a family."""
+    require(family.name in FAMILIES, f"the family {family} is not registered; see tallybayes.register_family")
     again = parse(str(family))
-    require(again == family, f"the family {family!r} cannot be told by its string form")
+    require(again == family, f"the family {family!r} is not determined by its string form")
     return str(again)
 
 
 def _family(text: Any) -> Family:
-    require(isinstance(text, str), f"a family that is no text: {shorten(text)}")
+    require(isinstance(text, str), f"a family that is not text: {shorten(text)}")
     if (name := text.partition(":")[0]) not in FAMILIES:
-        hint = "make it known before loading: tallybayes.register_family(TheFamily)"
-        raise FileError(f"made with a family that is not known here, {shorten(name)}", hint=hint)
+        hint = "register it before loading: tallybayes.register_family(TheFamily)"
+        raise FileError(f"the file uses the unknown family {shorten(name)}", hint=hint)
     return parse(text)
 
 
@@ -244,7 +252,7 @@ def _schema_from_json(given: Any) -> Schema:
     require(isinstance(given, dict) and isinstance(given.get("columns"), dict), "a schema without columns")
     texts = [object_of(column, "family", "reason")["family"] for column in given["columns"].values()]
     for text in dict.fromkeys(text for text in texts if isinstance(text, str)):
-        _family(text)  # says more about one that is not known
+        _family(text)  # raises an error with a hint if it is unknown
     return Schema.from_dict(given)
 
 
@@ -254,14 +262,14 @@ def _settings_to_json(settings: Settings) -> dict[str, Any]:
         value = getattr(settings, name)
         if name in _ALWAYS or value != option.default:
             facts[name] = _option_to_json(option.domain, value)
-    return facts | found_to_json(settings)
+    return facts | fitted_to_json(settings)
 
 
 def _settings_from_json(given: Any) -> Settings:
-    present = [name for name in (*SETTINGS, *FOUND) if name in _ALWAYS or (isinstance(given, dict) and name in given)]
+    present = [name for name in (*SETTINGS, *FITTED) if name in _ALWAYS or (isinstance(given, dict) and name in given)]
     facts = object_of(given, *present)
     options = {name: _option_from_json(SETTINGS[name].domain, facts.pop(name)) for name in present if name in SETTINGS}
-    return Settings(**options, **found_from_json(facts))
+    return Settings(**options, **fitted_from_json(facts))
 
 
 def _option_to_json(domain: Domain, value: Any) -> Any:
@@ -291,8 +299,10 @@ def _option_from_json(domain: Domain, given: Any) -> Any:
             require(isinstance(given, (str, list)), f"a prior: {shorten(given)}")
             if isinstance(given, list):
                 pairs = all(isinstance(pair, list) and len(pair) == 2 for pair in given)
-                require(pairs, "a prior that is no list of pairs")
-                require(all(isinstance(c, str) and type(p) is float for c, p in given), "a prior of labels and numbers")
+                require(pairs, "a prior that is not a list of pairs")
+                require(
+                    all(isinstance(c, str) and type(p) is float for c, p in given), "a prior without labels or numbers"
+                )
                 return unique([(text_key(c), p) for c, p in given])
     return given
 

@@ -1,6 +1,6 @@
-"""Column weights, calibration and decision rule as JSON values for the model file, and back.
+"""Column weights, calibration and decision rule as JSON in the model file.
 
-On the way back everything is checked by the constructors of these values, and by `require` here for its shape.
+Reading checks the form here; the constructors of the values check their meaning.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from tallybayes.storage.container import object_of, unique
 from tallybayes.storage.keys import key_text, text_key
 from tallybayes.tally.exact import require
 
-__all__ = ["FOUND", "found_from_json", "found_to_json"]
+__all__ = ["FITTED", "fitted_from_json", "fitted_to_json"]
 
-FOUND = ("column_weights", "calibration", "decision")
+FITTED = ("column_weights", "calibration", "decision")
 
 
-def found_to_json(settings: Settings) -> dict[str, Any]:
-    """The facts, of what there is."""
+def fitted_to_json(settings: Settings) -> dict[str, Any]:
+    """The fitted settings as JSON values; those that are None are absent."""
     result: dict[str, Any] = {}
     if (column_weights := settings.column_weights) is not None:
         weights = [
@@ -56,8 +56,8 @@ def found_to_json(settings: Settings) -> dict[str, Any]:
     return result
 
 
-def found_from_json(facts: dict[str, Any]) -> dict[str, Any]:
-    """The values of facts, by name."""
+def fitted_from_json(facts: dict[str, Any]) -> dict[str, Any]:
+    """The fitted settings from JSON values."""
     makers = {"column_weights": _column_weights, "calibration": _calibration, "decision": _decision}
     return {name: makers[name](given) for name, given in facts.items()}
 
@@ -74,12 +74,12 @@ def _column_weights(given: Any) -> ColumnWeights:
 def _calibration(given: Any) -> Calibration:
     facts = object_of(given, "method", "temperature", "steps", "model_rows", "fitted_on")
     steps = {}
-    require(isinstance(facts["steps"], list), "steps that are no list")
+    require(isinstance(facts["steps"], list), "steps that are not a list")
     for one in facts["steps"]:
         require(isinstance(one, list) and len(one) == 3 and isinstance(one[0], str), f"steps: {shorten(one)}")
         before, after = (tuple(_number(p) for p in _listed(part)) for part in one[1:])
         steps[text_key(one[0])] = (before, after)
-    require(len(steps) == len(facts["steps"]), "steps of a label that come twice")
+    require(len(steps) == len(facts["steps"]), "duplicate labels of steps")
     numbers = (_number(facts[name]) for name in ("model_rows", "fitted_on"))
     return Calibration(facts["method"], _number(facts["temperature"]), steps, *numbers)
 
@@ -87,7 +87,10 @@ def _calibration(given: Any) -> Calibration:
 def _decision(given: Any) -> Decision:
     facts = object_of(given, "label", "threshold", "costs", "abstain", "constraint", "model_rows")
     label, threshold, constraint = facts["label"], facts["threshold"], facts["constraint"]
-    require((label is None or isinstance(label, str)) and isinstance(constraint, str), "a decision without words")
+    require(
+        (label is None or isinstance(label, str)) and isinstance(constraint, str),
+        "a decision without its label or constraint",
+    )
     costs = unique([(text_key(true), _by_label(own)) for true, own in _pairs(facts["costs"], str)])
     return Decision(
         None if label is None else text_key(label),
@@ -100,7 +103,7 @@ def _decision(given: Any) -> Decision:
 
 
 def _labelled(values: Mapping[Any, float]) -> list[list[Any]]:
-    """Numbers by label as pairs, in order."""
+    """Numbers by label as sorted pairs."""
     return sorted([key_text(label), float(value)] for label, value in values.items())
 
 
@@ -110,15 +113,18 @@ def _by_label(given: Any) -> dict[Any, float]:
 
 def _pairs(given: Any, first: type) -> list[tuple[Any, Any]]:
     pairs = _listed(given)
-    require(all(isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], first) for pair in pairs), "no pairs")
+    require(
+        all(isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], first) for pair in pairs),
+        "expected pairs",
+    )
     return [tuple(pair) for pair in pairs]
 
 
 def _listed(given: Any) -> list[Any]:
-    require(isinstance(given, list), f"no list: {shorten(given)}")
+    require(isinstance(given, list), f"expected a list, got {shorten(given)}")
     return list(given)
 
 
 def _number(given: Any) -> float:
-    require(type(given) is float, f"no number: {shorten(given)}")
+    require(type(given) is float, f"expected a number, got {shorten(given)}")
     return float(given)

@@ -1,10 +1,10 @@
-"""Labels, categories and tokens as text, one text for each key: a letter for the type, then the value.
+"""Labels, categories and tokens as text: a letter for the type, then the value.
 
-    t text    i whole number    r real    b yes/no    x bytes    n None    ( tuple of keys
-    d date    m date and time    c time of day    s span of time    f decimal fraction    u UUID
+    t text    i integer    r real    b boolean    x bytes    n None    ( tuple of keys
+    d date    m date and time    c time of day    s duration    f decimal    u UUID
 
-Every type comes back as it went in; NumPy's numbers and texts, and subclasses of Python's (enumerations), come back as
-the plain value they equal. A type that is not listed here is an error when a model is saved: a file must not name code.
+Every type is restored. NumPy scalars and subclasses of Python types (such as enumerations) are restored as the plain
+value that they equal. Other types are an error when a model is saved, because a file must not name code.
 
 >>> [key_text(key) for key in ("red", 3, 0.5, True, (1, "a"))]
 ['tred', 'i3', 'r0x1.0000000000000p-1', 'b1', '(["i1","ta"]']
@@ -32,7 +32,7 @@ from tallybayes.tally.tally import plain
 __all__ = ["key_text", "pack_keys", "text_key", "unpack_keys"]
 
 _MICROSECOND = datetime.timedelta(microseconds=1)
-_ALIKE = 100  # different keys with one hash: more than so many are meant to make a dict slow
+_ALIKE = 100  # more different keys with the same hash are an attack that makes a dict slow
 
 
 def _tuple_text(key: tuple[Any, ...]) -> str:
@@ -42,12 +42,12 @@ def _tuple_text(key: tuple[Any, ...]) -> str:
 def _text_tuple(text: str) -> tuple[Any, ...]:
     parts = json.loads(text)
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
-        raise ValueError("a tuple that is no list of keys")
+        raise ValueError("a tuple that is not a list of keys")
     return tuple(text_key(part) for part in parts)
 
 
 def _int_text(key: int) -> str:
-    return str(key) if key.bit_length() <= 64 else hex(key)  # Python limits the digits of long decimal numbers
+    return str(key) if key.bit_length() <= 64 else hex(key)  # Python limits the length of decimal integers
 
 
 _FORMS: dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]] = {
@@ -69,7 +69,7 @@ _TAGS = {kind: tag for tag, (kind, _, _) in _FORMS.items()}
 
 
 def key_text(key: Key) -> str:
-    """The text of a key; a ValueError if its type has none, or if it would not come back (NaN is not equal to NaN)."""
+    """Return the text of a key; a ValueError if it cannot be restored (an unknown type, or NaN)."""
     value = plain(key)
     tag = _TAGS.get(type(value))
     if tag is None:
@@ -77,7 +77,7 @@ def key_text(key: Key) -> str:
     _, write, read = _FORMS[tag]
     text = write(value)
     if tag not in "tib" and not _equal(read(text), value):
-        raise ValueError(f"a key that would not come back the same cannot be saved: {shorten(key)}")
+        raise ValueError(f"a key that cannot be restored cannot be saved: {shorten(key)}")
     return tag + text
 
 
@@ -89,34 +89,34 @@ def _equal(a: Any, b: Any) -> bool:
 
 
 def text_key(text: str) -> Key:
-    """The key of a text; a ValueError unless it is the text that `key_text` gives."""
+    """Return the key of a text; a ValueError unless it is what `key_text` returns."""
     try:
         key: Key = _FORMS[text[:1]][2](text[1:])
         if text[:1] == "t" or key_text(key) == text:
             return key
-    except (KeyError, ValueError, ArithmeticError):  # decimals and spans of time overflow in their own ways
+    except (KeyError, ValueError, ArithmeticError):  # decimals and durations raise other errors when they overflow
         pass
-    raise ValueError(f"a key that is written {shorten(text)}")
+    raise ValueError(f"not a key: {shorten(text)}")
 
 
 def pack_keys(keys: Sequence[Key]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Keys as bytes (UTF-8, lone surrogates and all), and the place where each key ends."""
+    """Return keys as bytes (UTF-8 with lone surrogates), and the end of each key."""
     parts = [key_text(key).encode("utf-8", "surrogatepass") for key in keys]
     return np.frombuffer(b"".join(parts), np.uint8), np.cumsum([len(part) for part in parts], dtype=np.int64)
 
 
 def unpack_keys(blob: NDArray[np.uint8], ends: NDArray[np.int64]) -> list[Any]:
-    """Keys from what `pack_keys` gives; a ValueError if it did not give this.
+    """Return the keys from the result of `pack_keys`; a ValueError for anything else.
 
     >>> unpack_keys(*pack_keys(["a", 2, None]))
     ['a', 2, None]
     """
     bounds = [0, *ends.tolist()]
     if blob.ndim != 1 or ends.ndim != 1 or bounds != sorted(bounds) or bounds[-1] != len(blob):
-        raise ValueError("keys that end before they begin")
+        raise ValueError("keys with invalid ends")
     data = blob.tobytes()
     texts = [data[start:stop].decode("utf-8", "surrogatepass") for start, stop in itertools.pairwise(bounds)]
     known = {text: text_key(text) for text in dict.fromkeys(texts)}
     if len(known) > _ALIKE and np.unique([hash(key) for key in known.values()], return_counts=True)[1].max() > _ALIKE:
-        raise ValueError("keys chosen to be hard to tell apart")
+        raise ValueError("too many keys with the same hash")
     return [known[text] for text in texts]

@@ -1,8 +1,8 @@
 """The model file, `*.tally`: numbers and names only, never code.
 
-`storage/content.py` says what is in it, `storage/container.py` how it is wrapped and signed. Equal
-sums, schema and settings give equal bytes; any damage, and any file that this library would not write, is a
-`FileError`. Files are replaced whole: a reader, a crash or a full disk finds the old model or the new one.
+The content is described in `storage/content.py`, the container with its checksum in `storage/container.py`. Equal
+statistics, schema and settings give equal bytes. A damaged file, or one that this library would not write, is a
+`FileError`. Files are replaced as a whole (`atomic_file.py`).
 
 >>> from tallybayes.data.schema import Schema
 >>> from tallybayes.state.settings import Settings
@@ -12,7 +12,7 @@ sums, schema and settings give equal bytes; any damage, and any file that this l
 >>> state_from_bytes(data.replace(b"ill", b"all"), name="ill.tally")
 Traceback (most recent call last):
     ...
-tallybayes.errors.FileError: ill.tally: the file is damaged: its checksum does not fit
+tallybayes.errors.FileError: ill.tally: checksum mismatch: the file is damaged
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tallybayes.atomic_file import Path, reason, write_file
 from tallybayes.errors import FileError, TallyError
 from tallybayes.state.model_state import ModelState
 from tallybayes.storage.container import START, pack, unpack
-from tallybayes.storage.content import put_together, taken_apart
+from tallybayes.storage.content import assemble, serialise
 
 try:
     import fcntl
@@ -38,17 +38,17 @@ __all__ = ["is_model", "locked_state", "read_state", "state_from_bytes", "state_
 
 
 def state_to_bytes(state: ModelState) -> bytes:
-    """The state of a model as bytes."""
+    """Serialise the state of a model."""
     try:
-        return pack(*taken_apart(state))
-    except (ValueError, OverflowError) as error:  # a key of a type unknown to files, a strength beyond the doubles
+        return pack(*serialise(state))
+    except (ValueError, OverflowError) as error:  # a key of an unknown type, a strength out of range
         raise FileError(f"the model cannot be saved: {error}") from error
 
 
 def state_from_bytes(data: bytes, name: str = "the bytes") -> ModelState:
-    """The state from the bytes of `state_to_bytes`; a FileError that names `name` for any others."""
+    """Return the state from the bytes of `state_to_bytes`; a FileError that names `name` for any others."""
     try:
-        return put_together(*unpack(bytes(data)))
+        return assemble(*unpack(bytes(data)))
     except FileError as error:
         raise error.at(file=name) from error.__cause__
     except (ValueError, TypeError, ArithmeticError, RecursionError, TallyError) as error:
@@ -88,7 +88,7 @@ def read_state(path: Path) -> ModelState:
 
 
 def is_model(path: Path) -> bool:
-    """Whether a file begins as model files do."""
+    """Whether a file begins like a model file."""
     if not os.path.isfile(path):
         return False
     with _opened(os.fsdecode(path), os.O_RDONLY) as file:
@@ -97,12 +97,12 @@ def is_model(path: Path) -> bool:
 
 @contextlib.contextmanager
 def locked_state(path: Path, *, on_wait: Callable[[], None] | None = None) -> Iterator[tuple[str, ModelState]]:
-    """The real path and the state of a model file, under a lock that others who edit it wait for.
+    """The real path and the state of a model file, locked against other programs that edit it.
 
     on_wait: called once if another program has the lock.
     """
     try:
-        name = os.path.realpath(os.fsdecode(path))  # the same file even if the body changes the working directory
+        name = os.path.realpath(os.fsdecode(path))  # unchanged if the body changes the working directory
     except ValueError as error:
         raise FileError(f"the model cannot be opened: {reason(error)}", file=os.fsdecode(path)) from error
     with _locked(name, on_wait) as file:
@@ -114,20 +114,20 @@ def locked_state(path: Path, *, on_wait: Callable[[], None] | None = None) -> It
 
 @contextlib.contextmanager
 def _opened(name: str, flags: int) -> Iterator[BinaryIO]:
-    """A file to read: not a directory, and not a pipe or a device, which may never end."""
+    """Open a regular file to read; a pipe or a device might never end."""
     try:
         descriptor = os.open(name, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except (OSError, ValueError) as error:
         raise FileError(f"the model cannot be opened: {reason(error)}", file=name) from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise FileError("this is no file, but a directory, a pipe or a device", file=name)
+        raise FileError("expected a regular file, got a directory, a pipe or a device", file=name)
     with open(descriptor, "rb") as file:
         yield file
 
 
 def _content(file: BinaryIO, name: str) -> bytes:
-    """All of a file, or only its beginning if that shows that it is something else, which may be large."""
+    """Read a file; only its beginning if that is not of a model file, because the rest may be large."""
     try:
         start = file.read(8 + len(START))
         return start + file.read() if start[8:] == START else start
@@ -137,7 +137,7 @@ def _content(file: BinaryIO, name: str) -> bytes:
 
 @contextlib.contextmanager
 def _locked(name: str, on_wait: Callable[[], None] | None) -> Iterator[BinaryIO]:
-    """A file that nobody else edits. The lock is on the file itself, so that nothing is left behind."""
+    """Open a file and lock it. The lock is on the file itself, so there is no lock file."""
     while True:
         with _opened(name, os.O_RDWR) as file:
             if fcntl is None:
@@ -154,10 +154,10 @@ def _locked(name: str, on_wait: Callable[[], None] | None) -> Iterator[BinaryIO]
                 same = os.path.samestat(os.fstat(file.fileno()), os.stat(name))
             except OSError as error:
                 raise FileError(f"the model cannot be locked: {reason(error)}", file=name) from error
-            if not same:  # somebody has replaced the file while we waited: our lock is on the old one
+            if not same:  # it was replaced during the wait: the lock is on the old file
                 continue
             try:
                 yield file
             finally:
-                fcntl.flock(file, fcntl.LOCK_UN)  # closing is not enough if a child process has the file open too
+                fcntl.flock(file, fcntl.LOCK_UN)  # closing does not unlock it if a child process has it open too
             return
