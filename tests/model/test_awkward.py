@@ -126,7 +126,7 @@ def test_a_flag_other_than_yes_or_no_is_refused():
 
 @pytest.mark.parametrize("bad", [-1, 0.5])
 def test_poisson_wants_counts(bad):
-    with pytest.raises(DataError, match="column 'n', row 1: expected a whole number"):
+    with pytest.raises(DataError, match="column 'n', row 1: expected an integer"):
         tb.fit({"n": [1, bad], "y": [0, 1]}, label="y", families={"n": "poisson"})
 
 

@@ -167,9 +167,9 @@ def test_an_empty_model_learns_single_rows():
         ({"kind": 3}, "text"),
         ({"code": "x"}, "number"),
         ({"code": True}, "number"),
-        ({"events": 1.5}, "whole number"),
-        ({"events": -1}, "whole number"),
-        ({"real": 1.0, "events": 2.0**60}, "whole number"),
+        ({"events": 1.5}, "an integer"),
+        ({"events": -1}, "an integer"),
+        ({"real": 1.0, "events": 2.0**60}, "an integer"),
     ],
 )
 def test_what_is_odd_is_refused_as_ever_and_nothing_is_changed(odd, wanted):
