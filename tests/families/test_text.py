@@ -337,7 +337,7 @@ def test_models_with_other_variants_can_be_merged():
 def test_ways_of_scoring_are_no_likelihoods(verb):
     model = fit(mails(60), "text:complement,k=1")
     arguments = {"sample": (3,), "log_marginal": (mails(3),), "objective": (mails(3),), "log_evidence": ()}
-    with pytest.raises(UnsupportedError, match="only a way of scoring"):
+    with pytest.raises(UnsupportedError, match="are not likelihoods"):
         getattr(model, verb)(*arguments[verb])
 
 

@@ -8,7 +8,7 @@ corrected for the tokens that the bag has.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,8 @@ from tallybayes.arrays.column import Bag
 from tallybayes.families.family import Floats, Score
 from tallybayes.families.leave_one_out_scores import never_learned
 from tallybayes.families.shrinkage import by_group
-from tallybayes.families.token_weights import KIND_OF, TokenWeights, integer_amounts, over_classes
+from tallybayes.families.token_weights import KIND_OF, TokenOptions, TokenWeights, integer_amounts, over_classes
 from tallybayes.tally import Vocabulary
-
-if TYPE_CHECKING:
-    from tallybayes.families.token_family import TokenFamily
 
 __all__ = ["LeftOutBags", "Presence", "check_learned", "in_rows", "left_out_score"]
 
@@ -80,20 +77,20 @@ class LeftOutBags:
     tables: dict[str, Floats]  # the sums of the bags' tokens, (tokens, classes), by kind
     amounts: dict[str, tuple[Floats, Floats]] = field(default_factory=dict)  # by tf, computed once
 
-    def scores(self, family: TokenFamily, k: float, start: int = 0, stop: int | None = None) -> Floats:
+    def scores(self, options: TokenOptions, k: float, start: int = 0, stop: int | None = None) -> Floats:
         """The scores of the bags from start to stop, each by the sums without itself, (bags, classes)."""
         rows = slice(start, len(self.codes) if stop is None else stop)
         bag = self.bag if rows == slice(0, len(self.codes)) else in_rows(self.bag, rows)
         codes, weights = self.codes[rows], self.weights[rows]
-        if family.variant == "presence":
+        if options.variant == "presence":
             return self._presence().scores(self.table("documents"), bag, codes, weights, k)
-        kind, first, last = KIND_OF[family.tf], int(self.bag.indptr[rows.start]), int(self.bag.indptr[rows.stop])
-        own, amounts = (part[first:last] for part in self._amounts(family))
+        kind, first, last = KIND_OF[options.tf], int(self.bag.indptr[rows.start]), int(self.bag.indptr[rows.stop])
+        own, amounts = (part[first:last] for part in self._amounts(options))
         table = self.table(kind)
         given = (table, over_classes(table)[:, 0], self.words.total(kind), float(self.words.n_keys))
         with np.errstate(divide="ignore", invalid="ignore"):
             scores: Floats = kernels.active.left_out(
-                *given, bag.indptr, bag.indices, own, amounts, codes, weights, k, family.variant == "complement"
+                *given, bag.indptr, bag.indices, own, amounts, codes, weights, k, options.variant == "complement"
             )
         return np.where(np.isnan(scores), 0.0, scores)  # where no token remains at all, nothing is contributed
 
@@ -101,15 +98,15 @@ class LeftOutBags:
         """The sums of one kind, (tokens, classes)."""
         return self.tables[self.words.kind(kind)]
 
-    def _amounts(self, family: TokenFamily) -> tuple[Floats, Floats]:
+    def _amounts(self, options: TokenOptions) -> tuple[Floats, Floats]:
         """The amount that every token of a bag has added to the sums, and the amount it is scored with."""
-        if family.tf not in self.amounts:
+        if options.tf not in self.amounts:
             given = np.ones(len(self.bag.indices)) if self.bag.amounts is None else self.bag.amounts.astype(np.float64)
-            if family.tf == "log":
-                self.amounts["log"] = self._logs(family.unit)
+            if options.tf == "log":
+                self.amounts["log"] = self._logs(options.unit)
             else:
-                self.amounts[family.tf] = (given if family.tf == "count" else np.ones_like(given),) * 2
-        return self.amounts[family.tf]
+                self.amounts[options.tf] = (given if options.tf == "count" else np.ones_like(given),) * 2
+        return self.amounts[options.tf]
 
     def _logs(self, unit: bool) -> tuple[Floats, Floats]:
         """Logarithms; they are scored only for the tokens that other documents have too."""
@@ -137,10 +134,10 @@ def left_out_score(name: str, column: TokenWeights, bag: Bag, codes: NDArray[np.
     plain = Bag(np.ascontiguousarray(known.indptr, np.int64), indices, amounts, (), bag.present)
     left = LeftOutBags(words, column.n_rows, plain, codes, weights, words.store.tables(used))
     check_learned(name, plain, amounts, left.table("documents" if column.is_presence else "counts"), codes, weights)
-    left.scores(column.family, column.k, 0, 0)  # fills what all threads need
+    left.scores(column.options, column.k, 0, 0)  # fills what all threads need
 
     def score(out: Floats, start: int, stop: int) -> None:
-        part = left.scores(column.family, column.k, start, stop)
+        part = left.scores(column.options, column.k, start, stop)
         out[start:stop] += part if bag.present is None else np.where(bag.present[start:stop, None], part, 0.0)
 
     return score

@@ -25,6 +25,7 @@ from tallybayes.errors import ParameterError, UnsupportedError
 from tallybayes.families.bag_counts import add_columns, check_products, counted_lengths, counted_tokens, each_once
 from tallybayes.families.family import Codes32, Floats, Smoothing
 from tallybayes.families.token_family import TokenFamily, TokenPrior
+from tallybayes.families.token_weights import TokenOptions
 from tallybayes.tally import TokenTally, Vocabulary
 from tallybayes.tally.key_index import KeyIndex
 from tallybayes.tally.vocabulary import BAG_KINDS
@@ -44,7 +45,7 @@ class BagFamily(TokenFamily):
         """Add up amounts of tokens (presence: count the bags that have a token), and count bags by length."""
         tokens, lengths = {}, []
         for name, bag in zip(features, columns, strict=True):
-            if self.variant == "presence" and bag.amounts is not None:
+            if self.options.variant == "presence" and bag.amounts is not None:
                 bag = dataclasses.replace(bag, amounts=(bag.amounts != 0).astype(np.float64))
             own_codes = codes if bag.present is None else np.where(bag.present, codes, np.int32(-1))
             bag, own_codes, own_weights = each_once(bag, own_codes, n_classes, weights)
@@ -79,6 +80,11 @@ class Multinomial(BagFamily):
     def __post_init__(self) -> None:
         if self.variant not in ("counts", "complement", "presence"):
             raise ParameterError("a variant of multinomial: 'counts', 'complement' or 'presence'", got=self.variant)
+
+    @property
+    def options(self) -> TokenOptions:
+        """The variant."""
+        return TokenOptions(self.variant)
 
     def evidence(self, tally: TokenTally, prior: TokenPrior) -> Floats:
         """Of the tokens given the classes (without the multinomial coefficients)."""

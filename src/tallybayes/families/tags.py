@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from tallybayes.errors import ParameterError
 from tallybayes.families.multinomial import BagFamily
+from tallybayes.families.token_weights import TokenOptions
 
 __all__ = ["Tags"]
 
@@ -30,8 +31,12 @@ class Tags(BagFamily):
     separator: str = "|"
 
     name: ClassVar[str] = "tags"
-    variant = "presence"
 
     def __post_init__(self) -> None:
         if not self.separator:
             raise ParameterError("a separator of at least one character", got=self.separator)
+
+    @property
+    def options(self) -> TokenOptions:
+        """Presence."""
+        return TokenOptions("presence")

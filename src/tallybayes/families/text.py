@@ -42,7 +42,7 @@ from tallybayes.families.bag_counts import add_columns, lengths_by_class
 from tallybayes.families.family import Codes32, Family, Floats, Smoothing
 from tallybayes.families.text_predictive import TextPredictive
 from tallybayes.families.token_family import TokenFamily, TokenPrior
-from tallybayes.families.token_weights import integer_amounts
+from tallybayes.families.token_weights import TokenOptions, integer_amounts
 from tallybayes.tally import Exact, TokenTally, Vocabulary
 from tallybayes.tally.cell_store import CLASS_BITS, CLASS_MASK, CellStore, CellTable
 from tallybayes.tally.key_index import index_of
@@ -297,6 +297,13 @@ class Text(TokenFamily):
 
     # Predicting
 
+    @property
+    def options(self) -> TokenOptions:
+        """Its options for scoring; defaults for those that are still to be selected."""
+        variant, tf = _UNDECIDED[:2] if self.variant == "auto" else (self.variant, "count")
+        given = {field.name: getattr(self, field.name) for field in dataclasses.fields(TokenOptions)}
+        return TokenOptions(**given | {"variant": variant, "tf": tf if self.tf == "auto" else self.tf})
+
     def prior(self, tally: TokenTally, smoothing: Smoothing) -> TokenPrior:
         """Dirichlet(k) (presence: Beta(k, k)): k as given, as selected, or before that a default."""
         default = _UNDECIDED[2] if self.variant == "auto" else 1.0
@@ -305,9 +312,9 @@ class Text(TokenFamily):
 
     def predictive(self, tally: TokenTally, prior: TokenPrior) -> TextPredictive:
         """Posterior means."""
-        variant, tf = _UNDECIDED[:2] if self.variant == "auto" else (self.variant, "count")
-        decided = dataclasses.replace(self, variant=variant, tf=tf if self.tf == "auto" else self.tf)
-        return TextPredictive(tally.features, tally.n_classes, tally, decided, prior.k)
+        return TextPredictive(
+            tally.features, tally.n_classes, tally, self.told(), self.options, prior.k, tokeniser=self
+        )
 
     def independence(self, tally: TokenTally, prior: TokenPrior) -> Floats:
         """Of the same without regard to the class, where scores are likelihoods of what is counted."""

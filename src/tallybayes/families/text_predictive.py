@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tallybayes.arrays.column import Bag, Key
+from tallybayes.arrays.token_rules import Tokeniser
 from tallybayes.families.predictive import Floats, TokenEvidence
 from tallybayes.families.token_predictive import TokenPredictive
 from tallybayes.kernels.reference.tokeniser import spans
-
-if TYPE_CHECKING:
-    from tallybayes.families.text import Text
 
 __all__ = ["TextPredictive"]
 
@@ -24,7 +22,7 @@ class TextPredictive(TokenPredictive):
 
     takes_sparse_matrix: ClassVar[bool] = False
 
-    family: Text
+    tokeniser: Tokeniser | None = None
 
     def lexicon(self, feature: str) -> Any:
         """The lexicon of its vocabulary."""
@@ -33,19 +31,20 @@ class TextPredictive(TokenPredictive):
     @property
     def tokens_interact(self) -> bool:
         """Whether what a token adds depends on the absence, number or length of the others."""
-        family = self.family
-        scaled = family.tf == "log" and family.unit
-        shared = family.buckets > 0 and family.tf != "count"  # tokens in one bucket are one
-        return family.variant == "presence" or scaled or shared or bool(family.top or family.length)
+        options, buckets = self.options, any(column.words.index.is_hashed for column in self.columns.values())
+        scaled = options.tf == "log" and options.unit
+        shared = buckets and options.tf != "count"  # tokens in one bucket are one
+        return options.variant == "presence" or scaled or shared or bool(options.top or options.length)
 
     def words_of(self, name: str, text: bytes) -> list[TokenEvidence]:
         """The tokens of a document that contribute to its score, in order of first occurrence; they add up to it.
 
         Where absent tokens contribute too (presence), the last entry has no token and stands for all of them.
         """
-        family, column = self.family, self.columns[name]
+        assert self.tokeniser is not None
+        column = self.columns[name]
         places: dict[str, list[tuple[int, int]]] = {}
-        for token, start, stop in spans(text, family.rules, family.stop_words()):
+        for token, start, stop in spans(text, self.tokeniser.rules, self.tokeniser.stop_words()):
             places.setdefault(token, []).append((start, stop))
         lexicon = column.words.index.lexicon
         tokens: dict[int, list[str]] = {}  # several of them may be in one bucket

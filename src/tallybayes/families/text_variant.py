@@ -95,7 +95,7 @@ class _Trial(LeftOutBags):
         own[np.arange(len(own)), self.codes] = self.weights
         prior = np.log(np.maximum(self.n_rows - own, 0.0) + 1.0)
         with np.errstate(all="ignore"):  # a candidate whose scores are not numbers is discarded
-            scores = prior + self.scores(family, k)
+            scores = prior + self.scores(family.options, k)
             scores -= scores.max(axis=1, keepdims=True)
             return np.asarray(np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(len(scores)), self.codes])
 

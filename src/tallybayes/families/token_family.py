@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -15,6 +16,7 @@ from tallybayes.families.bag_leave_one_out import left_out_score
 from tallybayes.families.family import Codes32, Family, Floats, Score
 from tallybayes.families.shrinkage import dirichlet_evidence_of
 from tallybayes.families.token_predictive import TokenPredictive
+from tallybayes.families.token_weights import TokenOptions
 from tallybayes.tally import TokenTally
 
 __all__ = ["TokenFamily", "TokenPrior", "beta_evidence"]
@@ -29,30 +31,24 @@ class TokenPrior:
 
 @dataclass(frozen=True)
 class TokenFamily(Family[TokenTally, TokenPrior]):
-    """Multinomials over tokens, or one Bernoulli per token. `families/text.py` explains the options."""
+    """Multinomials over tokens, or one Bernoulli per token."""
 
     column: ClassVar[type[Column]] = Bag
     takes_smoothing: ClassVar[bool] = True
-    # Options that a family may declare as fields of its own.
-    variant = "counts"
-    tf = "count"
-    unit = False
-    idf = False
-    balanced = False
-    min_count = 1
-    cap = 0.0
-    top = 0
-    length = 0
+
+    @property
+    @abstractmethod
+    def options(self) -> TokenOptions:
+        """How sums become weights."""
 
     @property
     def is_likelihood(self) -> bool:
         """Whether scores are log likelihoods of the values."""
-        plain = not (self.idf or self.balanced or self.top or self.length or self.cap)
-        return self.variant != "complement" and plain
+        return self.options.is_likelihood
 
     def predictive(self, tally: TokenTally, prior: TokenPrior) -> TokenPredictive:
         """Posterior means."""
-        return TokenPredictive(tally.features, tally.n_classes, tally, self, prior.k)
+        return TokenPredictive(tally.features, tally.n_classes, tally, self.told(), self.options, prior.k)
 
     def plug_in(self, tally: TokenTally) -> TokenPredictive:
         """Frequencies."""
@@ -65,8 +61,8 @@ class TokenFamily(Family[TokenTally, TokenPrior]):
 
         The sums of pooled tokens stay as they are.
         """
-        plain = not (self.idf or self.balanced or self.min_count > 1 or self.cap or self.top or self.length)
-        if prior is None or not plain or not all(0 < k < math.inf for k in prior.k.tolist()):
+        has_closed_form = not (self.options.needs_all or self.options.has_caps)
+        if prior is None or not has_closed_form or not all(0 < k < math.inf for k in prior.k.tolist()):
             return super().left_out(tally, prior, columns, codes, weights)
         own = np.ones(len(codes)) if weights is None else weights
         weights_of = self.predictive(tally, prior).columns
@@ -81,7 +77,7 @@ class TokenFamily(Family[TokenTally, TokenPrior]):
         result = np.zeros(len(tally.features))
         for j, (name, k) in enumerate(zip(tally.features, prior.k.tolist(), strict=True)):
             words = tally.tokens[name]
-            if self.variant == "presence":
+            if self.options.variant == "presence":
                 klass, n = words.named_cells("documents")
                 result[j] = beta_evidence(n, klass, tally.n_rows(name).floats(), len(words.named()), k)
             else:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,11 +13,8 @@ from tallybayes.arrays.column import Bag, Column, Key
 from tallybayes.errors import UnsupportedError
 from tallybayes.families.credible import beta_interval, with_ends
 from tallybayes.families.family import Floats, Predictive, Score
-from tallybayes.families.token_weights import Slots, TokenWeights
+from tallybayes.families.token_weights import Slots, TokenOptions, TokenWeights
 from tallybayes.tally import TokenTally
-
-if TYPE_CHECKING:
-    from tallybayes.families.token_family import TokenFamily
 
 __all__ = ["TokenPredictive"]
 
@@ -27,14 +24,15 @@ _SIDE_BY_SIDE = 12  # up to this many classes, a table shows all of these tokens
 
 @dataclass(frozen=True, eq=False)
 class TokenPredictive(Predictive):
-    """Bags or documents scored by their tokens; valid until the tally changes."""
+    """Bags or documents scored by their tokens; valid until the tally changes. family: its string form."""
 
     takes_sparse_matrix: ClassVar[bool] = True
 
     features: tuple[str, ...]
     n_classes: int
     tally: TokenTally
-    family: TokenFamily
+    family: str
+    options: TokenOptions
     k: Floats  # (columns,)
     columns: dict[str, TokenWeights] = field(default_factory=dict, repr=False)
 
@@ -42,13 +40,13 @@ class TokenPredictive(Predictive):
         for name, k in zip(self.features, self.k.tolist(), strict=True):
             if name not in self.columns:
                 rows = self.tally.n_rows(name).floats()
-                self.columns[name] = TokenWeights(self.tally.tokens[name], rows, self.family, k)
+                self.columns[name] = TokenWeights(self.tally.tokens[name], rows, self.options, k)
 
     def part(self, number: int) -> TokenPredictive:
         """One column."""
         name = self.features[number]
         own, k = {name: self.columns[name]}, self.k[number : number + 1]
-        return type(self)((name,), self.n_classes, self.tally.only((name,)), self.family, k, own)
+        return replace(self, features=(name,), tally=self.tally.only((name,)), k=k, columns=own)
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Get ready to score bags."""
@@ -68,15 +66,15 @@ class TokenPredictive(Predictive):
 
     def check_likelihood(self, what: str) -> None:
         """Raise where scores are not likelihoods."""
-        if not self.family.is_likelihood:
-            raise UnsupportedError(f"{self.family.told()} is a way of scoring, not a likelihood: it has no {what}")
+        if not self.options.is_likelihood:
+            raise UnsupportedError(f"{self.family} is a way of scoring, not a likelihood: it has no {what}")
 
     def log_cumulants(self, columns: Sequence[Column]) -> Floats:
         """Cumulants of a Dirichlet, or of one Beta for each token."""
+        if self.options.needs_all:
+            raise UnsupportedError(f"{self.family} is a way of scoring: its weights have no posterior")
         result = np.zeros((3, len(columns[0]), self.n_classes))
         for name, bag in zip(self.features, columns, strict=True):
-            if self.columns[name].needs_all:
-                raise UnsupportedError(f"{self.family.told()} is a way of scoring: its weights have no posterior")
             if isinstance(bag, Bag):
                 result += self.columns[name].cumulants(bag, name)
         return result
@@ -154,15 +152,13 @@ class TokenPredictive(Predictive):
         if column.is_presence:
             return "P(token)", np.exp(column.log_presence(column.words.rows("documents", slots))[0])
         weights = column.of(slots)
-        return ("P(token)", np.exp(weights)) if self.family.is_likelihood else ("weight", weights)
+        return ("P(token)", np.exp(weights)) if self.options.is_likelihood else ("weight", weights)
 
     def intervals(self, level: float) -> list[dict[str, Any]]:
         """Rows like those of `table` with the ends of credible intervals; none where weights are not probabilities."""
         rows: list[dict[str, Any]] = []
-        for name in self.features if self.family.is_likelihood else ():
+        for name in self.features if self.options.is_likelihood and not self.options.needs_all else ():
             column, own = self.columns[name], self._table_of(name)
-            if column.needs_all:
-                continue
             tokens = list(dict.fromkeys(row["token"] for row in own))
             alpha, total = column.posterior(column.words.index.find(tokens), name)
             rows += with_ends(own, tokens, *beta_interval(alpha, total, level))

@@ -14,7 +14,8 @@ rules out the other classes, also in the complement variant, where the weight of
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +28,7 @@ from tallybayes.families.family import Floats, Score
 from tallybayes.families.shrinkage import by_group, laplace
 from tallybayes.tally import Vocabulary
 
-if TYPE_CHECKING:
-    from tallybayes.families.token_family import TokenFamily
-
-__all__ = ["KIND_OF", "TokenWeights", "integer_amounts", "over_classes"]
+__all__ = ["KIND_OF", "TokenOptions", "TokenWeights", "integer_amounts", "over_classes"]
 
 KIND_OF = {"count": "counts", "once": "documents", "log": "logs"}
 _FEW = 4  # where a batch has this many times fewer tokens than the vocabulary, only their weights are computed
@@ -52,24 +50,50 @@ def integer_amounts(bag: Bag) -> NDArray[np.int32]:
     return np.asarray(bag.amounts, np.float64).round().astype(np.int32)
 
 
+@dataclass(frozen=True)
+class TokenOptions:
+    """How sums of tokens become weights, and weights scores; `families/text.py` explains the options."""
+
+    variant: str = "counts"
+    tf: str = "count"
+    unit: bool = False
+    idf: bool = False
+    balanced: bool = False
+    min_count: int = 1
+    cap: float = 0.0
+    top: int = 0
+    length: int = 0
+
+    @property
+    def has_caps(self) -> bool:
+        """Whether the amount of a token depends on its weight or on the other tokens of the document."""
+        return bool(self.cap or self.top or self.length)
+
+    @property
+    def needs_all(self) -> bool:
+        """Whether the weight of a token depends on the sums of all tokens."""
+        return self.idf or self.balanced or self.min_count > 1
+
+    @property
+    def is_likelihood(self) -> bool:
+        """Whether scores are log likelihoods."""
+        return self.variant != "complement" and not (self.idf or self.balanced or self.has_caps)
+
+
 class TokenWeights:
-    """The weights of the tokens of one column, derived from its sums.
+    """The weights of the tokens of one column, derived from its sums. n_rows: rows per class, (classes,)."""
 
-    n_rows: rows per class, (classes,). family: with `variant` and `tf` decided.
-    """
-
-    def __init__(self, words: Vocabulary, n_rows: Floats, family: TokenFamily, k: float) -> None:
-        self.words, self.n_rows, self.family, self.k = words, n_rows, family, k
-        self.is_presence = family.variant == "presence"
-        self.kind = "documents" if self.is_presence else KIND_OF[family.tf]
-        self.needs_all = family.idf or family.balanced or family.min_count > 1  # a weight depends on all tokens
+    def __init__(self, words: Vocabulary, n_rows: Floats, options: TokenOptions, k: float) -> None:
+        self.words, self.n_rows, self.options, self.k = words, n_rows, options, k
+        self.is_presence = options.variant == "presence"
+        self.kind = "documents" if self.is_presence else KIND_OF[options.tf]
         self._all: Floats | None = None
 
     # Weights
 
     def of(self, slots: Slots | None = None) -> Floats:
         """The weights of slots, (slots, classes), of all slots if none are given; 0 for tokens without counts."""
-        if slots is not None and not self.needs_all:
+        if slots is not None and not self.options.needs_all:
             return self._weights(self.words.rows(self.kind, slots))
         weights = self._all
         if weights is None:
@@ -83,11 +107,11 @@ class TokenWeights:
             log_yes, log_no = self.log_presence(n)
             return np.where(known, log_yes - np.where(np.isinf(log_no), 0.0, log_no), 0.0)
         total, n_keys = self.words.total(self.kind), self.words.n_keys
-        if self.needs_all:
+        if self.options.needs_all:
             n = n * factor
             token, klass = np.nonzero(n)
             total, n_keys = by_group(klass, n[token, klass], n.shape[1]), int(np.count_nonzero(known))
-        if self.family.variant != "complement":
+        if self.options.variant != "complement":
             return np.where(known, laplace(n, total, self.k, n_keys), 0.0)
         log_p = laplace(np.maximum(over_classes(n) - n, 0.0), total.sum() - total, self.k, n_keys)
         only_here = np.isinf(log_p)  # with k = 0: no other class has the token
@@ -95,28 +119,28 @@ class TokenWeights:
         return np.where(known, np.where(rules_out, np.where(only_here, 0.0, -np.inf), -log_p), 0.0)
 
     def _all_weights(self) -> Floats:
-        words, family = self.words, self.family
+        words, options = self.words, self.options
         table = words.store.table()
-        if not self.needs_all and not self.is_presence and 0 < self.k < np.inf and words.n_keys:
+        if not self.options.needs_all and not self.is_presence and 0 < self.k < np.inf and words.n_keys:
             return self._plain_weights()
         n = np.zeros((words.n_slots, words.n_classes))
         n[table.slots, table.classes] = words.floats(self.kind)
-        factor: Any = self._often()[:, None] if family.min_count > 1 else 1.0
-        if family.idf:
+        factor: Any = self._often()[:, None] if options.min_count > 1 else 1.0
+        if options.idf:
             documents = np.bincount(table.slots, words.floats("documents"), len(n))[:, None]
             factor = factor * np.log(np.maximum(self.n_rows.sum() / np.maximum(documents, 1e-300), 1.0))
         weights = self._weights(n, factor)
-        if family.balanced:
+        if options.balanced:
             size = np.sort(np.abs(np.where(np.isinf(weights), 0.0, weights)), axis=0).sum(axis=0)
             weights = weights * np.where(size > 0, size.mean() / np.where(size > 0, size, 1.0), 1.0)
-        return weights * factor if family.idf else weights
+        return weights * factor if options.idf else weights
 
     def _plain_weights(self) -> Floats:
         """The same as `_weights` of all tokens, with logarithms only of the cells in use."""
         words, table = self.words, self.words.store.table()
         slot, klass, n = table.slots, table.classes, words.floats(self.kind)
         total = words.total(self.kind)
-        if self.family.variant == "complement":
+        if self.options.variant == "complement":
             whole = np.bincount(slot, n, words.n_slots)  # in the order of the classes, as in `over_classes`
             log_total = np.log(total.sum() - total + self.k * words.n_keys)
             weights = log_total - np.log(whole + self.k)[:, None]
@@ -132,7 +156,7 @@ class TokenWeights:
     def _often(self) -> NDArray[np.bool_]:
         """Which slots have a name and enough counts."""
         words = self.words
-        often = np.bincount(words.store.table().slots, words.floats("counts"), words.n_slots) >= self.family.min_count
+        often = np.bincount(words.store.table().slots, words.floats("counts"), words.n_slots) >= self.options.min_count
         if words.has_pooled():
             often[words.index.pooled_slot :][:1] = False
         return np.asarray(often)
@@ -146,7 +170,7 @@ class TokenWeights:
         words, rows = self.words, self.n_rows
         klass, n = words.named_cells("documents")
         n_keys = len(words.named()) if words.has_pooled() else words.n_keys
-        if self.family.min_count > 1:
+        if self.options.min_count > 1:
             often, slot = self._often(), words.store.table().slots
             kept = often[slot[slot != words.index.pooled_slot]]
             klass, n, n_keys = klass[kept], n[kept], int(np.count_nonzero(often))
@@ -168,7 +192,7 @@ class TokenWeights:
         bag, words = bag.expanded(), self.words
         slots = words.index.slots_of(bag.keys, bag.indices)
         kept = words.store.has(slots)
-        if self.family.min_count > 1:
+        if self.options.min_count > 1:
             kept[kept] = self._often()[slots[kept]]
         if bag.amounts is not None:
             kept &= bag.amounts[: len(kept)] != 0
@@ -202,38 +226,38 @@ class TokenWeights:
 
     def weights_and_amounts(self, bag: Bag, indices: Any, slots: Slots | None) -> tuple[Floats, Any]:
         """The weights of slots, and the amount of each token of a bag (None: one each), after the caps."""
-        family, weights = self.family, self.of(slots)
+        options, weights = self.options, self.of(slots)
         amounts: Any = None
-        if not self.is_presence and family.tf == "count":
+        if not self.is_presence and options.tf == "count":
             amounts = bag.amounts
-        elif not self.is_presence and family.tf == "log":
+        elif not self.is_presence and options.tf == "log":
             ends = np.ascontiguousarray(bag.indptr, np.int64)
-            amounts = kernels.active.log_amounts(ends, integer_amounts(bag), family.unit)
+            amounts = kernels.active.log_amounts(ends, integer_amounts(bag), options.unit)
             weights = weights * 2.0**-30
-        if family.cap or family.top or family.length:
+        if options.has_caps:
             amounts = self._capped(bag, indices, amounts, weights)
         return weights, amounts
 
     def _capped(self, bag: Bag, indices: Any, amounts: Any, weights: Floats) -> Floats:
         """Amounts after the caps."""
-        family = self.family
+        options = self.options
         result = np.ones(len(indices)) if amounts is None else amounts.astype(np.float64)
         with np.errstate(invalid="ignore", divide="ignore"):
             spread = weights.max(axis=1, initial=-np.inf) - weights.min(axis=1, initial=np.inf)
             reach = np.where(np.isnan(spread), 0.0, np.maximum(spread, 0.0))[indices]
-            if family.cap:  # a token with the same weight in all classes is not capped
-                result = np.minimum(result, family.cap / reach)
+            if options.cap:  # a token with the same weight in all classes is not capped
+                result = np.minimum(result, options.cap / reach)
         lengths = np.diff(bag.indptr)
         row = np.repeat(np.arange(len(lengths)), lengths)
-        if family.top and lengths.max(initial=0) > family.top:
+        if options.top and lengths.max(initial=0) > options.top:
             order = np.lexsort((np.arange(len(row)), -(result * reach), row))
             rank = np.empty(len(row), np.int64)
             rank[order] = np.arange(len(row)) - np.repeat(bag.indptr[:-1], lengths)
-            result = np.where(rank < family.top, result, 0.0)
-        if family.length:
-            scale = 1.0 if amounts is None or family.tf != "log" else 2.0**-30
+            result = np.where(rank < options.top, result, 0.0)
+        if options.length:
+            scale = 1.0 if amounts is None or options.tf != "log" else 2.0**-30
             size = np.bincount(row, result, len(lengths)) * scale
-            result = result * np.minimum(1.0, family.length / np.maximum(size, 1e-300))[row]
+            result = result * np.minimum(1.0, options.length / np.maximum(size, 1e-300))[row]
         return result
 
     # The posterior of the probabilities
@@ -245,7 +269,7 @@ class TokenWeights:
         n, total, n_keys = words.rows(self.kind, slots), words.total(self.kind), words.n_keys
         if self.is_presence:
             total, n_keys = self.n_rows, 2
-        elif self.family.variant == "complement":
+        elif self.options.variant == "complement":
             n, total = np.maximum(over_classes(n) - n, 0.0), total.sum() - total
         return n + self.k, total + self.k * n_keys
 
@@ -263,6 +287,6 @@ class TokenWeights:
             klass, n = words.named_cells("documents")
             absent = absence_cumulants(n, klass, len(words.named()), self.n_rows, self.k)
             return presence_cumulants(bag, indices, amounts, alpha, total, absent)
-        unit = 2.0**-30 if self.family.tf == "log" else 1.0
+        unit = 2.0**-30 if self.options.tf == "log" else 1.0
         own = bag_cumulants(bag, indices, amounts * unit, alpha, total)
-        return own * [[[-1]], [[1]], [[-1]]] if self.family.variant == "complement" else own
+        return own * [[[-1]], [[1]], [[-1]]] if self.options.variant == "complement" else own
