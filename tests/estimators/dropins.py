@@ -1,4 +1,4 @@
-"""The drop-ins and their namesakes side by side, and tables for them."""
+"""Pairs of a drop-in and the class of scikit-learn, and tables to fit them on."""
 
 import numpy as np
 import scipy.sparse as sp

@@ -1,9 +1,9 @@
-"""A pytest plugin: scikit-learn's own tests, with our drop-ins in the place of its naive Bayes classes.
+"""A pytest plugin that runs scikit-learn's own tests with the drop-ins instead of its naive Bayes classes.
 
     python -m pytest -p swap_naive_bayes --pyargs sklearn.tests.test_naive_bayes sklearn.tests.test_multiclass
 
-`sklearn.naive_bayes` is replaced before any test module imports it; `test_naive_bayes` runs whole, and of the other
-files the tests that name one of the five classes. (Found by `PYTHONPATH=tests`.)
+`sklearn.naive_bayes` is replaced before any test module imports it. All tests of `test_naive_bayes` run, and those of
+the other files that use one of the five classes. The folder of this file must be in PYTHONPATH.
 """
 
 import inspect

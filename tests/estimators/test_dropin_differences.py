@@ -1,4 +1,4 @@
-"""The drop-ins where scikit-learn is wrong, and where nothing may go wrong: defects mended, nothing half done."""
+"""The documented differences of the drop-ins from scikit-learn, and their behaviour after errors."""
 
 import copy
 import itertools
@@ -18,12 +18,12 @@ from sklearn.base import clone
 from tallybayes import RuledOutWarning
 from tallybayes import dropin as ours
 
-# The defects, by their number in the survey
+# Defects of scikit-learn
 
 
 @pytest.mark.parametrize("name", ["BernoulliNB", "CategoricalNB", "ComplementNB", "MultinomialNB"])
 @pytest.mark.parametrize("classes", [[0, 1], [0, 1, 2]])
-def test_1_a_label_outside_the_classes_is_an_error_and_changes_nothing(name, classes):
+def test_a_label_outside_the_classes_is_an_error_and_changes_nothing(name, classes):
     one = getattr(ours, name)().partial_fit([[1, 0]], [0], classes=classes)
     before = one.class_count_.tolist()
     with pytest.raises(ValueError, match="do not exist in the initial classes"):
@@ -32,7 +32,7 @@ def test_1_a_label_outside_the_classes_is_an_error_and_changes_nothing(name, cla
     assert one.classes_.tolist() == classes
 
 
-def test_2_parts_give_the_whole():
+def test_partial_fit_equals_fit():
     X = np.array([[1.0, 5.0], [2.0, 5.0], [3.5, 5.0], [7.0, 5.0]])
     y = np.array([0, 0, 1, 1])
     whole = ours.GaussianNB(var_smoothing=0.1).fit(X, y)
@@ -48,7 +48,7 @@ def test_2_parts_give_the_whole():
 
 @pytest.mark.parametrize("name", NAMES)
 @given(cuts=st.lists(st.integers(0, 200), max_size=4), seed=st.integers(0, 99))
-def test_any_cut_into_batches_gives_the_same_bits(name, cuts, seed):
+def test_any_batches_give_the_same_bits(name, cuts, seed):
     X, y = table(name, np.random.default_rng(seed), kind="dense" if name == "CategoricalNB" else "fractions")
     whole = getattr(ours, name)().fit(X, y)
     parts = getattr(ours, name)()
@@ -59,7 +59,7 @@ def test_any_cut_into_batches_gives_the_same_bits(name, cuts, seed):
     assert np.array_equal(parts.predict_joint_log_proba(X), whole.predict_joint_log_proba(X))
 
 
-def test_3_a_feature_in_large_units_does_not_drown_the_others():
+def test_a_feature_in_large_units_does_not_dominate_the_others():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 400)
     X = np.column_stack([y + rng.normal(size=400) * 0.01, rng.normal(size=400) * 1e6])
@@ -68,7 +68,7 @@ def test_3_a_feature_in_large_units_does_not_drown_the_others():
     assert np.median(mine) > 0.99
 
 
-def test_4_unseen_and_huge_categories():
+def test_unseen_and_huge_categories():
     one = ours.CategoricalNB().fit([[0, 1], [1, 2]], ["a", "b"])
     assert np.isfinite(one.predict_log_proba([[7, 1]])).all()
     assert np.isclose(np.exp(one.predict_joint_log_proba([[7, 1]]))[0, 0], 0.5 * 1 / 4 * 2 / 4)
@@ -81,7 +81,7 @@ def test_4_unseen_and_huge_categories():
     tracemalloc.stop()
 
 
-def test_5_no_smoothing_gives_no_nan():
+def test_zero_or_tiny_alpha_gives_no_nan():
     X, y = np.array([[3, 0], [0, 1], [1, 1]]), np.array([0, 1, 1])
     for name in ("BernoulliNB", "ComplementNB", "MultinomialNB", "CategoricalNB"):
         for data in (X, sp.csr_matrix(X))[: 1 if name == "CategoricalNB" else 2]:
@@ -93,7 +93,7 @@ def test_5_no_smoothing_gives_no_nan():
                     assert not np.isnan(one.predict_proba([[5, 5], [0, 0]])).any()
 
 
-def test_5_counts_neither_wrap_nor_freeze():
+def test_large_counts_neither_overflow_nor_lose_increments():
     big = np.array([[2**62]])
     assert ours.MultinomialNB().fit(np.concatenate([big, big]), [0, 0]).feature_count_.tolist() == [[2.0**63]]
     assert ours.MultinomialNB().fit(sp.csr_matrix(np.concatenate([big, big])), [0, 0]).feature_count_[0, 0] == 2.0**63
@@ -102,7 +102,7 @@ def test_5_counts_neither_wrap_nor_freeze():
     assert one.feature_count_[0, 0] == 2.0**53 + 2
 
 
-def test_5_many_classes_need_little_memory():
+def test_many_classes_need_little_memory():
     rng = np.random.default_rng(0)
     X, y = sp.random_array((20_000, 50), density=0.1, format="csr", rng=rng), rng.integers(0, 2000, 20_000)
     X.data[:] = 1
@@ -112,7 +112,7 @@ def test_5_many_classes_need_little_memory():
     tracemalloc.stop()
 
 
-def test_6_and_7_extreme_numbers():
+def test_extreme_numbers():
     constant = ours.GaussianNB().fit([[5.0], [5.0], [5.0]], [0, 0, 1])
     assert np.allclose(constant.predict_proba([[5.0], [9.0]]), [[2 / 3, 1 / 3]] * 2)
     for scale in (1e200, 1e-310):
@@ -133,11 +133,11 @@ def test_float32_is_computed_in_double():
     np.testing.assert_allclose(one.var_[0], X[y == 0].astype(np.float64).var(axis=0), rtol=1e-6)
 
 
-# As objects
+# Copies, pickles and feature names
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_copies_and_pickles_are_equal_and_apart(name):
+def test_copies_and_pickles_are_equal_and_independent(name):
     X, y = table(name, np.random.default_rng(3))
     one = getattr(ours, name)().fit(X[:100], y[:100])
     expected = one.predict_proba(X)
@@ -160,11 +160,11 @@ def test_names_of_features_are_checked():
         one.predict(frame.to_numpy())
 
 
-# Nothing is half done, and nothing is NaN by accident
+# Errors change nothing, and results are not NaN
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_fit_that_fails_changes_nothing(name):
+def test_a_failing_fit_changes_nothing(name):
     X, y = np.array([[0.0, 1], [1, 0], [5, 6], [6, 5]]), list("aabb")
     one = getattr(ours, name)().fit(X, y)
     before, state = one.predict_proba(X), set(vars(one))
@@ -184,14 +184,14 @@ def test_a_fit_that_fails_changes_nothing(name):
         assert np.array_equal(one.predict_proba(X), before)
 
 
-def test_a_count_that_leaves_the_range_changes_nothing():
+def test_a_count_overflow_changes_nothing():
     one = ours.CategoricalNB()
     with pytest.raises(OverflowError):
         one.partial_fit([[0], [0]], [0, 1], classes=[0, 1], sample_weight=[2.0**62, 2.0**64])
     assert not hasattr(one, "classes_")
 
 
-def test_flags_given_as_they_are_may_be_certain():
+def test_bernoulli_without_binarize_allows_zero_probabilities():
     X = np.array([[0, 1], [0, 1], [1, 0], [1, 0]])
     for data in (X, sp.csr_matrix(X)):
         one = ours.BernoulliNB(alpha=0, binarize=None).fit(data, [0, 0, 1, 1])
@@ -200,13 +200,13 @@ def test_flags_given_as_they_are_may_be_certain():
     assert np.isfinite(counts.predict_joint_log_proba([[3, 0], [0, 2]])).all()
 
 
-def test_impossible_priors_are_refused():
+def test_invalid_priors_are_refused():
     for prior in ([np.nan, 0.5], [-1, 1], [np.inf, 0]):
         with pytest.raises(ValueError, match="Priors must be non-negative"):
             ours.MultinomialNB(class_prior=prior).fit([[3, 1], [2, 0]], [0, 1])
 
 
-def test_sums_beyond_the_doubles_are_still_shares():
+def test_sums_beyond_the_range_of_doubles():
     for name in ("MultinomialNB", "ComplementNB"):
         one = getattr(ours, name)().fit([[1e308, 1e308], [1e308, 0]] * 2, [0, 1, 0, 1])
         assert not np.isnan(one.predict_log_proba([[1, 0], [0, 1]])).any()
@@ -215,7 +215,7 @@ def test_sums_beyond_the_doubles_are_still_shares():
     np.testing.assert_allclose(shares, 0.5)
 
 
-def test_whole_numbers_that_no_double_holds_are_counted():
+def test_integers_beyond_the_precision_of_doubles():
     X = np.array([[2**53 + 1], [1]])
     assert [int(ours.MultinomialNB().fit(f(X), [0, 0]).feature_count_[0, 0]) for f in (np.asarray, sp.csr_matrix)] == [
         2**53 + 2
@@ -232,13 +232,13 @@ def test_matrices_of_every_dtype(dtype):
             np.testing.assert_allclose(mine.predict_proba(data), other.predict_proba(data), rtol=1e-3)
 
 
-def test_huge_codes_have_no_tables():
+def test_huge_category_codes_have_no_fitted_tables():
     one = ours.CategoricalNB().fit([[0], [2**40]], [0, 1])
     assert not hasattr(one, "feature_log_prob_")
     assert ours.CategoricalNB().fit([[0], [2**63 - 1]], [0, 1]).n_categories_.tolist() == [2**63 - 1]
 
 
-def test_fitted_attributes_are_read_only_and_labels_of_text_are_text():
+def test_fitted_attributes_are_read_only_and_text_labels_stay_text():
     X, y = np.array([[1.0, 0], [0, 1]]), np.array(["x", "y"], object)
     one, other = (model.fit(X, y) for model in pair("MultinomialNB"))
     assert one.classes_.dtype == other.classes_.dtype

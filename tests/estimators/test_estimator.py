@@ -1,4 +1,4 @@
-"""NaiveBayesClassifier: scikit-learn's checks, every kind of table, and the tools of scikit-learn around it."""
+"""NaiveBayesClassifier: scikit-learn's checks, every form of input, and scikit-learn's tools."""
 
 import pickle
 import warnings
@@ -29,7 +29,7 @@ from tallybayes import NaiveBayesClassifier
 
 
 @parametrize_with_checks([NaiveBayesClassifier(), NaiveBayesClassifier(numeric="gaussian", smoothing=1.0)])
-def test_scikit_learns_checks_of_estimators(estimator, check):
+def test_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
 
@@ -62,7 +62,7 @@ FRAMES = {
 
 
 @pytest.mark.parametrize("kind", FRAMES)
-def test_every_kind_of_frame_gives_the_same_model(kind):
+def test_frames_of_every_library_give_the_same_model(kind):
     frame, y = mixed()
     expected = NaiveBayesClassifier().fit(frame, y)
     assert expected.score(frame, y) > 0.8
@@ -78,14 +78,14 @@ def test_every_kind_of_frame_gives_the_same_model(kind):
 @pytest.mark.parametrize(
     "as_y", [list, np.array, pd.Series, lambda y: pd.Series(y, dtype="category"), pl.Series, pa.array]
 )
-def test_labels_of_every_kind(as_y):
+def test_labels_of_every_type(as_y):
     frame, y = mixed()
     one = NaiveBayesClassifier().fit(frame, as_y(list(y)))
     assert one.classes_.tolist() == ["cat", "dog", "rabbit"]
     assert (one.predict(frame) == NaiveBayesClassifier().fit(frame, y).predict(frame)).all()
 
 
-def test_the_estimator_is_the_model():
+def test_the_estimator_fits_the_model_that_fit_returns():
     frame, y = mixed()
     options = {"families": {"kilos": "gaussian"}, "ignore": ["legs"], "smoothing": 2.0, "prior": "uniform"}
     one = NaiveBayesClassifier(**options).fit(frame, y)
@@ -112,7 +112,7 @@ def test_numpy_and_sparse_matrices():
         assert one.predict(words.toarray()).tolist() == ["spam", "spam", "ham", "ham"]
 
 
-def test_names_are_compared_and_matrices_go_by_position():
+def test_frames_match_by_name_and_matrices_by_position():
     frame, y = load_iris(return_X_y=True, as_frame=True)
     one = NaiveBayesClassifier().fit(frame, y)
     expected = one.predict_proba(frame)
@@ -128,10 +128,10 @@ def test_names_are_compared_and_matrices_go_by_position():
         other.predict(frame.to_numpy()[:, :2])
 
 
-# Learning in parts
+# partial_fit
 
 
-def test_parts_give_the_whole_and_meet_new_labels():
+def test_partial_fit_equals_fit_and_accepts_new_labels():
     frame, y = mixed()
     order = np.argsort(y, kind="stable")  # one class after the other
     frame, y = frame.iloc[order], y[order]
@@ -152,7 +152,7 @@ def test_parts_give_the_whole_and_meet_new_labels():
     assert np.array_equal(parts.predict_proba(frame), whole.predict_proba(frame))
 
 
-def test_classes_named_at_the_start_are_all_there_can_be():
+def test_labels_outside_the_given_classes_are_refused():
     X, y = load_iris(return_X_y=True)
     one = NaiveBayesClassifier().partial_fit(X[:100], y[:100], classes=[0, 1, 2])
     assert one.classes_.tolist() == [0, 1, 2]
@@ -170,13 +170,13 @@ def test_classes_named_at_the_start_are_all_there_can_be():
     assert one.model_ == NaiveBayesClassifier().fit(X, y).model_
 
 
-def test_longer_words_as_new_labels_are_not_cut():
+def test_longer_new_labels_are_not_truncated():
     one = NaiveBayesClassifier().partial_fit([[1.0], [2.0]], ["a", "b"])
     one.partial_fit([[9.0]], ["a longer one"])
     assert one.classes_.tolist() == ["a", "a longer one", "b"]
 
 
-def test_a_part_that_fails_changes_nothing():
+def test_a_failing_partial_fit_changes_nothing():
     frame, y = mixed()
     one = NaiveBayesClassifier().partial_fit(frame, y)
     before, state = one.predict_proba(frame), one.classes_.copy()
@@ -192,7 +192,7 @@ def test_a_part_that_fails_changes_nothing():
 # Weights
 
 
-def test_a_weight_of_two_is_the_row_twice():
+def test_an_integer_weight_equals_repeated_rows():
     frame, y = mixed()
     weight = np.random.default_rng(1).integers(0, 3, 300)
     one = NaiveBayesClassifier().fit(frame, y, sample_weight=weight)
@@ -213,10 +213,10 @@ def test_class_weights():
         NaiveBayesClassifier(class_weight={"x": 1}).fit(X, y)
 
 
-# The tools around it
+# Tools of scikit-learn
 
 
-def test_pipelines_searches_and_ensembles():
+def test_works_in_pipelines_searches_and_ensembles():
     frame, y = mixed()
     C = NaiveBayesClassifier
     numbers = make_column_selector(dtype_include="number")
@@ -225,8 +225,8 @@ def test_pipelines_searches_and_ensembles():
     assert make_pipeline(scaled, C()).fit(frame, y).score(frame, y) > 0.8
     assert make_pipeline(scaled.set_output(transform="pandas"), C()).fit(frame, y).score(frame, y) > 0.8
     assert make_pipeline(one_hot, C()).fit(frame, y).score(frame, y) > 0.4
-    assert cross_val_score(C(), frame, y, cv=3, n_jobs=2).mean() > 0.8
-    search = GridSearchCV(C(), {"smoothing": ["auto", 1.0], "numeric": ["histogram", "gaussian"]}, cv=3, n_jobs=2)
+    assert cross_val_score(C(), frame, y, cv=3).mean() > 0.8
+    search = GridSearchCV(C(), {"smoothing": ["auto", 1.0], "numeric": ["histogram", "gaussian"]}, cv=3)
     assert search.fit(frame, y).best_score_ > 0.8
     assert CalibratedClassifierCV(C(), cv=3).fit(frame, y).score(frame, y) > 0.8
     assert OneVsRestClassifier(C()).fit(frame, y).score(frame, y) > 0.8
@@ -237,14 +237,14 @@ def test_pipelines_searches_and_ensembles():
     assert tuned.score(frame, y == "dog") > 0.8
 
 
-def test_the_same_answers_in_every_process():
+def test_predictions_are_the_same_in_other_processes():
     frame, y = mixed()
     alone = cross_val_predict(NaiveBayesClassifier(), frame, y, cv=3, method="predict_proba")
     together = cross_val_predict(NaiveBayesClassifier(), frame, y, cv=3, method="predict_proba", n_jobs=2)
     assert np.array_equal(alone, together)
 
 
-def test_weights_are_routed():
+def test_sample_weights_are_routed_as_metadata():
     frame, y = mixed()
     weight = np.random.default_rng(0).integers(1, 3, 300)
     with sklearn.config_context(enable_metadata_routing=True):
@@ -256,7 +256,7 @@ def test_weights_are_routed():
         assert ovr.get_metadata_routing()
 
 
-def test_copies_pickles_parameters_and_pictures():
+def test_clones_pickles_parameters_and_html():
     frame, y = mixed()
     one = NaiveBayesClassifier(smoothing=3.0).fit(frame, y)
     again = pickle.loads(pickle.dumps(one))
@@ -276,7 +276,7 @@ def test_copies_pickles_parameters_and_pictures():
     assert tags.input_tags.categorical
 
 
-# Wrong input
+# Invalid input
 
 
 @pytest.mark.parametrize(
@@ -289,13 +289,13 @@ def test_copies_pickles_parameters_and_pictures():
         ({"families": {"home": "gaussian"}}, "column 'home'.*a number"),
     ],
 )
-def test_wrong_parameters_are_told(options, words):
+def test_invalid_parameters_are_errors(options, words):
     frame, y = mixed()
     with pytest.raises(ValueError, match=words):
         NaiveBayesClassifier(**options).fit(frame, y)
 
 
-def test_wrong_tables_are_told():
+def test_invalid_tables_are_errors():
     frame, y = mixed()
     with pytest.raises(ValueError, match="0 sample"):
         NaiveBayesClassifier().fit(frame[:0], y[:0])
@@ -311,7 +311,7 @@ def test_wrong_tables_are_told():
         NaiveBayesClassifier().fit(sp.csr_matrix([[-1.0, 0.0], [1.0, 0.0]]), [0, 1])
 
 
-def test_it_is_one_of_the_voices_beside_others():
+def test_works_in_a_voting_classifier_with_others():
     frame, y = load_iris(return_X_y=True, as_frame=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -319,7 +319,7 @@ def test_it_is_one_of_the_voices_beside_others():
         assert voting.fit(frame, y).score(frame, y) > 0.95
 
 
-def test_a_fit_that_fails_changes_nothing():
+def test_a_failing_fit_changes_nothing():
     frame, y = mixed()
     one = NaiveBayesClassifier().fit(frame, y)
     before = one.predict_proba(frame)
@@ -335,7 +335,7 @@ def test_a_fit_that_fails_changes_nothing():
         assert np.array_equal(one.predict_proba(frame), before)
 
 
-def test_columns_named_by_numbers_go_by_name():
+def test_columns_with_integer_names_match_by_name():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 100)
     frame = pd.DataFrame(np.column_stack([rng.normal(10 * y, 1), rng.normal(-10 * y, 1)]))
@@ -343,7 +343,7 @@ def test_columns_named_by_numbers_go_by_name():
     assert one.score(frame[[1, 0]], y) == one.score(frame, y) == 1.0
 
 
-def test_a_frame_after_a_sparse_matrix_and_a_few_rows_of_everything():
+def test_input_may_have_another_form_than_in_fit():
     X = np.abs(np.random.default_rng(0).normal(size=(40, 4)) * 2).round()
     y = (X[:, 0] > 1).astype(int)
     bags = NaiveBayesClassifier().fit(sp.csr_array(X), y)
@@ -360,7 +360,7 @@ def test_a_frame_after_a_sparse_matrix_and_a_few_rows_of_everything():
                 assert np.array_equal(one.predict_joint_log_proba(data[i : i + 1]), whole[1][i : i + 1])
 
 
-def test_a_pixel_that_was_only_on_or_off_may_be_grey_later():
+def test_other_numbers_in_a_column_fitted_on_0_and_1():
     X = np.array([[0.0, 1.5], [1.0, 2.5], [0.0, 3.5], [1.0, 0.5]])
     one = NaiveBayesClassifier().fit(X, [0, 1, 0, 1])
     assert np.isfinite(one.predict_log_proba(np.array([[3.0, 1.0]]))).all()
@@ -368,7 +368,7 @@ def test_a_pixel_that_was_only_on_or_off_may_be_grey_later():
         one.predict(np.array([[np.inf, 1.0]]))
 
 
-def test_weights_of_labels_that_are_still_to_come():
+def test_class_weights_of_labels_that_appear_later():
     one = NaiveBayesClassifier(class_weight={"a": 2, "b": 3}).partial_fit([[1.0], [2.0]], ["a", "c"])
     one.partial_fit([[3.0]], ["b"])
     assert one.class_count_.tolist() == [2, 3, 1]
@@ -378,7 +378,7 @@ def test_weights_of_labels_that_are_still_to_come():
         one.fit([[1.0], [2.0]], ["a", None])
 
 
-def test_when_nothing_is_left_to_learn_from():
+def test_fitting_without_usable_rows_or_columns():
     names = pd.DataFrame({"name": [f"number-{i}" for i in range(30)]})
     with pytest.warns(UserWarning, match="no column is used:(.|\n)*identifier"):
         NaiveBayesClassifier().fit(names, np.arange(30) % 2)

@@ -1,4 +1,4 @@
-"""The river classifier: river's checks, streams of mixed rows, and the tools of river around it."""
+"""The river classifier: river's checks, streams of mixed rows, and river's tools."""
 
 import math
 import pickle
@@ -30,7 +30,7 @@ def every_check():
 
 
 @pytest.mark.parametrize(("model", "check"), list(every_check()))
-def test_rivers_checks(model, check):
+def test_passes_the_checks_of_river(model, check):
     check(model.clone())
 
 
@@ -53,7 +53,7 @@ def rows(draw):
 
 
 @given(learned=st.lists(rows(), min_size=1, max_size=12), asked=rows())
-def test_one_by_one_is_all_at_once_and_can_be_taken_back(learned, asked):
+def test_single_rows_equal_a_batch_and_can_be_forgotten(learned, asked):
     one = NaiveBayes()
     for x, y in learned:
         one.learn_one(x, y)
@@ -69,7 +69,7 @@ def test_one_by_one_is_all_at_once_and_can_be_taken_back(learned, asked):
     assert one.model == batch.model
 
 
-def test_rows_of_every_kind_of_feature():
+def test_rows_with_features_of_every_type():
     model = NaiveBayes()
     for _ in range(3):
         model.learn_one(
@@ -96,7 +96,7 @@ def test_rows_of_every_kind_of_feature():
     assert model.predict_proba_one({}) == {"cat": 0.5, "dog": 0.5}
 
 
-def test_new_labels_and_features_come_at_any_time():
+def test_new_labels_and_features_at_any_time():
     model = NaiveBayes()
     assert model.predict_one({"a": 1.0}) is None
     assert model.predict_proba_one({"a": 1.0}) == {}
@@ -110,7 +110,7 @@ def test_new_labels_and_features_come_at_any_time():
 @pytest.mark.parametrize(
     "labels", [[False, True], [np.False_, np.True_], [0, 1], ["no", "yes"], [np.int64(3), np.int64(4)]]
 )
-def test_labels_come_back_as_they_went_in(labels):
+def test_labels_keep_their_type(labels):
     model = NaiveBayes()
     for i, label in enumerate(labels * 3):
         model.learn_one({"a": float(i % 2)}, label)
@@ -119,10 +119,10 @@ def test_labels_come_back_as_they_went_in(labels):
     assert type(model.predict_one({"a": 1.0})) in (bool, int, str)
 
 
-# The defects of river's own, by their number in the survey
+# Defects of river's own classifiers
 
 
-def test_9_a_feature_seen_with_one_class_only_says_little():
+def test_a_feature_seen_with_one_class_only_is_weak_evidence():
     mine, theirs = NaiveBayes(), naive_bayes.GaussianNB()
     for model in (mine, theirs):
         for i in range(20):
@@ -131,7 +131,7 @@ def test_9_a_feature_seen_with_one_class_only_says_little():
     assert mine.predict_proba_one({"b": 1.0})[1] < 0.9
 
 
-def test_9_nan_is_a_gap_and_far_away_is_decided():
+def test_nan_is_missing_and_distant_values_are_decided():
     model = NaiveBayes()
     for i in range(20):
         model.learn_one({"a": float(i % 5) + 10 * (i % 2)}, i % 2)
@@ -141,7 +141,7 @@ def test_9_nan_is_a_gap_and_far_away_is_decided():
     assert not any(map(math.isnan, model.predict_proba_one({"a": 1e300}).values()))
 
 
-def test_9_many_rows_after_single_ones_keep_their_labels_and_order():
+def test_batches_after_single_rows_keep_labels_and_order():
     model = NaiveBayes()
     model.learn_one({"a": 1.0}, True)
     model.learn_many(pd.DataFrame({"a": [5.0, 6.0, 0.9]}), pd.Series([False, False, True]))
@@ -154,7 +154,7 @@ def test_9_many_rows_after_single_ones_keep_their_labels_and_order():
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_frames_come_back_as_the_kind_that_came(kind):
+def test_frames_are_returned_in_the_library_of_the_input(kind):
     model = NaiveBayes()
     X = kind({"a": [1.0, 2.0, 9.0], "b": ["u", "u", "v"]})
     assert len(model.predict_proba_many(X)) == (3 if kind is pd.DataFrame else 0)  # rows without columns
@@ -165,10 +165,10 @@ def test_frames_come_back_as_the_kind_that_came(kind):
     ) == ["x", "x", "y"]
 
 
-# The tools around it
+# Tools of river
 
 
-def test_progressive_validation_pipelines_and_ensembles():
+def test_works_in_progressive_validation_pipelines_and_ensembles():
     plain = evaluate.progressive_val_score(datasets.Phishing(), NaiveBayes(), metrics.Accuracy())
     assert plain.get() > 0.88
     theirs = evaluate.progressive_val_score(datasets.Phishing(), naive_bayes.GaussianNB(), metrics.LogLoss())
@@ -193,7 +193,7 @@ def test_drift_wrappers():
     assert [model.predict_one({"a": a}) for a in (0.0, 1.0)] == [1, 0]
 
 
-def test_a_window_by_forgetting():
+def test_a_sliding_window_by_forgetting():
     """What leaves a sliding window is forgotten: the model is that of the window alone."""
     rng = random.Random(0)
     data = [({"a": rng.gauss(i % 2, 0.3), "b": rng.choice(WORDS)}, i % 2) for i in range(60)]
@@ -225,7 +225,7 @@ def test_bags_of_words(variant):
     assert "features" in model["NaiveBayes"].model.schema.families
 
 
-def test_multinomial_bags_give_what_river_gives():
+def test_multinomial_bags_equal_those_of_river():
     docs = [
         ("Chinese Beijing Chinese", "yes"),
         ("Chinese Chinese Shanghai", "yes"),
@@ -241,7 +241,7 @@ def test_multinomial_bags_give_what_river_gives():
     assert mine.predict_proba_one("Chinese Tokyo Japan") == pytest.approx(expected, rel=1e-9)
 
 
-def test_the_model_behind_it_is_a_model():
+def test_the_model_explains_and_saves():
     model = NaiveBayes()
     for x, y in stream.iter_array(np.array([[1.0, 2.0], [3.0, 4.0], [1.5, 2.5]]), np.array([0, 1, 0])):
         model.learn_one(x, y)
@@ -250,7 +250,7 @@ def test_the_model_behind_it_is_a_model():
     assert model.model.explain({"0": 1.0, "1": 2.0})[0].to_dict()
 
 
-def test_wrong_rows_and_parameters_are_told_and_change_nothing():
+def test_invalid_rows_and_parameters_are_errors_and_change_nothing():
     model = NaiveBayes()
     model.learn_one({"a": 1.0, "c": "red"}, "x")
     before = model.model.copy()
@@ -266,7 +266,7 @@ def test_wrong_rows_and_parameters_are_told_and_change_nothing():
         NaiveBayes(bag="words")
 
 
-def test_what_was_forgotten_is_gone():
+def test_forgotten_values_are_not_in_a_pickle():
     model = NaiveBayes()
     rows = [{"user": f"user{i}", "tags": {f"tag{i}"}, "words": [f"word{i}"]} for i in range(20)]
     for i, x in enumerate(rows):
@@ -290,7 +290,7 @@ def test_names_that_become_the_same_text_are_refused():
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_bags_in_batches_are_bags_one_by_one(kind):
+def test_bags_in_batches_equal_single_bags(kind):
     batch, singly = NaiveBayes(bag="counts"), NaiveBayes(bag="counts")
     rows, labels = [{"a": 2, "b": 0}, {"a": 0, "b": 3}], ["x", "y"]
     batch.learn_many(kind({"a": [2, 0], "b": [0, 3]}), labels)
@@ -309,7 +309,7 @@ def test_tokens_may_have_the_names_of_methods_of_frames(kind):
     assert model.predict_one({"to_pylist": 1}) == "y"
 
 
-def test_nulls_of_polars():
+def test_nulls_in_polars_frames():
     model = NaiveBayes()
     model.learn_many(pl.DataFrame({"c": ["red", None, "blue"], "l": [["a"], None, ["b", "c"]]}), ["x", "y", "x"])
     assert {name: str(family) for name, family in model.model.schema.families.items()} == {
