@@ -4,7 +4,7 @@ from tallybayes import dropin as dropin
 from tallybayes import errors as errors
 from tallybayes import plot as plot
 from tallybayes import testing as testing
-from tallybayes.data.files import read as read
+from tallybayes.data.read import read as read
 from tallybayes.data.schema import Schema as Schema
 from tallybayes.estimator import NaiveBayesClassifier as NaiveBayesClassifier
 from tallybayes.evaluation.comparison import Comparison as Comparison

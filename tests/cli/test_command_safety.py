@@ -82,7 +82,7 @@ def interrupted(before, *arguments, cwd):
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("before", ["tallybayes.data.files.read", "os.replace"])
+@pytest.mark.parametrize("before", ["tallybayes.data.read.read", "os.replace"])
 def test_an_interrupt_before_the_file_is_replaced_changes_nothing(here, before):
     content = (here / "pets.tally").read_bytes()
     done = interrupted(before, "learn", "pets.tally", "correction.csv", cwd=here)

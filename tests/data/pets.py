@@ -8,7 +8,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.data.files import read
+from tallybayes.data.read import read
 
 N = 400
 KINDS = ["csv", "tsv", "jsonl", "json", "parquet", "duckdb", "sqlite"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pets import file_with
 
 import tallybayes as tb
-from tallybayes.data.files import read
+from tallybayes.data.read import read
 from tallybayes.errors import TallyError
 
 cell = st.one_of(

@@ -9,8 +9,8 @@ import pytest
 from pets import csv_file, file_with
 
 import tallybayes as tb
-from tallybayes.data.files import read
 from tallybayes.data.formats import delimited
+from tallybayes.data.read import read
 from tallybayes.errors import DataError
 
 BAD = "age,city,y\n1,Ulm,p\n2,Bonn,q\nabc,Ulm,p\n4,Ulm\n5,Bonn,q\ninf,Ulm,p\n7,Ulm,q\n"

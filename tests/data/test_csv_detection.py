@@ -7,7 +7,7 @@ import pytest
 from pets import csv_file, file_with
 
 import tallybayes as tb
-from tallybayes.data.files import read
+from tallybayes.data.read import read
 from tallybayes.errors import DataError, FileError
 
 

@@ -16,7 +16,7 @@ import pytest
 from pets import KINDS, TABLE, N, csv_file, file_with
 
 import tallybayes as tb
-from tallybayes.data.files import read
+from tallybayes.data.read import read
 from tallybayes.data.source import Source
 from tallybayes.errors import DataError, FileError
 

@@ -4,7 +4,7 @@ import pytest
 from pets import TABLE
 
 import tallybayes as tb
-from tallybayes.data.files import read
+from tallybayes.data.read import read
 from tallybayes.errors import DataError, FileError, ParameterError
 
 COUNTS = tb.fit(TABLE, label="pet").class_counts

@@ -8,7 +8,7 @@ from scipy.optimize import approx_fprime
 
 import tallybayes as tb
 from tables import LABEL, mixed_frame
-from tallybayes.data.source import to_source
+from tallybayes.data.read import to_source
 from tallybayes.errors import DataError, ParameterError
 from tallybayes.tuning.column_evidence import ColumnEvidence, sampled
 from tallybayes.tuning.weight_fit import KINDS, _Problem, cross_fitted, fitted

@@ -11,8 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 if TYPE_CHECKING:
-    from tallybayes.data.files import Progress
-    from tallybayes.data.source import Source
+    from tallybayes.data.source import Progress, Source
 
 __all__ = [
     "Command",
@@ -122,7 +121,7 @@ class Reader:
 
     def __call__(self, data: list[str], progress: Progress | None = None) -> Source:
         """Return the data as a source."""
-        from tallybayes.data.files import read
+        from tallybayes.data.read import read
         from tallybayes.errors import ParameterError
 
         for path in data:

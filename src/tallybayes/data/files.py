@@ -12,7 +12,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -24,13 +24,12 @@ from tallybayes.data.formats.input_file import InputFile, without_compression_su
 from tallybayes.data.formats.json import Json
 from tallybayes.data.formats.relation import Database, Parquet, Sql, is_query
 from tallybayes.data.formats.sqlite import Sqlite
-from tallybayes.data.source import HEAD, BadRows, Given, Kind, Source, to_source
+from tallybayes.data.source import HEAD, Kind, Progress, Source
 from tallybayes.data.table import Table
 from tallybayes.errors import FileError, ParameterError, did_you_mean
 
-__all__ = ["FORMATS", "Files", "Progress", "read"]
+__all__ = ["FORMATS", "Files"]
 
-Progress = Callable[[int, float | None, int], None]
 
 FORMATS: dict[str, Callable[[InputFile, ReadOptions], FileFormat]] = {
     "csv": Delimited,
@@ -43,53 +42,6 @@ FORMATS: dict[str, Callable[[InputFile, ReadOptions], FileFormat]] = {
 }
 _LATER = 1000  # rows examined in files after the first
 _ENDINGS = {".tsv": "tsv", ".tab": "tsv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
-
-
-def read(
-    data: Any,
-    *,
-    format: str | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
-    missing: Sequence[str] | None = None,
-    header: bool = True,
-    table: str | None = None,
-    skip_bad: bool = False,
-    given: Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
-) -> Source:
-    r"""Data to fit, learn from or score, read batch by batch, with options for reading it.
-
-    data: a path, a glob, several of them, "-" for standard input, a query; or any other data, for `skip_bad`.
-    format: csv, tsv, json, parquet, duckdb, sqlite, text, mail or mbox; detected by default, as are `delimiter`,
-    `decimal` (the comma of 1,5) and `encoding` of text.
-    missing: the words that mean a missing value in text (by default NA, null, ? and a few more).
-    header: whether the first line has the names of the columns.
-    table: the table of a database file, or a query on it.
-    skip_bad: skip rows that cannot be read instead of stopping; `bad` of the result counts them.
-    given: columns that have the same value in every row, by name: {"label": "ham"} for a mail to be learned.
-    progress: called after every batch with the rows read so far, their share of all rows (None if unknown), and the
-    size of the files in bytes.
-
-    >>> import pathlib, tempfile, tallybayes as tb
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "pets.csv"
-    >>> _ = path.write_text("weight;pet\n4,5;cat\n-;cat\n30;dog\n")
-    >>> source = tb.read(path, missing=["-"])
-    >>> tb.fit(source, label="pet").class_counts
-    {'cat': 2, 'dog': 1}
-    """
-    missing = None if missing is None else tuple(missing)
-    options = ReadOptions(format, delimiter, decimal, encoding, missing, header, table)
-    if isinstance(data, Source):
-        raise ParameterError("data that is not the result of read()", got=data)
-    source = to_source(data)
-    if isinstance(source, Files):
-        source = Files(source.paths, options, progress)
-    elif options != ReadOptions():
-        raise ParameterError("a path, a query or '-', if options for files are given", got=type(data).__name__)
-    source.bad = BadRows() if skip_bad else None
-    return Given(source, given) if given else source
 
 
 class Files(Source):

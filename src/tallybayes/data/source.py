@@ -2,13 +2,12 @@
 
 A table in memory is one batch. Arrow streams, datasets, lazy frames and iterators of tables are read once: families are
 inferred from their first rows, and memory does not grow with their length. Paths, globs, queries and standard input
-become `tallybayes.data.files.Files`.
+become `tallybayes.data.files.Files`; `tallybayes.data.read` decides.
 """
 
 from __future__ import annotations
 
 import itertools
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -17,17 +16,17 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from tallybayes.data.arrow import strings
-from tallybayes.data.input_kind import has_attribute, library_of
 from tallybayes.data.table import Origin, Table, is_row, raw_column, to_table
 from tallybayes.errors import DataError, ParameterError, TallyError
 
-__all__ = ["HEAD", "BadRows", "Kind", "Source", "Stream", "Whole", "as_columns", "to_source"]
+__all__ = ["HEAD", "BadRows", "Kind", "Progress", "Source", "Stream", "Whole", "as_columns"]
 
 HEAD = 20_000  # rows from which the families of a stream are inferred
 BATCH = 65_536  # rows to which small Arrow batches are gathered
 _EXAMPLES = 10  # bad rows whose errors are kept; the others are only counted
 
 Kind = Literal["number", "flag"]
+Progress = Callable[[int, float | None, int], None]  # rows read, their share of all (None: unknown), bytes of the files
 
 
 class BadRows:
@@ -162,35 +161,6 @@ class Stream(Source):
         if self._parts is None:
             raise DataError("a stream can be read only once", hint="give a table, a file, or a new iterator")
         return self._parts
-
-
-def to_source(data: Any) -> Source:
-    """Any data as a source.
-
-    >>> [table.columns for table in to_source({"a": [1, 2]}).batches()]
-    [{'a': [1, 2]}]
-    """
-    if isinstance(data, Source):
-        return data
-    if isinstance(data, (str, os.PathLike)) or _are_paths(data):
-        from tallybayes.data.files import Files
-
-        return Files.found(data)
-    if has_attribute(data, "collect_batches"):  # a Polars lazy frame
-        return Stream(data.collect_batches(chunk_size=BATCH, lazy=True))
-    if has_attribute(data, "scanner") and has_attribute(data, "to_batches"):  # a pyarrow dataset
-        return Stream(data.to_batches())
-    if isinstance(data, pa.RecordBatchReader):
-        return Stream(data)
-    if has_attribute(data, "__arrow_c_stream__") and library_of(data) not in ("pandas", "polars", "pyarrow"):
-        return Stream(pa.RecordBatchReader.from_stream(data))
-    if isinstance(data, Iterator):
-        return Stream(data)
-    return Whole(to_table(data))
-
-
-def _are_paths(data: Any) -> bool:
-    return isinstance(data, (list, tuple)) and bool(data) and all(isinstance(p, (str, os.PathLike)) for p in data)
 
 
 def _gathered(parts: Iterator[Any]) -> Iterator[Table]:

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from tallybayes.data.batch import columns_to_read
 from tallybayes.data.label import Labels, find_labels
-from tallybayes.data.source import BadRows, Source, as_columns, to_source
+from tallybayes.data.read import to_source
+from tallybayes.data.source import BadRows, Source, as_columns
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError, ParameterError, check_integer
 from tallybayes.evaluation.evaluate import add_rows, score_table

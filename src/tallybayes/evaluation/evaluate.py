@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes.data.label import Labels, find_labels, to_label_type
-from tallybayes.data.source import to_source
+from tallybayes.data.read import to_source
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError, ParameterError
 from tallybayes.evaluation.metrics import Evaluation

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from tallybayes.data.batch import columns_to_read
 from tallybayes.data.label import Labels, find_labels
-from tallybayes.data.source import Source, as_columns, to_source
+from tallybayes.data.read import to_source
+from tallybayes.data.source import Source, as_columns
 from tallybayes.data.table import Raw, Table
 from tallybayes.errors import DataError, ParameterError, check_integer
 from tallybayes.evaluation.comparison import MODELS, Comparison

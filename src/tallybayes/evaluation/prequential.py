@@ -13,7 +13,8 @@ from typing import Any, Unpack
 import numpy as np
 
 from tallybayes.data.batch import columns_to_read
-from tallybayes.data.source import Source, as_columns, to_source
+from tallybayes.data.read import to_source
+from tallybayes.data.source import Source, as_columns
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError, ParameterError, check_integer
 from tallybayes.evaluation.evaluate import add_rows, score_table

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any
 
-from tallybayes.data.source import to_source
+from tallybayes.data.read import to_source
 from tallybayes.errors import ParameterError
 from tallybayes.model.single_row import SingleRowLearner
 from tallybayes.model.update import CountedRows, add_rows, change_notes, subtract_rows

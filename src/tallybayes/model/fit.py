@@ -8,8 +8,9 @@ from typing import Any, Unpack
 from tallybayes.arrays.axis import sort_keys
 from tallybayes.data.encode import as_codes
 from tallybayes.data.label import label_column
+from tallybayes.data.read import to_source
 from tallybayes.data.schema import SPECIFIED, Field, Schema
-from tallybayes.data.source import Source, to_source
+from tallybayes.data.source import Source
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
 from tallybayes.families import Family, Text

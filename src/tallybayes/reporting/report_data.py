@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.data.label import Labels, find_labels, to_label_type
-from tallybayes.data.source import BadRows, Source, Stream, to_source
+from tallybayes.data.read import to_source
+from tallybayes.data.source import BadRows, Source, Stream
 from tallybayes.data.table import Table, is_missing
 from tallybayes.errors import DataError, check_integer
 from tallybayes.evaluation import Evaluation

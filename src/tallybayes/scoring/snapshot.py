@@ -16,7 +16,8 @@ from tallybayes.arrays.column import Column, Flags
 from tallybayes.data.batch import check_kinds, columns_to_read, encode_columns
 from tallybayes.data.infer import ONLY_BITS
 from tallybayes.data.label import find_labels, find_weights, to_label_type
-from tallybayes.data.source import Source, Whole, to_source
+from tallybayes.data.read import to_source
+from tallybayes.data.source import Source, Whole
 from tallybayes.data.table import Table, to_table
 from tallybayes.errors import DataError, ParameterError, shorten
 from tallybayes.families.family import Codes32, Floats

@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from tallybayes.data.batch import columns_to_read
-from tallybayes.data.source import Stream, as_columns, to_source
+from tallybayes.data.read import to_source
+from tallybayes.data.source import Stream, as_columns
 from tallybayes.errors import DataError, ParameterError, UnsupportedError, check_integer
 from tallybayes.families.family import Floats
 from tallybayes.formatting import DECIBANS, signed, text_table

@@ -11,7 +11,8 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, Literal, Unpack
 
-from tallybayes.data.source import Stream, as_columns, to_source
+from tallybayes.data.read import to_source
+from tallybayes.data.source import Stream, as_columns
 from tallybayes.errors import DataError, ParameterError, check_integer, did_you_mean
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value, planned
