@@ -84,12 +84,12 @@ def test_compare_answers_in_words_and_in_json(here, tally):
         (["evaluate", "t.csv", "--label", "y", "--every", "5"], "--every only with --prequential"),
         (["evaluate", "t.csv", "--label", "y", "--weight", "w"], "--weight only with --leave-one-out"),
         (["evaluate", "t.csv", "--label", "y", "--bootstrap", "0"], "n to be an integer of at least 1"),
-        (["evaluate", "t.csv", "--label", "y", "--prequential", "--every", "0"], "every: a whole number"),
+        (["evaluate", "t.csv", "--label", "y", "--prequential", "--every", "0"], "every to be an integer"),
         (["compare", "t.csv"], "--label COL"),
-        (["compare", "t.csv", "--label", "y", "--sizes", "a,b"], "--sizes: whole numbers"),
-        (["compare", "t.csv", "--label", "y", "--sizes", "5000"], "the training rows of a fold"),
+        (["compare", "t.csv", "--label", "y", "--sizes", "a,b"], "--sizes: integers"),
+        (["compare", "t.csv", "--label", "y", "--sizes", "5000"], "training rows of a fold"),
     ],
 )
-def test_mistakes_are_told(tally, arguments, words):
+def test_mistakes_are_errors(tally, arguments, words):
     with pytest.raises(ParameterError, match=words):
         tally(*arguments)

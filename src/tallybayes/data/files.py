@@ -68,7 +68,7 @@ class Files(Source):
 
     @classmethod
     def found(cls, data: Any) -> Files:
-        """The files of a path, a glob, or several; a query is kept as it is."""
+        """The files of a path, a glob, or several; a query is returned unchanged."""
         given = [data] if isinstance(data, (str, os.PathLike)) else list(data)
         paths: list[str] = []
         for path in (str(os.fspath(path)) for path in given):

@@ -6,7 +6,7 @@
     file      where it is, and for an mbox which message: inbox.mbox#3
 
 Files given one beside the other are read as one table, so that what their columns are is not told from a single row.
-A file that is no text is a bad row.
+A file that is not text is a bad row.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class DocumentFiles(FileFormat):
         return Table(len(rows), columns, origin, None, pa.table(cells) if keep else None)
 
     def _as(self, column: Any, kind: Kind | None) -> Any:
-        """A column as it is wanted: one by one where they should be something else than text, for the door to judge."""
+        """A column for its family: value by value if the family is not for text, so that encoding checks each."""
         gaps = self._reading.missing
         if kind is None and not gaps:
             return column

@@ -21,7 +21,7 @@ def read_row(row: Mapping[Any, Any], index: Mapping[str, Entry], values: NDArray
     kinds: if the value is of one of these types, its code is put there, -1 where it has none. -2: the name is passed
     over (the label, columns left out). -1: nothing is known of the column yet, so only a missing value passes.
 
-    Returns how many values have no code; or -1, with `values` undefined, for a row that must take the general way: a
+    Returns how many values have no code; or -1, with `values` undefined, for a row that must take the general path: a
     name outside the index or twice, an infinity, a type that is not foreseen.
 
     >>> out = np.empty(3)
@@ -67,7 +67,7 @@ def add_row(
 
     `n` is (columns, classes), the digits `x` and `xx` are (columns, classes, width) and stay normalised: every digit
     but the last in [0, 2**32), the last signed and below 2**31 in size. Returns False, with nothing changed, if the
-    row does not fit between the lowest and the highest digit; the general way then widens the digits.
+    row does not fit between the lowest and the highest digit; the general path then widens the digits.
     """
     _, row_x, row_xx, _ = _row_sums(values, 2)
     assert row_xx is not None
