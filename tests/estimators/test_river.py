@@ -309,6 +309,15 @@ def test_tokens_may_have_the_names_of_methods_of_frames(kind):
     assert model.predict_one({"to_pylist": 1}) == "y"
 
 
+def test_tokens_that_were_learned_and_forgotten_contribute_nothing():
+    for tokens in (frozenset("ab"), ["a", "b"]):
+        model = NaiveBayes()
+        model.learn_one({"likes": type(tokens)()}, "cat")
+        model.learn_one({"likes": tokens}, "dog")
+        model.forget_one({"likes": tokens}, "dog")
+        assert model.predict_proba_one({"likes": tokens}) == {"cat": 1.0}
+
+
 def test_nulls_in_polars_frames():
     model = NaiveBayes()
     model.learn_many(pl.DataFrame({"c": ["red", None, "blue"], "l": [["a"], None, ["b", "c"]]}), ["x", "y", "x"])

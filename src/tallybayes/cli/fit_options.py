@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tallybayes.cli.options import adds
-from tallybayes.state.option_domains import (
-    Choice,
-    ClassPrior,
-    ColumnFamilies,
-    ColumnNames,
-    ColumnStrengths,
-    OneFamily,
-    OneSchema,
-    Strength,
-)
+from tallybayes.state.option_domains import CLASS_PRIOR, FAMILIES, FAMILY, NAMES, SCHEMA, STRENGTH, STRENGTHS
 from tallybayes.state.options import OPTIONS, FitOptions, Option
 
 if TYPE_CHECKING:
@@ -32,23 +23,18 @@ Label = Annotated[
 ]
 Weight = Annotated[str | None, typer.Option(metavar="COL", help="The column with the weight of each row.")]
 
-_REPEATABLE = {  # by the domain of an option, the form of a value
-    ColumnFamilies: "COL=FAMILY",
-    ColumnNames: "COL",
-    ColumnStrengths: "[COL=]K",
-    ClassPrior: "[CLASS=]P",
-}
-_SINGLE = {OneSchema: "FILE", OneFamily: "FAMILY", Strength: "K"}
+_REPEATABLE = {FAMILIES: "COL=FAMILY", NAMES: "COL", STRENGTHS: "[COL=]K", CLASS_PRIOR: "[CLASS=]P"}
+_SINGLE = {SCHEMA: "FILE", FAMILY: "FAMILY", STRENGTH: "K"}
 
 
 def _declared(name: str, option: Option) -> tuple[Any, Any]:
     """The annotation and the default of an option, for typer."""
     flag, domain, default = f"--{(option.flag or name).replace('_', '-')}", option.domain, option.default
-    if metavar := _REPEATABLE.get(type(domain)):
+    if metavar := _REPEATABLE.get(domain):
         shown = typer.Option(flag, metavar=metavar, help=f"{option.help} (repeatable)")
         return Annotated[list[str] | None, shown], [default] if isinstance(default, str) else None
-    metavar = "|".join(domain.values) if isinstance(domain, Choice) else _SINGLE[type(domain)]
-    kind = float if isinstance(domain, Strength) else str
+    metavar = "|".join(domain.choices) or _SINGLE[domain]
+    kind = float if domain is STRENGTH else str
     return Annotated[kind | None, typer.Option(flag, metavar=metavar, help=option.help)], default
 
 
@@ -72,17 +58,16 @@ def fit_options(source: Source, label: str | None, *, weight: str | None = None,
 
 def _value(option: Option, given: Any, names: list[str], source: Source, label: str | None) -> Any:
     """The value of an option from the words on the command line, by its domain."""
-    match option.domain:
-        case ColumnFamilies():
-            return dict(_split(f"--{option.flag}", text, names) for text in given)
-        case OneSchema():
-            from tallybayes.data.schema import Schema
+    if option.domain is FAMILIES:
+        return dict(_split(f"--{option.flag}", text, names) for text in given)
+    if option.domain is SCHEMA:
+        from tallybayes.data.schema import Schema
 
-            return Schema.load(given)
-        case ColumnStrengths():
-            return _strengths([_strength(text, names) for text in given], names)
-        case ClassPrior():
-            return _prior(given, label or "", source) if len(given) > 1 or "=" in given[0] else given[0]
+        return Schema.load(given)
+    if option.domain is STRENGTHS:
+        return _strengths([_strength(text, names) for text in given], names)
+    if option.domain is CLASS_PRIOR:
+        return _prior(given, label or "", source) if len(given) > 1 or "=" in given[0] else given[0]
     return given
 
 

@@ -208,8 +208,9 @@ class TokenWeights:
         bag, index = bag.expanded(), self.words.index
         if index.lexicon is not None or len(bag.indices) < len(bag.keys):
             return self.bind_known(self.known(bag))
-        slots = index.find(bag.keys)  # many bags: a table by their own keys, with zeros for those without counts
-        weights = np.concatenate([self.of(), np.zeros((1, self.words.n_classes))])[slots]
+        table, slots = self.of(), index.find(bag.keys)
+        slots = np.where(slots < len(table), slots, -1)  # the index is shared, and may have grown since
+        weights = np.concatenate([table, np.zeros((1, table.shape[1]))])[slots]  # 0 for tokens without counts
         if not self.is_presence:
             return score_bags(bag, bag.indices, bag.amounts, weights)
         amounts = None if bag.amounts is None else (bag.amounts != 0).astype(np.float64)

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict, TypeVar
 
 from tallybayes.errors import ParameterError, did_you_mean
 from tallybayes.state.option_domains import (
-    Choice,
-    ClassPrior,
-    ColumnFamilies,
-    ColumnNames,
-    ColumnStrengths,
+    CLASS_PRIOR,
+    FAMILIES,
+    FAMILY,
+    NAMES,
+    SCHEMA,
+    STRENGTH,
+    STRENGTHS,
     Domain,
-    OneFamily,
-    OneSchema,
-    Strength,
+    choice,
 )
 
 if TYPE_CHECKING:
@@ -57,17 +57,17 @@ class ColumnOptions(TypedDict, total=False):
     families: Annotated[
         "Mapping[str, str | Family] | str | Family | None",
         Option(
-            ColumnFamilies(),
+            FAMILIES,
             None,
             "Families of columns, such as gaussian or tags:separator=;. The families of other columns are inferred.",
             flag="as",
         ),
     ]
-    ignore: Annotated["Iterable[str] | None", Option(ColumnNames(), (), "Columns to exclude.")]
-    only: Annotated["Iterable[str] | None", Option(ColumnNames(), None, "The only columns to use.")]
+    ignore: Annotated["Iterable[str] | None", Option(NAMES, (), "Columns to exclude.")]
+    only: Annotated["Iterable[str] | None", Option(NAMES, None, "The only columns to use.")]
     schema: Annotated[
         "Schema | None",
-        Option(OneSchema(), None, "A saved schema, which fixes the families. Other options take precedence over it."),
+        Option(SCHEMA, None, "A saved schema, which fixes the families. Other options take precedence over it."),
     ]
 
 
@@ -77,30 +77,30 @@ class SettingOptions(TypedDict, total=False):
     smoothing: Annotated[
         "Smoothing | Mapping[str, Smoothing]",
         Option(
-            ColumnStrengths(),
+            STRENGTHS,
             "auto",
             "Laplace smoothing k: auto (selected by evidence), a number from 0 (maximum likelihood) to inf (uniform),"
             " or one per column.",
         ),
     ]
     numeric: Annotated[
-        "str | Family", Option(OneFamily(), "histogram", "Family of the columns of numbers, such as gaussian.")
+        "str | Family", Option(FAMILY, "histogram", "Family of the columns of numbers, such as gaussian.")
     ]
     prior: Annotated[
         "Literal['empirical', 'uniform'] | Mapping[Any, float]",
         Option(
-            ClassPrior(),
+            CLASS_PRIOR,
             "empirical",
             "Class prior: empirical (class frequencies), uniform, or a probability for each class.",
         ),
     ]
     prior_smoothing: Annotated[
-        "float", Option(Strength(), 1.0, "Number of rows added to each class for the empirical class prior.")
+        "float", Option(STRENGTH, 1.0, "Number of rows added to each class for the empirical class prior.")
     ]
     estimate: Annotated[
         "Literal['bayes', 'mle']",
         Option(
-            Choice("bayes", "mle"),
+            choice("bayes", "mle"),
             "bayes",
             "Parameters: bayes (averaged over their posterior) or mle (maximum likelihood).",
         ),
@@ -108,7 +108,7 @@ class SettingOptions(TypedDict, total=False):
     unseen: Annotated[
         "Unseen",
         Option(
-            Choice("prior", "missing"),
+            choice("prior", "missing"),
             "prior",
             "A category that was never seen has its prior probability (prior) or counts as missing (missing).",
         ),
@@ -116,7 +116,7 @@ class SettingOptions(TypedDict, total=False):
     infer: Annotated[
         "Literal['data', 'type']",
         Option(
-            Choice("data", "type"),
+            choice("data", "type"),
             "data",
             "Infer families from the values (data), or from their types alone (type), the same for any batches.",
         ),
@@ -157,35 +157,24 @@ def with_options(options: Mapping[str, Option] = OPTIONS) -> Callable[[_Declared
     def declare(target: _Declared) -> _Declared:
         is_class = isinstance(target, type)
         function: Any = target.__init__ if is_class else target
-        signature, types = inspect.signature(function), FitOptions.__annotations__
-        parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-        function.__signature__ = signature.replace(
-            parameters=[
-                *parameters,
-                *(
-                    inspect.Parameter(
-                        name,
-                        inspect.Parameter.KEYWORD_ONLY,
-                        default=option.default,
-                        annotation=types[name].__origin__.__forward_arg__,
-                    )
-                    for name, option in options.items()
-                ),
-            ]
-        )
+        signature = inspect.signature(function)
+        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        function.__signature__ = signature.replace(parameters=own + [_parameter(*one) for one in options.items()])
         if target.__doc__ is not None:  # python -OO has no docstrings
-            describe = _numpydoc if is_class else _sentence
-            text = "\n".join(describe(name, option) for name, option in options.items())
+            text = "\n".join(_described(name, option, numpydoc=is_class) for name, option in options.items())
             target.__doc__ = target.__doc__.replace("    {options}", textwrap.indent(text, "    "))
         return target
 
     return declare
 
 
-def _sentence(name: str, option: Option) -> str:
-    return textwrap.fill(f"{name}: {option.help}", 116)
+def _parameter(name: str, option: Option) -> inspect.Parameter:
+    annotation = FitOptions.__annotations__[name].__origin__.__forward_arg__
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=annotation)
 
 
-def _numpydoc(name: str, option: Option) -> str:
-    text = textwrap.fill(option.help, 112)
-    return f"{name} : {option.domain.words}, default={option.default!r}\n{textwrap.indent(text, '    ')}"
+def _described(name: str, option: Option, *, numpydoc: bool) -> str:
+    if not numpydoc:
+        return textwrap.fill(f"{name}: {option.help}", 116)
+    text = textwrap.indent(textwrap.fill(option.help, 112), "    ")
+    return f"{name} : {option.domain.words}, default={option.default!r}\n{text}"

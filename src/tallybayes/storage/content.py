@@ -28,7 +28,7 @@ from tallybayes.errors import FileError, shorten
 from tallybayes.families import FAMILIES, Family, parse
 from tallybayes.state.given_probabilities import GivenProbabilities, GivenTables
 from tallybayes.state.model_state import ModelState
-from tallybayes.state.option_domains import ClassPrior, ColumnStrengths, Domain, OneFamily, Strength
+from tallybayes.state.option_domains import CLASS_PRIOR, FAMILY, STRENGTH, STRENGTHS, Domain
 from tallybayes.state.options import SETTINGS
 from tallybayes.state.settings import Settings
 from tallybayes.state.statistics import SufficientStatistics
@@ -44,9 +44,7 @@ __all__ = ["assemble", "serialise"]
 _LABELS = {"text", "number", "yes/no", "bytes"}
 _CLASSES = 2**24  # the limit of the cells of `tally.Counts`
 _CHUNK = 2**18  # digits compared at a time
-_ALWAYS = frozenset(
-    ["smoothing", "numeric", "prior", "prior_smoothing", "estimate", "unseen"]
-)  # others: if not default
+_ALWAYS = {"smoothing", "numeric", "prior", "prior_smoothing", "estimate", "unseen"}  # others: if not default
 
 
 def serialise(state: ModelState) -> tuple[dict[str, Any], Tensors]:
@@ -274,37 +272,29 @@ def _settings_from_json(given: Any) -> Settings:
 
 def _option_to_json(domain: Domain, value: Any) -> Any:
     """The value of an option as JSON, by its domain."""
-    match domain:
-        case ColumnStrengths() if isinstance(value, Mapping):
-            return {name: _strength_to_json(k) for name, k in sorted(value.items())}
-        case Strength():
-            return _strength_to_json(value)
-        case OneFamily():
-            return _family_text(value)
-        case ClassPrior() if isinstance(value, Mapping):
-            return sorted([key_text(label), p] for label, p in value.items())
-    return value
+    if domain is FAMILY:
+        return _family_text(value)
+    if domain is CLASS_PRIOR and isinstance(value, Mapping):
+        return sorted([key_text(label), p] for label, p in value.items())
+    if domain is STRENGTHS and isinstance(value, Mapping):
+        return {name: _strength_to_json(k) for name, k in sorted(value.items())}
+    return _strength_to_json(value) if domain in (STRENGTH, STRENGTHS) else value
 
 
 def _option_from_json(domain: Domain, given: Any) -> Any:
-    """The inverse of `_option_to_json`; what it returns is checked by the domain."""
-    match domain:
-        case ColumnStrengths() if isinstance(given, dict):
-            return {name: _strength_from_json(k) for name, k in given.items()}
-        case Strength():
-            return _strength_from_json(given)
-        case OneFamily():
-            return _family(given)
-        case ClassPrior():
-            require(isinstance(given, (str, list)), f"a prior: {shorten(given)}")
-            if isinstance(given, list):
-                pairs = all(isinstance(pair, list) and len(pair) == 2 for pair in given)
-                require(pairs, "a prior that is not a list of pairs")
-                require(
-                    all(isinstance(c, str) and type(p) is float for c, p in given), "a prior without labels or numbers"
-                )
-                return unique([(text_key(c), p) for c, p in given])
-    return given
+    """The inverse of `_option_to_json`; the domain checks what it returns."""
+    if domain is FAMILY:
+        return _family(given)
+    if domain is CLASS_PRIOR:
+        require(isinstance(given, (str, list)), f"a prior: {shorten(given)}")
+        if isinstance(given, str):
+            return given
+        require(all(isinstance(pair, list) and len(pair) == 2 for pair in given), "a prior that is not a list of pairs")
+        require(all(isinstance(c, str) and type(p) is float for c, p in given), "a prior without labels or numbers")
+        return unique([(text_key(c), p) for c, p in given])
+    if domain is STRENGTHS and isinstance(given, dict):
+        return {name: _strength_from_json(k) for name, k in given.items()}
+    return _strength_from_json(given) if domain in (STRENGTH, STRENGTHS) else given
 
 
 def _strength_to_json(k: float | str) -> float | str:
