@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from tallybayes.cli.messages import note, note_bad_rows, note_waiting, print_result, progress
-from tallybayes.cli.options import Data, Debug, Json, ModelFile, Reader, reads
+from tallybayes.cli.shared_options import Data, Debug, Json, ModelFile, Reader, reads
 
 __all__ = ["COMMANDS", "forget", "learn", "merge"]
 

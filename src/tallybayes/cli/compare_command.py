@@ -8,7 +8,7 @@ import typer
 
 from tallybayes.cli.fit_options import Label, fit_options, fits
 from tallybayes.cli.messages import note_bad_rows, print_result, progress
-from tallybayes.cli.options import Data, Json, Reader, reads
+from tallybayes.cli.shared_options import Data, Json, Reader, reads
 
 __all__ = ["COMMANDS", "compare"]
 

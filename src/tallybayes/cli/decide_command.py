@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tallybayes.cli.messages import note, note_bad_rows, note_waiting, print_result, progress
-from tallybayes.cli.options import Json, ModelFile, Reader, class_named, reads
+from tallybayes.cli.shared_options import Json, ModelFile, Reader, class_named, reads
 
 if TYPE_CHECKING:
     from tallybayes.model import Model

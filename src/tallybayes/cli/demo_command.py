@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from tallybayes.cli.messages import print_result
-from tallybayes.cli.options import Debug
+from tallybayes.cli.shared_options import Debug
 
 __all__ = ["COMMANDS", "LETTERS", "demo"]
 

@@ -8,7 +8,7 @@ import typer
 
 from tallybayes.cli.fit_options import FITTING, Label, Weight, fit_options, fits
 from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
-from tallybayes.cli.options import Json, Reader, reads
+from tallybayes.cli.shared_options import Json, Reader, reads
 
 __all__ = ["COMMANDS", "evaluate"]
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from tallybayes.cli.messages import note_bad_rows, print_result
-from tallybayes.cli.options import Data, Json, ModelFile, Reader, class_named, reads
+from tallybayes.cli.shared_options import Data, Json, ModelFile, Reader, class_named, reads
 
 __all__ = ["COMMANDS", "explain"]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tallybayes.cli.options import adds
+from tallybayes.cli.shared_options import adds
 from tallybayes.state.option_domains import CLASS_PRIOR, FAMILIES, FAMILY, NAMES, SCHEMA, STRENGTH, STRENGTHS
 from tallybayes.state.options import OPTIONS, FitOptions, Option
 

@@ -8,7 +8,7 @@ import typer
 
 from tallybayes.cli.fit_options import Label, Weight
 from tallybayes.cli.messages import note_bad_rows, print_result, progress
-from tallybayes.cli.options import Data, Json, ModelFile, Reader, reads
+from tallybayes.cli.shared_options import Data, Json, ModelFile, Reader, reads
 
 __all__ = ["COMMANDS", "importance"]
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from tallybayes.cli.messages import print_result
-from tallybayes.cli.options import Debug, Json, ModelFile
+from tallybayes.cli.shared_options import Debug, Json, ModelFile
 
 __all__ = ["COMMANDS", "inspect"]
 

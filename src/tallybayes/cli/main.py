@@ -32,7 +32,7 @@ from tallybayes.cli import (
     tune_command,
 )
 from tallybayes.cli.messages import note, print_error
-from tallybayes.cli.options import Command, Debug, Group, debugging
+from tallybayes.cli.shared_options import Command, Debug, Group, debugging
 from tallybayes.errors import NOTHING_CHANGED, ParameterError, TallyError
 
 __all__ = ["app", "main"]

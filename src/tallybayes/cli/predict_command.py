@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from tallybayes.cli.messages import note, note_bad_rows, progress
-from tallybayes.cli.options import Data, Json, ModelFile, Output, Reader, reads
+from tallybayes.cli.shared_options import Data, Json, ModelFile, Output, Reader, reads
 
 __all__ = ["COMMANDS", "predict"]
 

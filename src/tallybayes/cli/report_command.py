@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tallybayes.cli.messages import note, note_bad_rows, progress
-from tallybayes.cli.options import Data, ModelFile, Reader, reads
+from tallybayes.cli.shared_options import Data, ModelFile, Reader, reads
 
 __all__ = ["COMMANDS", "report"]
 

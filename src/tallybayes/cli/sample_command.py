@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tallybayes.cli.messages import note
-from tallybayes.cli.options import Debug, Json, ModelFile, Output
+from tallybayes.cli.shared_options import Debug, Json, ModelFile, Output
 
 __all__ = ["COMMANDS", "sample"]
 

@@ -9,7 +9,7 @@ import typer
 from tallybayes.cli.fit_command import ModelOutput, model_path
 from tallybayes.cli.fit_options import Label, Weight, fit_options, fits
 from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
-from tallybayes.cli.options import Data, Json, Reader, reads
+from tallybayes.cli.shared_options import Data, Json, Reader, reads
 
 __all__ = ["COMMANDS", "tune"]
 

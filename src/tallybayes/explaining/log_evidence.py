@@ -1,4 +1,8 @@
-"""Log marginal likelihoods of the columns of a model."""
+"""Log marginal likelihoods of the columns of a model.
+
+They compare smoothing strengths within a family, not families with each other: histograms, and categories with
+smoothing "auto", model the classes given the values, the others the values given the classes.
+"""
 
 from tallybayes.errors import UnsupportedError
 from tallybayes.state.model_state import ModelState

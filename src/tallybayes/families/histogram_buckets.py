@@ -20,8 +20,8 @@ from tallybayes.tally import Grid
 from tallybayes.tally.grid import lowest_value
 
 __all__ = [
-    "Buckets",
     "Held",
+    "HistogramBuckets",
     "averaged",
     "buckets_of",
     "cells_of",
@@ -36,7 +36,7 @@ _ROWS = 2.0**40  # more rows count as so many: beyond, log gammas have no digits
 
 
 @dataclass(frozen=True, eq=False)
-class Buckets:
+class HistogramBuckets:
     """The cells in use gathered into buckets, all columns one below the other."""
 
     owner: np.ndarray
@@ -54,8 +54,8 @@ def cells_of(tally: Grid) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return tally.owner[first], tally.cell[first], np.cumsum(first) - 1
 
 
-def buckets_of(tally: Grid) -> Buckets:
-    """Buckets of about equal count; the cells themselves where they are few."""
+def buckets_of(tally: Grid) -> HistogramBuckets:
+    """HistogramBuckets of about equal count; the cells themselves where they are few."""
     owner, cell, cell_of_entry = cells_of(tally)
     amount = tally.amounts.floats()
     per_cell = np.bincount(cell_of_entry, weights=amount, minlength=len(owner))
@@ -82,7 +82,7 @@ def buckets_of(tally: Grid) -> Buckets:
     edge[1:] = np.where((owner[1:] == owner[:-1]) & (edge[1:] <= low[:-1]), low[1:], edge[1:])
     bucket_owner = owner[new]
     offsets = np.concatenate([[0], np.cumsum(np.bincount(bucket_owner, minlength=len(tally.features)))])
-    return Buckets(
+    return HistogramBuckets(
         bucket_owner,
         offsets.astype(np.int64),
         edge[new],
@@ -93,7 +93,7 @@ def buckets_of(tally: Grid) -> Buckets:
 
 
 def averaged(
-    steps: Buckets, strengths: tuple[float, ...], rates: tuple[float, ...]
+    steps: HistogramBuckets, strengths: tuple[float, ...], rates: tuple[float, ...]
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """P(class | bucket), and strength, rate and log evidence per column."""
     total = np.add.reduceat(np.append(steps.counts.sum(axis=1), 0.0), steps.offsets[:-1]) if len(steps.owner) else 0.0
@@ -110,7 +110,7 @@ class Held:
     """One column before rows are left out of it: its buckets, their class shares, and what was chosen by evidence."""
 
     tally: Grid
-    steps: Buckets
+    steps: HistogramBuckets
     p: Floats  # (classes,)
     strength: float
     rate: float

@@ -31,7 +31,7 @@ from tallybayes.families.family import Floats, Smoothing
 from tallybayes.families.text import Text
 from tallybayes.tally import Vocabulary
 
-__all__ = ["DOCUMENTS", "LEAST", "PAIRS", "Choice", "choose"]
+__all__ = ["DOCUMENTS", "LEAST", "PAIRS", "VariantChoice", "choose"]
 
 LEAST = 10  # documents needed for a selection
 _STRENGTHS = (4.0, 0.25, 2.0**-6, 2.0**-10)  # evaluated first; then those a factor of 4 away from the better ones
@@ -46,7 +46,7 @@ Candidate = tuple[Text, float]  # a family with variant and tf, and k
 
 
 @dataclass(frozen=True)
-class Choice:
+class VariantChoice:
     """The selected family, its log loss, and the number of documents and candidates."""
 
     family: Text
@@ -109,7 +109,7 @@ def choose(
     weights: Floats,
     slots: NDArray[np.int64],
     smoothing: Smoothing,
-) -> Choice:
+) -> VariantChoice:
     """The family with variant, tf and k selected.
 
     words, n_documents: the sums of all documents, (classes); bag, codes, weights: the sample; slots: of its keys.
@@ -129,7 +129,7 @@ def choose(
         left.sort(key=lambda pair: (families.index(pair[0]), abs(np.log(pair[1] / _USUAL))))  # the simplest first
         left, log_loss, n = trial.some(share).best(left, n_left)
     decided, k = left[0]
-    return Choice(decided if fixed else dataclasses.replace(decided, k=k), log_loss, n, len(tried))
+    return VariantChoice(decided if fixed else dataclasses.replace(decided, k=k), log_loss, n, len(tried))
 
 
 def _used(bag: Bag, slots: NDArray[np.int64], n: int, n_classes: int) -> tuple[Bag, NDArray[np.int64]] | None:

@@ -1,9 +1,7 @@
 """The model: what users hold.
 
-A model is a facade. Its state (`state/model_state.py`) is schema, settings and sufficient statistics; everything it
-answers is derived from a snapshot of that state (`scoring/snapshot.py`), and changes are made by `model/update.py`.
-
-Any number of threads may read while others change the model (`model/current_state.py`).
+A facade: its state is `state/model_state.py`, answers come from snapshots (`scoring/snapshot.py`), changes are made by
+`model/update.py`, and `model/current_state.py` keeps threads apart.
 """
 
 from __future__ import annotations
@@ -273,11 +271,7 @@ class Model:
             return described_with_intervals(snapshot, level)
 
     def log_evidence(self) -> dict[str, float]:
-        """Log marginal likelihood of every column's statistics under its prior, in closed form.
-
-        For comparing smoothing strengths within a family, not families with each other: histograms, and categories
-        with smoothing "auto", model the classes given the values, the others the values given the classes.
-        """
+        """Log marginal likelihood of every column under its prior, to compare smoothing strengths within a family."""
         with self.reading() as snapshot:
             return log_evidence(snapshot.state)
 
@@ -308,11 +302,7 @@ class Model:
         return self._current.change([checked_row(row)], [label], None, -1)
 
     def forget(self, data: Any, *, label: Any = None, weight: Any = None) -> Change:
-        """Subtract rows, all or nothing: the result is the model that never saw them, bit for bit.
-
-        A histogram that has had more than 1,024 different values keeps its coarser grid, on which the result is exact;
-        `Change.notes` has a note then.
-        """
+        """Subtract rows, all or nothing, bit for bit (histograms on their present grid, see `Change.notes`)."""
         return self._current.change(data, label, weight, -1)
 
     def calibrate(
@@ -347,9 +337,8 @@ class Model:
     ) -> Decision:
         """Choose the threshold for an answer by a constraint on rows that the model has learned (by leave-one-out).
 
-        Rows of the class `answer` with another answer are false negatives, other rows with this answer are false
-        positives: at most so many, or such a share of them. leave_one_out=False: the rows are new. The rule is saved
-        with the model and used by `predict`; other rules are set by `model.decision = tb.Decision(...)`.
+        At most so many (or such a share) of the rows of the class may get another answer (false negatives), or of the
+        other rows this answer (false positives). leave_one_out=False: the rows are new.
 
         >>> import tallybayes as tb
         >>> rows = {"x": ["a", "a", "a", "b", "b", "b"] * 5, "y": ["G", "G", "R", "R", "R", "G"] * 5}
@@ -376,7 +365,7 @@ class Model:
             return Model(merge_states(mine.state, theirs.state))
 
     def copy(self) -> Model:
-        """An independent model with the same state; cheap, because statistics are copied when one of them changes."""
+        """An independent model with the same state; statistics are copied when one of them changes."""
         return Model(self.snapshot().state)
 
     __copy__ = copy
