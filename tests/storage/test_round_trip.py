@@ -250,9 +250,9 @@ def test_a_user_defined_family_must_be_registered():
     tb.register_family(Coarse)
     try:
         assert parse("coarse:steps=3,even=True") == Coarse(3, True)
-        with pytest.raises(tb.errors.ParameterError, match="yes or no for option even"):
+        with pytest.raises(tb.errors.ParameterError, match="true or false for option even"):
             parse("coarse:even=perhaps")
-        with pytest.raises(tb.errors.ParameterError, match="a whole number for option steps"):
+        with pytest.raises(tb.errors.ParameterError, match="an integer for option steps"):
             parse("coarse:2.5")
         model = tb.fit({"x": [0.5, 1.5], "y": ["a", "b"]}, label="y", families=Coarse(3))
         data = dumps(model)

@@ -1,4 +1,4 @@
-"""Yes or no.
+"""Booleans.
 
     P(yes | c) = (yes + k) / (yes + no + 2 k)
 
@@ -18,7 +18,7 @@ import numpy as np
 from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Column, Flags
-from tallybayes.families.alignment import flag_arrays, refuse
+from tallybayes.families.alignment import first_true, flag_arrays, refuse
 from tallybayes.families.credible import beta_cumulants, beta_interval, check_posterior, gamma_cumulants
 from tallybayes.families.family import Add, Codes32, Family, Floats, Predictive, Score, Smoothing
 from tallybayes.families.leave_one_out_scores import Shrunk, Values, discrete
@@ -27,7 +27,7 @@ from tallybayes.tally import Exact, Sums
 
 __all__ = ["Bernoulli", "BernoulliPredictive", "BernoulliPrior"]
 
-_WANTED = "a boolean (0, 1, true, false)"
+_EXPECTED = "a boolean (0, 1, true, false)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class Bernoulli(Family[Sums, BernoulliPrior]):
         """Count yes and no."""
         arrays = flag_arrays(columns)
         parts = in_threads(lambda start, stop: kernels.active.flags(arrays, codes, n_classes, start, stop), len(codes))
-        refuse(min((p[2] for p in parts if p[2] >= 0), default=-1), features, arrays, _WANTED)
+        refuse(min((p[2] for p in parts if p[2] >= 0), default=-1), features, arrays, _EXPECTED)
         if weights is None:
             no, yes = (Exact.whole(sum(p[i] for p in parts)) for i in (0, 1))
         else:
@@ -71,7 +71,7 @@ class Bernoulli(Family[Sums, BernoulliPrior]):
         return Sums(features, {"no": no, "yes": yes}, counts=("no", "yes"))
 
     def adder(self, tally: Sums, values: Floats) -> Add | None:
-        """One more yes or no."""
+        """Add 1 to the counts."""
         if (own := tally.opened()) is None:
             return None
         no, yes = (own[name].digits[..., 0] for name in ("no", "yes"))
@@ -111,15 +111,15 @@ class Bernoulli(Family[Sums, BernoulliPrior]):
     def left_out(
         self, tally: Sums, prior: BernoulliPrior | None, columns: Sequence[Flags], codes: Codes32, weights: Any
     ) -> list[Score]:
-        """Few rows are different: a table of them for each column."""
+        """A table of the few different rows for each column."""
         counts, arrays = _counts(tally), flag_arrays(columns)
         strengths = None if prior is None else prior.strengths
         shrunk = None if strengths is None else Shrunk.each(_shares(tally), strengths)
         scores = []
         for j, (name, values) in enumerate(zip(tally.features, arrays, strict=True)):
             value = np.where(values == 1, 1, np.where(values == 0, 0, -1)).astype(np.int8)
-            odd = (value < 0) & ~np.isnan(values) if values.dtype.kind == "f" else (value < 0) & (values != -1)
-            refuse(int(np.argmax(odd)) if odd.any() else -1, (name,), [values], _WANTED)
+            missing = np.isnan(values) if values.dtype.kind == "f" else values == -1
+            refuse(first_true((value < 0) & ~missing), (name,), [values], _EXPECTED)
             k = 0.0 if prior is None or prior.k is None else prior.k
             how = k if shrunk is None else shrunk[j]
             own = Values(value, 2, codes, tally.n_classes, weights)
@@ -134,7 +134,7 @@ class Bernoulli(Family[Sums, BernoulliPrior]):
         return np.asarray(dirichlet_evidence(np.moveaxis(_counts(tally), 0, -1), prior.k).sum(axis=1))
 
     def independence(self, tally: Sums, prior: BernoulliPrior) -> Floats:
-        """One distribution for all classes for a k; the class shares whatever the value for shrunk shares."""
+        """One distribution for all classes for a k; the same class shares for every value for shrunk shares."""
         return super().independence(tally, prior) if prior.strengths is None else _shares(tally).independence()
 
     def log_bayes_factor(self, tally: Sums, smoothing: Smoothing) -> Floats:
@@ -154,17 +154,17 @@ class BernoulliPredictive(Predictive):
     prior: BernoulliPrior
 
     def bind(self, columns: Sequence[Column]) -> Score:
-        """Get ready to score yes/no columns."""
+        """Prepare to score boolean columns."""
         return self._bind(flag_arrays([column for column in columns if isinstance(column, Flags)]))
 
     def bind_matrix(self, values: Floats) -> Score:
-        """Get ready to score a matrix of zeros and ones."""
+        """Prepare to score a matrix of zeros and ones."""
         return self._bind(values)
 
     def _bind(self, arrays: list[Any] | Floats) -> Score:
         def score(out: Floats, start: int, stop: int) -> None:
             place = kernels.active.add_flags(arrays, self.log_no, self.log_yes, out, start, stop)
-            refuse(place, self.features, arrays, _WANTED)
+            refuse(place, self.features, arrays, _EXPECTED)
 
         return score
 
@@ -181,7 +181,7 @@ class BernoulliPredictive(Predictive):
         return [rng.random(n) < p for p in np.exp(self.log_yes[:, code])]
 
     def table(self) -> list[dict[str, Any]]:
-        """Probability of yes and the rows behind it."""
+        """The probability of yes, and the rows that it is estimated from."""
         return [
             {
                 "column": name,
@@ -194,7 +194,7 @@ class BernoulliPredictive(Predictive):
         ]
 
     def _posterior(self) -> tuple[Floats, Floats]:
-        """Alpha of no and yes, (2, columns, classes), and what they add up to: over the values, or over the classes."""
+        """Alpha of no and yes, (2, columns, classes), and their totals: over the values, or over the classes."""
         check_posterior(self.prior.k != 0, self.features[0])
         if self.prior.strengths is None:
             k = self.prior.k or 0.0
@@ -205,7 +205,7 @@ class BernoulliPredictive(Predictive):
         return np.stack([alpha for alpha, _ in own], axis=1), np.stack([total for _, total in own], axis=1)
 
     def intervals(self, level: float) -> list[dict[str, Any]]:
-        """Of P(yes); of P(class | value), which is what is known, for shrunk shares."""
+        """Of P(yes); for shrunk shares of P(class | value), which is the quantity that has a posterior."""
         alpha, total = self._posterior()
         low, high = beta_interval(alpha, total, level)
         if self.prior.strengths is None:

@@ -4,7 +4,7 @@
 
 the posterior mean under a symmetric Dirichlet(k) over the V values seen so far; "auto" chooses the strength by
 evidence, see `tallybayes.families.shrinkage`. A value never seen is given the prior's share of an axis enlarged by
-one, k / (n_c + k (V + 1)); `unseen="missing"` makes it silent instead.
+one, k / (n_c + k (V + 1)); with `unseen="missing"` it contributes nothing instead.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class Categorical(Family[Counts, CategoricalPrior]):
         return np.asarray(cells + (gammaln(whole) - gammaln(totals + whole)).sum(axis=1))
 
     def independence(self, tally: Counts, prior: CategoricalPrior) -> Floats:
-        """One distribution for all classes for a k; the class shares whatever the value for shrunk shares."""
+        """One distribution for all classes for a k; the same class shares for every value for shrunk shares."""
         return super().independence(tally, prior) if prior.strengths is None else _shares(tally).independence()
 
     def log_bayes_factor(self, tally: Counts, smoothing: Smoothing) -> Floats:
@@ -167,7 +167,7 @@ class Categorical(Family[Counts, CategoricalPrior]):
 
 @dataclass(frozen=True, eq=False)
 class CategoricalPredictive(Predictive):
-    """Log probabilities, worked out for the values that a batch holds (valid until the tally changes)."""
+    """Log probabilities, computed for the values of a batch (valid until the tally changes)."""
 
     features: tuple[str, ...]
     n_classes: int
@@ -179,7 +179,7 @@ class CategoricalPredictive(Predictive):
     unseen: Unseen
 
     def log_table(self, number: int, keys: Sequence[Key]) -> Floats:
-        """Log P(key | class) of one column, (keys, classes); a key never seen has the prior's share, or is silent."""
+        """Log P(key | class) of one column, (keys, classes); an unseen key has the prior's share, or 0."""
         slots = self.tally.slots(self.features[number], keys)
         return self.log_rows(np.full(len(slots), number), slots)
 
@@ -197,7 +197,7 @@ class CategoricalPredictive(Predictive):
             per_value = counts.sum(axis=1, keepdims=True)
             log_value = np.log(per_value + 1) - np.log(whole + n_values)
             with np.errstate(divide="ignore", invalid="ignore"):
-                p = n / np.maximum(whole, 1e-300)
+                p = n / np.where(whole > 0, whole, 1.0)
                 log_share = np.log(counts + a * p) - np.log(per_value + a) - np.log(self.norm[numbers])
             log_p = log_value + np.where((n > 0) & ~new[:, None], log_share, 0.0)
         if self.unseen == "missing":
@@ -205,7 +205,7 @@ class CategoricalPredictive(Predictive):
         return log_p
 
     def bind(self, columns: Sequence[Column]) -> Score:
-        """Get ready to score category columns."""
+        """Prepare to score columns of categories."""
         own = [column.with_keys_in_use() for column in columns if isinstance(column, Codes)]
         arrays = integer_arrays(own)
         origins = np.array([column.origin for column in own], np.int64)
@@ -219,7 +219,7 @@ class CategoricalPredictive(Predictive):
         return score
 
     def bind_matrix(self, values: Floats) -> Score | None:
-        """Get ready to score a matrix of slots: straight from open counts, else as each slot is first met."""
+        """Prepare to score a matrix of slots: directly from open counts, otherwise slot by slot as they occur."""
         counts, k, silent = self.tally.open_counts(), self.prior.k, self.unseen == "missing"
         if counts is not None and k is not None:
             return lambda out, start, stop: kernels.active.add_laplace(
@@ -295,7 +295,7 @@ class CategoricalPredictive(Predictive):
         return averaged_shares(_shares(self.tally.only((self.features[number],))), counts)
 
     def intervals(self, level: float) -> list[dict[str, Any]]:
-        """Of P(value); of P(class | value), which is what is known, for shrunk shares."""
+        """Of P(value); for shrunk shares of P(class | value), which is the quantity that has a posterior."""
         rows = []
         what = "P(value)" if self.norm is None else "P(class | value)"
         for j, name in enumerate(self.features):

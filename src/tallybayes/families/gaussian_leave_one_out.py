@@ -22,14 +22,14 @@ from tallybayes.families.alignment import refuse
 from tallybayes.families.family import Codes32, Family, Floats
 from tallybayes.families.gaussian_moments import GaussianPrior
 from tallybayes.families.gaussian_predictive import GaussianPredictive
-from tallybayes.families.leave_one_out_scores import Together
+from tallybayes.families.leave_one_out_scores import BlockScore
 from tallybayes.tally import Sums
 
 __all__ = ["GaussianLeftOut", "NormalLeftOut"]
 
 
 @dataclass(frozen=True, eq=False)
-class _LeftOut(Together):
+class _LeftOut(BlockScore):
     """Leave-one-out scores of some columns: in closed form, or by exact sums where that is inaccurate."""
 
     family: Family[Sums, GaussianPrior]
@@ -48,7 +48,7 @@ class _LeftOut(Together):
         """The sums of all columns."""
         return self.tally
 
-    def together(self, scores: Sequence[Self]) -> Self:
+    def combine(self, scores: Sequence[Self]) -> Self:
         """Several columns at once, since they share their logarithms."""
         return replace(self, numbers=tuple(number for one in scores for number in one.numbers))
 

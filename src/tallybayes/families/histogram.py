@@ -25,7 +25,7 @@ from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.special import xlogy
 from tallybayes.families.alignment import first_true, real_arrays, refuse
 from tallybayes.families.family import Codes32, Family, Floats, Score, Smoothing
-from tallybayes.families.histogram_buckets import Held, averaged, buckets_of, frequency_scores, left_out_scores
+from tallybayes.families.histogram_buckets import FixedBinning, averaged, buckets_of, frequency_scores, left_out_scores
 from tallybayes.families.histogram_predictive import (
     HistogramPredictive,
     HistogramPrior,
@@ -125,14 +125,14 @@ class Histogram(Family[Grid, HistogramPrior]):
                 return frequency_scores(tally.between(j, j + 1), arrays[j], codes, weights)
             if prior.share == 0:
                 return added(np.zeros((len(codes), tally.n_classes)))
-            held = Held.of(tally.between(j, j + 1), prior.strengths, prior.rates)
+            held = FixedBinning.of(tally.between(j, j + 1), prior.strengths, prior.rates)
             return left_out_scores(held, arrays[j], codes, weights)
 
         return in_threads(one, len(arrays), size=1, small=0)
 
     def held(self, tally: Grid, prior: HistogramPrior) -> HistogramPrior:
         """With the buckets of a column and what is chosen by evidence for it."""
-        return replace(prior, held=Held.of(tally, prior.strengths, prior.rates))
+        return replace(prior, held=FixedBinning.of(tally, prior.strengths, prior.rates))
 
     @classmethod
     def candidates(cls, values: Floats) -> list[Family]:

@@ -1,7 +1,7 @@
 """The cells of a histogram gathered into buckets, and P(class | bucket) averaged over all ways to cut them into runs.
 
-When a row is left out of a column, its buckets, the class shares behind them, the strength and the rate of cuts are
-held (`Held`); what changes are the counts, and with them the weight of every run that holds the row.
+For leave-one-out, the buckets of a column, their class shares, the strength and the rate of cuts are fixed
+(`FixedBinning`); only the counts change, and with them the weight of every run that contains the row.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from tallybayes.tally import Grid
 from tallybayes.tally.grid import lowest_value
 
 __all__ = [
-    "Held",
-    "HistogramBuckets",
+    "FixedBinning",
+    "GridBuckets",
     "averaged",
     "buckets_of",
     "cells_of",
@@ -32,11 +32,11 @@ __all__ = [
 
 BUCKETS = 128  # at most; the work grows with its square
 _WORK = 2**20  # runs x classes per column; with more than 64 classes there are fewer buckets
-_ROWS = 2.0**40  # more rows count as so many: beyond, log gammas have no digits left to compare partitions with
+_ROWS = 2.0**40  # counts are scaled down to it: beyond, log gammas are too coarse to compare partitions
 
 
 @dataclass(frozen=True, eq=False)
-class HistogramBuckets:
+class GridBuckets:
     """The cells in use gathered into buckets, all columns one below the other."""
 
     owner: np.ndarray
@@ -54,8 +54,8 @@ def cells_of(tally: Grid) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return tally.owner[first], tally.cell[first], np.cumsum(first) - 1
 
 
-def buckets_of(tally: Grid) -> HistogramBuckets:
-    """HistogramBuckets of about equal count; the cells themselves where they are few."""
+def buckets_of(tally: Grid) -> GridBuckets:
+    """Buckets of about equal count; the cells themselves where they are few."""
     owner, cell, cell_of_entry = cells_of(tally)
     amount = tally.amounts.floats()
     per_cell = np.bincount(cell_of_entry, weights=amount, minlength=len(owner))
@@ -82,7 +82,7 @@ def buckets_of(tally: Grid) -> HistogramBuckets:
     edge[1:] = np.where((owner[1:] == owner[:-1]) & (edge[1:] <= low[:-1]), low[1:], edge[1:])
     bucket_owner = owner[new]
     offsets = np.concatenate([[0], np.cumsum(np.bincount(bucket_owner, minlength=len(tally.features)))])
-    return HistogramBuckets(
+    return GridBuckets(
         bucket_owner,
         offsets.astype(np.int64),
         edge[new],
@@ -93,7 +93,7 @@ def buckets_of(tally: Grid) -> HistogramBuckets:
 
 
 def averaged(
-    steps: HistogramBuckets, strengths: tuple[float, ...], rates: tuple[float, ...]
+    steps: GridBuckets, strengths: tuple[float, ...], rates: tuple[float, ...]
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """P(class | bucket), and strength, rate and log evidence per column."""
     total = np.add.reduceat(np.append(steps.counts.sum(axis=1), 0.0), steps.offsets[:-1]) if len(steps.owner) else 0.0
@@ -106,32 +106,32 @@ def averaged(
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
-    """One column before rows are left out of it: its buckets, their class shares, and what was chosen by evidence."""
+class FixedBinning:
+    """One column with all its rows: its buckets, their class shares, and what was chosen by evidence."""
 
     tally: Grid
-    steps: HistogramBuckets
+    steps: GridBuckets
     p: Floats  # (classes,)
     strength: float
     rate: float
 
     @classmethod
-    def of(cls, tally: Grid, strengths: tuple[float, ...], rates: tuple[float, ...]) -> Held:
+    def of(cls, tally: Grid, strengths: tuple[float, ...], rates: tuple[float, ...]) -> FixedBinning:
         """Of a tally with one column."""
         steps = buckets_of(tally)
         _, strength, rate, _ = averaged(steps, strengths, rates)
         total = steps.counts.sum(axis=0)
-        return cls(tally, steps, total / max(total.sum(), 1e-300), float(strength[0]), float(rate[0]))
+        return cls(tally, steps, total / (total.sum() or 1.0), float(strength[0]), float(rate[0]))
 
     @property
     def log_mass(self) -> Floats:
-        """Log P(cell) of the cells of every bucket, whatever the class."""
+        """Log P(cell) of the cells of every bucket, over all classes."""
         per_bucket = self.steps.counts.sum(axis=1)
         return np.asarray(np.log(per_bucket) - np.log(per_bucket.sum()) - np.log(self.steps.n_cells))
 
 
-def held_shares(held: Held, tally: Grid) -> Floats:
-    """Log of P(class | bucket) over its average, (buckets, classes), for the sums that are left: the definition."""
+def held_shares(held: FixedBinning, tally: Grid) -> Floats:
+    """Log of P(class | bucket) over its average, (buckets, classes), for the remaining sums: the definition."""
     _, cells, _ = cells_of(held.tally)
     counts, here = np.zeros_like(held.steps.counts), held.p > 0
     bucket = held.steps.bucket_of_cell[np.searchsorted(cells, tally.cell)]
@@ -144,8 +144,8 @@ def held_shares(held: Held, tally: Grid) -> Floats:
     return result
 
 
-def left_out_scores(held: Held, values: Any, codes: Codes32, weights: Floats | None) -> Score:
-    """The score of a column whose rows are left out one by one, by a table of (bucket, class)."""
+def left_out_scores(held: FixedBinning, values: Any, codes: Codes32, weights: Floats | None) -> Score:
+    """The leave-one-out score of a column, by a table of (bucket, class)."""
     steps, name = held.steps, held.tally.features[0]
     own = Values(np.zeros(0, np.int64), len(steps.counts), codes, len(held.p), weights)
     if not own.is_dense:
@@ -168,7 +168,7 @@ def left_out_scores(held: Held, values: Any, codes: Codes32, weights: Floats | N
     return score
 
 
-def _log_ratios(held: Held, lines: Lines) -> Floats:
+def _log_ratios(held: FixedBinning, lines: Lines) -> Floats:
     """Log of P(class | bucket) over its average for the bucket of every line without it, (lines, classes)."""
     here, counts = np.flatnonzero(held.p > 0), held.steps.counts
     result = np.zeros((len(lines.value), len(held.p)))
@@ -191,7 +191,7 @@ def _log_ratios(held: Held, lines: Lines) -> Floats:
 
 
 def frequency_scores(tally: Grid, values: Any, codes: Codes32, weights: Floats | None) -> Score:
-    """The score of a column whose rows are left out one by one, by the frequency of its cells."""
+    """The leave-one-out score of a column, by the frequency of its cells."""
     _, cells, cell_of_entry = cells_of(tally)
     counts = np.zeros((len(cells), tally.n_classes))
     counts[cell_of_entry, tally.klass] = tally.amounts.floats()

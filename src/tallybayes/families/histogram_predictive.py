@@ -1,7 +1,7 @@
 """The predictive of the histogram family: a step function of the value for each class.
 
 `average_predictive` averages over all binnings, `frequency_predictive` is the plug-in, and `predictive_at` serves
-leave-one-out: it keeps the buckets and what was chosen by evidence (`Held`).
+leave-one-out: it keeps the buckets and what was chosen by evidence (`FixedBinning`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tallybayes import kernels
 from tallybayes.arrays.column import Column, Reals
 from tallybayes.families.alignment import real_arrays, refuse
 from tallybayes.families.credible import averaged_binnings, beta_interval, check_posterior, gamma_cumulants
-from tallybayes.families.histogram_buckets import Held, averaged, buckets_of, cells_of, held_shares
+from tallybayes.families.histogram_buckets import FixedBinning, averaged, buckets_of, cells_of, held_shares
 from tallybayes.families.predictive import Floats, Predictive, Score, Steps
 from tallybayes.tally import Grid
 from tallybayes.tally.grid import lowest_value
@@ -31,7 +31,7 @@ class HistogramPrior:
     strengths: tuple[float, ...] = (1.0, 3.0, 10.0, 30.0)
     rates: tuple[float, ...] = (0.003, 0.01, 0.03, 0.1, 0.3)
     share: float = 1.0
-    held: Held | None = None  # of one column, for leave-one-out
+    held: FixedBinning | None = None  # of one column, for leave-one-out
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +128,7 @@ class HistogramPredictive(Predictive):
         """Least values of the buckets of a column, and alpha and total of P(class | bucket), (buckets, classes)."""
         check_posterior(self.prior is not None, self.features[number])
         assert self.prior is not None
-        held = Held.of(self.tally.between(number, number + 1), self.prior.strengths, self.prior.rates)
+        held = FixedBinning.of(self.tally.between(number, number + 1), self.prior.strengths, self.prior.rates)
         return held.steps.edges, *averaged_binnings(held.steps.counts, held.strength, held.rate)
 
     def intervals(self, level: float) -> list[dict[str, Any]]:
@@ -170,7 +170,7 @@ class HistogramPredictive(Predictive):
         return result
 
 
-def predictive_at(tally: Grid, held: Held, share: float) -> HistogramPredictive:
+def predictive_at(tally: Grid, held: FixedBinning, share: float) -> HistogramPredictive:
     """The predictive of one column after some rows were subtracted, on the buckets it had before."""
     steps = held.steps
     return HistogramPredictive(

@@ -25,9 +25,9 @@ from tallybayes.families.shrinkage import Shares
 from tallybayes.kernels.reference.derive import laplace
 
 __all__ = [
+    "BlockScore",
     "Lines",
     "Shrunk",
-    "Together",
     "Values",
     "added",
     "discrete",
@@ -37,19 +37,17 @@ __all__ = [
     "with_marks",
 ]
 
-_ROUNDING = 1e-12  # what is left of fractional weights below this share of the sum is rounding
+_ROUNDING = 1e-12  # a difference of fractional weights below this share of the sum is a rounding error
 
 
 def never_learned(column: str, row: int) -> ForgetError:
-    """The error for a row that is not among those learned."""
-    hint = "only rows that the model has learned can be left out, with the labels and weights they had"
-    return ForgetError(
-        "a row that was learned", got="one that is not in the sums", column=column or None, row=row, hint=hint
-    )
+    """The error for a row that was not learned."""
+    hint = "leave-one-out needs the rows that the model has learned, with the same labels and weights"
+    return ForgetError("a row that was learned", got="one that was not", column=column or None, row=row, hint=hint)
 
 
 def added(scores: Floats) -> Score:
-    """A score that is worked out already."""
+    """A score that is computed already."""
 
     def score(out: Floats, start: int, stop: int) -> None:
         out[start:stop] += scores[start:stop]
@@ -57,17 +55,17 @@ def added(scores: Floats) -> Score:
     return score
 
 
-class Together(ABC):
-    """A score that is quicker for several columns of a block at once."""
+class BlockScore(ABC):
+    """A score that is faster for several columns of a block at once."""
 
     @property
     @abstractmethod
     def block(self) -> object:
-        """What tells the block from others."""
+        """An object that identifies the block."""
 
     @abstractmethod
-    def together(self, scores: Sequence[Any]) -> Score:
-        """One score for all of them, of this block."""
+    def combine(self, scores: Sequence[Any]) -> Score:
+        """One score for several columns of this block."""
 
     @abstractmethod
     def __call__(self, out: Floats, start: int, stop: int) -> None:
@@ -75,23 +73,23 @@ class Together(ABC):
 
 
 def joined(scores: Iterable[Score]) -> list[Score]:
-    """The scores of columns, those of a block put together that are quicker so."""
+    """The scores of columns, combined by block where that is faster."""
     result: list[Score] = []
-    blocks: dict[int, list[Together]] = {}
+    blocks: dict[int, list[BlockScore]] = {}
     for score in scores:
-        if isinstance(score, Together):
+        if isinstance(score, BlockScore):
             blocks.setdefault(id(score.block), []).append(score)
         else:
             result.append(score)
-    return [*(some[0].together(some) for some in blocks.values()), *result]
+    return [*(some[0].combine(some) for some in blocks.values()), *result]
 
 
 @dataclass(frozen=True, eq=False)
 class Lines:
     """The different rows of a column: value, class and weight of each.
 
-    Without weights they are all pairs of a value and a class, in order; with weights those that there are, and `of_row`
-    tells which of them a row is.
+    Without weights these are all pairs of a value and a class, in order. With weights only those that occur, and
+    `of_row` is the line of each row.
     """
 
     value: NDArray[np.int64]
@@ -102,7 +100,7 @@ class Lines:
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """A column of whole numbers from 0 on (others: missing), with classes and weights."""
+    """A column of integers from 0 to n_values - 1 (others: missing), with classes and weights."""
 
     value: NDArray[np.integer]
     n_values: int
@@ -113,7 +111,7 @@ class Values:
 
     @property
     def is_dense(self) -> bool:
-        """Whether all pairs of a value and a class are few enough to be looked at."""
+        """Whether the pairs of a value and a class are few enough for a table of all of them."""
         return self.weights is None and self.n_values * self.n_classes <= 4 * len(self.codes) + 1024
 
     def lines(self) -> Lines:
@@ -140,7 +138,7 @@ class Values:
         return Lines(value[first], self.codes[first].astype(np.int64), weights[first], of_row)
 
     def scored(self, lines: Lines, table: Floats, known: NDArray[np.bool_], column: str) -> Score:
-        """A score that looks rows up in a table (lines, classes); raises for a row that is not `known`, (lines,)."""
+        """A score that reads a table (lines, classes); it raises for a row whose line is not `known`, (lines,)."""
         if (of_row := lines.of_row) is not None:
             lost = np.flatnonzero(~np.append(known, True)[of_row])  # a missing value, -1, is the last
             if len(lost):
@@ -157,12 +155,12 @@ class Values:
 
 
 def with_marks(table: Floats, known: NDArray[np.bool_]) -> Floats:
-    """A table (lines, classes) with NaN in the lines that no row may have."""
+    """A table (lines, classes) with NaN in the lines that are not known."""
     return np.ascontiguousarray(np.where(known[:, None], table, np.nan))
 
 
 def left(counts: Floats, lines: Lines) -> tuple[Floats, NDArray[np.bool_]]:
-    """Counts (lines, classes) without what each line takes from its own class, and for which lines it was there."""
+    """Counts (lines, classes) minus the weight of each line in its own class, and which lines were counted."""
     rest, at = counts.copy(), (np.arange(len(lines.code)), lines.code)
     rest[at] -= lines.weight
     rest[at] = np.where(np.abs(rest[at]) <= _ROUNDING * counts[at], 0.0, rest[at])
@@ -187,10 +185,10 @@ class Shrunk:
     def log_prob(self, was: Floats, rest: Floats, n: Floats, lost: NDArray[np.bool_], n_values: float) -> Floats:
         """Log P(value | class) for counts `rest` of a value that were `was`, (lines, classes).
 
-        n: what is left of the column; lost: which values are no longer among its values.
+        n: the remaining counts of the column; lost: which values have no counts any more.
         """
         a, before, after, whole = self.strength, was.sum(axis=1), rest.sum(axis=1), n.sum(axis=1)
-        p = n / np.maximum(whole, 1e-300)[:, None]
+        p = n / np.where(whole > 0, whole, 1.0)[:, None]
         kept = np.where(lost, 0.0, (after + 1) / (after + a))
         base = self.base - (before + 1) * a / (before + a) + kept * a
         cells = self.cells - ((before + 1) / (before + a))[:, None] * was + kept[:, None] * rest
@@ -212,11 +210,11 @@ def discrete(
     fixed: bool,
     silent: bool = False,
 ) -> Score:
-    """The score of a column of values, each row by the counts without itself.
+    """The leave-one-out score of a column of values.
 
     counts: of every value, (values, classes); totals: of the column, (classes,); how: Laplace's k, or the strength of
-    the class shares; n_values: how many there are. `fixed`: a value that nobody has stays one of them (yes and no);
-    `silent`: it says nothing.
+    the class shares; n_values: the number of values. `fixed`: a value without counts is still one of them (booleans);
+    `silent`: it contributes nothing.
     """
     lines = values.lines()
     of_value = counts[lines.value]
@@ -224,7 +222,7 @@ def discrete(
     gone = np.asarray(~rest.any(axis=1))
     if isinstance(how, Shrunk):
         log_p = how.log_prob(of_value, rest, n, gone & (not fixed), n_values)
-    else:  # a value that is gone has the share of an unseen one: as many values as before
+    else:  # a value without counts has the share of an unseen one: the number of values stays
         log_p = laplace(rest, n, how, np.array([[n_values]]))
     if silent:
         log_p[gone] = 0.0

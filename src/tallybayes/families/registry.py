@@ -9,7 +9,7 @@ True
 import dataclasses
 import difflib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from tallybayes.errors import ParameterError, did_you_mean
 from tallybayes.families.bernoulli import Bernoulli
@@ -27,14 +27,14 @@ __all__ = ["FAMILIES", "parse", "register_family"]
 FAMILIES: dict[str, type[Family]] = {}
 
 _OPTIONS: dict[type, tuple[str, Callable[[str], object]]] = {  # by the type of the default
-    bool: ("yes or no", lambda word: {"true": True, "yes": True, "false": False, "no": False}[word.lower()]),
-    int: ("a whole number", int),
+    bool: ("true or false", lambda word: {"true": True, "yes": True, "false": False, "no": False}[word.lower()]),
+    int: ("an integer", int),
     float: ("a number", float),
 }
 
 
 def register_family(family: type[Family]) -> type[Family]:
-    """Make a family known by its name; works as a decorator."""
+    """Register a family under its name, to be tuned, reported and stored like ours; works as a decorator."""
     FAMILIES[family.name] = family
     return family
 
@@ -53,28 +53,31 @@ def parse(text: str | Family | type[Family]) -> Family:
     if name not in FAMILIES:
         near = difflib.get_close_matches(name, FAMILIES, n=1)
         hint = f"did you mean {near[0]!r}?" if near else None
-        came = re.sub(r"key=\w+", "key=(secret)", str(text))
-        raise ParameterError(f"a family ({', '.join(sorted(FAMILIES))})", got=came, hint=hint)
+        got = re.sub(r"key=\w+", "key=(secret)", str(text))
+        raise ParameterError(f"a family ({', '.join(sorted(FAMILIES))})", got=got, hint=hint)
     family = FAMILIES[name]
     fields = {field.name: field for field in dataclasses.fields(family)}
     given: dict[str, object] = {}
     if options:
         if not fields:
             raise ParameterError(f"{name} without options", got=text)
-        several = rf",(?=(?:{'|'.join(fields)})=)" if len(fields) > 1 else "(?!)"  # a lone option may hold any text
+        several = rf",(?=(?:{'|'.join(fields)})=)" if len(fields) > 1 else "(?!)"  # a single option may be any text
         first, *others = re.split(several, options)
         if (word := first.partition("=")[0]) not in fields:
             if "=" in first and len(word) > 1:
-                wanted, hint = f"an option of {name} ({', '.join(fields)})", did_you_mean(word, fields)
-                raise ParameterError(wanted, got=word, hint=hint)
+                raise ParameterError(_option_of(name, fields), got=word, hint=did_you_mean(word, fields))
             first = f"{next(iter(fields))}={first}"
         for option in (first, *others):
             key, _, value = option.partition("=")
             if key not in fields:
-                raise ParameterError(f"an option of {name} ({', '.join(fields) or 'none'})", got=key)
-            wanted, read = _OPTIONS.get(type(fields[key].default), ("text", str))
+                raise ParameterError(_option_of(name, fields), got=key)
+            expected, read = _OPTIONS.get(type(fields[key].default), ("text", str))
             try:
                 given[key] = read(value)
             except (KeyError, ValueError) as error:
-                raise ParameterError(f"{wanted} for option {key} of {name}", got=value) from error
+                raise ParameterError(f"{expected} for option {key} of {name}", got=value) from error
     return family(**given)
+
+
+def _option_of(name: str, fields: Iterable[str]) -> str:
+    return f"an option of {name} ({', '.join(fields)})"

@@ -1,17 +1,17 @@
 """Counts of values per class turned into probabilities, with the strength of smoothing chosen by evidence.
 
-Laplace's rule adds k to every count: P(v | c) = (n_vc + k) / (n_c + k V). The default, "auto", looks at it from the
-other side. The classes of the rows that share a value v are draws from a distribution that is itself drawn from a
+Laplace's rule adds k to every count: P(v | c) = (n_vc + k) / (n_c + k V). The default, "auto", models the classes given
+the values instead. The classes of the rows with a value v are draws from a distribution that is itself drawn from a
 Dirichlet with mean p (the class shares of the column) and strength a:
 
     P(c | v) = (n_vc + a p_c) / (n_v + a)
 
-a is one of 2**-3 .. 2**16, per column, by the Dirichlet-multinomial evidence of all values together, so a column that
-says nothing about the class is shrunk to silence. Turned round by Bayes' rule,
+a is one of 2**-3 .. 2**16, per column, chosen by the Dirichlet-multinomial evidence of all values together, so that a
+column independent of the class contributes almost nothing. By Bayes' rule,
 
     P(v | c) = P(v) P(c | v) / sum over v of P(v) P(c | v)
 
-with P(v) = (n_v + 1) / (n + V). A class without rows in the column is given P(v): it stays silent.
+with P(v) = (n_v + 1) / (n + V). A class without rows in the column has P(v).
 """
 
 import math
@@ -36,11 +36,11 @@ __all__ = [
 ]
 
 STRENGTHS = 2.0 ** np.arange(-3, 17)
-_TERMS = 2**16  # cells times strengths that are looked at together
+_TERMS = 2**16  # cells times strengths computed at a time
 
 
 def by_group(groups: np.ndarray, terms: Floats, n_groups: int) -> Floats:
-    """Sums of rounded terms (..., terms) by group that do not depend on the order in which keys have arrived."""
+    """Sums of terms (..., terms) by group that do not depend on the order of the keys: the terms are sorted first."""
     lines = terms.reshape(math.prod(terms.shape[:-1]), terms.shape[-1])
     order = np.lexsort((lines, np.broadcast_to(groups, lines.shape)))
     bins = groups[order] + n_groups * np.arange(len(lines))[:, None]
@@ -108,7 +108,7 @@ class Shares:
         return by_group(column, cells, self.n_features) + by_group(self.owner, values, self.n_features)
 
     def independence(self) -> Floats:
-        """Log probability of the classes if the values said nothing: each by its share in the column, (columns,)."""
+        """Log probability of the classes by their shares in the column, for every value the same, (columns,)."""
         return np.asarray(xlogy(self.per_class, self.p).sum(axis=1))
 
     def normaliser(self, a: Floats, n_values: Floats) -> Floats:
@@ -127,7 +127,7 @@ class Shares:
 
 
 def strengths_by_evidence(shares: Shares) -> Floats:
-    """The strength with the greatest evidence for each column; the greatest strength where the data is silent."""
+    """The strength with the greatest evidence for each column; the greatest strength if all are equal."""
     return np.asarray(STRENGTHS[::-1][_evidence_of_strengths(shares).argmax(axis=0)])
 
 
@@ -142,8 +142,8 @@ def _evidence_of_strengths(shares: Shares) -> Floats:
 def averaged_shares(shares: Shares, counts: Floats) -> tuple[Floats, Floats]:
     """Of one column: the Beta of P(class | value) for counts (values, classes), as alpha and their sum.
 
-    The strength is not known either, so this is the average over all strengths, weighed by their evidence: the Beta
-    with the mean and the variance of that mixture.
+    The strength is unknown too, so this is the average over all strengths, weighted by their evidence: the Beta with
+    the mean and the variance of that mixture.
     """
     log_evidence, p = _evidence_of_strengths(shares)[:, 0], shares.p[0]
     weights = np.exp(log_evidence - log_evidence.max())
@@ -163,5 +163,5 @@ def matched_beta(first: Floats, second: Floats) -> tuple[Floats, Floats]:
     [3.0, 4.0]
     """
     spread, variance = first * (1 - first), np.maximum(second - first * first, 1e-300)
-    total = np.where(spread > 0, np.maximum(spread / variance - 1, 1e-12), 1e300)  # a class that is alone is certain
+    total = np.where(spread > 0, np.maximum(spread / variance - 1, 1e-12), 1e300)  # a single class is certain
     return first * total, total

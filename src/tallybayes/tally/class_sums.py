@@ -1,4 +1,4 @@
-"""Exact sums of a few statistics per column and class: n and the sums of x and x*x, or of whatever a family needs.
+"""Exact sums of a few statistics per column and class, such as n and the sums of x and x*x.
 
 Used by every family whose sufficient statistics are a fixed list of numbers (bernoulli, gaussian, poisson).
 """
@@ -42,7 +42,7 @@ class Sums(Tally):
         return self.statistics[name]
 
     def copy(self) -> Sums:
-        """A tally of its own with the same sums."""
+        """An independent tally with the same sums."""
         own = {name: Exact(s.digits.copy(), s.low) for name, s in self.statistics.items()}
         return Sums(self.features, own, counts=self.counts)
 
@@ -75,9 +75,9 @@ class Sums(Tally):
         return Sums(features, moved, counts=self.counts)
 
     def opened(self, **room: int) -> dict[str, Exact] | None:
-        """The sums in arrays of their own, to be changed in place by whoever asks; None unless they are whole.
+        """The sums in new arrays that the caller may change in place; None unless they are integers.
 
-        room: statistics that need not be whole, and how many more digits on either side most rows fit into.
+        room: statistics that need not be integers, and how many more digits on either side they get.
         """
         if not all(numbers.is_whole for name, numbers in self.statistics.items() if name not in room):
             return None
@@ -86,7 +86,7 @@ class Sums(Tally):
         return self.statistics
 
     def prepare(self, other: Sums, sign: int) -> Commit:
-        """Check that `other` can be added or taken away; the function returned does it."""
+        """Check that `other` can be added or subtracted; the function returned does it."""
         features = tuple(merged(self.features, other.features))
         a, b = self.with_features(features), other.with_features(features)
         total = {name: (a[name] + b[name] if sign > 0 else a[name] - b[name]).trimmed() for name in self.statistics}
@@ -99,7 +99,7 @@ class Sums(Tally):
         return commit
 
     def check(self, sign: int) -> None:
-        """Raise if these sums cannot come from rows."""
+        """Raise if no rows can have these sums."""
         rows = [self[name] for name in self.counts]
         for n in rows:
             check_counts(n)
@@ -119,7 +119,7 @@ class Sums(Tally):
             )
 
     def _negative_variance(self) -> NDArray[np.bool_]:
-        """Where n * xx < x * x. Only sums that look suspicious in floating point are compared exactly."""
+        """Where n * xx < x * x. Only sums that are close in floating point are compared exactly."""
         n, x, xx = (self[name] for name in ("n", "x", "xx"))
         suspicious = np.ones(n.shape, bool)
         if n.is_whole and max(abs(x.low), abs(xx.low)) < 12:  # within the range of doubles
@@ -163,7 +163,7 @@ class Sums(Tally):
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, n_classes: int, like: Sums) -> Sums:
-        """Sums that could come from rows, or a ValueError."""
+        """Sums that rows can have, or a ValueError."""
         for name, numbers in arrays.sums.items():
             require(numbers.shape == (len(arrays.features), n_classes), f"{name}: one sum for each column and class")
         result = cls(arrays.features, {name: arrays.sums[name] for name in like.statistics}, counts=like.counts)
@@ -178,7 +178,7 @@ class Sums(Tally):
         return result
 
     def _plainly_possible(self) -> bool:
-        """Whether a first look, in floating point, shows that rows can have these sums; `check` is exact, and slow."""
+        """A quick check in floating point that rows can have these sums; `check` is exact, and slow."""
         there = np.any([self[name].nonzero() for name in self.counts], axis=0)
         if any((~there & numbers.nonzero()).any() for numbers in self.statistics.values()):
             return False
@@ -191,7 +191,7 @@ class Sums(Tally):
             return bool((~there | (n * xx - x * x > 1e-9 * x * x)).all())
 
     def _check_reach(self) -> None:
-        """Raise if squares of doubles, or counts of events, cannot add up to so much over so many rows."""
+        """Raise if sums of squares of doubles, or of counts, are too large for the number of rows."""
         rows, events = _top_place(self.rows_seen()), "log_factorial" in self.statistics
         for name, numbers in self.statistics.items():
             if name == "xx" or (events and name not in self.counts):
@@ -207,6 +207,6 @@ def _top_place(numbers: Exact) -> NDArray[np.int64]:
 
 
 def _approximate(numbers: Exact) -> NDArray[np.float64]:
-    """The numbers to about 60 bits below their top digit: quick, for a first look only."""
+    """The numbers to about 60 bits below their top digit, for quick checks."""
     scale = 2.0 ** (32.0 * (numbers.low + np.arange(numbers.digits.shape[-1])))
     return np.asarray((numbers.digits * scale).sum(axis=-1))

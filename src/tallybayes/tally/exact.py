@@ -1,11 +1,11 @@
 """Arrays of exact numbers.
 
-`Exact` is an array of dyadic rationals: integers times powers of two, which is what doubles are and what their sums
-and products are. Nothing is rounded until `floats` is asked for. A cell's value is
+`Exact` is an array of dyadic rationals, integers times powers of two: doubles are such numbers, and so are their sums
+and products. Nothing is rounded until `floats` is called. The value of a cell is
 
     sum over k of  digits[..., k] * 2**(32 * (low + k))
 
-(see `kernels/reference/exact_sums.py`). Whole numbers that fit into 64 bits are the special case of one digit at
+(see `kernels/reference/exact_sums.py`). Integers that fit into 64 bits are the special case of one digit at
 low = 0: then an `Exact` costs no more than an int64 array, and adding two of them is one addition.
 """
 
@@ -35,17 +35,17 @@ def check_counts(amounts: Exact) -> None:
         raise CountError("a count left the range of 64 bits", hint="the sums are as they were")
 
 
-def require(fact: object, wanted: str) -> None:
-    """Raise a ValueError unless a fact holds: for sums that come from a file, where nothing can be taken for granted.
+def require(fact: object, expected: str) -> None:
+    """Raise a ValueError unless a fact holds: for sums from a file, which may be damaged or forged.
 
     >>> require(2 > 1, "order")
     """
     if not fact:
-        raise ValueError(wanted)
+        raise ValueError(expected)
 
 
 def check_amounts(amounts: Exact, what: str) -> None:
-    """Raise unless these are counts that rows can add up to: not negative, within 64 bits, no less than a double."""
+    """Raise unless rows can have these counts: not negative, within 64 bits, and not below the least double."""
     require(not amounts.negative().any(), f"{what}: negative counts")
     if not amounts.is_whole:
         rounded = amounts.floats()
@@ -54,7 +54,7 @@ def check_amounts(amounts: Exact, what: str) -> None:
 
 
 def check_totals(totals: Exact, amounts: Exact, groups: NDArray[np.int64]) -> None:
-    """Raise unless `totals` are the sums of the amounts by group; only groups in use are added up, to save memory."""
+    """Raise unless `totals` are the sums of the amounts by group; only groups in use are summed, to save memory."""
     used, position = np.unique(groups, return_inverse=True)
     require(len(used) == np.count_nonzero(totals.nonzero()), "totals that are not those of the counts")
     require(totals[used] == amounts.grouped(position, len(used)), "totals that are not the sums of the counts")
@@ -79,12 +79,12 @@ class Exact:
 
     @classmethod
     def whole(cls, values: NDArray[np.integer]) -> Exact:
-        """Whole numbers."""
+        """Integers."""
         return cls(np.asarray(values, np.int64)[..., None])
 
     @classmethod
     def of(cls, values: NDArray[np.floating]) -> Exact:
-        """Doubles as they are, without rounding."""
+        """Doubles, without rounding."""
         values = np.asarray(values, np.float64)
         if np.all((np.abs(values) < 2.0**53) & (values == np.floor(values))):
             return cls.whole(values.astype(np.int64))
@@ -124,7 +124,7 @@ class Exact:
 
     @classmethod
     def added(cls, parts: Sequence[Exact]) -> Exact:
-        """The sum of several arrays of one shape, of which there is at least one.
+        """The sum of one or more arrays of one shape.
 
         >>> Exact.added([Exact.of(np.array([0.1])), Exact.of(np.array([0.2]))]).floats().tolist()
         [0.30000000000000004]
@@ -136,7 +136,7 @@ class Exact:
 
     @classmethod
     def concatenate(cls, parts: Sequence[Exact]) -> Exact:
-        """Several arrays one behind the other, along the first axis.
+        """Several arrays joined along the first axis.
 
         >>> Exact.concatenate([Exact.of(np.array([0.5])), Exact.whole(np.array([7]))]).floats().tolist()
         [0.5, 7.0]
@@ -165,14 +165,14 @@ class Exact:
 
     @classmethod
     def from_digits(cls, digits: NDArray[np.int64], low: int) -> Exact:
-        """Numbers from a file, checked to be in the form that `trimmed` gives.
+        """Numbers from a file, checked to be in the form of `trimmed`.
 
         >>> Exact.from_digits(np.array([[1, 2]]), 200)
         Traceback (most recent call last):
             ...
         ValueError: digits at places from 200 to 202
         """
-        require(digits.dtype == np.int64 and digits.ndim > 0 and digits.shape[-1] > 0, "no digits of whole numbers")
+        require(digits.dtype == np.int64 and digits.ndim > 0 and digits.shape[-1] > 0, "digits that are not integers")
         high = low + digits.shape[-1]
         require(low >= -_PLACES and high <= _PLACES, f"digits at places from {low} to {high}")
         numbers = cls(digits, low)
@@ -191,7 +191,7 @@ class Exact:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all numbers are held as plain 64-bit integers."""
+        """Whether all numbers are stored as plain 64-bit integers."""
         return self.low == 0 and self.digits.shape[-1] == 1
 
     def __len__(self) -> int:
@@ -223,7 +223,7 @@ class Exact:
         return Exact(digits, low).trimmed()
 
     def wide(self) -> Exact:
-        """The same numbers in 32-bit digits, also where they are whole."""
+        """The same numbers in 32-bit digits, even if they are stored as 64-bit integers."""
         if not self.is_whole:
             return self
         value = self.digits[..., 0]
@@ -244,12 +244,12 @@ class Exact:
         return Exact(wide._window(low, high), low)
 
     def roomy(self, room: int) -> Exact:
-        """The same numbers with room for so many more digits on either side, in an array of their own."""
+        """A copy of the numbers with room for more digits on either side."""
         wide = self.trimmed().wide()
         return wide.widened(wide.low - room, wide.low + wide.digits.shape[-1] + room)
 
     def trimmed(self) -> Exact:
-        """The one shortest form of these numbers: equal numbers have equal bytes."""
+        """The shortest form of these numbers, which is unique: equal numbers have equal bytes."""
         if self.is_whole:
             return self
         digits, low = self.digits, self.low
@@ -299,7 +299,7 @@ class Exact:
         return np.asarray((self.digits != 0).any(axis=-1))
 
     def all_nonzero(self) -> bool:
-        """Whether no number is zero, at a glance; numbers of several digits may be more than it tells."""
+        """A quick check that no number is zero; with several digits it may be False although none is."""
         return int(np.count_nonzero(self.digits)) == self.digits.size
 
     def negative(self) -> NDArray[np.bool_]:
