@@ -1,6 +1,7 @@
 """Phrases of a private dialect stay out of everything that a person reads: docstrings, messages and documents."""
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -37,13 +38,21 @@ PHRASES = [
 ]
 
 
+@functools.cache
 def texts():
     """Every text with its place: string literals and comments of the source, and the documents."""
+    return [*source_texts(), *document_texts()]
+
+
+def source_texts():
     for path in sorted((ROOT / "src").rglob("*.py")):
         content = path.read_text()
         strings = [node.value for node in ast.walk(ast.parse(content)) if isinstance(node, ast.Constant)]
         comments = re.findall(r"#.*", content)
         yield path.relative_to(ROOT), _joined([text for text in (*strings, *comments) if isinstance(text, str)])
+
+
+def document_texts():
     for path in [*ROOT.glob("*.md"), *sorted((ROOT / "docs").glob("*.md"))]:
         yield path.relative_to(ROOT), _joined([path.read_text()])
 
