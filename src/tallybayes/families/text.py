@@ -191,11 +191,15 @@ class Text(TokenFamily):
     def alternatives(self, given: Family | None) -> Iterator[Text]:
         """Other variants, tf and k, unless these were given."""
         own = given if isinstance(given, Text) else Text()
-        variants = ("counts", "complement") if own.variant == "auto" else (own.variant,)
-        tfs = ("count", "once", "log") if own.tf == "auto" and own.variant != "presence" else (self.tf,)
         strengths = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0) if own.k == "auto" else (own.k,)
-        for variant, tf, k in itertools.product(variants, tfs, strengths):
-            yield dataclasses.replace(self, variant=variant, tf=tf, k=k)
+        for (variant, tf), k in itertools.product(own.variants(), strengths):
+            yield dataclasses.replace(self, variant=variant, tf=self.tf if tf == "auto" else tf, k=k)
+
+    def variants(self) -> Iterator[tuple[str, str]]:
+        """The variant and tf, all that can be selected where they are "auto", the simplest first."""
+        variants = ("counts", "complement") if self.variant == "auto" else (self.variant,)
+        tfs = ("count", "once", "log") if self.tf == "auto" and self.variant != "presence" else (self.tf,)
+        return itertools.product(variants, tfs)
 
     @property
     def rules(self) -> Rules:

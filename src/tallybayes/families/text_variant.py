@@ -17,8 +17,6 @@ not show.
 from __future__ import annotations
 
 import dataclasses
-import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -119,7 +117,10 @@ def choose(
         n //= 2
     own, used = found
     trial = _Trial(words, n_documents, own, codes[:n], weights[:n], words.store.tables(used))
-    families = list(_candidates(family))
+    families = [
+        dataclasses.replace(family, variant=variant, tf="count" if tf == "auto" else tf)
+        for variant, tf in family.variants()
+    ]
     left = [(one, k) for one in families for k in _strengths(one, smoothing)]
     fixed, tried = family.k != "auto" or smoothing != "auto", set(left)
     for i, (share, n_left) in enumerate(_ROUNDS):
@@ -141,14 +142,6 @@ def _used(bag: Bag, slots: NDArray[np.int64], n: int, n_classes: int) -> tuple[B
         return None
     ends = np.concatenate([[0], np.cumsum(named)])[bag.indptr].astype(np.int64)
     return Bag(ends, indices.astype(np.int32), np.asarray(bag.amounts)[named], ()), slots[used]
-
-
-def _candidates(family: Text) -> Iterator[Text]:
-    """The families to evaluate, the simplest first."""
-    variants = ("counts", "complement") if family.variant == "auto" else (family.variant,)
-    tfs = ("count", "once", "log") if family.tf == "auto" and family.variant != "presence" else (family.tf,)
-    for variant, tf in itertools.product(variants, tfs):
-        yield dataclasses.replace(family, variant=variant, tf="count" if tf == "auto" else tf)
 
 
 def _strengths(family: Text, smoothing: Smoothing) -> tuple[float, ...]:

@@ -6,7 +6,8 @@ tokens that a batch has, or once for all tokens where a batch is large:
     counts      weight = log P(t | c),  P(t | c) = (n_tc + k) / (n_c + k V)
     complement  weight = -log P(t | not c), the same with the counts of all other classes together
     presence    weight = log P(t | c) - log(1 - P(t | c)),  P(t | c) = (n_tc + k) / (n_c + 2 k) with n_c rows;
-                a row without any token has the score `Absence.log_none`
+                a row without any token has the score `_Absence.log_none`. Without smoothing P may be 1, if all rows of
+                a class have the token; such tokens are counted instead, and a row that lacks one rules out the class
 
 With k = 0 these are frequencies. 0/0 contributes nothing (weight 0). A token of which one class has all occurrences
 rules out the other classes, also in the complement variant, where the weight of that class would be infinite.
@@ -22,7 +23,6 @@ from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.arrays.column import Bag
-from tallybayes.families.bag_scores import Absence, score_bags
 from tallybayes.families.credible import absence_cumulants, bag_cumulants, check_posterior, presence_cumulants
 from tallybayes.families.family import Floats, Score
 from tallybayes.families.shrinkage import by_group, laplace
@@ -165,7 +165,7 @@ class TokenWeights:
         """Log probability that a row has a token and that it does not, (tokens, classes), from rows with it."""
         return laplace(n, self.n_rows, self.k, 2), laplace(np.maximum(self.n_rows - n, 0.0), self.n_rows, self.k, 2)
 
-    def _absence(self, slots: Slots | None) -> Absence:
+    def _absence(self, slots: Slots | None) -> _Absence:
         """The score of a row without any token, and which tokens of slots all rows of a class have had."""
         words, rows = self.words, self.n_rows
         klass, n = words.named_cells("documents")
@@ -181,9 +181,9 @@ class TokenWeights:
         log_none = total + n_never * laplace(rows, rows, self.k, 2)
         n_certain = np.bincount(klass, weights=certain, minlength=len(rows)).astype(np.float64)
         if not n_certain.any():
-            return Absence(log_none, n_certain, None)
+            return _Absence(log_none, n_certain, None)
         own = words.rows("documents", np.arange(words.n_slots) if slots is None else slots)
-        return Absence(log_none, n_certain, np.isinf(self.log_presence(own)[1]).astype(np.float64))
+        return _Absence(log_none, n_certain, np.isinf(self.log_presence(own)[1]).astype(np.float64))
 
     # Scores
 
@@ -212,9 +212,9 @@ class TokenWeights:
         slots = np.where(slots < len(table), slots, -1)  # the index is shared, and may have grown since
         weights = np.concatenate([table, np.zeros((1, table.shape[1]))])[slots]  # 0 for tokens without counts
         if not self.is_presence:
-            return score_bags(bag, bag.indices, bag.amounts, weights)
+            return _score_bags(bag, bag.indices, bag.amounts, weights)
         amounts = None if bag.amounts is None else (bag.amounts != 0).astype(np.float64)
-        return score_bags(bag, bag.indices, amounts, weights, self._absence(slots))
+        return _score_bags(bag, bag.indices, amounts, weights, self._absence(slots))
 
     def bind_known(self, bag: Bag) -> Score:
         """The same for bags whose indices are slots of tokens that have been counted."""
@@ -223,7 +223,7 @@ class TokenWeights:
             slots, place = np.unique(indices.astype(np.int64), return_inverse=True)
             indices = place.astype(np.int32)
         weights, amounts = self.weights_and_amounts(bag, indices, slots)
-        return score_bags(bag, indices, amounts, weights, self._absence(slots) if self.is_presence else None)
+        return _score_bags(bag, indices, amounts, weights, self._absence(slots) if self.is_presence else None)
 
     def weights_and_amounts(self, bag: Bag, indices: Any, slots: Slots | None) -> tuple[Floats, Any]:
         """The weights of slots, and the amount of each token of a bag (None: one each), after the caps."""
@@ -291,3 +291,33 @@ class TokenWeights:
         unit = 2.0**-30 if self.options.tf == "log" else 1.0
         own = bag_cumulants(bag, indices, amounts * unit, alpha, total)
         return own * [[[-1]], [[1]], [[-1]]] if self.options.variant == "complement" else own
+
+
+@dataclass(frozen=True, eq=False)
+class _Absence:
+    """What absent tokens contribute to the scores."""
+
+    log_none: Floats  # (classes,): the log probability of an empty bag, without tokens of probability 1
+    n_certain: Floats  # (classes,): how many tokens have probability 1
+    certain: Floats | None  # (tokens, classes): 1 where a token is one of these; None if there are none
+
+
+def _score_bags(bag: Bag, indices: Any, amounts: Any, table: Floats, absence: _Absence | None = None) -> Score:
+    """Add amount * table[token] for every token of a bag (None: one each), and the contribution of absent tokens.
+
+    `indices` are the rows of the table for the tokens of the bags.
+    """
+
+    def score(out: Floats, start: int, stop: int) -> None:
+        here = None if bag.present is None else bag.present[start:stop]
+        if absence is not None:
+            out[start:stop][slice(None) if here is None else here] += absence.log_none
+        kernels.active.add_bags(bag.indptr, indices, amounts, table, out, start, stop)
+        if absence is not None and absence.certain is not None:
+            hits = np.zeros((stop - start, out.shape[1]))
+            ends, ones = bag.indptr[start : stop + 1], None if amounts is None else (amounts != 0).astype(np.float64)
+            kernels.active.add_bags(ends, indices, ones, absence.certain, hits, 0, stop - start)
+            lacking = hits < absence.n_certain
+            out[start:stop][lacking if here is None else lacking & here[:, None]] = -np.inf
+
+    return score
