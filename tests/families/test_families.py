@@ -1,4 +1,4 @@
-"""Families against strangers: scipy, mpmath, scikit-learn, sums over everything, and their own samples."""
+"""Families compared with scipy, mpmath and scikit-learn, with sums over all values, and with their own samples."""
 
 import itertools
 
@@ -31,7 +31,7 @@ C3 = np.array([0, 1, 2], np.int32)
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("family", EVERY, ids=str)
 def test_every_law_holds_for_every_family(family, check):
-    for seed in range(5):
+    for seed in range(3):
         check(Trial(family, seed))
 
 
@@ -42,21 +42,6 @@ def test_a_broken_family_is_caught():
 
     with pytest.raises(AssertionError, match="integer weight"):
         check_family(Forgetful())
-
-
-def test_someone_else_adds_a_family_in_one_file():
-    from tallybayes.families.registry import FAMILIES, register_family
-
-    @register_family
-    class Rounded(tb.Poisson):
-        name = "rounded"
-
-    try:
-        check_family(Rounded)
-        model = tb.fit({"n": [1, 2, 8, 9], "y": [0, 0, 1, 1]}, label="y", families={"n": "rounded"})
-        assert model.predict({"n": [1, 9]}).tolist() == [0, 1]
-    finally:
-        del FAMILIES["rounded"]
 
 
 @pytest.mark.parametrize("family", EVERY, ids=str)
