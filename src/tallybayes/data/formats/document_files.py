@@ -1,12 +1,12 @@
-"""Files that are no tables: texts and mails, a row each; an mbox, a row a message.
+"""Files that are not tables: a text or a mail is one row, an mbox has one row for each message.
 
-    label     the folder it is in, where a folder was given
+    label     the folder that the file is in, if a folder was given
     subject, from, to, date    of mails; the date in UTC
-    text      what it says; of HTML what one would see
-    file      where it is, and for an mbox which message: inbox.mbox#3
+    text      the text; of HTML the visible text
+    file      the path, and for an mbox the number of the message: inbox.mbox#3
 
-Files given one beside the other are read as one table, so that what their columns are is not told from a single row.
-A file that is not text is a bad row.
+Several files are read as one table, so that the families of columns are not inferred from a single row. A file that is
+not text is a bad row.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ __all__ = ["KINDS", "Document", "DocumentFiles", "combined", "document_kind"]
 KINDS = ("text", "mail", "mbox")
 
 _ENDINGS = {".eml": "mail", ".mbox": "mbox", ".mbx": "mbox"}
-_TEXTS = (".txt", ".text", ".md", ".html", ".htm", ".csv")  # no mail, whatever their first lines look like
-_START = 2**12  # bytes from which the kind is told
-_BATCH_ROWS, _BATCH_BYTES = 4096, 2**26  # whichever comes first: memory is bounded for short texts and for long ones
+_TEXTS = (".txt", ".text", ".md", ".html", ".htm", ".csv")  # never a mail, whatever the first lines look like
+_START = 2**12  # bytes from which the kind is detected
+_BATCH_ROWS, _BATCH_BYTES = 4096, 2**26  # whichever is reached first, so that memory is bounded
 _HEAD_BYTES = 2**26  # the same for the first rows
 _SKIP = "skip_bad=True (--skip-bad) leaves such files out and counts them"
 
@@ -46,7 +46,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class Document:
-    """A file: its path, what people call it, what the column `file` says, and its label if a folder tells it."""
+    """A file: its path, its name in messages, its cell in the column `file`, and its label if it is in a folder."""
 
     path: str
     name: str
@@ -56,7 +56,7 @@ class Document:
 
 @dataclass(frozen=True)
 class _Row:
-    """The cells of a row by column, where it is, and how many bytes it was."""
+    """The cells of a row by column, its place for messages, and its size in bytes."""
 
     cells: dict[str, Any]
     place: str
@@ -64,7 +64,7 @@ class _Row:
 
 
 class DocumentFiles(FileFormat):
-    """DocumentFiles in groups. All are read in order; of the first rows every group has its share."""
+    """Documents in groups, read in order; the first rows are taken from all groups."""
 
     kind = "documents"
 
@@ -90,7 +90,7 @@ class DocumentFiles(FileFormat):
         return cls(name, [[Document(disk.path, name, name)]], reading, size=disk.size)
 
     def head(self, n: int, *, skip_bad: bool = False) -> Table:
-        """The first rows, taken from all groups; from them the columns are known."""
+        """The first rows, taken from all groups; they determine the columns."""
         bad = BadRows() if skip_bad else None
         share = -(-n // max(len(self.groups), 1)), -(-_HEAD_BYTES // max(len(self.groups), 1))
         each = (_first(self._rows(document, bad), *share) for document in _in_turn(self.groups))
@@ -104,7 +104,7 @@ class DocumentFiles(FileFormat):
         return Table(len(rows), untyped, found_out.origin)
 
     def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
-        """Stream the rows, as many at a time as memory should hold."""
+        """The rows, batch by batch."""
         documents = itertools.chain.from_iterable(self.groups)
         rows = itertools.chain.from_iterable(self._rows(document, bad) for document in documents)
         first = 0
@@ -113,23 +113,23 @@ class DocumentFiles(FileFormat):
             first += len(batch)
 
     def n_expected(self) -> int | None:
-        """From the bytes of the first rows."""
+        """Estimated from the size of the first rows."""
         return round(self.size / self._row_bytes) if self.size and self._row_bytes else None
 
     def _rows(self, document: Document, bad: BadRows | None) -> Iterator[_Row]:
-        """The rows of a document, or an error that says where it is."""
+        """The rows of a document, or an error that names the file."""
         label = {"label": document.label} if self.labelled else {}
         try:
             for mark, n_bytes, cells in self._read(document):
                 yield _Row({**label, **cells, "file": document.file + mark}, document.name + mark, n_bytes)
         except (TallyError, OSError) as error:
-            told = _told(error, document.name)
+            located = _located(error, document.name)
             if bad is None:
-                raise told from error
-            bad.add(told)
+                raise located from error
+            bad.add(located)
 
     def _read(self, document: Document) -> Iterator[tuple[str, int, dict[str, Any]]]:
-        """Which message it is, its bytes, its cells."""
+        """For each message: its number, its size, its cells."""
         encoding = self._reading.encoding
         disk = InputFile.of(document.path)
         kind = self._reading.format or document_kind(document.file, disk.start(_START)) or "text"
@@ -150,16 +150,16 @@ class DocumentFiles(FileFormat):
         return Table(len(rows), columns, origin, None, pa.table(cells) if keep else None)
 
     def _as(self, column: Any, kind: Kind | None) -> Any:
-        """A column for its family: value by value if the family is not for text, so that encoding checks each."""
-        gaps = self._reading.missing
-        if kind is None and not gaps:
+        """A column of text, or a list of values where another kind is wanted: encoding checks them."""
+        words = self._reading.missing
+        if kind is None and not words:
             return column
-        values = [None if gaps and value in gaps else value for value in column.to_pylist()]
+        values = [None if words and value in words else value for value in column.to_pylist()]
         return strings(values) if kind is None and not pa.types.is_temporal(column.type) else values
 
 
 def combined(formats: Iterable[FileFormat]) -> list[FileFormat]:
-    """Formats in their order, documents beside each other made one."""
+    """Formats in order, with neighbouring documents combined into one."""
     result: list[FileFormat] = []
     for are_documents, some in itertools.groupby(formats, lambda form: isinstance(form, DocumentFiles)):
         found = list(some)
@@ -197,7 +197,7 @@ def _text(data: bytes, encoding: str | None, name: str) -> dict[str, Any]:
 
 
 def _first(rows: Iterator[_Row], n: int, n_bytes: int) -> Iterator[_Row]:
-    """Rows until there are n of them, or so many bytes."""
+    """At most n rows, and about n_bytes bytes."""
     for row in itertools.islice(rows, n):
         yield row
         n_bytes -= row.n_bytes
@@ -206,7 +206,7 @@ def _first(rows: Iterator[_Row], n: int, n_bytes: int) -> Iterator[_Row]:
 
 
 def _in_turn(groups: Sequence[Iterable[Item]]) -> Iterator[Item]:
-    """One of each group, then the next of each.
+    """The first of each group, then the second of each, and so on.
 
     >>> list(_in_turn(["abc", "d", "ef"]))
     ['a', 'd', 'e', 'b', 'f', 'c']
@@ -221,8 +221,8 @@ def _in_turn(groups: Sequence[Iterable[Item]]) -> Iterator[Item]:
         waiting = still
 
 
-def _told(error: TallyError | OSError, name: str) -> TallyError:
-    """What is wrong with a file, and what can be done."""
+def _located(error: TallyError | OSError, name: str) -> TallyError:
+    """The error with the name of the file and a hint."""
     if isinstance(error, OSError):
         return FileError(f"cannot be read: {error.strerror or error}", file=name, hint=_SKIP)
     return error.at(file=name, hint=error.hint or _SKIP)
@@ -233,5 +233,5 @@ def _column(name: str, values: list[Any]) -> Any:
 
 
 def _if_any(column: Any) -> Any:
-    """A column that has values; one without any has no type yet."""
+    """A column; one without values has no type yet."""
     return pa.nulls(len(column)) if column.null_count == len(column) else column

@@ -1,9 +1,8 @@
 """Bytes as text, whatever they are.
 
-A file of text does not say what it is written in, and a mail may lie about it. So the ways are tried in turn: the mark
-at the beginning, UTF-8 (other encodings hardly ever look like it by chance), what was told, Windows-1252, and Latin-1,
-which has a character for every byte. What comes out can always be written as UTF-8 again: half of a surrogate pair
-becomes U+FFFD.
+A text file does not name its encoding, and a mail may name a wrong one. So these are tried in turn: the byte order
+mark, UTF-8 (other encodings are rarely valid UTF-8 by chance), the given encodings, Windows-1252, and Latin-1, which
+has a character for every byte. The result can always be written as UTF-8: half of a surrogate pair becomes U+FFFD.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ _LONE = re.compile("[\ud800-\udfff]")
 _NO_CHARSETS = frozenset({"idna", "punycode", "raw_unicode_escape", "undefined", "unicode_escape"})  # though Python's
 
 
-def decoded(data: bytes, *told: str | None) -> str:
-    r"""Bytes as text with the lines of this system; never fails.
+def decoded(data: bytes, *given: str | None) -> str:
+    r"""Bytes as text with line ends \n; never fails.
 
-    told: encodings to be tried where it is not UTF-8, in this order.
+    given: encodings to try, in this order, if the bytes are not UTF-8.
 
     >>> decoded("Grüße".encode()), decoded("Grüße".encode("latin-1")), decoded("мир".encode("koi8-r"), "koi8-r")
     ('Grüße', 'Grüße', 'мир')
@@ -31,8 +30,8 @@ def decoded(data: bytes, *told: str | None) -> str:
     ('two\nlines', '\ufffd')
     """
     marked = next((encoding for mark, encoding in _MARKS.items() if data.startswith(mark)), None)
-    plain = data.isascii()  # then it may be in an encoding that makes do with ASCII, such as ISO-2022-JP
-    for encoding in (marked, None if plain else "utf-8", *told, "utf-8", "cp1252"):
+    plain = data.isascii()  # such as ISO-2022-JP, which uses only ASCII bytes
+    for encoding in (marked, None if plain else "utf-8", *given, "utf-8", "cp1252"):
         if encoding is not None and (text := _attempt(data, encoding)) is not None:
             return cleaned(text)
     return cleaned(data.decode("latin-1"))

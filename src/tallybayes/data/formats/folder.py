@@ -1,10 +1,10 @@
-"""A folder of texts: the folder that a file is in tells its label.
+"""A folder of texts: the label of a file is the folder that it is in.
 
     mail/spam/1.txt      the label spam
-    mail/ham/old/2.eml   the label ham: the first folder below the one that was given
-    mail/3.txt           no label: it can be predicted
+    mail/ham/old/2.eml   the label ham: the first folder below the given one
+    mail/3.txt           no label; it can be predicted
 
-Names that begin with a dot are passed over. A folder of tables is none of these; whoever gives one means the tables.
+Names that begin with a dot are skipped. A folder that contains tables is an error, since the tables are probably meant.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Folder(DocumentFiles):
     def __init__(self, path: str, reading: ReadOptions) -> None:
         size, n_files, tables = 0, 0, None
         for file in _files(path):
-            with contextlib.suppress(OSError):  # gone meanwhile: told when it is read
+            with contextlib.suppress(OSError):  # deleted meanwhile: an error when it is read
                 size += os.stat(os.path.join(path, file)).st_size
             n_files += 1
             if tables is None and (ending := _TABLE.search(file)):
@@ -51,7 +51,7 @@ class Folder(DocumentFiles):
 
 @dataclass(frozen=True)
 class _Group:
-    """The files below a folder of a label, or those beside such folders."""
+    """The files below the folder of a label, or those next to such folders."""
 
     root: str
     label: str | None
@@ -64,7 +64,7 @@ class _Group:
 
 
 def _files(root: str, below: str = "", *, deep: bool = True, above: tuple[str, ...] = ()) -> Iterator[str]:
-    """The files of a folder by their names in it; a link to a folder that one is in already is passed over."""
+    """The files of a folder, by relative path; links to a folder above are skipped."""
     above = (*above, os.path.realpath(os.path.join(root, below)))
     for entry in _entries(os.path.join(root, below)):
         name = os.path.join(below, entry.name)
@@ -75,7 +75,7 @@ def _files(root: str, below: str = "", *, deep: bool = True, above: tuple[str, .
 
 
 def _entries(path: str) -> list[os.DirEntry[str]]:
-    """What is in a folder and not hidden, by name."""
+    """The entries of a folder that are not hidden, sorted by name."""
     try:
         with os.scandir(path) as entries:
             return sorted((entry for entry in entries if entry.name[0] != "."), key=lambda entry: entry.name)

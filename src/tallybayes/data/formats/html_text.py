@@ -1,9 +1,9 @@
-"""The text of HTML that one would see.
+"""The visible text of HTML.
 
-Tags go, scripts, styles and comments go with what is in them, entities become characters. A tag that begins a line on
-the screen begins one here; others leave no gap: `V<b>isi</b>ble` is one word. Python's own parser takes time in the
-square of the length on broken HTML (a minute for 60 kB of "<a "), and mail is broken on purpose, so it is one pattern:
-every part of it takes each character once, and what is never closed ends where the text does.
+Tags are removed, scripts, styles and comments with their content; entities become characters. A tag that starts a new
+line on the screen starts one here; other tags leave no space: `V<b>isi</b>ble` is one word. Python's parser takes
+quadratic time on broken HTML (a minute for 60 kB of "<a "), which spam contains on purpose. So one regular expression
+is used that reads each character once; an element that is never closed ends with the text.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def visible(text: str) -> str:
 
 
 def is_html(text: str) -> bool:
-    """Whether a text says of itself that it is HTML.
+    """Whether a text begins as an HTML document does.
 
     >>> is_html(" <!DOCTYPE html><title>x"), is_html("<p> is a tag")
     (True, False)
@@ -53,6 +53,6 @@ def is_html(text: str) -> bool:
 
 
 def _shown(found: re.Match[str]) -> str:
-    """What is seen in the place of a tag."""
+    """The text that replaces a tag."""
     name = found[2] or ""
     return "\n" if _LINE.fullmatch(name) else " " if _GAP.fullmatch(name) else ""

@@ -1,9 +1,9 @@
 """A mail as a row: subject, from, to, date and text.
 
-Headers and parts are found by Python's `email` package, with its older policy: that one reads any bytes, and reads them
-about twenty times faster than the newer, which has a grammar for each header. Of the alternatives of a message the
-plain one is taken, of HTML what one would see; several parts of text are joined, of attachments the names count.
-Whatever is broken (encodings, boundaries, nesting) is read as far as it goes: a mail is never a bad row.
+Headers and parts are parsed by Python's `email` package with its older policy, which accepts any bytes and is about
+twenty times faster than the newer one with a grammar for each header. Of alternatives the plain text is used, of HTML
+the visible text, of attachments the names; several parts of text are joined. Broken mail (encodings, boundaries,
+nesting) is read as far as possible: a mail is never a bad row.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ __all__ = ["HEADERS", "is_mail", "mail"]
 
 HEADERS = ("subject", "from", "to", "date")
 
-_DEEP = 50  # parts within parts; more is not looked at
-_LONG = 2**16  # characters of a header that are looked at; standards end at 998 to a line
+_DEEP = 50  # levels of nested parts that are read
+_LONG = 2**16  # characters of a header that are read; the standard allows 998 in a line
 _WORD = r"=\?[^?\s]+\?[bq]\?[^?\n]*\?="
-_ENCODED = re.compile(rf"{_WORD}(?:\s*{_WORD})*", re.IGNORECASE)  # words of one character set belong together
+_ENCODED = re.compile(
+    rf"{_WORD}(?:\s*{_WORD})*", re.IGNORECASE
+)  # adjacent words of one character set are decoded together
 _HEADER = re.compile(rb"([!-9;-~]+):")
 _USUAL = frozenset(
     b"from to subject date cc sender reply-to received return-path delivered-to message-id mime-version content-type"
@@ -37,9 +39,9 @@ _USUAL = frozenset(
 
 
 def mail(data: bytes, encoding: str | None = None) -> dict[str, Any]:
-    r"""The cells of a message; what it lacks is None.
+    r"""The cells of a message; absent headers are None.
 
-    encoding: of what does not say, if it is not UTF-8.
+    encoding: of parts that name none and are not UTF-8.
 
     >>> row = mail(b"From: ann@example.org\nSubject: =?utf-8?q?Caf=C3=A9?=\n\nAt five?\n")
     >>> row["from"], row["subject"], row["text"], row["to"]
@@ -48,7 +50,7 @@ def mail(data: bytes, encoding: str | None = None) -> dict[str, Any]:
     try:
         message = email.message_from_bytes(data)
         text = "\n\n".join(part for part in _texts(message, encoding, _DEEP) if part)
-    except Exception:  # the package has raised nearly everything on mail that nobody wrote: take the rest as it is
+    except Exception:  # the package raises many kinds of errors on malformed mail: use the raw text
         message = email.parser.BytesHeaderParser().parsebytes(data)
         text = decoded(str(message.get_payload()).encode("utf-8", "surrogateescape"), encoding)
     cells: dict[str, Any] = {name: _header(message, name, encoding) for name in HEADERS}
@@ -56,7 +58,7 @@ def mail(data: bytes, encoding: str | None = None) -> dict[str, Any]:
 
 
 def is_mail(start: bytes) -> bool:
-    r"""Whether a file begins with headers, two of them such as every mail has.
+    r"""Whether a file begins with headers, at least two of them common in mails.
 
     >>> is_mail(b"Return-Path: <ann@example.org>\nReceived: from a\n  by b\nSubject: x\n\nhi"), is_mail(b"Note: buy\n")
     (True, False)
@@ -83,16 +85,16 @@ def _texts(part: Any, encoding: str | None, deep: int) -> Iterator[str]:
         yield next(iter(plain or [text for _, text in found if text.strip()]), "")
     elif part.is_multipart():
         for one in inner:
-            if kind == "message/rfc822":  # sent on: its subject says what it is about
+            if kind == "message/rfc822":  # a forwarded mail: its subject is part of the text
                 yield _header(one, "subject", encoding) or ""
             yield from _texts(one, encoding, deep - 1)
-    elif kind.startswith(("text/", "multipart/")):  # parts without a boundary are one text
+    elif kind.startswith(("text/", "multipart/")):  # a multipart without a boundary is one text
         text = decoded(part.get_payload(decode=True) or b"", part.get_content_charset(), encoding)
         yield visible(text) if kind == "text/html" or is_html(text) else text.strip()
 
 
 def _header(message: Any, name: str, encoding: str | None) -> str | None:
-    """A header as text; of several the first, but all to whom it went."""
+    """A header as text: the first of several, but all recipients."""
     values = [str(value) for own, value in message.raw_items() if own.lower() == name]
     if not values:
         return None
@@ -100,7 +102,7 @@ def _header(message: Any, name: str, encoding: str | None) -> str | None:
 
 
 def _unfolded(value: str, encoding: str | None) -> str:
-    """A header on one line, its encoded words read; bytes that should not be there are taken for text."""
+    """A header on one line, with encoded words and raw bytes decoded."""
     text = decoded(value.encode("utf-8", "surrogateescape"), encoding)
     text = _ENCODED.sub(lambda found: _words(found[0], encoding), text)
     return " ".join(cleaned(text).replace("\x00", " ").split())
@@ -117,7 +119,7 @@ def _words(encoded: str, encoding: str | None) -> str:
 
 
 def _date(value: str | None) -> datetime.datetime | None:
-    """When it was sent, in UTC and without saying so; None if that cannot be read."""
+    """The date in UTC, without a time zone; None if it cannot be parsed."""
     try:
         found = email.utils.parsedate_to_datetime((value or "")[:100])
         return found if found.tzinfo is None else found.astimezone(datetime.UTC).replace(tzinfo=None)

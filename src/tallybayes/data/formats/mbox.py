@@ -1,9 +1,8 @@
 """The messages of an mbox: one after the other in a file, each after a line that begins with "From ".
 
-Such a line begins a message if it follows a blank one, or nothing, and if it either has a time in it or is followed by
-a header: a sentence in a message may begin with "From " as well. Python's `mailbox` module would go through the whole
-file first to note where messages are; here they are found as the lines go by, so that the file may be of any size,
-compressed, or a pipe.
+Such a line starts a message if it is the first or follows a blank line, and if it contains a time or is followed by a
+header: a sentence in a message may begin with "From " too. Python's `mailbox` module reads the whole file first to
+index the messages; here they are found while reading, so that the file may be of any size, compressed, or a pipe.
 """
 
 from __future__ import annotations
@@ -14,16 +13,16 @@ from typing import IO
 
 __all__ = ["LONGEST", "is_mbox", "messages"]
 
-LONGEST = 2**26  # bytes of one message that are looked at: what follows them is an attachment
+LONGEST = 2**26  # bytes of a message that are read: the rest is an attachment
 
-_PIECE = 2**16  # bytes of a line that are read at once
+_PIECE = 2**16  # bytes of a line read at once
 _TIMED = re.compile(rb"From \S.*\d:\d\d")
 _HEADER = re.compile(rb">?[!-9;-~]+:")
 _QUOTED = re.compile(rb">+From ")
 
 
 def messages(file: IO[bytes], longest: int = LONGEST) -> Iterator[bytes]:
-    r"""The messages of a file, without the line that begins each; ">From " in them is "From " again.
+    r"""The messages of a file, without the "From " line of each; ">From " in them becomes "From " again.
 
     >>> import io
     >>> one = b"From ann@example.org Tue Apr  6 11:45:20 2004\nSubject: a\n\nFrom me.\n\nFrom now on\nand ever.\n\n"
@@ -50,7 +49,7 @@ def messages(file: IO[bytes], longest: int = LONGEST) -> Iterator[bytes]:
 
 
 def is_mbox(start: bytes) -> bool:
-    r"""Whether a file begins as an mbox does.
+    r"""Whether a file begins like an mbox.
 
     >>> is_mbox(b"From ann@example.org Tue Apr  6 11:45:20 2004\nTo: bob@example.org\n"), is_mbox(b"From now on\n")
     (True, False)
