@@ -9,8 +9,6 @@
 #include "columns.h"
 #include "simd.h"
 
-#include <nanobind/stl/optional.h>
-
 #include <algorithm>
 #include <bit>
 
@@ -64,7 +62,7 @@ struct ByClass {
 
 template <class I, class Values> class Bags {
   public:
-    Bags(const std::vector<int64_t> &indptr, const I *indices, Values amounts, int64_t n_tokens)
+    Bags(const Ends &indptr, const I *indices, Values amounts, int64_t n_tokens)
         : indptr_(indptr), indices_(indices), amounts_(amounts), sums_(n_tokens), per_token_(n_tokens + 1) {}
 
     // False if an amount or the total is not fit for whole numbers.
@@ -147,7 +145,7 @@ template <class I, class Values> class Bags {
         sums_[token] = 0;
     }
 
-    const std::vector<int64_t> &indptr_; // of all rows
+    const Ends &indptr_;
     const I *indices_;
     Values amounts_;
     std::vector<int64_t> sums_, per_token_, touched_;
@@ -192,7 +190,7 @@ TB_INLINE void prefetch_behind(const I *indices, Values amounts, int64_t i, int6
 // Adds the rows up in counts[class][token], of which the last class is for rows to be left out.
 // False if the amounts do not fit; then `counts` has no meaning.
 template <class I, class Values>
-bool count_small(const std::vector<int64_t> &indptr, const I *indices, Values amounts, const int32_t *codes,
+bool count_small(const Ends &indptr, const I *indices, Values amounts, const int32_t *codes,
                  int64_t n_classes, int64_t n_tokens, int64_t start, int64_t stop, uint32_t *counts) {
     SmallAmounts small;
     for (int64_t row = start; row < stop; ++row) {
@@ -215,52 +213,36 @@ void turn(const uint32_t *counts, int64_t n_classes, int64_t n_tokens, int64_t *
     }
 }
 
-std::vector<int64_t> as_int64(const Array &array) {
-    return dispatch<int32_t, int64_t>(array.dtype(), [&]<class T>(T) {
-        std::vector<int64_t> values(array.shape(0));
-        const T *data = static_cast<const T *>(array.data());
-        for (size_t i = 0; i < values.size(); ++i) values[i] = data[i * array.stride(0)];
-        return values;
-    });
-}
-
-using Contiguous = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
 struct Input {
-    std::vector<int64_t> indptr;
-    Contiguous indices;
-    std::optional<Contiguous> amounts;
+    BagArrays bags;
     const int32_t *codes;
-    int64_t n_classes, n_tokens, start, stop;
+    int64_t n_classes, n_tokens;
+    Contract contract;
 
-    // f(pointer to the indices, the amounts) with their types.
-    template <class F> bool visit(F f) const {
-        return dispatch<int32_t, int64_t>(indices.dtype(), [&]<class I>(I) {
-            auto *tokens = static_cast<const I *>(indices.data());
-            if (!amounts) return f(tokens, Ones{});
-            return dispatch<double, float, int64_t, int32_t>(amounts->dtype(), [&]<class A>(A) {
-                return f(tokens, static_cast<const A *>(amounts->data()));
-            });
+    // f(ends, pointer to the tokens, the amounts) with their types.
+    template <class F> bool visit(F f) {
+        return bags.visit(contract, n_tokens, [&]<class I, class A>(const Ends &ends, const I *tokens, const A *amounts) {
+            return amounts ? f(ends, tokens, amounts) : f(ends, tokens, Ones{});
         });
     }
 };
 
-// Sorted places and their totals; false if the amounts are not fit for whole numbers.
-bool list_bags(const Input &in, std::vector<int64_t> &places, std::vector<int64_t> &totals) {
-    return in.visit([&]<class I, class Values>(const I *tokens, Values amounts) {
-        Bags<I, Values> bags(in.indptr, tokens, amounts, in.n_tokens);
-        bool fit = bags.run(ByClass(in.codes, in.n_classes, in.start, in.stop), in.n_classes);
+// Sorted places and their totals; false if the amounts are not fit for integers.
+bool list_bags(Input &in, std::vector<int64_t> &places, std::vector<int64_t> &totals) {
+    return in.visit([&]<class I, class Values>(const Ends &ends, const I *tokens, Values amounts) {
+        Bags<I, Values> bags(ends, tokens, amounts, in.n_tokens);
+        bool fit = bags.run(ByClass(in.codes, in.n_classes, in.contract.start(), in.contract.end()), in.n_classes);
         if (fit) bags.emit(places, totals);
         return fit;
     });
 }
 
-bool fill_table(const Input &in, std::vector<int64_t> &table) {
+bool fill_table(Input &in, std::vector<int64_t> &table) {
     const size_t size = in.n_classes * in.n_tokens;
     std::vector<uint32_t> counts(size + in.n_tokens);
-    const bool small = in.visit([&]<class I, class Values>(const I *tokens, Values amounts) {
-        return count_small(in.indptr, tokens, amounts, in.codes, in.n_classes, in.n_tokens, in.start, in.stop,
-                           counts.data());
+    const bool small = in.visit([&]<class I, class Values>(const Ends &ends, const I *tokens, Values amounts) {
+        return count_small(ends, tokens, amounts, in.codes, in.n_classes, in.n_tokens, in.contract.start(),
+                           in.contract.end(), counts.data());
     });
     if (small) {
         table.resize(size);
@@ -274,35 +256,38 @@ bool fill_table(const Input &in, std::vector<int64_t> &table) {
     return true;
 }
 
-// f(arguments ...) without the lock of the interpreter.
-template <class F, class... Arguments> bool unlocked(F f, Arguments &&...arguments) {
+// f(input, results ...) without the lock of the interpreter, after the codes have been checked.
+template <class F, class... Results> bool unlocked(F f, Input &in, const Vector<int32_t> &codes, Results &...results) {
     nb::gil_scoped_release release;
-    return f(arguments...);
+    in.contract.size("n_classes", in.n_classes, CLASSES);
+    in.contract.size("n_tokens", in.n_tokens, TOKENS);
+    in.contract.array("codes", codes, {ROWS});
+    in.contract.codes(in.codes);
+    return f(in, results...);
 }
 
-nb::object bags(Array indptr, Contiguous indices, std::optional<Contiguous> amounts, Vector<int32_t> codes,
-                int64_t n_classes, int64_t n_tokens, int64_t start, int64_t stop) {
-    const Input in{as_int64(indptr), indices, amounts, codes.data(), n_classes, n_tokens, start, stop};
+nb::object count_bags(Array indptr, Contiguous indices, std::optional<Contiguous> amounts, Vector<int32_t> codes,
+                      int64_t n_classes, int64_t n_tokens, int64_t start, int64_t stop) {
+    Input in{{indptr, indices, amounts}, codes.data(), n_classes, n_tokens, {start, stop}};
     std::vector<int64_t> places, totals;
-    if (!unlocked(list_bags, in, places, totals)) return nb::none();
+    if (!unlocked(list_bags, in, codes, places, totals)) return nb::none();
     size_t size = places.size();
     return nb::make_tuple(to_numpy(std::move(places), {size}), to_numpy(std::move(totals), {size}));
 }
 
-nb::object bag_table(Array indptr, Contiguous indices, std::optional<Contiguous> amounts, Vector<int32_t> codes,
-                     int64_t n_classes, int64_t n_tokens, int64_t start, int64_t stop) {
-    const Input in{as_int64(indptr), indices, amounts, codes.data(), n_classes, n_tokens, start, stop};
+nb::object count_bags_dense(Array indptr, Contiguous indices, std::optional<Contiguous> amounts, Vector<int32_t> codes,
+                            int64_t n_classes, int64_t n_tokens, int64_t start, int64_t stop) {
+    Input in{{indptr, indices, amounts}, codes.data(), n_classes, n_tokens, {start, stop}};
     std::vector<int64_t> table;
-    if (!unlocked(fill_table, in, table)) return nb::none();
+    if (!unlocked(fill_table, in, codes, table)) return nb::none();
     return nb::cast(to_numpy(std::move(table), {size_t(n_tokens), size_t(n_classes)}));
 }
 
 } // namespace
 
 void register_bags(nb::module_ &m) {
-    m.def("bags", &bags, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg());
-    m.def("bag_table", &bag_table, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-          nb::arg());
+    define_kernel(m, "count_bags", &count_bags);
+    define_kernel(m, "count_bags_dense", &count_bags_dense);
 }
 
 } // namespace tb

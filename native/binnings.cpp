@@ -27,9 +27,18 @@ std::vector<double> sorted(Vector<double> values) {
     return result;
 }
 
+void check_not_empty(const char *name, const Vector<double> &values) {
+    if (!values.shape(0)) refuse(std::string("at least one of the ") + name, 0);
+}
+
 nb::tuple average_binnings(Matrix<double> counts, Vector<int64_t> offsets, Vector<double> strengths,
                            Vector<double> rates) {
-    const size_t n_columns = offsets.shape(0) - 1, n_classes = counts.shape(1);
+    Contract contract;
+    contract.array("counts", counts, {LINES, CLASSES});
+    contract.array("offsets", offsets, {plus_one(COLUMNS)});
+    Contract::ends("offsets", offsets.data(), contract[COLUMNS] + 1, contract[LINES]);
+    check_not_empty("strengths", strengths), check_not_empty("rates", rates);
+    const size_t n_columns = contract[COLUMNS], n_classes = contract[CLASSES];
     std::vector<double> share(counts.shape(0) * n_classes), a(n_columns), rho(n_columns), log_evidence(n_columns);
     const auto all_strengths = sorted(strengths), all_rates = sorted(rates);
     const double *from = counts.data();
@@ -52,7 +61,7 @@ nb::tuple average_binnings(Matrix<double> counts, Vector<int64_t> offsets, Vecto
 
 } // namespace
 
-void register_binnings(nb::module_ &m) { m.def("average_binnings", &average_binnings); }
+void register_binnings(nb::module_ &m) { define_kernel(m, "average_binnings", &average_binnings); }
 
 } // namespace tb
 

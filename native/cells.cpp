@@ -178,10 +178,16 @@ int64_t count_cells(const std::vector<Column<T>> &columns, const int32_t *codes,
     return bad;
 }
 
-nb::tuple cells(nb::list list, Vector<int32_t> codes, int64_t n_classes, int64_t limit, int64_t start, int64_t stop) {
+nb::tuple list_cells(nb::object list, Vector<int32_t> codes, int64_t n_classes, int64_t limit, int64_t start,
+                     int64_t stop) {
+    Contract contract(start, stop);
+    const Block block(list, contract);
+    contract.size("n_classes", n_classes, CLASSES);
+    contract.array("codes", codes, {ROWS});
+    contract.codes(codes.data());
+    if (limit < 1) refuse("limit from 1 on", limit);
     std::vector<int64_t> levels, offsets = {0}, found, table;
-    int64_t bad = dispatch<double, float>(dtype_of_first(list), [&]<class T>(T) {
-        auto columns = columns_of<T>(list);
+    int64_t bad = block.visit<double, float>([&]<class T>(const std::vector<Column<T>> &columns) {
         const int32_t *code = codes.data();
         nb::gil_scoped_release release;
         std::vector<Grid> grids(columns.size(), Grid(n_classes, limit));
@@ -201,6 +207,6 @@ nb::tuple cells(nb::list list, Vector<int32_t> codes, int64_t n_classes, int64_t
 
 } // namespace
 
-void register_cells(nb::module_ &m) { m.def("cells", &cells); }
+void register_cells(nb::module_ &m) { define_kernel(m, "count_cells", &list_cells); }
 
 } // namespace tb

@@ -1,22 +1,26 @@
-// Columns as they come from Python: a list of 1-d arrays of one dtype, each with a stride of its own.
+// Arguments as they come from Python: columns, which are a list of 1-d arrays of one dtype or a matrix, and bags.
 //
 // The columns of a C-ordered matrix, of a Fortran-ordered one and of an Arrow table all arrive as (pointer, stride).
+// Shapes, codes and indices are checked by the contract (contract.h) before anything is read.
 #pragma once
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
+#include "contract.h"
 
-#include <cstdint>
+#include <nanobind/stl/optional.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
 #include <stdexcept>
 #include <tuple>
-#include <vector>
-
-namespace nb = nanobind;
+#include <type_traits>
 
 namespace tb {
 
 using Array = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
+using Contiguous = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T> using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T> using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T> using Cube = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 template <class T> using Out = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 template <class T> struct Column {
@@ -25,53 +29,145 @@ template <class T> struct Column {
     const T &operator[](int64_t row) const { return data[row * stride]; }
 };
 
-// The columns of a list of arrays or of a matrix, all of dtype T. They keep pointing into the arrays, which the caller
-// keeps alive.
-template <class T> std::vector<Column<T>> columns_of(nb::object block) {
-    std::vector<Column<T>> columns;
-    if (!nb::isinstance<nb::list>(block)) {
-        auto matrix = nb::cast<nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>>(block);
-        if (matrix.dtype() != nb::dtype<T>()) throw std::invalid_argument("the columns of a block have one dtype");
-        for (size_t j = 0; j < matrix.shape(1); ++j)
-            columns.push_back({static_cast<const T *>(matrix.data()) + int64_t(j) * matrix.stride(1), matrix.stride(0)});
-        return columns;
-    }
-    columns.reserve(nb::len(block));
-    for (nb::handle item : nb::borrow<nb::list>(block)) {
-        auto array = nb::cast<Array>(item);
-        if (array.dtype() != nb::dtype<T>()) throw std::invalid_argument("the columns of a block have one dtype");
-        columns.push_back({static_cast<const T *>(array.data()), array.stride(0)});
-    }
-    return columns;
-}
-
-inline size_t n_columns_of(nb::object block) {
-    if (nb::isinstance<nb::list>(block)) return nb::len(block);
-    return nb::cast<nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>>(block).shape(1);
-}
-
-inline bool has_rows(nb::object block, size_t rows) {
-    if (!nb::isinstance<nb::list>(block))
-        return nb::cast<nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>>(block).shape(0) == rows;
-    for (nb::handle item : nb::borrow<nb::list>(block))
-        if (nb::cast<Array>(item).shape(0) != rows) return false;
-    return true;
-}
-
-// Calls f with a value of the element type of the first column, one of Ts.
+// Calls f with a value of the type that a dtype stands for, one of Ts.
 template <class... Ts, class F> auto dispatch(nb::dlpack::dtype dtype, F &&f) {
     using First = std::tuple_element_t<0, std::tuple<Ts...>>;
     using Result = decltype(f(First{}));
     Result result{};
     bool found = ((dtype == nb::dtype<Ts>() ? (result = f(Ts{}), true) : false) || ...);
-    if (!found) throw std::invalid_argument("a column has a dtype that this kernel does not know");
+    if (!found) throw nb::type_error("an array has a dtype that this kernel does not take");
     return result;
 }
 
-inline nb::dlpack::dtype dtype_of_first(nb::object block) {
-    if (!nb::isinstance<nb::list>(block)) return nb::cast<nb::ndarray<nb::ro, nb::device::cpu>>(block).dtype();
-    if (nb::len(block) == 0) return nb::dtype<double>();
-    return nb::cast<Array>(nb::borrow<nb::list>(block)[0]).dtype();
+// The columns of a list of arrays or of a matrix. They keep pointing into the arrays, which the caller keeps alive.
+class Block {
+  public:
+    Block(nb::object block, Contract &contract) {
+        if (nb::isinstance<nb::list>(block)) {
+            nb::list list = nb::borrow<nb::list>(block);
+            columns_.reserve(nb::len(list));
+            for (nb::handle item : list) {
+                auto array = nb::cast<Array>(item);
+                if (columns_.empty()) dtype_ = array.dtype();
+                if (array.dtype() != dtype_) throw nb::type_error("the columns of a block have one dtype");
+                contract.array("column", array, {ROWS});
+                columns_.push_back({array.data(), array.stride(0)});
+            }
+        } else {
+            auto matrix = nb::cast<nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>>(block);
+            contract.array("columns", matrix, {ROWS, static_cast<int64_t>(matrix.shape(1))});
+            dtype_ = matrix.dtype();
+            const auto *data = static_cast<const char *>(matrix.data());
+            const int64_t bytes = dtype_.bits / 8;
+            for (size_t j = 0; j < matrix.shape(1); ++j)
+                columns_.push_back({data + static_cast<int64_t>(j) * matrix.stride(1) * bytes, matrix.stride(0)});
+        }
+        contract.size("columns", static_cast<int64_t>(columns_.size()), COLUMNS);
+    }
+
+    size_t size() const { return columns_.size(); }
+
+    // f(columns of type T) for the T among Ts that they are of; without columns, for the first.
+    template <class... Ts, class F> auto visit(F &&f) const {
+        using First = std::tuple_element_t<0, std::tuple<Ts...>>;
+        return dispatch<Ts...>(columns_.empty() ? nb::dtype<First>() : dtype_, [&]<class T>(T) {
+            std::vector<Column<T>> columns;
+            columns.reserve(columns_.size());
+            for (auto [data, stride] : columns_) columns.push_back({static_cast<const T *>(data), stride});
+            return f(columns);
+        });
+    }
+
+  private:
+    struct Raw {
+        const void *data;
+        int64_t stride;
+    };
+    std::vector<Raw> columns_;
+    nb::dlpack::dtype dtype_{};
+};
+
+// Where the rows from `first` on begin and end among the entries of bags.
+struct Ends {
+    int64_t first = 0;
+    std::vector<int64_t> values = {};
+    int64_t operator[](int64_t row) const { return values[static_cast<size_t>(row - first)]; }
+};
+
+// Bags in compressed sparse rows. `amounts` may be absent: one each.
+class BagArrays {
+  public:
+    BagArrays(const Array &indptr, const Contiguous &indices, const std::optional<Contiguous> &amounts)
+        : indptr_(indptr), indices_(indices), amounts_(amounts) {}
+
+    // f(ends, tokens, amounts or null) with their types, after the rows of the contract have been checked. It may be
+    // called without the lock of the interpreter.
+    template <class F> auto visit(Contract &contract, int64_t n_tokens, F &&f) const {
+        contract.array("indptr", indptr_, {plus_one(ROWS)});
+        contract.array("indices", indices_, {ENTRIES});
+        if (amounts_) contract.array("amounts", *amounts_, {ENTRIES});
+        const Ends ends = ends_of(contract);
+        return dispatch<int32_t, int64_t>(indices_.dtype(), [&]<class I>(I) {
+            const auto *tokens = static_cast<const I *>(indices_.data());
+            check_indices(ends, tokens, n_tokens);
+            if (!amounts_) return f(ends, tokens, static_cast<const double *>(nullptr));
+            return dispatch<double, float, int64_t, int32_t>(amounts_->dtype(), [&]<class A>(A) {
+                return f(ends, tokens, static_cast<const A *>(amounts_->data()));
+            });
+        });
+    }
+
+  private:
+    Ends ends_of(const Contract &contract) const {
+        Ends ends{contract.start(), {}};
+        ends.values.reserve(static_cast<size_t>(contract.end() - contract.start()) + 1);
+        return dispatch<int32_t, int64_t>(indptr_.dtype(), [&]<class P>(P) {
+            const Column<P> indptr{static_cast<const P *>(indptr_.data()), indptr_.stride(0)};
+            for (int64_t row = contract.start(), last = 0; row <= contract.end(); ++row) {
+                if (indptr[row] < last || int64_t(indptr[row]) > contract[ENTRIES]) [[unlikely]]
+                    refuse("an indptr that does not decrease, from 0 to at most " + std::to_string(contract[ENTRIES]),
+                           indptr[row], row);
+                ends.values.push_back(last = indptr[row]);
+            }
+            return ends;
+        });
+    }
+
+    // Refuses indices outside 0 .. n_tokens - 1.
+    template <class I> static void check_indices(const Ends &ends, const I *indices, int64_t n_tokens) {
+        using Unsigned = std::make_unsigned_t<I>;
+        const I *from = indices + ends.values.front(), *to = indices + ends.values.back();
+        const auto limit = static_cast<Unsigned>(std::min<int64_t>(n_tokens, std::numeric_limits<I>::max()));
+        Unsigned strange = 0;
+        for (const I *index = from; index < to; ++index) strange |= static_cast<Unsigned>(*index) >= limit;
+        if (!strange) [[likely]] return;
+        for (int64_t row = ends.first;; ++row)
+            for (int64_t i = ends[row]; i < ends[row + 1]; ++i)
+                if (static_cast<Unsigned>(indices[i]) >= limit)
+                    refuse("an index from 0 to below " + std::to_string(n_tokens), static_cast<int64_t>(indices[i]), row);
+    }
+
+    const Array &indptr_;
+    const Contiguous &indices_;
+    const std::optional<Contiguous> &amounts_;
+};
+
+template <class T> constexpr bool is_optional = false;
+template <class T> constexpr bool is_optional<std::optional<T>> = true;
+
+template <class A> auto annotation() {
+    if constexpr (is_optional<A>) return nb::arg().none();
+    else if constexpr (std::is_same_v<A, Out<double>>) return nb::arg().noconvert();
+    else return nb::arg();
+}
+
+// Defines a kernel for Python. Only optional arguments may be None. An array that is written must be as it should be: a
+// converted copy would be written instead.
+template <class R, class... A> void define_kernel(nb::module_ &m, const char *name, R (*kernel)(A...)) {
+    if constexpr ((is_optional<A> || ...) || (std::is_same_v<A, Out<double>> || ...))
+        m.def(name, kernel, annotation<A>()...);
+    else // without annotations a call is quicker
+        m.def(name, kernel);
 }
 
 // A NumPy array that owns the vector.
@@ -82,8 +178,8 @@ template <class T> nb::ndarray<nb::numpy, T> to_numpy(std::vector<T> &&values, s
 }
 
 void register_sums(nb::module_ &m);
-void register_grouped(nb::module_ &m);
-void register_row(nb::module_ &m);
+void register_groups(nb::module_ &m);
+void register_single_rows(nb::module_ &m);
 void register_derive(nb::module_ &m);
 void register_observe(nb::module_ &m);
 void register_score(nb::module_ &m);
@@ -91,10 +187,10 @@ void register_binnings(nb::module_ &m);
 void register_words(nb::module_ &m);
 void register_tokens(nb::module_ &m);
 void register_documents(nb::module_ &m);
-void register_left_out(nb::module_ &m);
+void register_documents_leave_one_out(nb::module_ &m);
 void register_pairs(nb::module_ &m);
-void register_student_left_out(nb::module_ &m);
-void register_normal_left_out(nb::module_ &m);
-void register_binnings_left_out(nb::module_ &m);
+void register_student_leave_one_out(nb::module_ &m);
+void register_normal_leave_one_out(nb::module_ &m);
+void register_binnings_leave_one_out(nb::module_ &m);
 
 } // namespace tb

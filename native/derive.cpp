@@ -1,25 +1,27 @@
 // laplace, log_shares, beta, negative_binomial and pooled_rate: from counts to log probabilities and rates.
-#include "head.h"
-
-#include <cmath>
+#include "array_view.h"
 
 namespace tb {
 
 namespace {
 
-
 // An array of which one row or column may stand for all.
 struct Spread {
-    View<double> view;
+    View<const double> view;
     bool rows, columns;
 
-    explicit Spread(nb::handle array) : view(array, 2), rows(view.shape[0] > 1), columns(view.shape[1] > 1) {}
+    Spread(const char *name, nb::handle array, Contract &contract)
+        : view(array, 2), rows(view.shape[0] != 1), columns(view.shape[1] != 1) {
+        contract.array(name, view, {rows ? int64_t(LINES) : 1, columns ? int64_t(CLASSES) : 1});
+    }
     double operator()(size_t i, size_t c) const { return view(rows ? i : 0, columns ? c : 0); }
 };
 
 auto laplace(nb::handle counts, nb::handle totals, double k, nb::handle n_values) {
-    const View<double> n(counts, 2);
-    const Spread total(totals), values(n_values);
+    const View<const double> n(counts, 2);
+    Contract contract;
+    contract.array("counts", n, {LINES, CLASSES});
+    const Spread total("totals", totals, contract), values("n_values", n_values, contract);
     const size_t n_rows = n.shape[0], n_classes = n.shape[1];
     std::vector<double> logs(n_rows * n_classes);
     for (size_t i = 0; i < n_rows; ++i)
@@ -28,7 +30,7 @@ auto laplace(nb::handle counts, nb::handle totals, double k, nb::handle n_values
 }
 
 auto log_shares(nb::handle counts, double k) {
-    const View<double> n(counts, 1);
+    const View<const double> n(counts, 1);
     std::vector<double> logs(n.shape[0]);
     double total = 0;
     for (size_t c = 0; c < logs.size(); ++c) total += n(c) + k;
@@ -38,7 +40,10 @@ auto log_shares(nb::handle counts, double k) {
 }
 
 auto beta(nb::handle no, nb::handle yes, double k) {
-    const View<int64_t> zeros(no, 2), ones(yes, 2);
+    const View<const int64_t> zeros(no, 2), ones(yes, 2);
+    Contract contract;
+    contract.array("no", zeros, {COLUMNS, CLASSES});
+    contract.array("yes", ones, {COLUMNS, CLASSES});
     const size_t n_columns = zeros.shape[0], n_classes = zeros.shape[1], size = n_columns * n_classes;
     std::vector<double> tables(4 * size);
     for (size_t j = 0, i = 0; j < n_columns; ++j)
@@ -53,8 +58,12 @@ auto beta(nb::handle no, nb::handle yes, double k) {
 }
 
 auto negative_binomial(nb::handle n, nb::handle x, nb::handle mean, double share) {
-    const View<int64_t> counts(n, 2), events(x, 2);
-    const View<double> pooled(mean, 1);
+    const View<const int64_t> counts(n, 2), events(x, 2);
+    const View<const double> pooled(mean, 1);
+    Contract contract;
+    contract.array("n", counts, {COLUMNS, CLASSES});
+    contract.array("x", events, {COLUMNS, CLASSES});
+    contract.array("mean", pooled, {COLUMNS});
     const size_t n_columns = counts.shape[0], n_classes = counts.shape[1], size = n_columns * n_classes;
     std::vector<double> tables(3 * size);
     double *rows = tables.data(), *shape = rows + size, *rate = shape + size;
@@ -69,7 +78,10 @@ auto negative_binomial(nb::handle n, nb::handle x, nb::handle mean, double share
 }
 
 auto pooled_rate(nb::handle n, nb::handle x) {
-    const View<int64_t> counts(n, 2), events(x, 2);
+    const View<const int64_t> counts(n, 2), events(x, 2);
+    Contract contract;
+    contract.array("n", counts, {COLUMNS, CLASSES});
+    contract.array("x", events, {COLUMNS, CLASSES});
     const size_t n_columns = counts.shape[0];
     std::vector<double> rates(n_columns);
     for (size_t j = 0; j < n_columns; ++j) {
@@ -83,11 +95,11 @@ auto pooled_rate(nb::handle n, nb::handle x) {
 } // namespace
 
 void register_derive(nb::module_ &m) {
-    m.def("laplace", &laplace);
-    m.def("log_shares", &log_shares);
-    m.def("beta", &beta);
-    m.def("negative_binomial", &negative_binomial);
-    m.def("pooled_rate", &pooled_rate);
+    define_kernel(m, "laplace", &laplace);
+    define_kernel(m, "log_shares", &log_shares);
+    define_kernel(m, "beta", &beta);
+    define_kernel(m, "negative_binomial", &negative_binomial);
+    define_kernel(m, "pooled_rate", &pooled_rate);
 }
 
 } // namespace tb

@@ -1,7 +1,7 @@
-// What documents add to the sums (document_sums, merge_cells), the logarithms of their amounts (log_amounts), and
-// numbers that tell documents apart (fingerprints).
+// What documents add to the sums (sum_documents, merge_cells), the logarithms of their amounts (log_amounts), and
+// numbers that tell documents apart (fingerprint_documents).
 //
-// document_sums takes the documents class by class and sums one class at a time into an array over all tokens, with a
+// sum_documents takes the documents class by class and sums one class at a time into an array over all tokens, with a
 // list of those it has met. The cells, class after class, are then put in order of tokens by counting (Knuth 5.2 D),
 // which keeps the order of the classes: nothing is ever compared.
 #include "columns.h"
@@ -28,11 +28,15 @@ struct Documents {
     const int32_t *tokens, *amounts;
     int64_t n_rows;
 
-    Documents(const Vector<int64_t> &indptr, const int32_t *indices, const Vector<int32_t> &amounts, int64_t size)
-        : ends(indptr.data()), tokens(indices), amounts(amounts.data()), n_rows(int64_t(indptr.shape(0)) - 1) {
-        if (int64_t(amounts.shape(0)) != size) throw std::invalid_argument("tokens and amounts of different lengths");
-        for (int64_t r = 0; r < n_rows; ++r)
-            if (ends[r] < 0 || ends[r + 1] < ends[r] || ends[r + 1] > size) throw std::invalid_argument("ends out of order");
+    Documents(Contract &contract, const Vector<int64_t> &indptr, const Vector<int32_t> *indices,
+              const Vector<int32_t> &amounts, int64_t n_tokens)
+        : ends(indptr.data()), tokens(indices ? indices->data() : nullptr), amounts(amounts.data()) {
+        contract.array("indptr", indptr, {plus_one(ROWS)});
+        contract.array("amounts", amounts, {ENTRIES});
+        if (indices) contract.array("indices", *indices, {ENTRIES});
+        n_rows = contract[ROWS];
+        Contract::ends("indptr", ends, n_rows + 1, contract[ENTRIES]);
+        if (indices) Contract::below("indices", tokens, contract[ENTRIES], n_tokens);
     }
 };
 
@@ -64,7 +68,8 @@ struct Logs {
 };
 
 auto log_amounts(Vector<int64_t> indptr, Vector<int32_t> amounts, bool unit) {
-    const Documents documents(indptr, nullptr, amounts, int64_t(amounts.shape(0)));
+    Contract contract;
+    const Documents documents(contract, indptr, nullptr, amounts, 0);
     std::vector<int64_t> result(amounts.shape(0));
     {
         nb::gil_scoped_release release;
@@ -155,15 +160,15 @@ class ByToken {
     std::vector<int64_t> next_, ends_;
 };
 
-auto document_sums(Vector<int64_t> indptr, Vector<int32_t> indices, Vector<int32_t> amounts, Vector<int32_t> codes,
+auto sum_documents(Vector<int64_t> indptr, Vector<int32_t> indices, Vector<int32_t> amounts, Vector<int32_t> codes,
                    int64_t n_classes, int64_t n_tokens, bool unit, int64_t first, int64_t last) {
-    const Documents documents(indptr, indices.data(), amounts, int64_t(indices.shape(0)));
+    Contract contract;
+    contract.size("n_classes", n_classes, CLASSES);
+    contract.size("n_tokens", n_tokens, TOKENS);
+    const Documents documents(contract, indptr, &indices, amounts, n_tokens);
+    contract.array("codes", codes, {ROWS});
+    contract.codes(codes.data());
     const int32_t *code = codes.data();
-    if (int64_t(codes.shape(0)) != documents.n_rows) throw std::invalid_argument("a class for each document");
-    for (int64_t r = 0; r < documents.n_rows; ++r)
-        if (code[r] >= n_classes) throw std::invalid_argument("no such class");
-    for (size_t i = 0; i < indices.shape(0); ++i)
-        if (uint64_t(int64_t(indices.data()[i])) >= uint64_t(n_tokens)) throw std::invalid_argument("no such token");
     decltype(ByToken(0, 0).result()) result;
     std::vector<int64_t> lengths(static_cast<size_t>(documents.n_rows), -1);
     {
@@ -190,8 +195,9 @@ auto document_sums(Vector<int64_t> indptr, Vector<int32_t> indices, Vector<int32
 // Two lists of cells in order, with their sums, as one; a cell that both have gets both sums.
 auto merge_cells(Vector<int64_t> cells_a, Matrix<int64_t> sums_a, Vector<int64_t> cells_b, Matrix<int64_t> sums_b) {
     const size_t n_a = cells_a.shape(0), n_b = cells_b.shape(0), kinds = sums_a.shape(0);
-    if (sums_a.shape(1) != n_a || sums_b.shape(1) != n_b || sums_b.shape(0) != kinds)
-        throw std::invalid_argument("a sum of every kind for each cell");
+    Contract contract;
+    contract.array("sums_a", sums_a, {LINES, int64_t(n_a)});
+    contract.array("sums_b", sums_b, {LINES, int64_t(n_b)});
     const int64_t *a = cells_a.data(), *b = cells_b.data();
     std::vector<int64_t> cells, sums;
     {
@@ -231,14 +237,13 @@ inline uint64_t token_hash(const uint8_t *from, int64_t length) {
     return mixed(first ^ mixed(last + uint64_t(length)));
 }
 
-auto fingerprints(Vector<int64_t> indptr, Vector<int32_t> indices, Vector<int32_t> amounts, Vector<uint8_t> data,
+auto fingerprint_documents(Vector<int64_t> indptr, Vector<int32_t> indices, Vector<int32_t> amounts, Vector<uint8_t> data,
                   Vector<int64_t> offsets) {
-    const Documents documents(indptr, indices.data(), amounts, int64_t(indices.shape(0)));
-    const int64_t n_tokens = int64_t(offsets.shape(0)) - 1, *at = offsets.data();
-    for (int64_t t = 0; t < n_tokens; ++t)
-        if (at[t] < 0 || at[t + 1] < at[t] || at[t + 1] > int64_t(data.shape(0))) throw std::invalid_argument("offsets out of order");
-    for (size_t i = 0; i < indices.shape(0); ++i)
-        if (uint64_t(int64_t(indices.data()[i])) >= uint64_t(n_tokens)) throw std::invalid_argument("no such token");
+    Contract contract;
+    contract.array("offsets", offsets, {plus_one(TOKENS)});
+    const int64_t n_tokens = contract[TOKENS], *at = offsets.data();
+    Contract::ends("offsets", at, n_tokens + 1, int64_t(data.shape(0)));
+    const Documents documents(contract, indptr, &indices, amounts, n_tokens);
     std::vector<uint64_t> result(static_cast<size_t>(documents.n_rows));
     {
         nb::gil_scoped_release release;
@@ -260,10 +265,10 @@ auto fingerprints(Vector<int64_t> indptr, Vector<int32_t> indices, Vector<int32_
 } // namespace
 
 void register_documents(nb::module_ &m) {
-    m.def("log_amounts", &log_amounts);
-    m.def("document_sums", &document_sums);
-    m.def("merge_cells", &merge_cells);
-    m.def("fingerprints", &fingerprints);
+    define_kernel(m, "log_amounts", &log_amounts);
+    define_kernel(m, "sum_documents", &sum_documents);
+    define_kernel(m, "merge_cells", &merge_cells);
+    define_kernel(m, "fingerprint_documents", &fingerprint_documents);
 }
 
 } // namespace tb

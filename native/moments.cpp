@@ -1,7 +1,7 @@
 // Mean and variance, correctly rounded, from exact sums: whole-number arithmetic up to the one division at the end.
 // Per column and class, over all classes of a column, and the tables of Student's t that follow.
 #include "exact.h"
-#include "head.h"
+#include "array_view.h"
 
 #include <cmath>
 #include <numbers>
@@ -47,11 +47,15 @@ struct Digits {
     const int64_t *digits;
     int64_t width, low;
 
-    Digits(nb::handle array, int64_t low) : low(low) {
+    Digits(const char *name, nb::handle array, int64_t low, Contract &contract) : low(low) {
         const View<const int64_t> view(array, 3);
         if (!view.contiguous(3)) throw nb::type_error("digits one behind the other are expected");
         digits = &view(0, 0, 0), width = view.shape[2];
+        if (width < 1) refuse("sums of at least one digit", width);
+        if (low < -LIMIT || low > LIMIT) refuse("a lowest place within 2**20 digits", low);
+        contract.array(name, view, {COLUMNS, CLASSES, width});
     }
+    static constexpr int64_t LIMIT = 1 << 20;
     const int64_t *cell(int64_t i) const { return digits + i * width; }
 
     // The sum of the cells first to last, in two digits more.
@@ -69,11 +73,21 @@ struct Digits {
 
 // n, x and xx as they come from Python: whole counts, digits and places.
 struct Sums {
+    Contract contract;
     View<const int64_t> n;
     Digits x, xx;
 
     Sums(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int64_t xx_low)
-        : n(n, 2), x(x, x_low), xx(xx, xx_low) {}
+        : n(n, 2), x((contract.array("n", this->n, {COLUMNS, CLASSES}), "x"), x, x_low, contract),
+          xx("xx", xx, xx_low, contract) {}
+    // The exponents of the units of the columns.
+    View<const int64_t> units(nb::handle array) {
+        const View<const int64_t> units(array, 1);
+        contract.array("units", units, {COLUMNS});
+        for (int64_t j = 0; j < n_columns(); ++j)
+            if (std::abs(units(j)) > 1022) refuse("units within the exponents of doubles, -1022 to 1022", units(j));
+        return units;
+    }
     int64_t n_columns() const { return n.shape[0]; }
     int64_t n_classes() const { return n.shape[1]; }
 };
@@ -100,8 +114,8 @@ void fill_moments(const Sums &sums, const View<const int64_t> &units, double *mo
 }
 
 auto mean_variance(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int64_t xx_low, nb::handle units) {
-    const Sums sums(n, x, x_low, xx, xx_low);
-    const View<const int64_t> unit(units, 1);
+    Sums sums(n, x, x_low, xx, xx_low);
+    const View<const int64_t> unit = sums.units(units);
     const size_t n_columns = sums.n_columns(), n_classes = sums.n_classes();
     std::vector<double> moments(3 * n_columns * n_classes);
     {
@@ -206,9 +220,10 @@ void fill_tables(const Sums &sums, const View<const int64_t> &units, const View<
 
 auto student(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int64_t xx_low, nb::handle units, nb::handle prior,
              double kappa, double nu, double share) {
-    const Sums sums(n, x, x_low, xx, xx_low);
-    const View<const int64_t> unit(units, 1);
+    Sums sums(n, x, x_low, xx, xx_low);
+    const View<const int64_t> unit = sums.units(units);
     const View<const double> pooled(prior, 2);
+    sums.contract.array("prior", pooled, {3, COLUMNS});
     const size_t n_columns = sums.n_columns(), n_classes = sums.n_classes();
     std::vector<double> tables(9 * n_columns * n_classes);
     {
@@ -223,9 +238,9 @@ auto student(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int64_t x
 } // namespace
 
 void register_moments(nb::module_ &m) {
-    m.def("mean_variance", &mean_variance);
-    m.def("pooled_moments", &pooled_moments);
-    m.def("student", &student);
+    define_kernel(m, "mean_variance", &mean_variance);
+    define_kernel(m, "pooled_moments", &pooled_moments);
+    define_kernel(m, "student", &student);
 }
 
 } // namespace tb

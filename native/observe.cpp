@@ -5,8 +5,6 @@
 // are -1 where they hold, are subtracted from the counters.
 #include "quads.h"
 
-#include <numeric>
-
 namespace tb {
 
 void register_cells(nb::module_ &m);
@@ -41,7 +39,7 @@ TB_INLINE bool tile_flags(const Quad<T> &quad, int64_t start, int64_t stop, cons
 }
 
 #define TB_TILE_FLAGS(T)                                                                                               \
-    TB_CLONES bool count_flags(const Quad<T> &quad, int64_t start, int64_t stop, const Runs &runs, Seen *seen) {       \
+    TB_CLONES bool count_tile_flags(const Quad<T> &quad, int64_t start, int64_t stop, const Runs &runs, Seen *seen) {       \
         return quad.adjacent ? tile_flags<true>(quad, start, stop, runs, seen)                                         \
                              : tile_flags<false>(quad, start, stop, runs, seen);                                       \
     }
@@ -77,7 +75,7 @@ int64_t count_all_flags(const std::vector<Column<T>> &columns, const int32_t *co
         int64_t to = std::min(from + step, stop);
         runs.set(codes + from, to - from, n_classes);
         for (size_t q = 0; q < quads.size(); ++q)
-            strange |= count_flags(quads[q], from, to, runs, seen.data() + q * n_classes);
+            strange |= count_tile_flags(quads[q], from, to, runs, seen.data() + q * n_classes);
         if (strange && bad < 0) bad = first_strange(columns, codes, from);
     }
     for (size_t j = 0; j < columns.size(); ++j)
@@ -88,16 +86,19 @@ int64_t count_all_flags(const std::vector<Column<T>> &columns, const int32_t *co
     return bad;
 }
 
-nb::tuple flags(nb::object list, Vector<int32_t> codes, int64_t n_classes, int64_t start, int64_t stop) {
-    size_t n_columns = n_columns_of(list);
-    std::vector<int64_t> no(n_columns * n_classes), yes(no);
+nb::tuple count_flags(nb::object list, Vector<int32_t> codes, int64_t n_classes, int64_t start, int64_t stop) {
+    Contract contract(start, stop);
+    const Block block(list, contract);
+    contract.size("n_classes", n_classes, CLASSES);
+    contract.array("codes", codes, {ROWS});
+    contract.codes(codes.data());
+    std::vector<int64_t> no(block.size() * n_classes), yes(no);
     auto count = [&]<class T>(const std::vector<Column<T>> &columns) {
         const int32_t *code = codes.data();
         nb::gil_scoped_release release;
         return count_all_flags(columns, code, n_classes, start, stop, no, yes);
     };
-    int64_t bad = dispatch<double, float, bool, int8_t, uint8_t, int64_t>(dtype_of_first(list), [&]<class T>(T) {
-        auto columns = columns_of<T>(list);
+    int64_t bad = block.visit<double, float, bool, int8_t, uint8_t, int64_t>([&]<class T>(std::vector<Column<T>> &columns) {
         if constexpr (std::is_same_v<T, bool>) { // a bool is a byte that is 0 or 1
             std::vector<Column<uint8_t>> bytes;
             for (auto &column : columns) bytes.push_back({reinterpret_cast<const uint8_t *>(column.data), column.stride});
@@ -106,7 +107,7 @@ nb::tuple flags(nb::object list, Vector<int32_t> codes, int64_t n_classes, int64
             return count(columns);
         }
     });
-    std::initializer_list<size_t> shape = {n_columns, size_t(n_classes)};
+    std::initializer_list<size_t> shape = {block.size(), size_t(n_classes)};
     return nb::make_tuple(to_numpy(std::move(no), shape), to_numpy(std::move(yes), shape), bad);
 }
 
@@ -161,7 +162,7 @@ struct Counters {
 };
 
 template <class T>
-void count_values(const std::vector<Column<T>> &columns, std::vector<Counters> &counters, const int32_t *codes,
+void fill_counters(const std::vector<Column<T>> &columns, std::vector<Counters> &counters, const int32_t *codes,
                   int64_t n_classes, int64_t start, int64_t stop) {
     constexpr int64_t STEP = 1024, FOLD_EVERY = int64_t(1) << 31; // a uint32 counter holds that many
     uint32_t classes[STEP];
@@ -178,21 +179,28 @@ void count_values(const std::vector<Column<T>> &columns, std::vector<Counters> &
     for (auto &counter : counters) counter.fold();
 }
 
-nb::object counts(nb::list list, Vector<int64_t> origins, Vector<int64_t> sizes, Vector<int32_t> codes,
-                  int64_t n_classes, int64_t start, int64_t stop) {
+nb::object count_values(nb::object list, Vector<int64_t> origins, Vector<int64_t> sizes, Vector<int32_t> codes,
+                        int64_t n_classes, int64_t start, int64_t stop) {
+    Contract contract(start, stop);
+    const Block block(list, contract);
+    contract.size("n_classes", n_classes, CLASSES);
+    contract.array("origins", origins, {COLUMNS});
+    contract.array("sizes", sizes, {COLUMNS});
+    contract.array("codes", codes, {ROWS});
+    contract.codes(codes.data());
     const int64_t *origin = origins.data(), *size = sizes.data();
-    int64_t total = std::accumulate(size, size + sizes.shape(0), int64_t(0));
+    int64_t total = 0;
+    for (size_t j = 0; j < block.size(); total += size[j++])
+        if (size[j] < 0) refuse("sizes from 0 on", size[j]);
     std::vector<int64_t> result(total * n_classes);
     std::vector<Counters> counters;
     int64_t *table = result.data();
-    for (size_t j = 0; j < nb::len(list); table += size[j++] * n_classes)
+    for (size_t j = 0; j < block.size(); table += size[j++] * n_classes)
         counters.emplace_back(origin[j], size[j], n_classes, table);
-    auto dtype = nb::len(list) ? dtype_of_first(list) : nb::dtype<int64_t>();
-    dispatch<int8_t, int16_t, int32_t, int64_t, uint8_t>(dtype, [&]<class T>(T) {
-        auto columns = columns_of<T>(list);
+    block.visit<int64_t, int8_t, int16_t, int32_t, uint8_t>([&]<class T>(const std::vector<Column<T>> &columns) {
         const int32_t *code = codes.data();
         nb::gil_scoped_release release;
-        count_values(columns, counters, code, n_classes, start, stop);
+        fill_counters(columns, counters, code, n_classes, start, stop);
         return true;
     });
     return nb::cast(to_numpy(std::move(result), {size_t(total), size_t(n_classes)}));
@@ -201,8 +209,8 @@ nb::object counts(nb::list list, Vector<int64_t> origins, Vector<int64_t> sizes,
 } // namespace
 
 void register_observe(nb::module_ &m) {
-    m.def("flags", &flags);
-    m.def("counts", &counts);
+    define_kernel(m, "count_flags", &count_flags);
+    define_kernel(m, "count_values", &count_values);
     register_cells(m);
     register_bags(m);
 }

@@ -15,7 +15,9 @@ struct alignas(64) Line { // of the cache: a vector that lies across two of them
 };
 
 template <bool logs> int64_t softmax(Out<double> out, int64_t start, int64_t stop) {
-    const int64_t n = static_cast<int64_t>(out.shape(1)), rows = std::max<int64_t>(stop - start, 0);
+    Contract contract(start, stop);
+    contract.array("out", out, {ROWS, CLASSES});
+    const int64_t n = contract[CLASSES], rows = stop - start;
     if (n == 0) return rows;
     double *p = out.data() + start * n;
     nb::gil_scoped_release release;
@@ -31,8 +33,8 @@ void register_score(nb::module_ &m) {
     register_tables(m);
     register_bag_scores(m);
     register_events(m);
-    m.def("softmax", &softmax<false>);
-    m.def("log_softmax", &softmax<true>);
+    define_kernel(m, "softmax", &softmax<false>);
+    define_kernel(m, "log_softmax", &softmax<true>);
 }
 
 } // namespace tb

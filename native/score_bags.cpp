@@ -5,8 +5,6 @@
 #ifndef TB_ISA
 #include "score.h"
 
-#include <nanobind/stl/optional.h>
-
 namespace tb {
 namespace {
 
@@ -37,45 +35,27 @@ template <class A> void convert_amounts(const void *data, int64_t from, int64_t 
 namespace tb {
 namespace {
 
-using Contiguous = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-Amounts amounts_of(const std::optional<Contiguous> &array) {
-    if (!array) return {nullptr, nullptr};
-    return dispatch<double, float, int64_t, int32_t>(array->dtype(), [&]<class A>(A) -> Amounts {
-        return {array->data(), std::is_same_v<A, double> ? nullptr : convert_amounts<A>};
-    });
-}
-
-// Where the rows from `start` to `stop` begin and end.
-std::vector<int64_t> ends_of(const Array &indptr, int64_t start, int64_t stop) {
-    return dispatch<int32_t, int64_t>(indptr.dtype(), [&]<class T>(T) {
-        const Column<T> column{static_cast<const T *>(indptr.data()), indptr.stride(0)};
-        std::vector<int64_t> ends;
-        for (int64_t row = start; row <= stop; ++row) ends.push_back(column[row]);
-        return ends;
-    });
-}
-
 void add_bags(Array indptr, Contiguous indices, std::optional<Contiguous> amounts, Matrix<double> table,
               Out<double> out, int64_t start, int64_t stop) {
-    if (start >= stop) return;
-    const std::vector<int64_t> ends = ends_of(indptr, start, stop);
-    Amounts values = amounts_of(amounts);
-    const int64_t n_classes = static_cast<int64_t>(out.shape(1));
+    Contract contract(start, stop);
+    contract.array("table", table, {TOKENS, CLASSES});
+    contract.array("out", out, {ROWS, CLASSES});
+    const int64_t n_classes = contract[CLASSES];
     Pointer from = table.data();
     double *to = out.data() + start * n_classes;
-    dispatch<int32_t, int64_t>(indices.dtype(), [&]<class I>(I) {
-        auto *tokens = static_cast<const I *>(indices.data());
-        nb::gil_scoped_release release;
-        TB_BEST(bag_rows<I>)(ends, tokens, values, from, to, n_classes);
-        return 0; // `dispatch` wants a result
-    });
+    nb::gil_scoped_release release;
+    BagArrays(indptr, indices, amounts)
+        .visit(contract, contract[TOKENS], [&]<class I, class A>(const Ends &ends, const I *tokens, const A *amount) {
+            Amounts values{amount, std::is_same_v<A, double> ? nullptr : convert_amounts<A>};
+            TB_BEST(bag_rows<I>)(ends.values, tokens, values, from, to, n_classes);
+            return true;
+        });
 }
 
 } // namespace
 
 void register_bag_scores(nb::module_ &m) {
-    m.def("add_bags", &add_bags, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg());
+    define_kernel(m, "add_bags", &add_bags);
 }
 
 } // namespace tb

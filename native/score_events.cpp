@@ -4,7 +4,6 @@
 // scores of counts below LISTED are computed once per column.
 #include "score.h"
 
-#include <nanobind/stl/optional.h>
 #include <numbers>
 
 namespace tb {
@@ -93,9 +92,14 @@ int64_t event_rows(const std::vector<Column<T>> &columns, const std::vector<Cell
 
 int64_t add_events(nb::object list, std::optional<Matrix<double>> shape, Matrix<double> rate, Matrix<bool> silent,
                    Out<double> out, int64_t start, int64_t stop) {
-    return dispatch<double, float>(dtype_of_first(list), [&](auto zero) -> int64_t {
-        const auto columns = columns_of<decltype(zero)>(list);
-        const int64_t n_classes = out.shape(1), size = static_cast<int64_t>(columns.size()) * n_classes;
+    Contract contract(start, stop);
+    const Block block(list, contract);
+    contract.array("out", out, {ROWS, CLASSES});
+    if (shape) contract.array("shape", *shape, {COLUMNS, CLASSES});
+    contract.array("rate", rate, {COLUMNS, CLASSES});
+    contract.array("silent", silent, {COLUMNS, CLASSES});
+    return block.visit<double, float>([&]<class T>(const std::vector<Column<T>> &columns) -> int64_t {
+        const int64_t n_classes = contract[CLASSES], size = contract[COLUMNS] * n_classes;
         const double *shapes = shape ? shape->data() : nullptr, *rates = rate.data();
         const bool *silences = silent.data();
         double *to = out.data();
@@ -108,6 +112,6 @@ int64_t add_events(nb::object list, std::optional<Matrix<double>> shape, Matrix<
 
 } // namespace
 
-void register_events(nb::module_ &m) { m.def("add_events", &add_events); }
+void register_events(nb::module_ &m) { define_kernel(m, "add_events", &add_events); }
 
 } // namespace tb

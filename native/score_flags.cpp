@@ -10,10 +10,13 @@ namespace {
 
 int64_t add_flags(nb::object list, Matrix<double> log_no, Matrix<double> log_yes, Out<double> out, int64_t start,
                   int64_t stop) {
-    auto run = [&](auto zero) -> int64_t {
-        using T = decltype(zero);
-        const auto columns = columns_of<T>(list);
-        const int64_t n_columns = static_cast<int64_t>(columns.size()), n_classes = out.shape(1);
+    Contract contract(start, stop);
+    const Block block(list, contract);
+    contract.array("out", out, {ROWS, CLASSES});
+    contract.array("log_no", log_no, {COLUMNS, CLASSES});
+    contract.array("log_yes", log_yes, {COLUMNS, CLASSES});
+    auto run = [&]<class T>(const std::vector<Column<T>> &columns) -> int64_t {
+        const int64_t n_columns = contract[COLUMNS], n_classes = contract[CLASSES];
         const double *no = log_no.data(), *yes = log_yes.data();
         double *to = out.data();
         nb::gil_scoped_release release;
@@ -28,12 +31,12 @@ int64_t add_flags(nb::object list, Matrix<double> log_no, Matrix<double> log_yes
         }
         return bad;
     };
-    return dispatch<double, float, bool, int8_t, uint8_t, int64_t>(dtype_of_first(list), run);
+    return block.visit<double, float, bool, int8_t, uint8_t, int64_t>(run);
 }
 
 } // namespace
 
-void register_flags(nb::module_ &m) { m.def("add_flags", &add_flags); }
+void register_flags(nb::module_ &m) { define_kernel(m, "add_flags", &add_flags); }
 
 } // namespace tb
 

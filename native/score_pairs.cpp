@@ -7,7 +7,7 @@
 namespace tb {
 namespace {
 
-constexpr int ROWS = 64; // rows whose pointers are kept at a time
+constexpr int AT_ONCE = 64; // rows whose pointers are kept at a time
 
 // The table: for every value a row for each class.
 struct Pairs {
@@ -24,10 +24,9 @@ struct Pairs {
     }
 };
 
-// The first row that meets a mark (-1 if none does), and whether all classes were there.
+// The first row that meets a mark, and the first whose code is not a class; -1 if there is none.
 struct Met {
-    int64_t marked = -1;
-    bool sound = true;
+    int64_t marked = -1, strange = -1;
 };
 
 } // namespace
@@ -39,26 +38,31 @@ struct Met {
 namespace tb {
 namespace {
 
-void check_pairs(const Array &column, const Vector<int32_t> &codes, const Matrix<double> &table, const Out<double> &out,
-                 int64_t start, int64_t stop) {
-    const size_t rows = column.shape(0), n_classes = out.shape(1);
-    if (start < 0 || stop < start || static_cast<size_t>(stop) > rows || codes.shape(0) != rows || out.shape(0) != rows)
-        throw std::invalid_argument("rows outside of the column, the codes or the scores");
-    if (table.shape(1) != n_classes || (n_classes && table.shape(0) % n_classes))
-        throw std::invalid_argument("a table that has not a row for each value and class");
+// The table has a line for each value and class; a code is looked at where a value is met.
+Contract pair_contract(const Array &column, const Vector<int32_t> &codes, const Matrix<double> &table,
+                       const Out<double> &out, int64_t start, int64_t stop) {
+    Contract contract(start, stop);
+    contract.array("column", column, {ROWS});
+    contract.array("codes", codes, {ROWS});
+    contract.array("out", out, {ROWS, CLASSES});
+    contract.array("table", table, {LINES, CLASSES});
+    if (contract[CLASSES] && contract[LINES] % contract[CLASSES])
+        refuse("a table with a multiple of " + std::to_string(contract[CLASSES]) + " lines", contract[LINES]);
+    return contract;
 }
 
-int64_t marked(const Met &met) {
-    if (!met.sound) throw std::invalid_argument("a code that is no class");
+int64_t marked(const Met &met, int64_t n_classes, const int32_t *codes) {
+    if (met.strange >= 0)
+        refuse("a class code from 0 to below " + std::to_string(n_classes), codes[met.strange], met.strange);
     return met.marked;
 }
 
 int64_t add_pairs(Array column, int64_t origin, Vector<int32_t> codes, Matrix<double> table, Out<double> out,
                   int64_t start, int64_t stop) {
-    check_pairs(column, codes, table, out, start, stop);
+    const Contract contract = pair_contract(column, codes, table, out, start, stop);
     return dispatch<int8_t, int16_t, int32_t, int64_t, uint8_t>(column.dtype(), [&](auto zero) -> int64_t {
         using T = decltype(zero);
-        const int64_t n_classes = static_cast<int64_t>(out.shape(1));
+        const int64_t n_classes = contract[CLASSES];
         if (n_classes == 0) return -1;
         const std::vector<double> zeros(n_classes);
         const Pairs pairs{table.data(), zeros.data(), table.shape(0) / n_classes, n_classes, codes.data()};
@@ -69,19 +73,19 @@ int64_t add_pairs(Array column, int64_t origin, Vector<int32_t> codes, Matrix<do
             nb::gil_scoped_release release;
             met = TB_BEST(pair_rows<T>)(values, origin, pairs, to, start, stop);
         }
-        return marked(met);
+        return marked(met, n_classes, codes.data());
     });
 }
 
 int64_t add_step_pairs(Array column, Vector<double> edges, Vector<int32_t> codes, Matrix<double> table, Out<double> out,
                        int64_t start, int64_t stop) {
-    check_pairs(column, codes, table, out, start, stop);
+    const Contract contract = pair_contract(column, codes, table, out, start, stop);
     return dispatch<double, float>(column.dtype(), [&](auto zero) -> int64_t {
         using T = decltype(zero);
-        const int64_t n_classes = static_cast<int64_t>(out.shape(1)), n_edges = static_cast<int64_t>(edges.shape(0));
+        const int64_t n_classes = contract[CLASSES], n_edges = static_cast<int64_t>(edges.shape(0));
         if (n_classes == 0 || n_edges == 0) return -1;
-        if (static_cast<int64_t>(table.shape(0)) / n_classes < n_edges)
-            throw std::invalid_argument("a table with fewer steps than there are edges");
+        if (contract[LINES] / n_classes < n_edges)
+            refuse("a table with at least " + std::to_string(n_edges * n_classes) + " lines", contract[LINES]);
         const std::vector<double> zeros(n_classes);
         const Pairs pairs{table.data(), zeros.data(), static_cast<uint64_t>(n_edges), n_classes, codes.data()};
         const Column<T> values{static_cast<const T *>(column.data()), column.stride(0)};
@@ -94,15 +98,15 @@ int64_t add_step_pairs(Array column, Vector<double> edges, Vector<int32_t> codes
             if (stop - start >= FEW) grids.add_column(inner, n_edges - 1);
             met = TB_BEST(step_pair_rows<T>)(values, inner, grids, pairs, to, start, stop);
         }
-        return marked(met);
+        return marked(met, n_classes, codes.data());
     });
 }
 
 } // namespace
 
 void register_pairs(nb::module_ &m) {
-    m.def("add_pairs", &add_pairs);
-    m.def("add_step_pairs", &add_step_pairs);
+    define_kernel(m, "add_pairs", &add_pairs);
+    define_kernel(m, "add_step_pairs", &add_step_pairs);
 }
 
 } // namespace tb
@@ -118,17 +122,17 @@ namespace {
 // Adds what number(row) finds to every row; a number that is none of the table's values adds nothing.
 template <class Number>
 TB_INLINE Met add_found(Number number, const Pairs &pairs, double *out, int64_t start, int64_t stop) {
-    Pointer where[ROWS];
+    Pointer where[AT_ONCE];
     Met met;
-    for (int64_t row = start; row < stop; row += ROWS) {
-        const int rows = static_cast<int>(std::min<int64_t>(ROWS, stop - row));
+    for (int64_t row = start; row < stop; row += AT_ONCE) {
+        const int rows = static_cast<int>(std::min<int64_t>(AT_ONCE, stop - row));
         bool strange = false;
         for (int r = 0; r < rows; ++r) {
             where[r] = pairs.find(number(row + r), pairs.codes[row + r]);
             strange |= !where[r] || std::isnan(*where[r]);
         }
         for (int r = 0; strange && r < rows; ++r) {
-            if (!where[r]) return {met.marked, false};
+            if (!where[r]) return {met.marked, row + r};
             if (met.marked < 0 && std::isnan(*where[r])) met.marked = row + r;
         }
         add_tile(where, 1, rows, out + row * pairs.n_classes, pairs.n_classes);

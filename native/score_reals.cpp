@@ -83,11 +83,23 @@ Tables tables_of(const Input &in, int64_t first_column, int n) {
 namespace tb {
 namespace {
 
+using Table = Matrix<double>;
+
 template <Kind kind>
-int64_t add_reals(nb::object list, const Input &in, Out<double> out, int64_t start, int64_t stop) {
-    return dispatch<double, float>(dtype_of_first(list), [&](auto zero) -> int64_t {
-        using T = decltype(zero);
-        const auto columns = columns_of<T>(list);
+int64_t add_reals(nb::object list, Vector<double> units, Table mean, Table low, Table inverse, const Table *half,
+                  Table constant, Out<double> out, int64_t start, int64_t stop) {
+    Contract contract(start, stop);
+    const Block block(list, contract);
+    contract.array("out", out, {ROWS, CLASSES});
+    contract.array("units", units, {COLUMNS});
+    contract.array("mean", mean, {COLUMNS, CLASSES});
+    contract.array("mean_low", low, {COLUMNS, CLASSES});
+    contract.array("inverse", inverse, {COLUMNS, CLASSES});
+    if (half) contract.array("half", *half, {COLUMNS, CLASSES});
+    contract.array("log_constant", constant, {COLUMNS, CLASSES});
+    const Input in{units.data(), mean.data(), low.data(), inverse.data(), half ? half->data() : nullptr,
+                   constant.data(), contract[CLASSES]};
+    return block.visit<double, float>([&]<class T>(const std::vector<Column<T>> &columns) -> int64_t {
         double *to = out.data();
         nb::gil_scoped_release release;
         const bool side_by_side = adjacent(columns);
@@ -104,27 +116,21 @@ int64_t add_reals(nb::object list, const Input &in, Out<double> out, int64_t sta
     });
 }
 
-using Table = Matrix<double>;
-
 int64_t add_student(nb::object columns, Vector<double> units, Table mean, Table low, Table inverse, Table half,
                     Table constant, Out<double> out, int64_t start, int64_t stop) {
-    const Input in{units.data(), mean.data(),     low.data(),       inverse.data(),
-                   half.data(),  constant.data(), static_cast<int64_t>(out.shape(1))};
-    return add_reals<Kind::STUDENT>(columns, in, out, start, stop);
+    return add_reals<Kind::STUDENT>(columns, units, mean, low, inverse, &half, constant, out, start, stop);
 }
 
 int64_t add_normal(nb::object columns, Vector<double> units, Table mean, Table low, Table inverse, Table constant,
                    Out<double> out, int64_t start, int64_t stop) {
-    const Input in{units.data(), mean.data(),     low.data(),       inverse.data(),
-                   nullptr,      constant.data(), static_cast<int64_t>(out.shape(1))};
-    return add_reals<Kind::NORMAL>(columns, in, out, start, stop);
+    return add_reals<Kind::NORMAL>(columns, units, mean, low, inverse, nullptr, constant, out, start, stop);
 }
 
 } // namespace
 
 void register_reals(nb::module_ &m) {
-    m.def("add_student", &add_student);
-    m.def("add_normal", &add_normal);
+    define_kernel(m, "add_student", &add_student);
+    define_kernel(m, "add_normal", &add_normal);
 }
 
 } // namespace tb

@@ -5,12 +5,12 @@
 // The step that holds a real is found by a grid (grid.h).
 #ifndef TB_ISA
 #include "grid.h"
-#include "head.h"
+#include "array_view.h"
 
 namespace tb {
 namespace {
 
-constexpr int ROWS = 32; // rows whose pointers are kept at a time
+constexpr int AT_ONCE = 32; // rows whose pointers are kept at a time
 
 struct Codes {
     const int64_t *origins, *offsets;
@@ -57,48 +57,71 @@ namespace {
 
 void add_codes(nb::object list, Vector<int64_t> origins, Vector<int64_t> offsets, Matrix<double> table,
                Out<double> out, int64_t start, int64_t stop) {
-    if (offsets.shape(0) <= 1) return; // no columns
-    dispatch<int8_t, int16_t, int32_t, int64_t, uint8_t>(dtype_of_first(list), [&](auto zero) {
-        using T = decltype(zero);
+    Contract contract(start, stop);
+    const Block block(list, contract);
+    contract.array("out", out, {ROWS, CLASSES});
+    contract.array("origins", origins, {COLUMNS});
+    contract.array("offsets", offsets, {plus_one(COLUMNS)});
+    contract.array("table", table, {LINES, CLASSES});
+    Contract::ends("offsets", offsets.data(), contract[COLUMNS] + 1, contract[LINES]);
+    block.visit<int64_t, int8_t, int16_t, int32_t, uint8_t>([&]<class T>(const std::vector<Column<T>> &columns) {
         const std::vector<double> zeros(out.shape(1));
-        Codes codes{origins.data(), offsets.data(), table.data(), zeros.data(), static_cast<int64_t>(out.shape(1)), {}};
-        const auto columns = columns_of<T>(list);
+        Codes codes{origins.data(), offsets.data(), table.data(), zeros.data(), contract[CLASSES], {}};
         double *to = out.data();
         nb::gil_scoped_release release;
-        if (sizeof(T) == 1 && stop - start >= 1024) codes.list_bytes<T>(static_cast<int64_t>(columns.size()));
+        if (sizeof(T) == 1 && stop - start >= 1024) codes.list_bytes<T>(contract[COLUMNS]);
         TB_BEST(code_rows<T>)(columns, codes, to, start, stop);
-        return 0; // `dispatch` wants a result
+        return true;
     });
 }
 
 int64_t add_steps(nb::object list, Vector<int64_t> offsets, Vector<double> edges, Matrix<double> table, Out<double> out,
                   int64_t start, int64_t stop) {
-    return dispatch<double, float>(dtype_of_first(list), [&](auto zero) -> int64_t {
-        using T = decltype(zero);
-        const auto columns = columns_of<T>(list);
+    Contract contract(start, stop);
+    const Block block(list, contract);
+    contract.array("out", out, {ROWS, CLASSES});
+    contract.array("offsets", offsets, {plus_one(COLUMNS)});
+    contract.array("table", table, {LINES, CLASSES});
+    contract.array("edges", edges, {LINES});
+    Contract::ends("offsets", offsets.data(), contract[COLUMNS] + 1, contract[LINES]);
+    return block.visit<double, float>([&]<class T>(const std::vector<Column<T>> &columns) -> int64_t {
         const std::vector<double> zeros(out.shape(1));
-        Steps steps{{}, nullptr, offsets.data(), table.data(), zeros.data(), static_cast<int64_t>(out.shape(1))};
+        Steps steps{{}, nullptr, offsets.data(), table.data(), zeros.data(), contract[CLASSES]};
         Pointer all_edges = edges.data();
         double *to = out.data();
         nb::gil_scoped_release release;
         if (stop - start < FEW)
             steps.all_edges = all_edges;
         else
-            steps.build(all_edges, static_cast<int64_t>(columns.size()));
+            steps.build(all_edges, contract[COLUMNS]);
         return TB_BEST(step_rows<T>)(columns, adjacent(columns), steps, to, start, stop);
     });
 }
 
-// Few rows of a matrix, here and in add_lines: plain loops, and in the order of add_codes.
+// A slot of a small matrix: -1 for a value never seen, or a line of a table.
+Py_ssize_t slot_of(double value, int64_t n_slots) {
+    if (!(value >= -1 && value < static_cast<double>(n_slots))) [[unlikely]]
+        refuse_real("slots from -1 to below " + std::to_string(n_slots), value);
+    return static_cast<Py_ssize_t>(value);
+}
+
+// Few rows of a matrix, here and in add_slots: plain loops, and in the order of add_codes.
 void add_laplace(nb::handle slots, nb::handle counts, nb::handle totals, double k, nb::handle n_values, bool silent,
                  nb::handle out, int64_t start, int64_t stop) {
-    const View<double> values(slots, 2), total(totals, 2), sizes(n_values, 1), to(out, 2);
-    const View<int64_t> table(counts, 2);
-    const Py_ssize_t n_columns = values.shape[1], n_classes = to.shape[1];
+    const View<const double> values(slots, 2), total(totals, 2), sizes(n_values, 1);
+    const View<double> to(out, 2);
+    const View<const int64_t> table(counts, 2);
+    Contract contract(start, stop);
+    contract.array("slots", values, {ROWS, COLUMNS});
+    contract.array("out", to, {ROWS, CLASSES});
+    contract.array("counts", table, {LINES, CLASSES});
+    contract.array("totals", total, {COLUMNS, CLASSES});
+    contract.array("n_values", sizes, {COLUMNS});
+    const Py_ssize_t n_columns = contract[COLUMNS], n_classes = contract[CLASSES];
     for (Py_ssize_t row = start; row < stop; ++row)
         for (Py_ssize_t j = 0; j < n_columns; ++j) {
             if (std::isnan(values(row, j))) continue;
-            const Py_ssize_t slot = static_cast<Py_ssize_t>(values(row, j));
+            const Py_ssize_t slot = slot_of(values(row, j), contract[LINES]);
             bool fresh = true;
             for (Py_ssize_t c = 0; slot >= 0 && c < n_classes; ++c) fresh &= table(slot, c) == 0;
             if (fresh && silent) continue;
@@ -109,12 +132,20 @@ void add_laplace(nb::handle slots, nb::handle counts, nb::handle totals, double 
         }
 }
 
-bool add_lines(nb::handle slots, nb::handle known, nb::handle table, nb::handle out, int64_t start, int64_t stop) {
-    const View<double> values(slots, 2), logs(table, 2), to(out, 2);
-    const View<bool> is_known(known, 1);
-    const Py_ssize_t n_columns = values.shape[1], n_classes = logs.shape[1], first_new = logs.shape[0] - n_columns;
+bool add_slots(nb::handle slots, nb::handle known, nb::handle table, nb::handle out, int64_t start, int64_t stop) {
+    const View<const double> values(slots, 2), logs(table, 2);
+    const View<double> to(out, 2);
+    const View<const bool> is_known(known, 1);
+    Contract contract(start, stop);
+    contract.array("slots", values, {ROWS, COLUMNS});
+    contract.array("out", to, {ROWS, CLASSES});
+    contract.array("table", logs, {LINES, CLASSES});
+    contract.array("known", is_known, {LINES});
+    const Py_ssize_t n_columns = contract[COLUMNS], n_classes = contract[CLASSES], first_new = contract[LINES] - n_columns;
+    if (first_new < 0) refuse("a table with at least " + std::to_string(n_columns) + " lines", contract[LINES]);
     auto line = [&](Py_ssize_t row, Py_ssize_t j) {
-        return values(row, j) < 0 ? first_new + j : static_cast<Py_ssize_t>(values(row, j));
+        const Py_ssize_t slot = slot_of(values(row, j), contract[LINES]);
+        return slot < 0 ? first_new + j : slot;
     };
     for (Py_ssize_t row = start; row < stop; ++row)
         for (Py_ssize_t j = 0; j < n_columns; ++j)
@@ -128,10 +159,10 @@ bool add_lines(nb::handle slots, nb::handle known, nb::handle table, nb::handle 
 } // namespace
 
 void register_tables(nb::module_ &m) {
-    m.def("add_laplace", &add_laplace);
-    m.def("add_lines", &add_lines);
-    m.def("add_codes", &add_codes);
-    m.def("add_steps", &add_steps);
+    define_kernel(m, "add_laplace", &add_laplace);
+    define_kernel(m, "add_slots", &add_slots);
+    define_kernel(m, "add_codes", &add_codes);
+    define_kernel(m, "add_steps", &add_steps);
 }
 
 } // namespace tb
@@ -157,10 +188,10 @@ TB_INLINE void find_codes(const Codes &codes, int64_t j, Column<T> column, int64
 
 template <class T>
 void code_rows(const std::vector<Column<T>> &columns, const Codes &codes, double *out, int64_t start, int64_t stop) {
-    Pointer where[ROWS * CHUNK];
+    Pointer where[AT_ONCE * CHUNK];
     const int64_t n_columns = static_cast<int64_t>(columns.size()), n_classes = codes.n_classes;
-    for (int64_t row = start; row < stop; row += ROWS) {
-        const int rows = static_cast<int>(std::min<int64_t>(ROWS, stop - row));
+    for (int64_t row = start; row < stop; row += AT_ONCE) {
+        const int rows = static_cast<int>(std::min<int64_t>(AT_ONCE, stop - row));
         for (int64_t first = 0; first < n_columns; first += CHUNK) {
             const int n = static_cast<int>(std::min<int64_t>(CHUNK, n_columns - first));
             for (int j = 0; j < n; ++j) find_codes(codes, first + j, columns[first + j], row, rows, where + j, n);

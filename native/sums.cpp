@@ -9,8 +9,6 @@
 #include "exact.h"
 #include "quads.h"
 
-#include <nanobind/stl/optional.h>
-
 #include <cmath>
 
 namespace tb {
@@ -32,7 +30,7 @@ constexpr int MULTIPLE[CUTS] = {1, 1, 2, 2, 2}, OFFSET[CUTS] = {-51, -103, -51, 
 
 typedef uint64_t u64x4 __attribute__((vector_size(32)));
 
-struct alignas(32) Block { // the sums of four columns for one class since the last flush
+struct alignas(32) Totals { // the sums of four columns for one class since the last flush
     u64x4 cut[CUTS]; // modulo 2**64
     i64x4 absent;
     int64_t rows;
@@ -82,7 +80,7 @@ TB_CLONES void fill(const Quad<float> &quad, Tile &tile) {
 }
 
 // Puts 0.0 for every NaN and counts it as absent.
-TB_CLONES void blank_nan(Tile &tile, Block *blocks) {
+TB_CLONES void blank_nan(Tile &tile, Totals *blocks) {
     for (int64_t k = 0, r = 0; k < tile.runs.count; ++k) {
         i64x4 absent = i64x4{};
         for (; r < tile.runs.run[k].end; ++r) {
@@ -117,13 +115,13 @@ template <int Order> TB_INLINE Rest add_vector(f64x4 x, const f64x4 *magic, u64x
 }
 
 // Adds the rows of a tile; returns whether anything was left below the last cuts.
-template <int Order> TB_INLINE bool add_tile(const Tile &tile, const Scale &scale, Block *blocks) {
+template <int Order> TB_INLINE bool add_tile(const Tile &tile, const Scale &scale, Totals *blocks) {
     f64x4 magic[CUTS];
     for (int k = 0; k < CUTS; ++k) magic[k] = scale.magic[k];
     i64x4 left = i64x4{};
     for (int64_t k = 0, r = 0; k < tile.runs.count; ++k) {
         const Run run = tile.runs.run[k];
-        Block &block = blocks[run.code];
+        Totals &block = blocks[run.code];
         u64x4 sum[CUTS];
         for (int i = 0; i < CUTS; ++i) sum[i] = block.cut[i];
         block.rows += run.end - r;
@@ -137,8 +135,8 @@ template <int Order> TB_INLINE bool add_tile(const Tile &tile, const Scale &scal
     return any_set(left << 1); // -0.0 leaves only its sign
 }
 
-TB_CLONES bool add_tile_1(const Tile &tile, const Scale &scale, Block *blocks) { return add_tile<1>(tile, scale, blocks); }
-TB_CLONES bool add_tile_2(const Tile &tile, const Scale &scale, Block *blocks) { return add_tile<2>(tile, scale, blocks); }
+TB_CLONES bool add_tile_1(const Tile &tile, const Scale &scale, Totals *blocks) { return add_tile<1>(tile, scale, blocks); }
+TB_CLONES bool add_tile_2(const Tile &tile, const Scale &scale, Totals *blocks) { return add_tile<2>(tile, scale, blocks); }
 
 struct Left {
     Rest rest;
@@ -190,7 +188,7 @@ template <class T> class QuadSums {
   public:
     QuadSums(const std::vector<Column<T>> &columns, size_t first, Sums &sums)
         : quad_(Quad<T>::at(columns, first)), first_(first), lanes_(std::min<size_t>(4, columns.size() - first)),
-          sums_(sums), blocks_(sums.n_classes, Block{}) {
+          sums_(sums), blocks_(sums.n_classes, Totals{}) {
         for (int lane = 0; lane < 4; ++lane) scale_.set(lane, LOWEST);
     }
 
@@ -221,7 +219,7 @@ template <class T> class QuadSums {
     }
 
     void flush(int64_t code) {
-        Block &block = blocks_[code];
+        Totals &block = blocks_[code];
         for (int k = 0; k < (sums_.order == 2 ? CUTS : 2); ++k) {
             u64x4 zero = uint64_t(block.rows * PARTS[k]) * reinterpret_cast<u64x4>(scale_.magic[k]);
             i64x4 units = reinterpret_cast<i64x4>(block.cut[k] - zero);
@@ -291,7 +289,7 @@ template <class T> class QuadSums {
     int lanes_;
     int64_t since_look_ = 0;
     Sums &sums_;
-    std::vector<Block> blocks_; // one per class
+    std::vector<Totals> blocks_; // one per class
     Scale scale_;
     f64x4 bound_ = broadcast(0x1p-370); // 2**LOWEST
 };
@@ -343,11 +341,18 @@ nb::tuple digits_of(Store &store, const Sums &sums) {
     return nb::make_tuple(array, store.low());
 }
 
-nb::tuple sums(nb::list list, Vector<int32_t> codes, int64_t n_classes, std::optional<Vector<double>> weights, int64_t order,
-               int64_t start, int64_t stop) {
-    Sums sums(nb::len(list), n_classes, order);
-    dispatch<double, float>(dtype_of_first(list), [&]<class T>(T) {
-        auto columns = columns_of<T>(list);
+nb::tuple sum_columns(nb::object list, Vector<int32_t> codes, int64_t n_classes, std::optional<Vector<double>> weights,
+                      int64_t order, int64_t start, int64_t stop) {
+    Contract contract(start, stop);
+    const Block block(list, contract);
+    contract.size("n_classes", n_classes, CLASSES);
+    contract.array("codes", codes, {ROWS});
+    contract.codes(codes.data());
+    if (weights) contract.array("weights", *weights, {ROWS});
+    if (weights) Contract::finite("weights", weights->data() + start, stop - start);
+    if (order != 1 && order != 2) refuse("an order of 1 or 2", order);
+    Sums sums(block.size(), n_classes, order);
+    block.visit<double, float>([&]<class T>(const std::vector<Column<T>> &columns) {
         const int32_t *code = codes.data();
         const double *weight = weights ? weights->data() : nullptr;
         nb::gil_scoped_release release;
@@ -367,7 +372,7 @@ nb::tuple sums(nb::list list, Vector<int32_t> codes, int64_t n_classes, std::opt
 } // namespace
 
 void register_sums(nb::module_ &m) {
-    m.def("sums", &sums, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
+    define_kernel(m, "sum_columns", &sum_columns);
     register_moments(m);
 }
 

@@ -5,10 +5,7 @@
 #include "columns.h"
 #include "tokeniser.h"
 
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
-
-#include <optional>
 
 namespace tb {
 
@@ -23,7 +20,7 @@ template <class T> nb::ndarray<nb::numpy, T> to_numpy(Growing<T> &&values) {
 }
 
 Rules rules_of(nb::tuple given) {
-    if (given.size() != 10) throw std::invalid_argument("ten rules are wanted");
+    if (given.size() != 10) refuse("ten rules", static_cast<int64_t>(given.size()));
     auto rule = [&](size_t i) { return nb::cast<int64_t>(given[i]); };
     return {rule(0), rule(1), rule(2), rule(3), rule(4), rule(5), rule(6), rule(7), rule(8), rule(9)};
 }
@@ -35,10 +32,11 @@ template <class Offset> class Texts {
         : ends_{static_cast<const Offset *>(offsets.data()), offsets.stride(0)}, data_(data.data()),
           size_(int64_t(data.shape(0))) {
         if (start >= stop) return;
-        if (start < 0 || stop >= int64_t(offsets.shape(0))) throw std::invalid_argument("rows outside the texts");
+        Contract contract(start, stop);
+        contract.array("offsets", offsets, {plus_one(ROWS)});
         for (int64_t r = start; r <= stop; ++r)
             if (ends_[r] < (r > start ? ends_[r - 1] : 0) || int64_t(ends_[r]) > size_)
-                throw std::invalid_argument("offsets outside the data");
+                refuse("offsets that do not decrease, from 0 to at most " + std::to_string(size_), ends_[r], r);
     }
 
     const uint8_t *begin(int64_t row) const { return data_ + ends_[row]; }
@@ -59,7 +57,9 @@ template <class Numbers>
 nb::tuple tokenise(Numbers numbers, const Array &offsets, const Vector<uint8_t> &data, const Valid &valid,
                    int64_t start, int64_t stop, nb::tuple given, const Lexicon *stop_words) {
     Rules rules = rules_of(given);
-    if (valid && valid->shape(0) + 1 != offsets.shape(0)) throw std::invalid_argument("offsets and valid rows differ");
+    Contract contract;
+    contract.array("offsets", offsets, {plus_one(ROWS)});
+    if (valid) contract.array("valid", *valid, {ROWS});
     Bags<Numbers> bags(numbers);
     dispatch<int32_t, int64_t>(offsets.dtype(), [&](auto offset) {
         nb::gil_scoped_release release;
@@ -125,7 +125,7 @@ int32_t number(const Lexicon &lexicon, nb::str text) {
 }
 
 // Texts of a list as bytes and offsets, and which are there if some are None; None if it holds anything else.
-nb::object texts(nb::list values) {
+nb::object pack_texts(nb::list values) {
     const size_t n = nb::len(values);
     std::vector<const char *> from(n);
     Growing<int64_t> offsets;
@@ -166,7 +166,7 @@ nb::object texts(nb::list values) {
 }
 
 void make_buckets(Buckets *at, nb::bytes key, int64_t size) {
-    if (size < 1 || size > int64_t(1) << 31) throw std::invalid_argument("from 1 to 2^31 buckets are wanted");
+    if (size < 1 || size > int64_t(1) << 31) refuse("from 1 to 2**31 buckets", size);
     uint64_t halves[2] = {0, 0};
     std::memcpy(halves, key.data(), std::min<size_t>(key.size(), 16));
     new (at) Buckets(halves[0], halves[1], size);
@@ -175,7 +175,7 @@ void make_buckets(Buckets *at, nb::bytes key, int64_t size) {
 } // namespace
 
 void register_tokens(nb::module_ &m) {
-    m.def("texts", &texts, nb::arg("values"));
+    m.def("pack_texts", &pack_texts, nb::arg("values"));
     nb::class_<Lexicon>(m, "Lexicon", "Tokens numbered in the order in which they come.")
         .def(nb::init<>())
         .def("__len__", &Lexicon::size)

@@ -5,10 +5,7 @@
 #include "columns.h"
 #include "hash.h"
 
-#include <nanobind/stl/optional.h>
-
 #include <cstring>
-#include <optional>
 
 namespace tb {
 
@@ -72,13 +69,14 @@ class Words {
 
 void register_words(nb::module_ &m) {
     m.def(
-        "words",
+        "number_words",
         [](Vector<int32_t> offsets, Vector<uint8_t> data, std::optional<Vector<bool>> valid) {
-            int64_t rows = int64_t(offsets.shape(0)) - 1, size = int64_t(data.shape(0));
-            if (rows < 0 || (valid && int64_t(valid->shape(0)) != rows)) throw std::invalid_argument("offsets and valid rows differ");
+            Contract contract;
+            contract.array("offsets", offsets, {plus_one(ROWS)});
+            if (valid) contract.array("valid", *valid, {ROWS});
+            const int64_t rows = contract[ROWS], size = int64_t(data.shape(0));
             const int32_t *at = offsets.data();
-            for (int64_t r = 0; r <= rows; ++r)
-                if (at[r] < (r ? at[r - 1] : 0) || at[r] > size) throw std::invalid_argument("offsets outside the data");
+            Contract::ends("offsets", at, rows + 1, size);
             std::vector<int32_t> codes(static_cast<size_t>(rows));
             Words words(data.data(), size);
             {

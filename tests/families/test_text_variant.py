@@ -171,4 +171,6 @@ def test_native_kernels_of_documents_equal_the_reference(documents, n_classes, u
         k,
         complement,
     )
-    np.testing.assert_allclose(native.left_out(*arguments), plain.left_out(*arguments), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        native.score_documents_leave_one_out(*arguments), plain.left_out(*arguments), rtol=1e-9, atol=1e-9
+    )

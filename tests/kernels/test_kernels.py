@@ -68,7 +68,7 @@ def test_sums(block, order, data):
         weight = st.one_of(doubles.map(abs), st.integers(0, 3).map(float))
         weights = np.array(data.draw(st.lists(weight, min_size=len(codes), max_size=len(codes))), float)
     arguments = (columns, codes, n_classes, weights, order, start, stop)
-    same_sums(active.sums(*arguments), reference.sums(*arguments))
+    same_sums(active.sum_columns(*arguments), reference.sum_columns(*arguments))
 
 
 @pytest.mark.parametrize("kind", ["offset", "huge", "tiny", "wide", "normal", "whole", "infinite"])
@@ -88,14 +88,14 @@ def test_sums_of_many_rows(kind, layout):
     x = np.asarray(x, order=layout)
     codes = rng.integers(-1, 3, len(x)).astype(np.int32)
     arguments = ([x[:, j] for j in range(5)], codes, 3, None, 2, 17, 70_000)
-    same_sums(active.sums(*arguments), reference.sums(*arguments))
+    same_sums(active.sum_columns(*arguments), reference.sum_columns(*arguments))
 
 
 @given(blocks(), st.integers(-40, 40))
 @settings(max_examples=300)
 def test_mean_and_variance_are_correctly_rounded(block, unit):
     columns, codes, n_classes, _, _ = block
-    (n, _), (x, x_low), (xx, xx_low), _ = active.sums(columns, codes, n_classes, None, 2, 0, len(codes))
+    (n, _), (x, x_low), (xx, xx_low), _ = active.sum_columns(columns, codes, n_classes, None, 2, 0, len(codes))
     units = np.full(len(columns), unit, np.int64)
     arguments = (n[..., 0].copy(), x, x_low, xx, xx_low, units)
     found, wanted = active.mean_variance(*arguments), reference.mean_variance(*arguments)
@@ -125,14 +125,14 @@ def test_adding_a_row_in_place_equals_adding_its_sums(block, data):
     codes = np.abs(codes) % n_classes
     if not columns:
         return
-    parts = active.sums(columns, codes, n_classes, None, 2, 0, len(codes))
+    parts = active.sum_columns(columns, codes, n_classes, None, 2, 0, len(codes))
     before = [Exact(*part).trimmed() for part in parts[:3]]
     room = [Exact(before[0].digits.copy()), *(e.widened(e.low - 3, e.low + e.digits.shape[-1] + 3) for e in before[1:])]
     row = np.array(data.draw(st.lists(gappy, min_size=len(columns), max_size=len(columns))))
     code, sign = data.draw(st.integers(0, n_classes - 1)), data.draw(st.sampled_from([1, -1]))
     state = (room[0].digits[..., 0], room[1].digits, room[1].low, room[2].digits, room[2].low)
-    ok = active.add_row(*state, row, code, sign)
-    one = reference.sums(
+    ok = active.add_real_row(*state, row, code, sign)
+    one = reference.sum_columns(
         [row[j : j + 1] for j in range(len(row))], np.array([code], np.int32), n_classes, None, 2, 0, 1
     )
     for had, now, more in zip(before, room, one[:3], strict=True):
@@ -184,7 +184,7 @@ def test_counting_a_row_in_place(seed, sign, strange, wide):
     assert all(np.array_equal(one, other) for one, other in zip(*both, strict=True))
     slots = np.where(np.isnan(row), np.nan, rng.permutation(6)[:4])
     both = [(rng.integers(0, 2, (6, 3)) * 0 + np.eye(6, 3, dtype=np.int64), totals.copy()) for _ in range(2)]
-    fresh = [module.count_row(*own, slots, 1) for module, own in zip(SIDES, both, strict=True)]
+    fresh = [module.count_value_row(*own, slots, 1) for module, own in zip(SIDES, both, strict=True)]
     assert fresh[0] == fresh[1]
     assert all(np.array_equal(one, other) for one, other in zip(*both, strict=True))
 
@@ -193,7 +193,7 @@ def test_counting_a_row_in_place(seed, sign, strange, wide):
 @settings(max_examples=200)
 def test_students_tables(block, share, kappa, nu):
     columns, codes, n_classes, _, _ = block
-    (n, _), (x, x_low), (xx, xx_low), _ = active.sums(columns, codes, n_classes, None, 2, 0, len(codes))
+    (n, _), (x, x_low), (xx, xx_low), _ = active.sum_columns(columns, codes, n_classes, None, 2, 0, len(codes))
     sums = (n[..., 0], x, x_low, xx, xx_low)
     (units, pooled), (wanted_units, wanted) = (module.pooled_moments(*sums) for module in SIDES)
     assert np.array_equal(units, wanted_units)
@@ -234,7 +234,7 @@ def test_flags(block, spoil):
     columns, codes, *_ = block
     if spoil and columns and len(codes):
         columns[-1][len(codes) // 2] = 0.5
-    found, wanted = active.flags(*block), reference.flags(*block)
+    found, wanted = active.count_flags(*block), reference.count_flags(*block)
     assert np.array_equal(found[0], wanted[0])
     assert np.array_equal(found[1], wanted[1])
     assert found[2] == wanted[2]
@@ -249,9 +249,9 @@ def test_counts_and_flags_of_integers(block):
     origins = np.array([(-1) ** j for j in range(len(columns))], np.int64)
     sizes = np.array([j + 2 for j in range(len(columns))], np.int64)
     arguments = (columns, origins, sizes, codes, n_classes, start, stop)
-    assert np.array_equal(active.counts(*arguments), reference.counts(*arguments))
+    assert np.array_equal(active.count_values(*arguments), reference.count_values(*arguments))
     if columns and columns[0].dtype in (np.int8, np.int64):
-        for a, b in zip(active.flags(*block), reference.flags(*block), strict=True):
+        for a, b in zip(active.count_flags(*block), reference.count_flags(*block), strict=True):
             assert np.array_equal(a, b)
 
 
@@ -260,7 +260,7 @@ def test_counts_and_flags_of_integers(block):
 def test_cells(block, limit):
     columns, codes, n_classes, start, stop = block
     arguments = (columns, codes, n_classes, limit, start, stop)
-    for a, b in zip(active.cells(*arguments), reference.cells(*arguments), strict=True):
+    for a, b in zip(active.count_cells(*arguments), reference.count_cells(*arguments), strict=True):
         assert np.array_equal(a, b)
 
 
@@ -269,7 +269,7 @@ def test_cells_of_many_rows():
     x = rng.normal(size=(30_000, 3)) * 10.0 ** rng.integers(-3, 3, (30_000, 3))
     codes = rng.integers(-1, 4, 30_000).astype(np.int32)
     arguments = ([x[:, j] for j in range(3)], codes, 4, 1024, 5, 29_999)
-    for a, b in zip(active.cells(*arguments), reference.cells(*arguments), strict=True):
+    for a, b in zip(active.count_cells(*arguments), reference.count_cells(*arguments), strict=True):
         assert np.array_equal(a, b)
 
 
@@ -285,7 +285,7 @@ def test_bags(seed, n_classes, dtype, long):
         amounts[0] = 0.5
     codes = rng.integers(-1, n_classes, 30).astype(np.int32)
     arguments = (indptr, indices, amounts, codes, n_classes, 12, 3, 28)
-    found, wanted = active.bags(*arguments), reference.bags(*arguments)
+    found, wanted = active.count_bags(*arguments), reference.count_bags(*arguments)
     assert (found is None) == (wanted is None)
     if wanted is not None:
         assert np.array_equal(found[0], wanted[0])
@@ -368,10 +368,10 @@ def test_scores_of_slots(seed, silent, k):
     )
     alike(("add_laplace", slots, counts, totals, k, sizes, silent), out, 1, 6)
     table, known = rng.normal(size=(13, 3)), rng.random(13) < 0.9
-    found, wanted = (scores(module, ("add_lines", slots, known, table), out, 1, 6) for module in SIDES)
+    found, wanted = (scores(module, ("add_slots", slots, known, table), out, 1, 6) for module in SIDES)
     assert found[0] == wanted[0]
     assert np.array_equal(found[1], wanted[1])
-    alike(("add_lines", slots, known | True, table), out, 1, 6)
+    alike(("add_slots", slots, known | True, table), out, 1, 6)
 
 
 @given(
@@ -448,7 +448,9 @@ def test_words(rows, known):
     offsets = np.cumsum([0, *(len(row or b"") for row in rows)]).astype(np.int32)
     data = np.frombuffer(b"".join(row or b"" for row in rows), np.uint8)
     valid = None if known else np.array([row is not None for row in rows], bool)
-    for a, b in zip(kernels.active.words(offsets, data, valid), reference.words(offsets, data, valid), strict=True):
+    for a, b in zip(
+        kernels.active.number_words(offsets, data, valid), reference.number_words(offsets, data, valid), strict=True
+    ):
         assert a.tolist() == b.tolist()
         assert a.dtype == b.dtype
 
@@ -457,7 +459,9 @@ def test_many_words():
     texts = [f"{i * 7919 % 5000:x}" * (1 + i % 3) for i in range(20_000)]
     offsets = np.cumsum([0, *map(len, texts)]).astype(np.int32)
     data = np.frombuffer("".join(texts).encode(), np.uint8)
-    for a, b in zip(kernels.active.words(offsets, data, None), reference.words(offsets, data, None), strict=True):
+    for a, b in zip(
+        kernels.active.number_words(offsets, data, None), reference.number_words(offsets, data, None), strict=True
+    ):
         assert a.tolist() == b.tolist()
 
 
@@ -465,7 +469,7 @@ def test_words_outside_the_data_are_refused():
     data = np.frombuffer(b"abc", np.uint8)
     for offsets in ([0, 4], [2, 1], [-1, 2], []):
         with pytest.raises(ValueError, match=r"offsets"):
-            kernels.active.words(np.array(offsets, np.int32), data, None)
+            kernels.active.number_words(np.array(offsets, np.int32), data, None)
 
 
 @given(st.lists(st.tuples(doubles, doubles, st.integers(0, 4)), max_size=30), st.booleans())
@@ -474,14 +478,14 @@ def test_sums_by_group(rows, weighted):
         np.array([row[i] for row in rows], kind) for i, kind in enumerate((float, float, np.int64))
     )
     weights = np.abs(weights) if weighted else None
-    a, b = (Exact(*module.grouped(values, weights, groups, 5)) for module in (active, reference))
+    a, b = (Exact(*module.sum_groups(values, weights, groups, 5)) for module in (active, reference))
     assert a.trimmed() == b.trimmed()
     for group in range(5):
         terms = [Fraction(v) * (Fraction(weights[i]) if weighted else 1) for i, v in enumerate(values.tolist())]
         exact = sum((term for term, own in zip(terms, groups, strict=True) if own == group), Fraction(0))
         assert Fraction(int(a[group].integers())) * Fraction(2) ** (32 * a.low) == exact
-    rounded = active.rounded(np.ascontiguousarray(a.digits), a.low)
-    assert np.array_equal(rounded, reference.rounded(a.digits, a.low))
+    rounded = active.round_digits(np.ascontiguousarray(a.digits), a.low)
+    assert np.array_equal(rounded, reference.round_digits(a.digits, a.low))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.int32, None])
@@ -497,7 +501,7 @@ def test_sums_of_bags(dtype, weighted, seed):
     codes = rng.integers(-1, 4, 20).astype(np.int32)
     first, last = sorted(rng.integers(0, 5, 2).tolist())
     arguments = (indptr, indices, amounts, rng.random(20) if weighted else None, codes, 7, first, last)
-    a, b = (Exact(*module.bag_sums(*arguments)) for module in (active, reference))
+    a, b = (Exact(*module.sum_bags(*arguments)) for module in (active, reference))
     assert a.shape == b.shape == (last - first, 7)
     assert a.trimmed() == b.trimmed()
 
@@ -508,7 +512,7 @@ def test_matrices_are_lists_of_columns():
     tables = rng.normal(size=(2, 3, 2))
     for module in (active, reference):
         for one, other in zip(
-            module.flags(flags, codes, 2, 0, 50), module.flags(list(flags.T), codes, 2, 0, 50), strict=True
+            module.count_flags(flags, codes, 2, 0, 50), module.count_flags(list(flags.T), codes, 2, 0, 50), strict=True
         ):
             assert np.array_equal(one, other)
         scores = [np.zeros((50, 2)) for _ in range(2)]

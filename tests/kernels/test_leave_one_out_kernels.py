@@ -81,13 +81,15 @@ def test_students_t_without_the_row(seed, kinds, n_rows, n_classes, weighted, sh
     stop = data.draw(st.integers(start, n_rows))
     before = np.random.default_rng(seed).normal(size=(n_rows, n_classes))
     both = [before.copy() for _ in SIDES]
-    found, wanted = (module.student_left_out(*given, out, start, stop) for module, out in zip(SIDES, both, strict=True))
+    found, wanted = (
+        module.add_student_leave_one_out(*given, out, start, stop) for module, out in zip(SIDES, both, strict=True)
+    )
     assert found.dtype == wanted.dtype == np.int64
     assert np.array_equal(found, wanted)
     close(*both)
     for row in range(start, min(stop, start + 3)):  # a row alone, bit for bit
         alone = before.copy()
-        active.student_left_out(*given, alone, row, row + 1)
+        active.add_student_leave_one_out(*given, alone, row, row + 1)
         assert np.array_equal(alone[row], both[0][row])
         assert np.array_equal(np.delete(alone, row, axis=0), np.delete(before, row, axis=0))
 
@@ -104,13 +106,15 @@ def test_the_normal_density_without_the_row(seed, kinds, n_rows, n_classes, weig
     stop = data.draw(st.integers(start, n_rows))
     before = np.random.default_rng(seed).normal(size=(n_rows, n_classes))
     both = [before.copy() for _ in SIDES]
-    found, wanted = (module.normal_left_out(*given, out, start, stop) for module, out in zip(SIDES, both, strict=True))
+    found, wanted = (
+        module.add_normal_leave_one_out(*given, out, start, stop) for module, out in zip(SIDES, both, strict=True)
+    )
     assert found.dtype == wanted.dtype == np.int64
     assert np.array_equal(found, wanted)
     close(*both)
     for row in range(start, min(stop, start + 3)):  # a row alone, bit for bit
         alone = before.copy()
-        active.normal_left_out(*given, alone, row, row + 1)
+        active.add_normal_leave_one_out(*given, alone, row, row + 1)
         assert np.array_equal(alone[row], both[0][row])
         assert np.array_equal(np.delete(alone, row, axis=0), np.delete(before, row, axis=0))
 
@@ -122,7 +126,7 @@ def test_the_normal_density_of_rows_that_are_not_in_the_sums(module, shared):
     columns, codes, _, units, _, n, moments = table_of(0, ["normal", "normal", "constant"], 100, 2, False)
     strange, out = [column.copy() for column in columns], np.zeros((100, 2))
     strange[0][[3, 70]], strange[1][5], strange[2][8] = [1e300, np.inf], -np.inf, 4.0
-    places = module.normal_left_out(strange, codes, None, units, n, moments, shared, out, 0, 100)
+    places = module.add_normal_leave_one_out(strange, codes, None, units, n, moments, shared, out, 0, 100)
     assert places.tolist() == [9, 16, 26, 210]
     assert np.isfinite(out).all()
 
@@ -136,7 +140,7 @@ def test_the_normal_density_without_the_row_is_that_of_the_other_rows(module, sh
     tally = Gaussian().observe(("x",), [Reals(x)], codes, 3, weights)
     units = Gaussian().prior(tally, "auto").units
     given = ([x], codes, weights, units, tally["n"].floats(), moments_of(tally, units), shared)
-    assert not len(module.normal_left_out(*given, kept, 0, 50))
+    assert not len(module.add_normal_leave_one_out(*given, kept, 0, 50))
     for row in range(50):
         w = np.where(np.arange(50) == row, 0.0, weights)[:, None] * (codes[:, None] == np.arange(3))
         mean = (w * x[:, None]).sum(axis=0) / w.sum(axis=0)
@@ -167,7 +171,11 @@ def test_students_t_of_rows_that_are_not_in_the_sums():
     strange = [column.copy() for column in columns]
     strange[0][[3, 70]], strange[1][5] = [1e300, np.inf], -np.inf
     out = np.zeros((100, 2))
-    assert active.student_left_out(strange, codes, None, *facts, 3.0, 5.0, False, out, 0, 100).tolist() == [6, 11, 140]
+    assert active.add_student_leave_one_out(strange, codes, None, *facts, 3.0, 5.0, False, out, 0, 100).tolist() == [
+        6,
+        11,
+        140,
+    ]
     assert np.isfinite(out).all()
 
 
@@ -180,7 +188,7 @@ def test_students_t_of_many_columns_far_out():
     given = (list(x.T), codes, None, np.zeros(20, np.int64), pooled, n, moments, 3.0, 5.0, False)
     both = [np.zeros((40, 2)) for _ in SIDES]
     for module, out in zip(SIDES, both, strict=True):
-        assert not len(module.student_left_out(*given, out, 0, 40))
+        assert not len(module.add_student_leave_one_out(*given, out, 0, 40))
     assert np.isfinite(both[1]).all()
     close(*both)
 
@@ -245,7 +253,7 @@ def test_binnings_without_a_row(seed, n_classes, n_buckets, fractional):
         float(rng.choice([1.0, 3.0, 30.0])),
         float(rng.uniform(0.003, 0.3)),
     )
-    found, wanted = (module.binnings_left_out(*given, codes, weights) for module in SIDES)
+    found, wanted = (module.binnings_leave_one_out(*given, codes, weights) for module in SIDES)
     assert found.shape == wanted.shape == (lines, n_buckets, n_classes)
     for one, other, code, weight in zip(found, wanted, codes, weights, strict=True):
         there = counts[:, code] >= weight  # the others are to be ignored
@@ -258,7 +266,7 @@ def test_binnings_without_a_row_are_those_of_the_counts_without_it(module, weigh
     rng = np.random.default_rng(0)
     counts = (rng.poisson(3, (20, 3)) + 1) * weight
     p, a, rho = counts.sum(axis=0) / counts.sum(), 3.0, 0.03
-    table = module.binnings_left_out(counts, p, a, rho, np.array([0, 2]), np.full(2, weight))
+    table = module.binnings_leave_one_out(counts, p, a, rho, np.array([0, 2]), np.full(2, weight))
     for line, code in enumerate([0, 2]):
         for bucket in range(20):
             left = counts.copy()
@@ -283,7 +291,7 @@ X, CODES, OUT = np.array([0.5, 1.5, 2.5]), np.array([0, 1, 1], np.int32), np.zer
 FACTS = (np.zeros(1, np.int64), np.ones((3, 1)), np.ones((1, 2)), np.ones((3, 1, 2)))
 SUMS = (FACTS[0], *FACTS[2:])
 WRONG = {
-    "normal_left_out": [
+    "add_normal_leave_one_out": [
         ([X], CODES, None, *SUMS, False, OUT, 0, 4),
         ([X], CODES, None, *SUMS, False, OUT, -1, 3),
         ([X], CODES, None, *SUMS, False, OUT, 2, 1),
@@ -298,7 +306,7 @@ WRONG = {
         ([X], CODES, None, np.array([5000]), *SUMS[1:], False, OUT, 0, 3),
         ([X.astype(np.int64)], CODES, None, *SUMS, False, OUT, 0, 3),
     ],
-    "student_left_out": [
+    "add_student_leave_one_out": [
         ([X], CODES, None, *FACTS, 3.0, 5.0, False, OUT, 0, 4),
         ([X], CODES, None, *FACTS, 3.0, 5.0, False, OUT, -1, 3),
         ([X], CODES, None, *FACTS, 3.0, 5.0, False, OUT, 2, 1),
@@ -333,7 +341,7 @@ WRONG = {
         (X, X[:2], CODES[:2], np.zeros((4, 2)), OUT, 0, 3),
         (CODES, X[:2], CODES, np.zeros((4, 2)), OUT, 0, 3),
     ],
-    "binnings_left_out": [
+    "binnings_leave_one_out": [
         (np.ones((4, 2)), np.ones(3) / 3, 1.0, 0.1, np.array([0]), np.ones(1)),
         (np.ones((4, 2)), np.ones(2) / 2, 1.0, 0.1, np.array([2]), np.ones(1)),
         (np.ones((4, 2)), np.ones(2) / 2, 1.0, 0.1, np.array([-1]), np.ones(1)),

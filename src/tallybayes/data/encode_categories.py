@@ -55,9 +55,9 @@ def to_codes(name: str, raw: Raw) -> Codes:
             return _integer_codes(to_numpy(combined(raw)))
         return _without_missing(*text_codes(combined(raw)))
     if len(raw) > _SHORT and all(type(value) is str for value in raw):
-        found = kernels.active.texts(raw)
+        found = kernels.active.pack_texts(raw)
         if found is not None and len(found[1]) < 2**31:  # None for half of a surrogate pair
-            codes, first = kernels.active.words(found[0].astype(np.int32), found[1], None)
+            codes, first = kernels.active.number_words(found[0].astype(np.int32), found[1], None)
             return Codes(codes, [raw[i] for i in first.tolist()])
     return _list_codes(name, raw)
 
@@ -76,7 +76,7 @@ def text_codes(raw: Any) -> tuple[np.ndarray, list[Any]]:
         bounds = np.frombuffer(offsets, np.int32, len(raw) + 1, raw.offset * 4) if len(raw) else np.zeros(1, np.int32)
         content = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
         valid = valid_rows(raw) if raw.null_count else None
-        codes, first = kernels.active.words(bounds, content, valid)
+        codes, first = kernels.active.number_words(bounds, content, valid)
         return codes, to_list(raw.take(integers(first)))
     encoded = raw if pa.types.is_dictionary(raw.type) else raw.dictionary_encode()
     indices = encoded.indices if encoded.indices.type == pa.int32() else encoded.indices.cast(pa.int32())
@@ -87,7 +87,7 @@ def _fixed_width_codes(raw: np.ndarray) -> Codes:
     """An array of texts of fixed width: equal texts have equal bytes."""
     content = np.ascontiguousarray(raw).view(np.uint8).reshape(-1)
     bounds = np.arange(0, raw.nbytes + 1, max(raw.dtype.itemsize, 1), dtype=np.int32)
-    codes, first = kernels.active.words(bounds[: len(raw) + 1], content, None)
+    codes, first = kernels.active.number_words(bounds[: len(raw) + 1], content, None)
     return Codes(codes, raw[first].tolist())
 
 

@@ -113,7 +113,7 @@ def _arrow(name: str, raw: Any) -> Any:
 
 
 def _from_list(name: str, values: list[Any]) -> Bytes:
-    found: Bytes | None = kernels.active.texts(values)
+    found: Bytes | None = kernels.active.pack_texts(values)
     if found is not None:
         return found
     parts = [_encoded(name, value, row) for row, value in enumerate(values)]  # NaN, half of a surrogate pair

@@ -33,7 +33,7 @@ def feature_sums(X: Any, codes: Codes32, n_classes: int, weights: Floats | None,
         return feature_sums(csr_array(X), codes, n_classes, weights, negative=negative)
     columns = list(values.T)
     parts = in_threads(
-        lambda start, stop: kernels.active.sums(columns, codes, n_classes, weights, 1, start, stop), len(codes)
+        lambda start, stop: kernels.active.sum_columns(columns, codes, n_classes, weights, 1, start, stop), len(codes)
     )
     if any(part[3] >= 0 for part in parts):
         raise DataError("finite amounts")
@@ -55,7 +55,7 @@ def _counted(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -
     """Amounts of tokens, summed as integers if they are integers."""
     if weights is None:
         parts = in_threads(
-            lambda start, stop: kernels.active.bag_table(
+            lambda start, stop: kernels.active.count_bags_dense(
                 bag.indptr, bag.indices, bag.amounts, codes, n_classes, len(bag.keys), start, stop
             ),
             len(codes),

@@ -49,7 +49,7 @@ def counted_tokens(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | N
     """Total amount of every token in every class."""
     n_cells = len(bag.keys) * n_classes
     if weights is None and n_cells <= min(DENSE, len(bag.indices) * 4):
-        parts = _in_parts(kernels.active.bag_table, bag, codes, n_classes)
+        parts = _in_parts(kernels.active.count_bags_dense, bag, codes, n_classes)
         if all(part is not None for part in parts):
             for part in parts[1:]:
                 parts[0] += part
@@ -60,7 +60,7 @@ def counted_tokens(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | N
 def counted_places(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> tuple[NDArray[np.int64], Exact]:
     """The same as sorted places `token number * n_classes + class`, and the amount at each."""
     if weights is None:
-        parts = _in_parts(kernels.active.bags, bag, codes, n_classes)
+        parts = _in_parts(kernels.active.count_bags, bag, codes, n_classes)
         if len(parts) == 1 and parts[0] is not None:
             return parts[0][0], Exact.whole(parts[0][1])
         if all(part is not None for part in parts):
@@ -108,7 +108,7 @@ def fractional_sums(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | 
     indptr, n_tokens = np.ascontiguousarray(bag.indptr), len(bag.keys)
     parts = in_threads(
         lambda first, last: Exact(
-            *kernels.active.bag_sums(indptr, bag.indices, bag.amounts, weights, codes, n_tokens, first, last)
+            *kernels.active.sum_bags(indptr, bag.indices, bag.amounts, weights, codes, n_tokens, first, last)
         ),
         n_classes,
         small=0 if len(bag.indices) > SMALL else n_classes,

@@ -89,7 +89,7 @@ class LeftOutBags:
         table = self.table(kind)
         given = (table, over_classes(table)[:, 0], self.words.total(kind), float(self.words.n_keys))
         with np.errstate(divide="ignore", invalid="ignore"):
-            scores: Floats = kernels.active.left_out(
+            scores: Floats = kernels.active.score_documents_leave_one_out(
                 *given, bag.indptr, bag.indices, own, amounts, codes, weights, k, options.variant == "complement"
             )
         return np.where(np.isnan(scores), 0.0, scores)  # where no token remains at all, nothing is contributed

@@ -62,7 +62,7 @@ class Bernoulli(Family[Sums, BernoulliPrior]):
     ) -> Sums:
         """Count yes and no."""
         arrays = flag_arrays(columns)
-        parts = in_threads(lambda start, stop: kernels.active.flags(arrays, codes, n_classes, start, stop), len(codes))
+        parts = in_threads(lambda start, stop: kernels.active.count_flags(arrays, codes, n_classes, start, stop), len(codes))
         refuse(min((p[2] for p in parts if p[2] >= 0), default=-1), features, arrays, _EXPECTED)
         if weights is None:
             no, yes = (Exact.whole(sum(p[i] for p in parts)) for i in (0, 1))

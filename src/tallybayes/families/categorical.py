@@ -232,13 +232,13 @@ class CategoricalPredictive(Predictive):
         known = np.zeros(len(table), bool)
 
         def score(out: Floats, start: int, stop: int) -> None:
-            if not kernels.active.add_lines(values, known, table, out, start, stop):
+            if not kernels.active.add_slots(values, known, table, out, start, stop):
                 part = values[start:stop]
                 row, number = (~np.isnan(part)).nonzero()
                 slots = part[row, number].astype(np.int64)
                 lines = np.where(slots < 0, n_slots + number, slots)
                 table[lines], known[lines] = self.log_rows(number, slots), True
-                kernels.active.add_lines(values, known, table, out, start, stop)
+                kernels.active.add_slots(values, known, table, out, start, stop)
 
         return score
 
@@ -352,7 +352,8 @@ def _counted(
     origins = np.array([column.origin for column in columns], np.int64)
     if weights is None:
         parts = in_threads(
-            lambda start, stop: kernels.active.counts(arrays, origins, sizes, codes, n_classes, start, stop), len(codes)
+            lambda start, stop: kernels.active.count_values(arrays, origins, sizes, codes, n_classes, start, stop),
+            len(codes),
         )
         table = Exact.whole(sum(parts))
     else:

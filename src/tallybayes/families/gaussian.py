@@ -87,7 +87,8 @@ class Gaussian(Family[Sums, GaussianPrior]):
             counted = codes >= 0 if weights is None else (codes >= 0) & (weights != 0)
             arrays = [log_of(x, name, counted) for name, x in zip(features, arrays, strict=True)]
         parts = in_threads(
-            lambda start, stop: kernels.active.sums(arrays, codes, n_classes, weights, 2, start, stop), len(codes)
+            lambda start, stop: kernels.active.sum_columns(arrays, codes, n_classes, weights, 2, start, stop),
+            len(codes),
         )
         refuse(min((p[3] for p in parts if p[3] >= 0), default=-1), features, arrays, "a finite number")
         total = [Exact.added([Exact(*part[i]) for part in parts]) for i in range(3)]
@@ -98,7 +99,7 @@ class Gaussian(Family[Sums, GaussianPrior]):
         if self.log or (own := tally.opened(x=2, xx=4)) is None:
             return None
         n, x, xx = (own[name] for name in ("n", "x", "xx"))
-        return partial(kernels.active.add_row, n.digits[..., 0], x.digits, x.low, xx.digits, xx.low, values)
+        return partial(kernels.active.add_real_row, n.digits[..., 0], x.digits, x.low, xx.digits, xx.low, values)
 
     def prior(self, tally: Sums, smoothing: Smoothing) -> GaussianPrior:
         """Centred on the pooled data; its strengths are options of the family, not Laplace's k."""

@@ -115,7 +115,7 @@ class GaussianLeftOut(_LeftOut):
         prior = self.prior
         n, moments = self.tally["n"].floats()[numbers], np.ascontiguousarray(self.moments[:, numbers])
         pooled = np.ascontiguousarray(prior.moments[:, numbers])
-        places: NDArray[np.int64] = kernels.active.student_left_out(
+        places: NDArray[np.int64] = kernels.active.add_student_leave_one_out(
             [self.arrays[j] for j in numbers],
             self.codes,
             self.weights,
@@ -144,7 +144,7 @@ class NormalLeftOut(_LeftOut):
         """The kernel."""
         own = self.predictive
         moments = np.stack([part[numbers] for part in own.moments])
-        places: NDArray[np.int64] = kernels.active.normal_left_out(
+        places: NDArray[np.int64] = kernels.active.add_normal_leave_one_out(
             [self.arrays[j] for j in numbers],
             self.codes,
             self.weights,

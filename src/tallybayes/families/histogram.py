@@ -78,7 +78,7 @@ class Histogram(Family[Grid, HistogramPrior]):
             part = arrays[start:stop] if by_column else arrays
             names = features[start:stop] if by_column else features
             rows = (0, len(codes)) if by_column else (start, stop)
-            levels, offsets, cells, table, bad = kernels.active.cells(part, codes, n_classes, LIMIT, *rows)
+            levels, offsets, cells, table, bad = kernels.active.count_cells(part, codes, n_classes, LIMIT, *rows)
             refuse(bad, names, part, "a finite number")
             return Grid.of_table(names, levels, offsets, cells, Exact.whole(table))
 

@@ -178,7 +178,7 @@ def _log_ratios(held: FixedBinning, lines: Lines) -> Floats:
     )
     if len(pairs):
         own = np.searchsorted(here, pairs[:, 0].astype(np.int64))
-        tables = kernels.active.binnings_left_out(
+        tables = kernels.active.binnings_leave_one_out(
             np.ascontiguousarray(counts[:, here]),
             held.p[here],
             held.strength,

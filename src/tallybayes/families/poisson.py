@@ -256,5 +256,6 @@ def _check_counts(x: Any, feature: str, counted: np.ndarray) -> None:
 
 def _parts(values: Sequence[Any], codes: Codes32, n_classes: int, weights: Floats | None) -> list[Any]:
     return in_threads(
-        lambda start, stop: kernels.active.sums(list(values), codes, n_classes, weights, 1, start, stop), len(codes)
+        lambda start, stop: kernels.active.sum_columns(list(values), codes, n_classes, weights, 1, start, stop),
+        len(codes),
     )

@@ -259,7 +259,7 @@ class Text(TokenFamily):
             n_tokens, indices = len(used), indices.astype(np.int32)
 
         def add_up(first: int, last: int) -> Any:
-            return kernels.active.document_sums(
+            return kernels.active.sum_documents(
                 indptr, indices, amounts, codes, n_classes, n_tokens, self.unit, first, last
             )
 

@@ -177,7 +177,7 @@ def fingerprints(bag: Bag) -> Hashes:
     else:  # of a bucket, its number
         used, indices = np.unique(indices, return_inverse=True)
         data, offsets = used.astype(np.int64).view(np.uint8), np.arange(0, 8 * len(used) + 1, 8)
-    prints: Hashes = kernels.active.fingerprints(
+    prints: Hashes = kernels.active.fingerprint_documents(
         np.ascontiguousarray(bag.indptr, np.int64),
         np.ascontiguousarray(indices, np.int32),
         integer_amounts(bag),

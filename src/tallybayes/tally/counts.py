@@ -230,7 +230,7 @@ class Counts(Tally):
     def count_row(self, values: NDArray[np.float64], code: int) -> bool:
         """Count one row of class `code` in place: the slot of its key in every column, NaN where it is missing."""
         dense, totals = self._opened()
-        if kernels.active.count_row(dense, totals, values, code):
+        if kernels.active.count_value_row(dense, totals, values, code):
             for slot in values[~np.isnan(values)].astype(np.int64).tolist():
                 if dense[slot, code] == 1 and self.store.counted(slot):  # it was 0
                     self._keys_in_use[self.column_of[slot]] += 1

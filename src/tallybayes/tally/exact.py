@@ -114,7 +114,7 @@ class Exact:
                 return cls.whole(np.bincount(groups, weights=product, minlength=n_groups).astype(np.int64))
         parts = in_threads(
             lambda start, stop: cls(
-                *kernels.active.grouped(
+                *kernels.active.sum_groups(
                     values[start:stop], None if weights is None else weights[start:stop], groups[start:stop], n_groups
                 )
             ),
@@ -288,7 +288,7 @@ class Exact:
         if self.is_whole:
             return self.digits[..., 0].astype(np.float64)
         flat = np.ascontiguousarray(self.digits.reshape(-1, self.digits.shape[-1]))
-        return np.asarray(kernels.active.rounded(flat, self.low)).reshape(self.shape)
+        return np.asarray(kernels.active.round_digits(flat, self.low)).reshape(self.shape)
 
     def reshaped(self, *shape: int) -> Exact:
         """The same numbers in another shape."""

@@ -1,7 +1,13 @@
 """The definition of every kernel in plain NumPy: slow, short and exact."""
 
 from tallybayes.kernels.reference.average_binnings import average_binnings
-from tallybayes.kernels.reference.count_documents import document_sums, fingerprints, left_out, log_amounts, merge_cells
+from tallybayes.kernels.reference.count_documents import (
+    fingerprint_documents,
+    log_amounts,
+    merge_cells,
+    score_documents_leave_one_out,
+    sum_documents,
+)
 from tallybayes.kernels.reference.derive import (
     beta,
     laplace,
@@ -11,31 +17,44 @@ from tallybayes.kernels.reference.derive import (
     pooled_rate,
     student,
 )
-from tallybayes.kernels.reference.exact_sums import grouped, mean_variance, rounded, sums
+from tallybayes.kernels.reference.exact_sums import mean_variance, round_digits, sum_columns, sum_groups
 from tallybayes.kernels.reference.leave_one_out_tables import (
+    add_normal_leave_one_out,
     add_pairs,
     add_step_pairs,
-    binnings_left_out,
-    normal_left_out,
-    student_left_out,
+    add_student_leave_one_out,
+    binnings_leave_one_out,
 )
-from tallybayes.kernels.reference.observe import bag_sums, bag_table, bags, cells, counts, flags
+from tallybayes.kernels.reference.observe import (
+    count_bags,
+    count_bags_dense,
+    count_cells,
+    count_flags,
+    count_values,
+    sum_bags,
+)
 from tallybayes.kernels.reference.score_columns import (
     add_bags,
     add_codes,
     add_events,
     add_flags,
     add_laplace,
-    add_lines,
     add_normal,
+    add_slots,
     add_steps,
     add_student,
     log_softmax,
     softmax,
 )
-from tallybayes.kernels.reference.single_rows import add_event_row, add_flag_row, add_row, count_row, read_row
-from tallybayes.kernels.reference.tokeniser import Buckets, Lexicon, spans, texts
-from tallybayes.kernels.reference.word_tables import words
+from tallybayes.kernels.reference.single_rows import (
+    add_event_row,
+    add_flag_row,
+    add_real_row,
+    count_value_row,
+    read_row,
+)
+from tallybayes.kernels.reference.tokeniser import Buckets, Lexicon, pack_texts, spans
+from tallybayes.kernels.reference.word_tables import number_words
 
 __all__ = [
     "Buckets",
@@ -47,44 +66,44 @@ __all__ = [
     "add_flag_row",
     "add_flags",
     "add_laplace",
-    "add_lines",
     "add_normal",
+    "add_normal_leave_one_out",
     "add_pairs",
-    "add_row",
+    "add_real_row",
+    "add_slots",
     "add_step_pairs",
     "add_steps",
     "add_student",
+    "add_student_leave_one_out",
     "average_binnings",
-    "bag_sums",
-    "bag_table",
-    "bags",
     "beta",
-    "binnings_left_out",
-    "cells",
-    "count_row",
-    "counts",
-    "document_sums",
-    "fingerprints",
-    "flags",
-    "grouped",
+    "binnings_leave_one_out",
+    "count_bags",
+    "count_bags_dense",
+    "count_cells",
+    "count_flags",
+    "count_value_row",
+    "count_values",
+    "fingerprint_documents",
     "laplace",
-    "left_out",
     "log_amounts",
     "log_shares",
     "log_softmax",
     "mean_variance",
     "merge_cells",
     "negative_binomial",
-    "normal_left_out",
+    "number_words",
+    "pack_texts",
     "pooled_moments",
     "pooled_rate",
     "read_row",
-    "rounded",
+    "round_digits",
+    "score_documents_leave_one_out",
     "softmax",
     "spans",
     "student",
-    "student_left_out",
-    "sums",
-    "texts",
-    "words",
+    "sum_bags",
+    "sum_columns",
+    "sum_documents",
+    "sum_groups",
 ]

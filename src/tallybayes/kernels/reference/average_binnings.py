@@ -16,10 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.special import gammaln, logsumexp
+from tallybayes.errors import DataError
+from tallybayes.kernels.contract import checked
 
 Floats = NDArray[np.float64]
 
 
+@checked("counts: lines, classes; offsets: columns+1 | ends lines")
 def average_binnings(
     counts: Floats, offsets: NDArray[np.int64], strengths: Floats, rates: Floats
 ) -> tuple[Floats, Floats, Floats, Floats]:
@@ -33,6 +36,9 @@ def average_binnings(
     >>> share.round(3).tolist()
     [[0.863, 0.137], [0.137, 0.863]]
     """
+    for name, given in (("strengths", strengths), ("rates", rates)):
+        if not len(given):
+            raise DataError(f"at least one of the {name}", got=0)
     share = np.zeros_like(counts)
     chosen = np.zeros((3, len(offsets) - 1))
     for j in range(len(offsets) - 1):

@@ -5,7 +5,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["document_sums", "fingerprints", "left_out", "log_amounts", "merge_cells"]
+from tallybayes.kernels.contract import checked
+
+__all__ = ["fingerprint_documents", "log_amounts", "merge_cells", "score_documents_leave_one_out", "sum_documents"]
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -14,6 +16,7 @@ _LOOKED_AT = 32  # tokens of a document that its fingerprint is made of
 UNIT = 30  # logarithms are whole numbers of 2**-30, so that their sums are exact
 
 
+@checked("indptr: rows+1; amounts: entries; indptr: rows+1 | ends entries")
 def log_amounts(indptr: NDArray[np.integer], amounts: NDArray[np.int32], unit: bool) -> Whole:
     """log(1 + amount) of every token of every document, in units of 2**-30.
 
@@ -33,7 +36,11 @@ def log_amounts(indptr: NDArray[np.integer], amounts: NDArray[np.int32], unit: b
     return result
 
 
-def document_sums(
+@checked(
+    "indptr: rows+1; amounts: entries; indices: entries; indptr: rows+1 | ends entries; "
+    "indices: entries | below tokens; codes: rows | codes classes"
+)
+def sum_documents(
     indptr: NDArray[np.integer],
     indices: NDArray[np.int32],
     amounts: NDArray[np.int32],
@@ -50,7 +57,7 @@ def document_sums(
     these per class, (3, classes); and the length of every document (-1 for those of other classes).
 
     >>> indptr, indices, amounts = np.array([0, 2, 3]), np.array([0, 1, 0], np.int32), np.array([3, 1, 2], np.int32)
-    >>> cells, sums, totals, lengths = document_sums(indptr, indices, amounts, np.array([1, 1]), 2, 2, True, 0, 2)
+    >>> cells, sums, totals, lengths = sum_documents(indptr, indices, amounts, np.array([1, 1]), 2, 2, True, 0, 2)
     >>> cells.tolist() == [1, 1 << 24 | 1], sums[:2].tolist(), totals[:2].tolist(), lengths.tolist()
     (True, [[5, 1], [2, 1]], [[0, 6], [0, 3]], [4, 2])
     """
@@ -68,6 +75,7 @@ def document_sums(
     return cells, sums, totals, np.where(there, lengths, -1)
 
 
+@checked("cells_a: a; sums_a: kinds, a; cells_b: b; sums_b: kinds, b")
 def merge_cells(cells_a: Whole, sums_a: Whole, cells_b: Whole, sums_b: Whole) -> tuple[Whole, Whole]:
     """Two lists of cells in order, with their sums (kinds, cells), as one; a cell that both have gets both sums.
 
@@ -81,7 +89,11 @@ def merge_cells(cells_a: Whole, sums_a: Whole, cells_b: Whole, sums_b: Whole) ->
     return cells, sums
 
 
-def fingerprints(
+@checked(
+    "offsets: tokens+1; data: bytes; offsets: tokens+1 | ends bytes; indptr: rows+1; amounts: entries; "
+    "indices: entries; indptr: rows+1 | ends entries; indices: entries | below tokens"
+)
+def fingerprint_documents(
     indptr: NDArray[np.integer],
     indices: NDArray[np.int32],
     amounts: NDArray[np.int32],
@@ -117,7 +129,12 @@ def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return x ^ (x >> np.uint64(31))
 
 
-def left_out(
+@checked(
+    "table: tokens, classes; whole: tokens; totals: classes; indptr: rows+1; indices: entries; "
+    "own: entries; amounts: entries; codes: rows; weights: rows; indptr: rows+1 | ends entries; "
+    "indices: entries | below tokens; codes: rows | own_codes classes"
+)
+def score_documents_leave_one_out(
     table: Floats,
     whole: Floats,
     totals: Floats,

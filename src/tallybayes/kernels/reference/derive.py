@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.kernels.contract import checked
 from tallybayes.kernels.reference.exact_sums import integers, mean_variance, ratio_moments
 
 Floats = NDArray[np.float64]
@@ -19,6 +20,7 @@ _UNIT_LIMIT = 1000  # units are 2**-1000 .. 2**1000, so that their inverses are 
 _SERIES = 20.0  # from here on five terms of the series below are as good as doubles can tell
 
 
+@checked("n: columns, classes; x: columns, classes, width; xx: columns, classes, squares")
 def pooled_moments(n: Whole, x: Whole, x_low: int, xx: Whole, xx_low: int) -> tuple[Whole, Floats] | None:
     """The unit of every column, and mean (high and low part) and variance over all classes in it, (3, columns).
 
@@ -58,6 +60,10 @@ def posterior(
     return n * delta / more, nu * spread + n * variance + kappa * n / more * delta * delta, more, nu + n
 
 
+@checked(
+    "n: columns, classes; x: columns, classes, width; xx: columns, classes, squares; "
+    "units: columns | units; prior: 3, columns"
+)
 def student(
     n: Whole,
     x: Whole,
@@ -152,12 +158,14 @@ def log_shares(counts: Floats, k: float) -> Floats:
     return np.asarray(np.log(smoothed) - np.log(smoothed.sum()))
 
 
+@checked("no: columns, classes; yes: columns, classes")
 def beta(no: NDArray[Any], yes: NDArray[Any], k: float) -> Floats:
     """Counts of no and yes as doubles, and the logs of `laplace` for them, behind each other, (4, columns, classes)."""
     counts, two = np.stack([no, yes]).astype(np.float64), np.array([[2.0]])
     return np.concatenate([counts, [laplace(part, counts[0] + counts[1], k, two) for part in counts]])
 
 
+@checked("n: columns, classes; x: columns, classes; mean: columns")
 def negative_binomial(n: NDArray[Any], x: NDArray[Any], mean: Floats, share: float) -> Floats:
     """Rows, and shape and rate of the negative binomial, of every cell: see `tallybayes.families.poisson`.
 
@@ -168,6 +176,7 @@ def negative_binomial(n: NDArray[Any], x: NDArray[Any], mean: Floats, share: flo
     return np.stack([n.astype(np.float64), shape, rate])
 
 
+@checked("n: columns, classes; x: columns, classes")
 def pooled_rate(n: Whole, x: Whole) -> Floats:
     """The mean of every column over all classes, (columns,), from whole sums (columns, classes); 0 without rows."""
     totals = zip(n.astype(object).sum(axis=1), x.astype(object).sum(axis=1), strict=True)

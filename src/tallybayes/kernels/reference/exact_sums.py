@@ -13,13 +13,17 @@ special case of one digit at low = 0, and then the digit may use all 64 bits.
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.errors import DataError
+from tallybayes.kernels.contract import checked
+
 Digits = tuple[NDArray[np.int64], int]  # digits (..., width) and low
 
 _MASK = np.int64(0xFFFFFFFF)
 _HALF = np.int64(2**27 - 1)  # a 53-bit integer splits into 26 and 27 bits, whose products fit into int64
 
 
-def sums(
+@checked("columns: columns; codes: rows | codes classes; weights: rows | finite")
+def sum_columns(
     columns: list[NDArray[np.floating]],
     codes: NDArray[np.int32],
     n_classes: int,
@@ -33,10 +37,12 @@ def sums(
     NaN is a missing value, a weight of zero an absent row, an infinity the bad value of which the place is returned.
 
     >>> x = np.array([1.5, 2.5, np.nan])
-    >>> n, s, ss, bad = sums([x], np.array([0, 0, 0], np.int32), 1, None, 2, 0, 3)
+    >>> n, s, ss, bad = sum_columns([x], np.array([0, 0, 0], np.int32), 1, None, 2, 0, 3)
     >>> n[0].tolist(), float(s[0][0, 0] @ 2.0 ** (32 * (s[1] + np.arange(s[0].shape[-1]))))
     ([[[2]]], 4.0)
     """
+    if order not in (1, 2):
+        raise DataError("an order of 1 or 2", got=order)
     n_columns = len(columns)
     shape = (n_columns, n_classes)
     rows = slice(start, stop)
@@ -64,12 +70,13 @@ def sums(
     return n, _scatter(x_terms, cell, shape), _scatter(xx_terms, cell, shape) if order == 2 else None, bad
 
 
-def grouped(
+@checked("values: rows | finite; groups: rows | below groups; weights: rows | finite")
+def sum_groups(
     values: NDArray[np.float64], weights: NDArray[np.float64] | None, groups: NDArray[np.int64], n_groups: int
 ) -> Digits:
     """Exact sums of value (times weight, if given) by group, (groups,).
 
-    >>> digits, low = grouped(np.array([0.1, -0.1, 3.0]), None, np.array([0, 0, 1]), 2)
+    >>> digits, low = sum_groups(np.array([0.1, -0.1, 3.0]), None, np.array([0, 0, 1]), 2)
     >>> [integer * 2.0 ** (32 * low) for integer in integers(digits)]
     [0.0, 3.0]
     """
@@ -135,15 +142,16 @@ def integers(digits: NDArray[np.int64]) -> NDArray[np.object_]:
     return np.asarray(total, dtype=object)
 
 
-def rounded(digits: NDArray[np.int64], low: int) -> NDArray[np.float64]:
+def round_digits(digits: NDArray[np.int64], low: int) -> NDArray[np.float64]:
     """The cells (cells, width) as doubles, each correctly rounded.
 
-    >>> rounded(np.array([[1, 1], [0, -1]]), 0).tolist()
+    >>> round_digits(np.array([[1, 1], [0, -1]]), 0).tolist()
     [4294967297.0, -4294967296.0]
     """
     return np.array([quotient(integer, 1, 32 * low) for integer in integers(digits)], np.float64)
 
 
+@checked("n: columns, classes; x: columns, classes, width; xx: columns, classes, squares; units: columns | units")
 def mean_variance(
     n: NDArray[np.int64], x: NDArray[np.int64], x_low: int, xx: NDArray[np.int64], xx_low: int, units: NDArray[np.int64]
 ) -> NDArray[np.float64]:

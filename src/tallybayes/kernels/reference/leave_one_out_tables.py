@@ -23,10 +23,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.special import gammaln
+from tallybayes.errors import DataError
+from tallybayes.kernels.contract import checked
 from tallybayes.kernels.reference.average_binnings import forward_backward
 from tallybayes.kernels.reference.derive import log_gamma_ratio
 
-__all__ = ["add_pairs", "add_step_pairs", "binnings_left_out", "normal_left_out", "student_left_out"]
+__all__ = [
+    "add_normal_leave_one_out",
+    "add_pairs",
+    "add_step_pairs",
+    "add_student_leave_one_out",
+    "binnings_leave_one_out",
+]
 
 Floats = NDArray[np.float64]
 
@@ -35,7 +43,12 @@ _LITTLE = 1e-6  # of a sum of squares: less than this is not worked out by subtr
 _FAR = 2.0**900  # a squared distance, in variances, that is left to others
 
 
-def student_left_out(
+@checked(
+    "columns: columns; pooled: 3, columns; kappa: | above; nu: | above; codes: rows; weights: rows; "
+    "out: rows, classes; units: columns; n: columns, classes; moments: 3, columns, classes; "
+    "codes: rows | own_codes classes; units: columns | units"
+)
+def add_student_leave_one_out(
     columns: list[NDArray[np.floating]],
     codes: NDArray[np.int32],
     weights: Floats | None,
@@ -121,7 +134,12 @@ def _log_student(
     )
 
 
-def normal_left_out(
+@checked(
+    "columns: columns; codes: rows; weights: rows; out: rows, classes; units: columns; "
+    "n: columns, classes; moments: 3, columns, classes; codes: rows | own_codes classes; "
+    "units: columns | units"
+)
+def add_normal_leave_one_out(
     columns: list[NDArray[np.floating]],
     codes: NDArray[np.int32],
     weights: Floats | None,
@@ -135,8 +153,8 @@ def normal_left_out(
 ) -> NDArray[np.int64]:
     """Add log densities of the normal to rows start to stop of `out` (rows, classes), each without its own value.
 
-    Arguments and result are as in `student_left_out`. A class without values, and one without a variance (a point
-    mass, which stays one without the row), adds nothing.
+    Arguments and result are as in `add_student_leave_one_out`. A class without values adds nothing, and so does one
+    without a variance: a point mass, which stays one without the row.
     """
     places = [np.zeros(0, np.int64)]
     for j, x in enumerate(columns):
@@ -173,6 +191,7 @@ def _log_normal(
     return np.where(flat, 0.0, log_p), care
 
 
+@checked("column: rows; codes: rows; out: rows, classes; table: lines, classes")
 def add_pairs(
     column: NDArray[np.integer],
     origin: int,
@@ -186,12 +205,13 @@ def add_pairs(
 
     A row of the table that begins with NaN is not to be met: the first row that does is returned, -1 if there is none.
     """
-    n_classes = out.shape[1]
+    _check_lines(table)
     value = column[start:stop].astype(np.int64) - origin
-    there = np.flatnonzero((value >= 0) & (value < len(table) // n_classes))
-    return _add_lines(table, value[there] * n_classes + codes[start:stop][there], there + start, out)
+    there = np.flatnonzero((value >= 0) & (value < len(table) // max(out.shape[1], 1)))
+    return _add_lines(table, value[there], codes, there + start, out)
 
 
+@checked("column: rows; codes: rows; out: rows, classes; table: lines, classes")
 def add_step_pairs(
     column: NDArray[np.floating],
     edges: Floats,
@@ -205,33 +225,55 @@ def add_step_pairs(
 
     Returns what `add_pairs` does.
     """
+    _check_lines(table, len(edges))
     x = column[start:stop]
     there = np.flatnonzero(~np.isnan(x)) if len(edges) else np.zeros(0, np.int64)
     step = np.searchsorted(edges[1:], x[there], side="right")
-    return _add_lines(table, step * out.shape[1] + codes[start:stop][there], there + start, out)
+    return _add_lines(table, step, codes, there + start, out)
 
 
-def _add_lines(table: Floats, lines: NDArray[np.int64], rows: NDArray[np.int64], out: Floats) -> int:
-    own = table[lines]
+def _check_lines(table: Floats, n_values: int = 0) -> None:
+    """Refuse a table that has not a line for each value and class."""
+    n_lines, n_classes = table.shape
+    if n_classes and n_lines % n_classes:
+        raise DataError(f"a table with a multiple of {n_classes} lines", got=n_lines)
+    if n_lines < n_values * n_classes:
+        raise DataError(f"a table with at least {n_values * n_classes} lines", got=n_lines)
+
+
+def _add_lines(
+    table: Floats, value: NDArray[np.int64], codes: NDArray[np.int32], rows: NDArray[np.int64], out: Floats
+) -> int:
+    """Add the line of a value and the class of its row."""
+    n_classes, code = out.shape[1], codes[rows]
+    if (strange := (code < 0) | (code >= n_classes)).any():
+        first = int(np.argmax(strange))
+        raise DataError(f"a class code from 0 to below {n_classes}", got=int(code[first]), row=int(rows[first]))
+    own = table[value * n_classes + code]
     out[rows] += own
     bad = np.isnan(own[:, 0]) if len(own) else np.zeros(0, bool)
     return int(rows[np.argmax(bad)]) if bad.any() else -1
 
 
-def binnings_left_out(
-    counts: Floats, p: Floats, a: float, rho: float, codes: NDArray[np.int64], weights: Floats
+@checked(
+    "counts: lines, classes; p: classes; codes: rows; weights: rows; codes: rows | below classes; "
+    "weights: rows | above; strength: | above; rate: | share"
+)
+def binnings_leave_one_out(
+    counts: Floats, p: Floats, strength: float, rate: float, codes: NDArray[np.int64], weights: Floats
 ) -> Floats:
     """Log of P(class | bucket) over its average, (lines, buckets, classes), for rows taken out of each bucket.
 
     counts: (buckets, classes) of one column; p: the class shares, above 0, (classes,). A line is a class and the weight
     of the rows of it that are taken out, one at a time; buckets that have none of them are to be ignored.
 
-    >>> table = binnings_left_out(np.array([[9.0, 1.0], [1.0, 9.0]]), np.array([0.5, 0.5]), 1.0, 0.5,
+    >>> table = binnings_leave_one_out(np.array([[9.0, 1.0], [1.0, 9.0]]), np.array([0.5, 0.5]), 1.0, 0.5,
     ...                           np.array([0]), np.array([1.0]))
     >>> np.exp(table[0, 0]).round(2).tolist()
     [1.79, 0.29]
     """
-    log_run, *given_cut = forward_backward(counts, p, a, rho)
+    a = strength
+    log_run, *given_cut = forward_backward(counts, p, a, rate)
     into, out_of = map(np.exp, given_cut)  # P(run | cut at its end), P(run | cut at its start)
     cumulative = np.concatenate([np.zeros((1, counts.shape[1])), counts.cumsum(axis=0)])
     runs = np.maximum(cumulative[None] - cumulative[:, None], 0.0)  # (from, to, classes)

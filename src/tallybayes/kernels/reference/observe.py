@@ -3,12 +3,16 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.kernels.reference.exact_sums import Digits, grouped
+from tallybayes.errors import DataError
+from tallybayes.kernels.contract import checked
+from tallybayes.kernels.reference.exact_sums import Digits, sum_groups
 
+_BAGS = "codes: rows | codes classes; indptr: rows+1; indices: entries; amounts: entries;indices: entries | bags tokens"
 _SIGNLESS = np.int64(2**63 - 1)
 
 
-def flags(
+@checked("columns: columns; codes: rows | codes classes")
+def count_flags(
     columns: list[NDArray[np.generic]] | NDArray[np.generic],
     codes: NDArray[np.int32],
     n_classes: int,
@@ -19,7 +23,7 @@ def flags(
 
     `columns` may also be a matrix (rows, columns).
 
-    >>> flags([np.array([1.0, 0.0, np.nan])], np.array([0, 1, 1], np.int32), 2, 0, 3)[:2]
+    >>> count_flags([np.array([1.0, 0.0, np.nan])], np.array([0, 1, 1], np.int32), 2, 0, 3)[:2]
     (array([[0, 1]]), array([[1, 0]]))
     """
     columns = list(columns.T) if isinstance(columns, np.ndarray) else columns
@@ -39,7 +43,8 @@ def flags(
     return no, yes, bad
 
 
-def counts(
+@checked("columns: columns; origins: columns; sizes: columns | at_least 0; codes: rows | codes classes")
+def count_values(
     columns: list[NDArray[np.integer]],
     origins: NDArray[np.int64],
     sizes: NDArray[np.int64],
@@ -53,7 +58,7 @@ def counts(
     Column j counts the values origins[j] <= v < origins[j] + sizes[j]; others are missing.
 
     >>> one = np.array([1], np.int64)
-    >>> counts([np.array([1, 2, 1, 9])], one, 2 * one, np.zeros(4, np.int32), 1, 0, 4).tolist()
+    >>> count_values([np.array([1, 2, 1, 9])], one, 2 * one, np.zeros(4, np.int32), 1, 0, 4).tolist()
     [[2], [1]]
     """
     tables = []
@@ -76,7 +81,8 @@ def ordered(x: NDArray[np.floating]) -> NDArray[np.int64]:
     return np.where(bits < 0, bits ^ _SIGNLESS, bits)
 
 
-def cells(
+@checked("columns: columns; codes: rows | codes classes; limit: | at_least 1")
+def count_cells(
     columns: list[NDArray[np.floating]], codes: NDArray[np.int32], n_classes: int, limit: int, start: int, stop: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int]:
     """Counts on the finest grid with at most `limit` cells in use: levels, offsets, cells, table and the bad place.
@@ -84,7 +90,7 @@ def cells(
     A cell is `ordered(x) >> level`. Column j has the level levels[j] and the sorted cells[offsets[j]:offsets[j + 1]];
     the table is (cells, classes). NaN is missing, an infinity is bad.
 
-    >>> levels, offsets, found, table, bad = cells([np.array([2.0, 2.0, 3.0])], np.zeros(3, np.int32), 1, 2, 0, 3)
+    >>> levels, offsets, found, table, bad = count_cells([np.array([2.0, 2.0, 3.0])], np.zeros(3, np.int32), 1, 2, 0, 3)
     >>> levels.tolist(), offsets.tolist(), table.tolist()
     ([0], [0, 2], [[2], [1]])
     """
@@ -116,7 +122,10 @@ def cells(
     )
 
 
-def bags(
+@checked(
+    "codes: rows | codes classes; indptr: rows+1; indices: entries; amounts: entries; indices: entries | bags tokens"
+)
+def count_bags(
     indptr: NDArray[np.integer],
     indices: NDArray[np.integer],
     amounts: NDArray[np.generic] | None,
@@ -131,7 +140,7 @@ def bags(
     Only places with a total that is not zero are listed. `amounts` None means one each. None is returned if an
     amount is not a whole number, is negative, or a total could reach 2**53: then the exact sums must serve.
 
-    >>> bags(np.array([0, 2]), np.array([3, 5]), np.array([1.0, 2.0]), np.zeros(1, np.int32), 1, 9, 0, 1)
+    >>> count_bags(np.array([0, 2]), np.array([3, 5]), np.array([1.0, 2.0]), np.zeros(1, np.int32), 1, 9, 0, 1)
     (array([3, 5]), array([1, 2]))
     """
     first, last = int(indptr[start]), int(indptr[stop])
@@ -146,7 +155,10 @@ def bags(
     return place, total.astype(np.int64)
 
 
-def bag_table(
+@checked(
+    "codes: rows | codes classes; indptr: rows+1; indices: entries; amounts: entries; indices: entries | bags tokens"
+)
+def count_bags_dense(
     indptr: NDArray[np.integer],
     indices: NDArray[np.integer],
     amounts: NDArray[np.generic] | None,
@@ -156,12 +168,12 @@ def bag_table(
     start: int,
     stop: int,
 ) -> NDArray[np.int64] | None:
-    """`bags` as a dense table (tokens, classes): for few classes, where most cells are in use.
+    """`count_bags` as a dense table (tokens, classes): for few classes, where most cells are in use.
 
-    >>> bag_table(np.array([0, 2]), np.array([0, 2]), None, np.zeros(1, np.int32), 1, 3, 0, 1).tolist()
+    >>> count_bags_dense(np.array([0, 2]), np.array([0, 2]), None, np.zeros(1, np.int32), 1, 3, 0, 1).tolist()
     [[1], [0], [1]]
     """
-    found = bags(indptr, indices, amounts, codes, n_classes, n_tokens, start, stop)
+    found = count_bags(indptr, indices, amounts, codes, n_classes, n_tokens, start, stop)
     if found is None:
         return None
     table = np.zeros(n_tokens * n_classes, np.int64)
@@ -169,7 +181,11 @@ def bag_table(
     return table.reshape(n_tokens, n_classes)
 
 
-def bag_sums(
+@checked(
+    "codes: rows; weights: rows | finite; indptr: rows+1; indices: entries; amounts: entries; "
+    "indices: entries | bags tokens; amounts: entries | finite"
+)
+def sum_bags(
     indptr: NDArray[np.integer],
     indices: NDArray[np.integer],
     amounts: NDArray[np.generic] | None,
@@ -181,13 +197,15 @@ def bag_sums(
 ) -> Digits:
     """Exact total amount (times weight) of each token in the classes `first` to `last`, (classes, tokens).
 
-    For amounts that `bags` leaves alone: fractions, totals beyond 2**53.
+    For amounts that `count_bags` leaves alone: fractions, totals beyond 2**53.
 
     >>> one_row, tokens, half = np.array([0, 2]), np.array([0, 2]), np.array([0.5, 2.0])
-    >>> digits, low = bag_sums(one_row, tokens, half, None, np.zeros(1, np.int32), 3, 0, 1)
+    >>> digits, low = sum_bags(one_row, tokens, half, None, np.zeros(1, np.int32), 3, 0, 1)
     >>> (digits @ 2.0 ** (32 * (low + np.arange(digits.shape[-1])))).tolist()
     [[0.5, 0.0, 2.0]]
     """
+    if not 0 <= first <= last:
+        raise DataError("classes in order, from 0 on", got=(first, last))
     row = np.repeat(np.arange(len(codes)), np.diff(indptr))
     kept = np.flatnonzero((codes[row] >= first) & (codes[row] < last))
     own_amounts = np.ones(len(kept)) if amounts is None else amounts[kept]
@@ -199,5 +217,5 @@ def bag_sums(
         kept = np.concatenate([kept, kept])
     groups = (codes[row[kept]].astype(np.int64) - first) * n_tokens + indices[kept]
     own_weights = None if weights is None else weights[row[kept]]
-    digits, low = grouped(values, own_weights, groups, (last - first) * n_tokens)
+    digits, low = sum_groups(values, own_weights, groups, (last - first) * n_tokens)
     return digits.reshape(last - first, n_tokens, digits.shape[-1]), low

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.special import gammaln
+from tallybayes.errors import DataError
+from tallybayes.kernels.contract import checked
 from tallybayes.kernels.reference.derive import laplace
 
 Floats = NDArray[np.float64]
@@ -18,6 +20,11 @@ Reals = list[NDArray[np.floating]] | NDArray[np.floating]
 _LARGEST = np.finfo(np.float64).max
 
 
+@checked(
+    "columns: columns; out: rows, classes; units: columns; mean: columns, classes; "
+    "mean_low: columns, classes; inverse: columns, classes; half: columns, classes; "
+    "log_constant: columns, classes"
+)
 def add_student(
     columns: Reals,
     units: Floats,
@@ -39,6 +46,10 @@ def add_student(
     return _add_reals(columns, units, mean, mean_low, inverse, log_constant, out, start, stop, half)
 
 
+@checked(
+    "columns: columns; out: rows, classes; units: columns; mean: columns, classes; "
+    "mean_low: columns, classes; inverse: columns, classes; log_constant: columns, classes"
+)
 def add_normal(
     columns: Reals,
     units: Floats,
@@ -91,6 +102,7 @@ def _listed(columns: Any) -> list[NDArray[Any]]:
     return list(columns.T) if isinstance(columns, np.ndarray) else columns
 
 
+@checked("columns: columns; out: rows, classes; log_no: columns, classes; log_yes: columns, classes")
 def add_flags(
     columns: list[NDArray[np.generic]] | NDArray[np.generic],
     log_no: Floats,
@@ -114,6 +126,10 @@ def add_flags(
     return bad
 
 
+@checked(
+    "columns: columns; out: rows, classes; origins: columns; offsets: columns+1; table: lines, classes; "
+    "offsets: columns+1 | ends lines"
+)
 def add_codes(
     columns: list[NDArray[np.integer]] | NDArray[np.integer],
     origins: NDArray[np.int64],
@@ -130,6 +146,10 @@ def add_codes(
         out[start:stop][there] += table[value[there]]
 
 
+@checked(
+    "slots: rows, columns; out: rows, classes; counts: lines, classes; totals: columns, classes; "
+    "n_values: columns; slots: rows, columns | slots lines"
+)
 def add_laplace(
     slots: Floats,
     counts: NDArray[np.int64],
@@ -156,12 +176,17 @@ def add_laplace(
             out[row] += line
 
 
-def add_lines(slots: Floats, known: NDArray[np.bool_], table: Floats, out: Floats, start: int, stop: int) -> bool:
+@checked(
+    "slots: rows, columns; out: rows, classes; table: lines, classes; known: lines; slots: rows, columns | slots lines"
+)
+def add_slots(slots: Floats, known: NDArray[np.bool_], table: Floats, out: Floats, start: int, stop: int) -> bool:
     """Add row `slot` of the table for every cell of a matrix of slots (rows, columns) that is not NaN.
 
     A slot of -1 in column j stands for the row j of the last ones, which are as many as there are columns. Returns
     False, with nothing added, if some row that is asked for is not marked as known.
     """
+    if len(table) < slots.shape[1]:
+        raise DataError(f"a table with at least {slots.shape[1]} lines", got=len(table))
     part = slots[start:stop]
     lines = np.where(part < 0, len(table) - part.shape[1] + np.arange(part.shape[1]), part)
     there = ~np.isnan(part)
@@ -172,6 +197,10 @@ def add_lines(slots: Floats, known: NDArray[np.bool_], table: Floats, out: Float
     return True
 
 
+@checked(
+    "columns: columns; out: rows, classes; offsets: columns+1; table: lines, classes; edges: lines; "
+    "offsets: columns+1 | ends lines"
+)
 def add_steps(
     columns: Reals, offsets: NDArray[np.int64], edges: Floats, table: Floats, out: Floats, start: int, stop: int
 ) -> int:
@@ -196,6 +225,9 @@ def add_steps(
     return bad
 
 
+@checked(
+    "columns: columns; out: rows, classes; shape: columns, classes; rate: columns, classes; silent: columns, classes"
+)
 def add_events(
     columns: Reals, shape: Floats | None, rate: Floats, silent: NDArray[np.bool_], out: Floats, start: int, stop: int
 ) -> int:
@@ -258,6 +290,10 @@ def _deviance(x: Floats, m: Floats) -> Floats:
     return np.where(near, small * (x - m) + 2 * x * small * series, x * np.log(x / m) + m - x)
 
 
+@checked(
+    "table: tokens, classes; out: rows, classes; indptr: rows+1; indices: entries; amounts: entries; "
+    "indices: entries | bags tokens"
+)
 def add_bags(
     indptr: NDArray[np.integer],
     indices: NDArray[np.integer],
@@ -275,6 +311,7 @@ def add_bags(
                 out[row] += amount * table[indices[i]]
 
 
+@checked("out: rows, classes")
 def softmax(out: Floats, start: int, stop: int) -> int:
     """Turn log joints (rows, classes) into probabilities, in place.
 
@@ -288,6 +325,7 @@ def softmax(out: Floats, start: int, stop: int) -> int:
     return len(part) - len(possible)
 
 
+@checked("out: rows, classes")
 def log_softmax(out: Floats, start: int, stop: int) -> int:
     """Turn log joints (rows, classes) into logs of probabilities, in place; otherwise as `softmax`."""
     part = out[start:stop]

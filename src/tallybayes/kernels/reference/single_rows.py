@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.kernels.reference.exact_sums import Digits, sums
+from tallybayes.kernels.contract import checked
+from tallybayes.kernels.reference.exact_sums import Digits, sum_columns
 
 Entry = int | tuple[int, Mapping[Any, int], tuple[type, ...]]
 
@@ -53,7 +54,11 @@ def read_row(row: Mapping[Any, Any], index: Mapping[str, Entry], values: NDArray
     return unknown
 
 
-def add_row(
+@checked(
+    "n: columns, classes; x: columns, classes, width; xx: columns, classes, squares; values: columns; "
+    "code: | code classes"
+)
+def add_real_row(
     n: NDArray[np.int64],
     x: NDArray[np.int64],
     x_low: int,
@@ -82,7 +87,7 @@ def add_row(
 def _row_sums(values: NDArray[np.float64], order: int) -> tuple[Digits, Digits, Digits | None, int]:
     """The sums of a single row."""
     columns: list[NDArray[np.floating]] = [values[j : j + 1] for j in range(len(values))]
-    return sums(columns, np.zeros(1, np.int32), 1, None, order, 0, 1)
+    return sum_columns(columns, np.zeros(1, np.int32), 1, None, order, 0, 1)
 
 
 def _after(digits: NDArray[np.int64], low: int, part: Digits, code: int, sign: int) -> NDArray[np.int64] | None:
@@ -100,6 +105,10 @@ def _after(digits: NDArray[np.int64], low: int, part: Digits, code: int, sign: i
     return None if np.abs(after[:, -1]).max(initial=0) >= 2**31 else after
 
 
+@checked(
+    "n: columns, classes; x: columns, classes; log_factorial: columns, classes, width; values: columns; "
+    "terms: columns; code: | code classes"
+)
 def add_event_row(
     n: NDArray[np.int64],
     x: NDArray[np.int64],
@@ -110,7 +119,7 @@ def add_event_row(
     code: int,
     sign: int,
 ) -> bool:
-    """Add or take away one row of counts of events, whose log factorials are `terms`, as `add_row` does for reals.
+    """Add or take away one row of counts of events, whose log factorials are `terms`, as `add_real_row` does for reals.
 
     `n` and `x` are whole, (columns, classes). Returns False, with nothing changed, if the row does not fit or a value
     is no count: not whole, or not in 0 .. 2**53.
@@ -134,6 +143,7 @@ def _add_digits(digits: NDArray[np.int64], low: int, values: NDArray[np.float64]
     return after is not None
 
 
+@checked("no: columns, classes; yes: columns, classes; values: columns; code: | code classes")
 def add_flag_row(
     no: NDArray[np.int64], yes: NDArray[np.int64], values: NDArray[np.float64], code: int, sign: int
 ) -> bool:
@@ -143,7 +153,11 @@ def add_flag_row(
     return True
 
 
-def count_row(table: NDArray[np.int64], totals: NDArray[np.int64], values: NDArray[np.float64], code: int) -> int:
+@checked(
+    "table: lines, classes; totals: columns, classes; values: columns; code: | code classes; "
+    "values: columns | known_slots lines"
+)
+def count_value_row(table: NDArray[np.int64], totals: NDArray[np.int64], values: NDArray[np.float64], code: int) -> int:
     """Count one row of categories: 1 more in table[value, code] and totals[column, code] for every value that is there.
 
     Returns how many of these cells of the table were 0.

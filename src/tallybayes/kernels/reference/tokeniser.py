@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.token_rules import Packed, Rules, packed
 
-__all__ = ["Buckets", "Lexicon", "spans", "texts"]
+__all__ = ["Buckets", "Lexicon", "pack_texts", "spans"]
 
 Span = tuple[str, int, int]  # a token, and the characters of the text it was made of
 Bags = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]
@@ -214,11 +214,11 @@ class Buckets(_Numbers):
         return _siphash(self._key, token.encode()) % self._size
 
 
-def texts(values: list[Any]) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.bool_] | None] | None:
+def pack_texts(values: list[Any]) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.bool_] | None] | None:
     """Texts of a list as offsets and bytes, and which are there if some are None; None if it holds anything else.
 
-    >>> offsets, data, valid = texts(["to", None, b"be"])
-    >>> offsets.tolist(), data.tobytes(), valid.tolist(), texts([1])
+    >>> offsets, data, valid = pack_texts(["to", None, b"be"])
+    >>> offsets.tolist(), data.tobytes(), valid.tolist(), pack_texts([1])
     ([0, 2, 2, 4], b'tobe', [True, False, True], None)
     """
     if not all(value is None or isinstance(value, (str, bytes)) for value in values):

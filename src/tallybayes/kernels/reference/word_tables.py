@@ -3,15 +3,18 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.kernels.contract import checked
 
-def words(
+
+@checked("data: bytes; offsets: rows+1 | ends bytes; valid: rows")
+def number_words(
     offsets: NDArray[np.int32], data: NDArray[np.uint8], valid: NDArray[np.bool_] | None
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Words numbered in the order in which they come, and the rows at which they come first.
 
     Row i has the bytes from offsets[i] to offsets[i + 1]; a row that is not valid has the number -1.
 
-    >>> words(np.array([0, 1, 2, 4], np.int32), np.frombuffer(b"abab", np.uint8), None)
+    >>> number_words(np.array([0, 1, 2, 4], np.int32), np.frombuffer(b"abab", np.uint8), None)
     (array([0, 1, 2], dtype=int32), array([0, 1, 2]))
     """
     content, numbers = data.tobytes(), dict[bytes, int]()

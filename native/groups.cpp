@@ -2,18 +2,24 @@
 #include "columns.h"
 #include "exact.h"
 
-#include <nanobind/stl/optional.h>
-
 namespace tb {
 
 namespace {
 
-nb::tuple grouped(Vector<double> values, std::optional<Vector<double>> weights, Vector<int64_t> groups, int64_t n_groups) {
+nb::tuple sum_groups(Vector<double> values, std::optional<Vector<double>> weights, Vector<int64_t> groups, int64_t n_groups) {
+    Contract contract;
+    contract.size("n_groups", n_groups, LINES);
+    contract.array("values", values, {ROWS});
+    contract.array("groups", groups, {ROWS});
+    if (weights) contract.array("weights", *weights, {ROWS});
     Store sums(n_groups);
     const double *value = values.data(), *weight = weights ? weights->data() : nullptr;
     const int64_t *group = groups.data(), n = values.shape(0);
     {
         nb::gil_scoped_release release;
+        Contract::below("groups", group, n, n_groups);
+        Contract::finite("values", value, n);
+        if (weight) Contract::finite("weights", weight, n);
         for (int64_t i = 0; i < n; ++i) {
             if (weight)
                 sums.add_product(group[i], number_of(value[i]), number_of(weight[i]));
@@ -26,8 +32,6 @@ nb::tuple grouped(Vector<double> values, std::optional<Vector<double>> weights, 
     const size_t width = sums.width();
     return nb::make_tuple(to_numpy(sums.take(), {size_t(n_groups), width}), low);
 }
-
-using Contiguous = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // The rows of the classes first to last, class after class: the sums of one class at a time stay in the cache.
 std::vector<int64_t> rows_by_class(const int32_t *codes, int64_t n_rows, int64_t first, int64_t last) {
@@ -46,12 +50,20 @@ template <class A> Number number_from(A amount) {
     else return {amount < 0 ? -uint64_t(amount) : uint64_t(amount), 0, amount < 0};
 }
 
-nb::tuple bag_sums(Contiguous indptr, Contiguous indices, std::optional<Contiguous> amounts,
+nb::tuple sum_bags(Array indptr, Contiguous indices, std::optional<Contiguous> amounts,
                    std::optional<Vector<double>> weights, Vector<int32_t> codes, int64_t n_tokens, int64_t first,
                    int64_t last) {
+    Contract contract;
+    contract.size("n_tokens", n_tokens, TOKENS);
+    contract.array("codes", codes, {ROWS});
+    if (weights) contract.array("weights", *weights, {ROWS});
+    if (first < 0 || last < first) throw Refused{"classes in order, from 0 on", {first, last}, -1, true};
     Store sums((last - first) * n_tokens);
     const double *weight = weights ? weights->data() : nullptr;
-    auto add = [&]<class I, class P, class A>(const P *ends, const I *tokens, const A *amount) {
+    auto add = [&]<class I, class A>(const Ends &ends, const I *tokens, const A *amount) {
+        if (std::is_floating_point_v<A> && amount)
+            for (int64_t i = ends.values.front(); i < ends.values.back(); ++i)
+                if (!std::isfinite(double(amount[i]))) refuse_real("finite amounts", double(amount[i]));
         for (int64_t row : rows_by_class(codes.data(), codes.shape(0), first, last)) {
             const int64_t cell = (codes.data()[row] - first) * n_tokens;
             const Number w = number_of(weight ? weight[row] : 1.0);
@@ -65,16 +77,8 @@ nb::tuple bag_sums(Contiguous indptr, Contiguous indices, std::optional<Contiguo
     };
     {
         nb::gil_scoped_release release;
-        dispatch<int32_t, int64_t>(indptr.dtype(), [&]<class P>(P) {
-            return dispatch<int32_t, int64_t>(indices.dtype(), [&]<class I>(I) {
-                auto *ends = static_cast<const P *>(indptr.data());
-                auto *tokens = static_cast<const I *>(indices.data());
-                if (!amounts) return add(ends, tokens, static_cast<const double *>(nullptr));
-                return dispatch<double, float, int64_t, int32_t>(amounts->dtype(), [&]<class A>(A) {
-                    return add(ends, tokens, static_cast<const A *>(amounts->data()));
-                });
-            });
-        });
+        if (weight) Contract::finite("weights", weight, contract[ROWS]);
+        BagArrays(indptr, indices, amounts).visit(contract, n_tokens, add);
         sums.finish();
     }
     const int64_t low = sums.low();
@@ -82,7 +86,7 @@ nb::tuple bag_sums(Contiguous indptr, Contiguous indices, std::optional<Contiguo
     return nb::make_tuple(to_numpy(sums.take(), {size_t(last - first), size_t(n_tokens), width}), low);
 }
 
-nb::ndarray<nb::numpy, double> rounded_digits(Matrix<int64_t> digits, int64_t low) {
+nb::ndarray<nb::numpy, double> round_digits(Matrix<int64_t> digits, int64_t low) {
     const size_t n = digits.shape(0), width = digits.shape(1);
     std::vector<double> result(n);
     const int64_t *digit = digits.data();
@@ -99,11 +103,10 @@ nb::ndarray<nb::numpy, double> rounded_digits(Matrix<int64_t> digits, int64_t lo
 
 } // namespace
 
-void register_grouped(nb::module_ &m) {
-    m.def("grouped", &grouped, nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
-    m.def("bag_sums", &bag_sums, nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(),
-          nb::arg());
-    m.def("rounded", &rounded_digits);
+void register_groups(nb::module_ &m) {
+    define_kernel(m, "sum_groups", &sum_groups);
+    define_kernel(m, "sum_bags", &sum_bags);
+    define_kernel(m, "round_digits", &round_digits);
 }
 
 } // namespace tb

@@ -1,29 +1,34 @@
-// left_out: documents scored by the sums without themselves.
+// score_documents_leave_one_out: documents scored by the sums without themselves.
 //
 // Logarithms are the cost: those of all tokens and classes of a document are taken in one go.
 #ifndef TB_ISA
 #include "score.h"
 
-#define TB_FILE "left_out.cpp"
+#define TB_FILE "documents_leave_one_out.cpp"
 #include "isa.h"
 
 namespace tb {
 
 namespace {
 
-auto left_out(Matrix<double> table, Vector<double> whole, Vector<double> totals, double n_tokens, Vector<int64_t> indptr,
-              Vector<int32_t> indices, Vector<double> own, Vector<double> amounts, Vector<int32_t> codes,
-              Vector<double> weights, double k, bool complement) {
-    const int64_t n_rows = int64_t(codes.shape(0)), n_classes = int64_t(totals.shape(0)), size = int64_t(indices.shape(0));
-    const int64_t *ends = indptr.data();
-    if (int64_t(indptr.shape(0)) != n_rows + 1 || whole.shape(0) != table.shape(0) || int64_t(own.shape(0)) != size || int64_t(amounts.shape(0)) != size ||
-        int64_t(weights.shape(0)) != n_rows || int64_t(table.shape(1)) != n_classes)
-        throw std::invalid_argument("documents of different lengths");
-    for (int64_t r = 0; r < n_rows; ++r)
-        if (ends[r] < 0 || ends[r + 1] < ends[r] || ends[r + 1] > size || codes.data()[r] < 0 || codes.data()[r] >= n_classes)
-            throw std::invalid_argument("documents out of order");
-    for (int64_t i = 0; i < size; ++i)
-        if (indices.data()[i] < 0 || indices.data()[i] >= int64_t(table.shape(0))) throw std::invalid_argument("no such token");
+auto score_documents_leave_one_out(Matrix<double> table, Vector<double> whole, Vector<double> totals, double n_tokens,
+                                   Vector<int64_t> indptr, Vector<int32_t> indices, Vector<double> own,
+                                   Vector<double> amounts, Vector<int32_t> codes, Vector<double> weights, double k,
+                                   bool complement) {
+    Contract contract;
+    contract.array("table", table, {TOKENS, CLASSES});
+    contract.array("whole", whole, {TOKENS});
+    contract.array("totals", totals, {CLASSES});
+    contract.array("indptr", indptr, {plus_one(ROWS)});
+    contract.array("indices", indices, {ENTRIES});
+    contract.array("own", own, {ENTRIES});
+    contract.array("amounts", amounts, {ENTRIES});
+    contract.array("codes", codes, {ROWS});
+    contract.array("weights", weights, {ROWS});
+    const int64_t n_rows = contract[ROWS], n_classes = contract[CLASSES], *ends = indptr.data();
+    Contract::ends("indptr", ends, n_rows + 1, contract[ENTRIES]);
+    Contract::below("indices", indices.data(), contract[ENTRIES], contract[TOKENS]);
+    contract.codes(codes.data(), false);
     std::vector<double> out(static_cast<size_t>(n_rows * n_classes));
     {
         nb::gil_scoped_release release;
@@ -41,7 +46,9 @@ auto left_out(Matrix<double> table, Vector<double> whole, Vector<double> totals,
 
 } // namespace
 
-void register_left_out(nb::module_ &m) { m.def("left_out", &left_out); }
+void register_documents_leave_one_out(nb::module_ &m) {
+    define_kernel(m, "score_documents_leave_one_out", &score_documents_leave_one_out);
+}
 
 } // namespace tb
 

@@ -1,4 +1,4 @@
-// normal_left_out: log densities of the normal for real columns, each value by the sums without its own row.
+// add_normal_leave_one_out: log densities of the normal for real columns, each value by the sums without its own row.
 //
 // Rows are the lanes of a vector, as in score_reals.cpp. Without the row, the variance of its class is `ratio` times
 // what it was, which the squared distance s of the value in standard deviations decides; so the classes are scored as
@@ -7,19 +7,14 @@
 // squares are divided by the ratio. Rows that closed forms are not good enough for are rare: they are only noticed on
 // the way; then the tile is gone through once more to mark them as missing, and scored again.
 #ifndef TB_ISA
-#include "score.h"
-
-#include <nanobind/stl/optional.h>
-
-#include <functional>
+#include "leave_one_out.h"
 
 namespace tb {
 namespace {
 
 constexpr int JOIN = 32;         // columns at a time: a product of so many ratios stays in the range of doubles
-constexpr double LITTLE = 1e-6;  // of rows or of a sum of squares: less than this is not worked out by subtraction
 constexpr double FAR = 0x1p900;  // a squared distance, in variances, that is left to others
-constexpr double LOG_2 = 0.693147180559945309417, LOG_2_PI = 1.83787706640934548356;
+constexpr double LOG_2_PI = 1.83787706640934548356;
 
 // The facts of a class in every column; all 0 where it has no values, `inverse` and `constant` also without a variance.
 struct Class {
@@ -50,41 +45,34 @@ struct Facts {
     std::vector<Own> own = {}; // [column][class]
 };
 
-struct Input {
-    const int64_t *units;
-    const double *n, *moments;
-    int64_t n_columns, n_classes;
-    bool shared;
-};
-
 } // namespace
 } // namespace tb
 
-#define TB_FILE "normal_left_out.cpp"
+#define TB_FILE "normal_leave_one_out.cpp"
 #include "isa.h"
 
 namespace tb {
 namespace {
 
 // Rows of all classes, and the variance within them.
-std::pair<double, double> pooled_of(const Input &in, int64_t column) {
-    const double *n = in.n + column * in.n_classes, *variance = in.moments + 2 * in.n_columns * in.n_classes;
+std::pair<double, double> pooled_of(const Moments &in, int64_t column) {
+    const double *n = in.n + column * in.n_classes, *variance = in.variance + column * in.n_classes;
     double total = 0, squares = 0;
-    for (int64_t c = 0; c < in.n_classes; ++c) total += n[c], squares += n[c] * variance[column * in.n_classes + c];
+    for (int64_t c = 0; c < in.n_classes; ++c) total += n[c], squares += n[c] * variance[c];
     return {total, squares / std::max(total, 1.0)};
 }
 
-void add_column(const Input &in, int64_t column, double within, Class &k, int64_t c) {
-    const int64_t size = in.n_columns * in.n_classes, at = column * in.n_classes + c;
-    const double n = in.n[at], variance = in.shared ? within : in.moments[2 * size + at];
+void add_column(const Moments &in, int64_t column, double within, Class &k, int64_t c) {
+    const int64_t at = column * in.n_classes + c;
+    const double n = in.n[at], variance = in.shared ? within : in.variance[at];
     const bool flat = n == 0 || variance == 0;
     const double constant = -0.5 * (LOG_2_PI + std::log(flat ? 1.0 : variance)) - double(in.units[column]) * LOG_2;
-    k.n.push_back(n), k.mean.push_back(in.moments[at]), k.low.push_back(in.moments[size + at]);
+    k.n.push_back(n), k.mean.push_back(in.mean[at]), k.low.push_back(in.low[at]);
     k.inverse.push_back(flat ? 0.0 : 1 / std::sqrt(variance)), k.constant.push_back(flat ? 0.0 : constant);
     k.sum += k.constant.back(), k.whole &= n > 0;
 }
 
-Facts facts_of(const Input &in, int64_t first, int n_columns) {
+Facts facts_of(const Moments &in, int64_t first, int n_columns) {
     Facts f{.n_columns = n_columns, .shared = in.shared, .classes = std::vector<Class>(in.n_classes)};
     for (int64_t j = first; j < first + n_columns; ++j) {
         const auto [total, within] = pooled_of(in, j);
@@ -100,51 +88,23 @@ Facts facts_of(const Input &in, int64_t first, int n_columns) {
     return f;
 }
 
-auto normal_left_out(nb::object columns, Vector<int32_t> codes, std::optional<Vector<double>> weights,
-                     Vector<int64_t> units, Matrix<double> n,
-                     nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu> moments, bool shared,
-                     Out<double> out, int64_t start, int64_t stop) {
-    const size_t rows = codes.shape(0), n_classes = out.shape(1), n_columns = n_columns_of(columns);
-    if (start < 0 || stop < start || static_cast<size_t>(stop) > rows || out.shape(0) != rows ||
-        (weights && weights->shape(0) != rows) || !has_rows(columns, rows))
-        throw std::invalid_argument("rows outside of the columns, the codes, the weights or the scores");
-    if (units.shape(0) != n_columns || n.shape(0) != n_columns || n.shape(1) != n_classes || moments.shape(0) != 3 ||
-        moments.shape(1) != n_columns || moments.shape(2) != n_classes)
-        throw std::invalid_argument("moments of other columns or classes");
-    for (size_t j = 0; j < n_columns; ++j)
-        if (std::abs(units.data()[j]) > 1022) throw std::invalid_argument("a unit beyond the range of doubles");
-    for (int64_t row = start; row < stop; ++row)
-        if (codes.data()[row] < 0 || static_cast<size_t>(codes.data()[row]) >= n_classes)
-            throw std::invalid_argument("a code that is no class");
-    const Input in{units.data(), n.data(), moments.data(), static_cast<int64_t>(n_columns),
-                   static_cast<int64_t>(n_classes), shared};
-    auto care = dispatch<double, float>(dtype_of_first(columns), [&](auto zero) {
-        using T = decltype(zero);
-        const auto own = columns_of<T>(columns);
-        const double *weight = weights ? weights->data() : nullptr;
-        double *to = out.data();
-        nb::gil_scoped_release release;
-        const bool side_by_side = adjacent(own);
-        const auto run = weight ? shared ? TB_BEST(leave_out<T, true, true>) : TB_BEST(leave_out<T, true, false>)
-                                : shared ? TB_BEST(leave_out<T, false, true>) : TB_BEST(leave_out<T, false, false>);
-        std::vector<int64_t> places;
-        for (int64_t first = 0; first < in.n_columns; first += JOIN) {
-            const Facts f = facts_of(in, first, static_cast<int>(std::min<int64_t>(JOIN, in.n_columns - first)));
-            run(&own[first], side_by_side, codes.data(), weight, f, to, start, stop,
-                [&](int64_t row, int j) { places.push_back(row * in.n_columns + first + j); });
-        }
-        std::sort(places.begin(), places.end());
-        return places;
-    });
-    const size_t size = care.size();
-    return to_numpy(std::move(care), {size});
+auto add_normal_leave_one_out(nb::object columns, Vector<int32_t> codes, std::optional<Vector<double>> weights,
+                              Vector<int64_t> units, Matrix<double> n, Cube<double> moments, bool shared,
+                              Out<double> out, int64_t start, int64_t stop) {
+    Contract contract(start, stop);
+    const Block block(columns, contract);
+    return leave_out_columns(
+        {columns, codes, weights, units, n, moments, out, start, stop}, contract, block, shared, JOIN, facts_of,
+        []<class T>(bool weighted, bool is_shared) {
+            if (weighted) return is_shared ? TB_BEST(leave_out<T, true, true>) : TB_BEST(leave_out<T, true, false>);
+            return is_shared ? TB_BEST(leave_out<T, false, true>) : TB_BEST(leave_out<T, false, false>);
+        });
 }
 
 } // namespace
 
-void register_normal_left_out(nb::module_ &m) {
-    m.def("normal_left_out", &normal_left_out, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(),
-          nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg());
+void register_normal_leave_one_out(nb::module_ &m) {
+    define_kernel(m, "add_normal_leave_one_out", &add_normal_leave_one_out);
 }
 
 } // namespace tb
@@ -154,17 +114,16 @@ void register_normal_left_out(nb::module_ &m) {
 
 #include "logexp.h"
 
+#include "leave_one_out_tile.h"
+
 namespace tb::TB_ISA {
 namespace {
 
 constexpr int VECTORS = 4, STRETCH = VECTORS * LANES; // rows that go through the columns together
-using Mark = std::function<void(int64_t, int)>;       // a row and a column that need care
 
-struct alignas(64) Tile {
-    double value[JOIN * TILE]; // in the unit of the column; NaN is missing
-    double own[JOIN * TILE];   // squared distance from the mean of the own class; if shared, then a factor of squares
+struct alignas(64) Tile : RowTile<JOIN> { // values are in the units of the columns
+    double own_squares[JOIN * TILE]; // squared distance from the mean of the own class; if shared, then a factor of squares
     double growth[JOIN * TILE], step[JOIN * TILE], stretch[JOIN * TILE]; // see Loss; one line if the facts are even
-    double weight[TILE], code[TILE];
 };
 
 // inverse: 0 where there is no variance, so that nothing changes. A step that is not a number: the row needs care.
@@ -188,7 +147,8 @@ inline Loss<double> loss_of_one(bool shared, double n, double total, double inve
 
 // The losses of column j, for the rows of a tile.
 template <bool weighted>
-TB_INLINE void find_losses(const Facts &f, int j, const int *codes, int rows, Tile &t) {
+TB_INLINE void find_losses(const Facts &f, int j, Tile &t) {
+    const int *codes = t.own;
     const Own *classes = f.own.data() + j * f.classes.size();
     double *growth = t.growth + j * TILE, *step = t.step + j * TILE, *stretch = t.stretch + j * TILE;
     if constexpr (weighted) {
@@ -205,7 +165,7 @@ TB_INLINE void find_losses(const Facts &f, int j, const int *codes, int rows, Ti
             growth[r] = loss.growth, step[r] = loss.step, stretch[r] = loss.stretch;
         }
     }
-    for (int r = 0; r < rows && f.flat; ++r)
+    for (int r = 0; r < t.rows && f.flat; ++r)
         if (classes[codes[r]].inverse == 0) { // a value that is not the only one there is was not learned
             const Class &k = f.classes[codes[r]];
             if ((t.value[j * TILE + r] - k.mean[j]) - k.low[j] != 0)
@@ -234,8 +194,8 @@ TB_INLINE void gather(const Class &k, int n_columns, double code, int first, Til
                 s = only(s, there);
                 constants[v] += only(constant, there);
             }
-            if constexpr (keep) store(t.own + at, own[v] ? s : load<Lanes>(t.own + at));
-            squares[v] += shrink ? s * load<Lanes>(t.own + at) : s;
+            if constexpr (keep) store(t.own_squares + at, own[v] ? s : load<Lanes>(t.own_squares + at));
+            squares[v] += shrink ? s * load<Lanes>(t.own_squares + at) : s;
         }
     }
 }
@@ -288,7 +248,7 @@ template <bool gaps, bool shared> TB_INLINE Mask<Lanes> change(const Facts &f, T
         Lanes squares{}, product = broadcast<Lanes>(1.0);
         for (int j = 0; j < f.n_columns; ++j) {
             const int at = j * TILE + r, from = j * line + r;
-            const Lanes s = load<Lanes>(t.own + at), rest = 1.0 - load<Lanes>(t.step + from) * s;
+            const Lanes s = load<Lanes>(t.own_squares + at), rest = 1.0 - load<Lanes>(t.step + from) * s;
             Mask<Lanes> odd = ~(rest >= LITTLE);
             Lanes ratio = load<Lanes>(t.growth + from) * rest;
             if constexpr (gaps) {
@@ -300,7 +260,7 @@ template <bool gaps, bool shared> TB_INLINE Mask<Lanes> change(const Facts &f, T
             if constexpr (shared) {
                 const Lanes inverse = 1.0 / ratio;
                 squares += s * inverse * (load<Lanes>(t.stretch + from) - 1.0);
-                store(t.own + at, inverse);
+                store(t.own_squares + at, inverse);
             } else {
                 squares += s * load<Lanes>(t.stretch + from) / ratio - s;
                 product *= ratio;
@@ -317,7 +277,7 @@ TB_INLINE void add_logs(const Facts &f, const Tile &t, double *totals) {
     auto logs = [&](int r, const Class *k) {
         Lanes product = broadcast<Lanes>(1.0);
         for (int j = 0; j < f.n_columns; ++j)
-            if (!k || k->n[j] > 0) product *= load<Lanes>(t.own + j * TILE + r);
+            if (!k || k->n[j] > 0) product *= load<Lanes>(t.own_squares + j * TILE + r);
         return 0.5 * lanes_log(product);
     };
     for (int r = 0; r < TILE; r += LANES) store(whole + r, logs(r, nullptr));
@@ -330,7 +290,7 @@ TB_INLINE void add_logs(const Facts &f, const Tile &t, double *totals) {
 
 // All classes of a tile into the totals, [class][row]; returns true if some rows need care.
 template <bool gaps, bool shared>
-TB_INLINE bool score_tile(const Facts &f, Tile &t, const int *codes, int rows, double *totals) {
+TB_INLINE bool score_tile(const Facts &f, Tile &t, double *totals) {
     alignas(64) double more[TILE];
     Mask<Lanes> strange{};
     if constexpr (shared) {
@@ -342,7 +302,7 @@ TB_INLINE bool score_tile(const Facts &f, Tile &t, const int *codes, int rows, d
         add_logs(f, t, totals);
     else
         strange |= change<gaps, false>(f, t, more);
-    for (int r = 0; r < rows; ++r) totals[codes[r] * TILE + r] += more[r];
+    for (int r = 0; r < t.rows; ++r) totals[t.own[r] * TILE + r] += more[r];
     return any(strange);
 }
 
@@ -352,13 +312,13 @@ inline double squared_distance(const Class &k, int j, double value) {
 }
 
 // Marks the values that need care as missing.
-inline void mark_strange(const Facts &f, Tile &t, const int *codes, int64_t row, int rows, const Mark &mark) {
+inline void mark_strange(const Facts &f, Tile &t, int64_t row, const Mark &mark) {
     for (int j = 0; j < f.n_columns; ++j)
-        for (int r = 0; r < rows; ++r) {
+        for (int r = 0; r < t.rows; ++r) {
             double &value = t.value[j * TILE + r];
             if (std::isnan(value)) continue;
             const double step = t.step[(f.even ? 0 : j * TILE) + r];
-            bool good = 1.0 - step * squared_distance(f.classes[codes[r]], j, value) >= LITTLE;
+            bool good = 1.0 - step * squared_distance(f.classes[t.own[r]], j, value) >= LITTLE;
             for (size_t c = 0; c < f.classes.size() && good; ++c) good = squared_distance(f.classes[c], j, value) < FAR;
             if (good) continue;
             value = std::numeric_limits<double>::quiet_NaN();
@@ -366,45 +326,27 @@ inline void mark_strange(const Facts &f, Tile &t, const int *codes, int64_t row,
         }
 }
 
-// Values in the units of the columns; returns true if one is missing or infinite.
-TB_INLINE bool in_units(const Facts &f, double *x) {
-    Mask<Lanes> odd{};
-    for (int j = 0; j < f.n_columns; ++j)
-        for (int r = 0; r < TILE; r += LANES) {
-            const Lanes value = load<Lanes>(x + j * TILE + r) * f.scale[j];
-            odd |= as_bits(value - value); // 0 where finite, else NaN
-            store(x + j * TILE + r, value);
-        }
-    return any(odd);
-}
+template <bool weighted, bool shared> struct Normal {
+    const Facts &f;
+
+    TB_INLINE bool prepare(Tile &t) const {
+        const bool gaps = measure(f.n_columns, t.value, [&](Lanes value, int j) { return value * f.scale[j]; });
+        for (int j = 0; j < (f.even ? 1 : f.n_columns); ++j) find_losses<weighted>(f, j, t);
+        return gaps;
+    }
+    template <bool gaps> TB_INLINE bool score(Tile &t, double *totals) const {
+        return score_tile<gaps, shared>(f, t, totals);
+    }
+    void mark(Tile &t, int64_t row, const Mark &marks) const { mark_strange(f, t, row, marks); }
+};
 
 template <class T, bool weighted, bool shared>
 void leave_out(const Column<T> *columns, bool side_by_side, const int32_t *codes, const double *weights, const Facts &f,
-               double *out, int64_t start, int64_t stop, const Mark &mark) {
+               double *out, int64_t start, int64_t stop, const Mark &marks) {
     Tile t;
-    std::fill_n(t.own, JOIN * TILE, 0.0); // for the lanes behind the last row, which are no class's own
-    const int64_t n_classes = static_cast<int64_t>(f.classes.size());
-    std::vector<double> totals(n_classes * TILE);
-    int code[TILE];
-    for (int64_t row = start; row < stop; row += TILE) {
-        const int rows = static_cast<int>(std::min<int64_t>(TILE, stop - row));
-        read_tile(columns, f.n_columns, side_by_side, row, rows, t.value);
-        for (int r = 0; r < TILE; ++r) {
-            code[r] = r < rows ? codes[row + r] : 0;
-            t.code[r] = r < rows ? code[r] : -1.0;
-            t.weight[r] = weighted && r < rows ? weights[row + r] : 1.0;
-        }
-        const bool gaps = in_units(f, t.value);
-        for (int j = 0; j < (f.even ? 1 : f.n_columns); ++j) find_losses<weighted>(f, j, code, rows, t);
-        if (gaps ? score_tile<true, shared>(f, t, code, rows, totals.data())
-                 : score_tile<false, shared>(f, t, code, rows, totals.data())) {
-            mark_strange(f, t, code, row, rows, mark);
-            score_tile<true, shared>(f, t, code, rows, totals.data());
-        }
-        for (int64_t c = 0; c < n_classes; c += CLASS_BLOCK)
-            add_totals(totals.data() + c * TILE, static_cast<int>(std::min<int64_t>(CLASS_BLOCK, n_classes - c)), rows,
-                       out + row * n_classes + c, n_classes);
-    }
+    std::fill_n(t.own_squares, JOIN * TILE, 0.0); // for the lanes behind the last row, which are no class's own
+    leave_out_rows<T, weighted>(columns, side_by_side, codes, weights, Normal<weighted, shared>{f}, t, f.n_columns,
+                                static_cast<int64_t>(f.classes.size()), out, start, stop, marks);
 }
 
 } // namespace

@@ -1,24 +1,18 @@
-// student_left_out: log densities of Student's t for real columns, each value by the sums without its own row.
+// add_student_leave_one_out: log densities of Student's t for real columns, each value by the sums without its own row.
 //
 // Rows are the lanes of a vector, as in score_reals.cpp, and here too columns share their logarithms: those of a class
 // that have equally many rows go through together, at most JOIN of them. Where a class is a row's own, the lane takes
-// what is left of the class without the row. Rows that closed forms are not good enough for are rare: they are only
-// noticed on the way; then the tile is gone through once more to mark them as missing, and scored again.
+// what is left of the class without the row.
 #ifndef TB_ISA
-#include "score.h"
-
-#include <nanobind/stl/optional.h>
-
-#include <functional>
+#include "leave_one_out.h"
 
 namespace tb {
 namespace {
 
 constexpr int JOIN = 20;          // columns at a time
-constexpr double LITTLE = 1e-6;   // of a sum of squares: less than this is not worked out by subtraction
 constexpr double NEAR = 0x1p1000; // a product below it has met no overflow
 constexpr double LEAST = std::numeric_limits<double>::min();
-constexpr double LOG_2 = 0.693147180559945309417, LOG_PI = 1.14472988584940017414;
+constexpr double LOG_PI = 1.14472988584940017414;
 
 // What the number of rows behind a class decides.
 template <class V> struct Rows {
@@ -52,18 +46,15 @@ struct Facts {
     std::vector<Class> classes;
 };
 
-struct Input {
-    const int64_t *units;
-    const double *pooled, *n, *moments;
-    int64_t n_columns, n_classes;
+struct Input : Moments {
+    const double *pooled; // mean, low part and variance of all classes together, [3][column]
     double kappa, nu;
-    bool shared;
 };
 
 } // namespace
 } // namespace tb
 
-#define TB_FILE "student_left_out.cpp"
+#define TB_FILE "student_leave_one_out.cpp"
 #include "isa.h"
 
 namespace tb {
@@ -71,10 +62,10 @@ namespace {
 
 // Mean of the class from the pooled mean, and the sum of squared deviations.
 std::pair<double, double> from_pooled(const Input &in, int64_t column, int64_t c) {
-    const int64_t size = in.n_columns * in.n_classes, at = column * in.n_classes + c;
-    const double *low = in.moments + size, *pooled_low = in.pooled + in.n_columns;
-    const double delta = (in.moments[at] - in.pooled[column]) + (low[at] - pooled_low[column]);
-    return {in.n[at] > 0 ? delta : 0.0, in.n[at] * in.moments[2 * size + at]};
+    const int64_t at = column * in.n_classes + c;
+    const double *pooled_low = in.pooled + in.n_columns;
+    const double delta = (in.mean[at] - in.pooled[column]) + (in.low[at] - pooled_low[column]);
+    return {in.n[at] > 0 ? delta : 0.0, in.n[at] * in.variance[at]};
 }
 
 double rows_in(const Input &in, int64_t column) {
@@ -123,53 +114,29 @@ Facts facts_of(const Input &in, int64_t first, int n_columns) {
     return f;
 }
 
-auto student_left_out(nb::object columns, Vector<int32_t> codes, std::optional<Vector<double>> weights,
-                      Vector<int64_t> units, Matrix<double> pooled, Matrix<double> n,
-                      nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu> moments, double kappa,
-                      double nu, bool shared, Out<double> out, int64_t start, int64_t stop) {
-    const size_t rows = codes.shape(0), n_classes = out.shape(1), n_columns = n_columns_of(columns);
-    if (start < 0 || stop < start || static_cast<size_t>(stop) > rows || out.shape(0) != rows ||
-        (weights && weights->shape(0) != rows) || !has_rows(columns, rows))
-        throw std::invalid_argument("rows outside of the columns, the codes, the weights or the scores");
-    if (units.shape(0) != n_columns || pooled.shape(0) != 3 || pooled.shape(1) != n_columns ||
-        n.shape(0) != n_columns || n.shape(1) != n_classes || moments.shape(0) != 3 || moments.shape(1) != n_columns ||
-        moments.shape(2) != n_classes)
-        throw std::invalid_argument("moments of other columns or classes");
-    for (size_t j = 0; j < n_columns; ++j)
-        if (std::abs(units.data()[j]) > 1022) throw std::invalid_argument("a unit beyond the range of doubles");
-    if (!(kappa > 0 && nu > 0)) throw std::invalid_argument("kappa and nu above 0");
-    for (int64_t row = start; row < stop; ++row)
-        if (codes.data()[row] < 0 || static_cast<size_t>(codes.data()[row]) >= n_classes)
-            throw std::invalid_argument("a code that is no class");
-    const Input in{units.data(), pooled.data(), n.data(), moments.data(), static_cast<int64_t>(n_columns),
-                   static_cast<int64_t>(n_classes), kappa, nu, shared};
-    auto care = dispatch<double, float>(dtype_of_first(columns), [&](auto zero) {
-        using T = decltype(zero);
-        const auto own = columns_of<T>(columns);
-        const double *weight = weights ? weights->data() : nullptr;
-        double *to = out.data();
-        nb::gil_scoped_release release;
-        const bool side_by_side = adjacent(own);
-        const auto run = weight ? shared ? TB_BEST(leave_out<T, true, true>) : TB_BEST(leave_out<T, true, false>)
-                                : shared ? TB_BEST(leave_out<T, false, true>) : TB_BEST(leave_out<T, false, false>);
-        std::vector<int64_t> places;
-        for (int64_t first = 0; first < in.n_columns; first += JOIN) {
-            const Facts f = facts_of(in, first, static_cast<int>(std::min<int64_t>(JOIN, in.n_columns - first)));
-            run(&own[first], side_by_side, codes.data(), weight, f, to, start, stop,
-                [&](int64_t row, int j) { places.push_back(row * in.n_columns + first + j); });
-        }
-        std::sort(places.begin(), places.end());
-        return places;
-    });
-    const size_t size = care.size();
-    return to_numpy(std::move(care), {size});
+auto add_student_leave_one_out(nb::object columns, Vector<int32_t> codes, std::optional<Vector<double>> weights,
+                               Vector<int64_t> units, Matrix<double> pooled, Matrix<double> n, Cube<double> moments,
+                               double kappa, double nu, bool shared, Out<double> out, int64_t start, int64_t stop) {
+    Contract contract(start, stop);
+    const Block block(columns, contract);
+    contract.array("pooled", pooled, {3, COLUMNS});
+    if (!(kappa > 0)) refuse_real("kappa above 0", kappa);
+    if (!(nu > 0)) refuse_real("nu above 0", nu);
+    return leave_out_columns(
+        {columns, codes, weights, units, n, moments, out, start, stop}, contract, block, shared, JOIN,
+        [&](const Moments &all, int64_t first, int size) {
+            return facts_of({all, pooled.data(), kappa, nu}, first, size);
+        },
+        []<class T>(bool weighted, bool is_shared) {
+            if (weighted) return is_shared ? TB_BEST(leave_out<T, true, true>) : TB_BEST(leave_out<T, true, false>);
+            return is_shared ? TB_BEST(leave_out<T, false, true>) : TB_BEST(leave_out<T, false, false>);
+        });
 }
 
 } // namespace
 
-void register_student_left_out(nb::module_ &m) {
-    m.def("student_left_out", &student_left_out, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(),
-          nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg());
+void register_student_leave_one_out(nb::module_ &m) {
+    define_kernel(m, "add_student_leave_one_out", &add_student_leave_one_out);
 }
 
 } // namespace tb
@@ -179,11 +146,12 @@ void register_student_left_out(nb::module_ &m) {
 
 #include "logexp.h"
 
+#include "leave_one_out_tile.h"
+
 namespace tb::TB_ISA {
 namespace {
 
 constexpr int VECTORS = 2, STRETCH = VECTORS * LANES; // rows that go through the columns together
-using Mark = std::function<void(int64_t, int)>;       // a row and a column that need care
 
 // Log of gamma(x + 1/2) / gamma(x): the series of the reference kernel, to which small x are led up.
 template <class V> TB_INLINE V log_gamma_ratio(V x) {
@@ -225,10 +193,8 @@ template <bool weighted> TB_INLINE Rows<Lanes> rows_at(const Facts &f, const Gro
             broadcast<Lanes>(g.own.all_factor), broadcast<Lanes>(g.own.nu)};
 }
 
-struct alignas(64) Tile {
-    double value[JOIN * TILE];   // from the pooled mean; NaN is missing
+struct alignas(64) Tile : RowTile<JOIN> { // values are measured from the pooled mean
     double squares[JOIN * TILE]; // of all classes, if they have one variance
-    double weight[TILE], code[TILE];
 };
 
 // One column for some rows of a class.
@@ -272,7 +238,7 @@ template <bool weighted> TB_INLINE void add_squares(const Facts &f, const Class 
 }
 
 // Marks the values that need care as missing: first all are found, since what is missing is not looked at any more.
-template <bool weighted> void mark_strange(const Facts &f, Tile &t, int64_t row, int rows, const Mark &mark) {
+template <bool weighted> void mark_strange(const Facts &f, Tile &t, int64_t row, const Mark &mark) {
     alignas(64) double strange[JOIN * TILE] = {};
     for (size_t c = 0; c < f.classes.size(); ++c)
         for (const Group &g : f.classes[c].groups)
@@ -288,7 +254,7 @@ template <bool weighted> void mark_strange(const Facts &f, Tile &t, int64_t row,
                 }
             }
     for (int j = 0; j < f.n_columns; ++j)
-        for (int r = 0; r < rows; ++r)
+        for (int r = 0; r < t.rows; ++r)
             if (strange[j * TILE + r] != 0) { // a NaN is not
                 t.value[j * TILE + r] = std::numeric_limits<double>::quiet_NaN();
                 mark(row + r, j);
@@ -383,44 +349,29 @@ template <bool weighted, bool shared, bool gaps> TB_INLINE bool score_tile(const
     return any(strange);
 }
 
-// Values from the pooled mean; returns true if one is missing or infinite.
-TB_INLINE bool from_the_mean(const Facts &f, double *x) {
-    Mask<Lanes> odd{};
-    for (int j = 0; j < f.n_columns; ++j)
-        for (int r = 0; r < TILE; r += LANES) {
-            double *at = x + j * TILE + r;
-            Lanes d = (load<Lanes>(at) * f.scale[j] - f.centre[j]) - f.low[j];
-            odd |= as_bits(d - d); // 0 where finite, else NaN
-            store(at, d);
-        }
-    return any(odd);
-}
+template <bool weighted, bool shared> struct Student {
+    const Facts &f;
+
+    TB_INLINE bool prepare(Tile &t) const {
+        const bool gaps = measure(f.n_columns, t.value, [&](Lanes value, int j) {
+            return (value * f.scale[j] - f.centre[j]) - f.low[j];
+        });
+        for (int j = 0; j < f.n_columns && t.rows < TILE; ++j) // behind the last row
+            std::fill(t.value + j * TILE + t.rows, t.value + (j + 1) * TILE, 0.0);
+        return gaps;
+    }
+    template <bool gaps> TB_INLINE bool score(Tile &t, double *totals) const {
+        return score_tile<weighted, shared, gaps>(f, t, totals);
+    }
+    void mark(Tile &t, int64_t row, const Mark &marks) const { mark_strange<weighted>(f, t, row, marks); }
+};
 
 template <class T, bool weighted, bool shared>
 void leave_out(const Column<T> *columns, bool side_by_side, const int32_t *codes, const double *weights, const Facts &f,
-               double *out, int64_t start, int64_t stop, const Mark &mark) {
+               double *out, int64_t start, int64_t stop, const Mark &marks) {
     Tile t;
-    const int64_t n_classes = static_cast<int64_t>(f.classes.size());
-    std::vector<double> totals(n_classes * TILE);
-    for (int64_t row = start; row < stop; row += TILE) {
-        const int rows = static_cast<int>(std::min<int64_t>(TILE, stop - row));
-        read_tile(columns, f.n_columns, side_by_side, row, rows, t.value);
-        for (int r = 0; r < TILE; ++r) {
-            t.code[r] = r < rows ? codes[row + r] : -1.0;
-            t.weight[r] = weighted && r < rows ? weights[row + r] : 1.0;
-        }
-        const bool gaps = from_the_mean(f, t.value);
-        for (int j = 0; j < f.n_columns && rows < TILE; ++j) // behind the last row
-            std::fill(t.value + j * TILE + rows, t.value + (j + 1) * TILE, 0.0);
-        if (gaps ? score_tile<weighted, shared, true>(f, t, totals.data())
-                 : score_tile<weighted, shared, false>(f, t, totals.data())) {
-            mark_strange<weighted>(f, t, row, rows, mark);
-            score_tile<weighted, shared, true>(f, t, totals.data());
-        }
-        for (int64_t c = 0; c < n_classes; c += CLASS_BLOCK)
-            add_totals(totals.data() + c * TILE, static_cast<int>(std::min<int64_t>(CLASS_BLOCK, n_classes - c)), rows,
-                       out + row * n_classes + c, n_classes);
-    }
+    leave_out_rows<T, weighted>(columns, side_by_side, codes, weights, Student<weighted, shared>{f}, t, f.n_columns,
+                                static_cast<int64_t>(f.classes.size()), out, start, stop, marks);
 }
 
 } // namespace

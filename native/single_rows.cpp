@@ -4,7 +4,7 @@
 // C API, arrays through their heads. The interpreter lock is held throughout: it makes each row all-or-nothing for
 // other threads too.
 #include "exact.h"
-#include "head.h"
+#include "array_view.h"
 
 #include <cmath>
 
@@ -83,7 +83,7 @@ int64_t read_row(nb::handle row, nb::handle index, nb::handle values) {
         }
         const bool coded = PyTuple_CheckExact(entry);
         const Py_ssize_t place = PyLong_AsSsize_t(coded ? PyTuple_GET_ITEM(entry, 0) : entry);
-        if (place == -2) continue; // the label, or a column left out
+        if (place == -2) continue; // the label, or an excluded column
         double number;
         if (coded ? !read_code(value, PyTuple_GET_ITEM(entry, 1), PyTuple_GET_ITEM(entry, 2), number)
                   : !read_number(value, number))
@@ -92,7 +92,7 @@ int64_t read_row(nb::handle row, nb::handle index, nb::handle values) {
             if (!std::isnan(number)) return -1;
             continue;
         }
-        if (place >= out.shape[0]) nb::raise("the index points outside of the values");
+        if (place >= out.shape[0]) refuse("places below " + std::to_string(out.shape[0]), place);
         if (met[place]) return -1; // 1 and "1" in one dict
         met[place] = true;
         out(place) = number;
@@ -107,8 +107,11 @@ struct Digits {
     Py_ssize_t code;
     int64_t low, width;
 
-    Digits(nb::handle object, int64_t code, int64_t low)
-        : digits(object, 3), code(code), low(low), width(digits.shape[2]) {}
+    Digits(const char *name, nb::handle object, int64_t code, int64_t low, Contract &contract)
+        : digits(object, 3), code(code), low(low), width(digits.shape[2]) {
+        if (width < 1) refuse("sums of at least one digit", width);
+        contract.array(name, digits, {COLUMNS, CLASSES, width});
+    }
 
     int64_t &digit(int64_t column, int64_t k) const { return digits(column, code, k); }
 
@@ -141,11 +144,15 @@ struct Digits {
     }
 };
 
-bool add_row(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int64_t xx_low, nb::handle values, int64_t code,
+bool add_real_row(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int64_t xx_low, nb::handle values, int64_t code,
              int64_t sign) {
     const View<int64_t> counts(n, 2);
-    const View<double> row(values, 1);
-    const Digits x_digits(x, code, x_low), xx_digits(xx, code, xx_low);
+    const View<const double> row(values, 1);
+    Contract contract;
+    contract.array("n", counts, {COLUMNS, CLASSES});
+    const Digits x_digits("x", x, code, x_low, contract), xx_digits("xx", xx, code, xx_low, contract);
+    contract.array("values", row, {COLUMNS});
+    contract.code(code);
     for (Py_ssize_t j = 0; j < row.shape[0]; ++j) {
         if (std::isnan(row(j))) continue;
         Number v = number_of(row(j));
@@ -165,8 +172,14 @@ bool add_row(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int64_t x
 bool add_event_row(nb::handle n, nb::handle x, nb::handle logs, int64_t low, nb::handle values, nb::handle factorials,
                    int64_t code, int64_t sign) {
     const View<int64_t> counts(n, 2), events(x, 2);
-    const View<double> row(values, 1), terms(factorials, 1);
-    const Digits digits(logs, code, low);
+    const View<const double> row(values, 1), terms(factorials, 1);
+    Contract contract;
+    contract.array("n", counts, {COLUMNS, CLASSES});
+    contract.array("x", events, {COLUMNS, CLASSES});
+    const Digits digits("log_factorial", logs, code, low, contract);
+    contract.array("values", row, {COLUMNS});
+    contract.array("terms", terms, {COLUMNS});
+    contract.code(code);
     for (Py_ssize_t j = 0; j < row.shape[0]; ++j) {
         if (std::isnan(row(j))) continue;
         if (!(row(j) >= 0 && row(j) <= LIMIT && row(j) == std::floor(row(j)))) return false;
@@ -186,7 +199,12 @@ bool add_event_row(nb::handle n, nb::handle x, nb::handle logs, int64_t low, nb:
 
 bool add_flag_row(nb::handle no, nb::handle yes, nb::handle values, int64_t code, int64_t sign) {
     const View<int64_t> zeros(no, 2), ones(yes, 2);
-    const View<double> row(values, 1);
+    const View<const double> row(values, 1);
+    Contract contract;
+    contract.array("no", zeros, {COLUMNS, CLASSES});
+    contract.array("yes", ones, {COLUMNS, CLASSES});
+    contract.array("values", row, {COLUMNS});
+    contract.code(code);
     for (Py_ssize_t j = 0; j < row.shape[0]; ++j) {
         if (row(j) == 0) zeros(j, code) += sign;
         if (row(j) == 1) ones(j, code) += sign;
@@ -194,9 +212,17 @@ bool add_flag_row(nb::handle no, nb::handle yes, nb::handle values, int64_t code
     return true;
 }
 
-int64_t count_row(nb::handle table, nb::handle totals, nb::handle values, int64_t code) {
+int64_t count_value_row(nb::handle table, nb::handle totals, nb::handle values, int64_t code) {
     const View<int64_t> counts(table, 2), sums(totals, 2);
-    const View<double> row(values, 1);
+    const View<const double> row(values, 1);
+    Contract contract;
+    contract.array("table", counts, {LINES, CLASSES});
+    contract.array("totals", sums, {COLUMNS, CLASSES});
+    contract.array("values", row, {COLUMNS});
+    contract.code(code);
+    for (Py_ssize_t j = 0; j < row.shape[0]; ++j)
+        if (!std::isnan(row(j)) && !(row(j) >= 0 && row(j) < static_cast<double>(contract[LINES])))
+            refuse_real("slots from 0 to below " + std::to_string(contract[LINES]), row(j));
     int64_t fresh = 0;
     for (Py_ssize_t j = 0; j < row.shape[0]; ++j) {
         if (std::isnan(row(j))) continue;
@@ -208,17 +234,17 @@ int64_t count_row(nb::handle table, nb::handle totals, nb::handle values, int64_
 
 } // namespace
 
-void register_row(nb::module_ &m) {
+void register_single_rows(nb::module_ &m) {
     const nb::module_ numpy = nb::module_::import_("numpy");
     for (const char *name : {"bool_", "str_", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8",
                              "uint16", "uint32", "uint64", "longlong", "ulonglong"})
         scalar_types.push_back(reinterpret_cast<PyTypeObject *>(nb::object(numpy.attr(name)).release().ptr()));
     float64_type = reinterpret_cast<PyTypeObject *>(nb::object(numpy.attr("float64")).release().ptr());
-    m.def("read_row", &read_row);
-    m.def("add_row", &add_row);
-    m.def("add_event_row", &add_event_row);
-    m.def("add_flag_row", &add_flag_row);
-    m.def("count_row", &count_row);
+    define_kernel(m, "read_row", &read_row);
+    define_kernel(m, "add_real_row", &add_real_row);
+    define_kernel(m, "add_event_row", &add_event_row);
+    define_kernel(m, "add_flag_row", &add_flag_row);
+    define_kernel(m, "count_value_row", &count_value_row);
 }
 
 } // namespace tb

@@ -1,9 +1,7 @@
-// NumPy arrays looked at directly, through the head of their object, whose layout NumPy has kept fixed since version 1:
-// for kernels that are called once per row, where taking the arguments apart would cost more than the work.
+// NumPy arrays read directly, through the head of their object, whose layout NumPy has kept fixed since version 1:
+// for kernels that are called once per row, where nanobind's conversion of the arguments would cost more than the work.
 #pragma once
 #include "columns.h"
-
-#include <cmath>
 
 namespace tb {
 
@@ -12,6 +10,8 @@ struct ArrayHead { // the first fields of NumPy's PyArrayObject
     char *data;
     int ndim;
     Py_ssize_t *shape, *strides; // strides in bytes
+    PyObject *base, *dtype;
+    int flags;
 };
 
 inline PyObject *array_type() {
@@ -19,16 +19,29 @@ inline PyObject *array_type() {
     return type;
 }
 
-// An array of numbers of type T; that they are of it is trusted.
+// NumPy's dtype of T. An array mostly has this very object; after pickling it may have another one that equals it.
+template <class T> PyObject *dtype_object() {
+    constexpr const char *name = std::is_same_v<T, double> ? "float64" : std::is_same_v<T, bool> ? "bool" : "int64";
+    static PyObject *dtype = nb::object(nb::module_::import_("numpy").attr("dtype")(name)).release().ptr();
+    return dtype;
+}
+
+// An array of numbers of type T, which may be const.
 template <class T> struct View {
     char *data;
     Py_ssize_t *shape, *strides;
 
     explicit View(nb::handle object, int ndim) {
+        constexpr int ALIGNED = 0x100, WRITEABLE = 0x400; // NumPy's flags
         if (!PyObject_TypeCheck(object.ptr(), reinterpret_cast<PyTypeObject *>(array_type())))
-            throw nb::type_error("a NumPy array is expected");
+            throw nb::type_error("expected a NumPy array");
         const auto &array = *reinterpret_cast<const ArrayHead *>(object.ptr());
-        if (array.ndim != ndim) throw nb::type_error("a NumPy array has another number of dimensions than expected");
+        if (array.ndim != ndim) throw nb::type_error("expected a NumPy array with another number of dimensions");
+        PyObject *wanted = dtype_object<std::remove_const_t<T>>();
+        if (array.dtype != wanted && PyObject_RichCompareBool(array.dtype, wanted, Py_EQ) != 1)
+            throw nb::type_error("expected a NumPy array of another dtype");
+        if (!(array.flags & ALIGNED) || (!std::is_const_v<T> && !(array.flags & WRITEABLE)))
+            throw nb::type_error("expected a NumPy array that is aligned, and writeable where the kernel writes");
         data = array.data, shape = array.shape, strides = array.strides;
     }
     bool contiguous(int ndim) const {
@@ -49,6 +62,8 @@ template <class T> struct View {
         return *reinterpret_cast<T *>(data + i * strides[0] + j * strides[1] + k * strides[2]);
     }
 };
+
+template <class T> size_t extent(const View<T> &array, size_t i) { return static_cast<size_t>(array.shape[i]); }
 
 // Log of (n + k) / (N + k V): Laplace's rule. 0/0 is silence.
 inline double log_share(double n, double total, double k, double n_values) {

@@ -1,4 +1,4 @@
-// binnings_left_out: P(class | bucket) over its average, for rows taken out of each bucket of a column.
+// binnings_leave_one_out: P(class | bucket) over its average, for rows taken out of each bucket of a column.
 //
 // The reference kernel has the formulas. Sums over the runs that hold a bucket are sums over a rectangle of (from, to):
 // going down from the last end, each start collects its runs that end behind the bucket, and the bucket gets the sum of
@@ -23,21 +23,25 @@ struct Whole {
 } // namespace
 } // namespace tb
 
-#define TB_FILE "binnings_left_out.cpp"
+#define TB_FILE "binnings_leave_one_out.cpp"
 #include "isa.h"
 
 namespace tb {
 namespace {
 
-auto binnings_left_out(Matrix<double> counts, Vector<double> p, double a, double rho, Vector<int64_t> codes,
-                       Vector<double> weights) {
-    const size_t buckets = counts.shape(0), n_classes = counts.shape(1), lines = codes.shape(0);
-    if (p.shape(0) != n_classes || weights.shape(0) != lines)
-        throw std::invalid_argument("as many shares as classes, and as many weights as codes");
+auto binnings_leave_one_out(Matrix<double> counts, Vector<double> p, double a, double rho, Vector<int64_t> codes,
+                            Vector<double> weights) {
+    Contract contract;
+    contract.array("counts", counts, {LINES, CLASSES});
+    contract.array("p", p, {CLASSES});
+    contract.array("codes", codes, {ROWS});
+    contract.array("weights", weights, {ROWS});
+    const size_t buckets = contract[LINES], n_classes = contract[CLASSES], lines = contract[ROWS];
+    Contract::below("codes", codes.data(), contract[ROWS], contract[CLASSES]);
     for (size_t i = 0; i < lines; ++i)
-        if (codes.data()[i] < 0 || static_cast<size_t>(codes.data()[i]) >= n_classes || !(weights.data()[i] > 0))
-            throw std::invalid_argument("a code that is no class, or a weight that is not above 0");
-    if (!(a > 0 && rho > 0 && rho < 1)) throw std::invalid_argument("a strength above 0 and a rate between 0 and 1");
+        if (!(weights.data()[i] > 0)) refuse_real("weights above 0", weights.data()[i]);
+    if (!(a > 0)) refuse_real("strength above 0", a);
+    if (!(rho > 0 && rho < 1)) refuse_real("rate between 0 and 1", rho);
     std::vector<double> result(lines * buckets * n_classes);
     const double *from = counts.data();
     {
@@ -53,7 +57,9 @@ auto binnings_left_out(Matrix<double> counts, Vector<double> p, double a, double
 
 } // namespace
 
-void register_binnings_left_out(nb::module_ &m) { m.def("binnings_left_out", &binnings_left_out); }
+void register_binnings_leave_one_out(nb::module_ &m) {
+    define_kernel(m, "binnings_leave_one_out", &binnings_leave_one_out);
+}
 
 } // namespace tb
 

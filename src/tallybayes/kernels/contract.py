@@ -1,0 +1,183 @@
+"""The one contract for the arguments of all kernels: shapes, ranges of rows, class codes and indices.
+
+Kernels use codes and indices as addresses, so every kernel checks them before it reads anything; what does not fit is
+a DataError. `native/contract.h` has the same checks with the same words. A kernel of `kernels/reference` declares
+
+    @checked("columns: columns; codes: rows | codes classes; out: rows, classes")
+
+the shapes of its arguments and, behind a bar, the rule for their values (a method of `_Contract`). Sizes have names:
+the first array with a name sets its size, later ones must agree. `n_classes`, `n_tokens` and `n_groups` set a size by
+themselves. Where rows `start` to `stop` are used, `rows` means at least `stop`, and rules look at these rows only.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.errors import DataError
+
+__all__ = ["checked"]
+
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+_NUMBERS = {"n_classes": "classes", "n_tokens": "tokens", "n_groups": "groups"}
+
+
+def checked(declaration: str) -> Callable[[Kernel], Kernel]:
+    """A kernel that checks its arguments first.
+
+    >>> add = checked("values: rows; groups: rows | below groups")(lambda values, groups, n_groups: None)
+    >>> add(np.ones(2), np.array([0, 3]), 2)
+    Traceback (most recent call last):
+        ...
+    tallybayes.errors.DataError: expected groups from 0 to below 2, got 3
+    """
+    declared = []
+    for part in declaration.split(";"):
+        name, _, rest = part.partition(":")
+        shape, _, rule = rest.partition("|")
+        declared.append((name.strip(), [size.strip() for size in shape.split(",") if size.strip()], rule.split()))
+
+    def wrap(kernel: Kernel) -> Kernel:
+        names = list(inspect.signature(kernel).parameters)
+
+        @functools.wraps(kernel)
+        def call(*arguments: Any) -> Any:
+            contract = _Contract(dict(zip(names, arguments, strict=True)))
+            for name, shape, rule in declared:
+                contract.check(name, shape, rule)
+            return kernel(*arguments)
+
+        return call  # type: ignore[return-value]
+
+    return wrap
+
+
+class _Contract:
+    """The arguments of a call, and the sizes met so far."""
+
+    def __init__(self, arguments: dict[str, Any]) -> None:
+        self.arguments, self.sizes = arguments, dict[str, int]()
+        self.start, self.stop = arguments.get("start", 0), arguments.get("stop")
+        if self.stop is not None and not 0 <= self.start <= self.stop:
+            raise DataError("rows in order, from 0 on", got=(self.start, self.stop))
+        for name, size in _NUMBERS.items():
+            if (given := arguments.get(name, 0)) < 0:
+                raise DataError(f"{name} from 0 on", got=given)
+            if name in arguments and not isinstance(given, float):
+                self.sizes[size] = given
+
+    def check(self, name: str, shape: list[str], rule: list[str]) -> None:
+        """Refuse an argument that is not as declared; None is no argument."""
+        value = self.arguments[name]
+        if value is None:
+            return
+        if name == "columns":
+            self._check_columns(value)
+        elif shape:
+            self._check_shape(name, value.shape, shape)
+        if rule:
+            values = value[self.start : self.stop] if shape[:1] == ["rows"] else value
+            size = int(rule[-1]) if rule[-1].isdecimal() else self.sizes.get(rule[-1], 0)
+            getattr(self, rule[0])(name, values, size)
+
+    def _check_columns(self, columns: Any) -> None:
+        if isinstance(columns, np.ndarray):
+            self.sizes["columns"] = columns.shape[1]
+            self._check_shape("columns", columns.shape, ["rows", "columns"])
+        else:
+            for column in columns:
+                self._check_shape("column", column.shape, ["rows"])
+            self.sizes["columns"] = len(columns)
+
+    def _check_shape(self, name: str, got: tuple[int, ...], shape: list[str]) -> None:
+        fits, wanted = True, []
+        for size, given in zip(shape, got, strict=True):
+            own, more = size.removesuffix("+1"), int(size.endswith("+1"))
+            if own == "rows" and self.stop is not None:
+                fits &= given >= self.stop + more
+                wanted.append(f"at least {self.stop + more}")
+                continue
+            known = int(own) if own.isdecimal() else self.sizes.setdefault(own, max(given - more, 0))
+            fits &= given == known + more
+            wanted.append(str(known + more))
+        if not fits:
+            raise DataError(f"{name} of shape ({', '.join(wanted)}{',' * (len(wanted) == 1)})", got=got)
+
+    def codes(self, name: str, values: NDArray[Any], n_classes: int) -> None:
+        """Class codes; a negative one is no class."""
+        self._refuse_rows(values, values >= n_classes, f"a class code below {n_classes}")
+
+    def own_codes(self, name: str, values: NDArray[Any], n_classes: int) -> None:
+        """Class codes of rows that all have a class."""
+        strange = (values < 0) | (values >= n_classes)
+        self._refuse_rows(values, strange, f"a class code from 0 to below {n_classes}")
+
+    def code(self, name: str, value: int, n_classes: int) -> None:
+        """A single class code."""
+        if not 0 <= value < n_classes:
+            raise DataError(f"a class code from 0 to below {n_classes}", got=value)
+
+    def _refuse_rows(self, values: NDArray[Any], strange: NDArray[np.bool_], expected: str) -> None:
+        if strange.any():
+            row = int(np.argmax(strange))
+            raise DataError(expected, got=int(values[row]), row=row + self.start)
+
+    def below(self, name: str, values: NDArray[Any], limit: int) -> None:
+        """Indices from 0 to below a size."""
+        _refuse(values, (values < 0) | (values >= limit), f"{name} from 0 to below {limit}")
+
+    def slots(self, name: str, values: NDArray[Any], limit: int) -> None:
+        """Indices as doubles: NaN is missing, -1 a value never seen."""
+        _refuse(values, (values < -1) | (values >= limit), f"slots from -1 to below {limit}")
+
+    def known_slots(self, name: str, values: NDArray[Any], limit: int) -> None:
+        """Indices as doubles: NaN is missing."""
+        _refuse(values, (values < 0) | (values >= limit), f"slots from 0 to below {limit}")
+
+    def ends(self, name: str, values: NDArray[Any], last: int) -> None:
+        """Places that do not decrease."""
+        falls = np.diff(values, prepend=0) < 0
+        _refuse(values, falls | (values > last), f"{name} that do not decrease, from 0 to at most {last}")
+
+    def bags(self, name: str, values: NDArray[Any], n_tokens: int) -> None:
+        """The indices of bags in compressed sparse rows, and their indptr."""
+        n_rows = self.sizes.get("rows", 0) if self.stop is None else self.stop
+        ends = self.arguments["indptr"][self.start : n_rows + 1]
+        strange = (np.diff(ends, prepend=0) < 0) | (ends > len(values))
+        self._refuse_rows(ends, strange, f"an indptr that does not decrease, from 0 to at most {len(values)}")
+        own = values[ends[0] : ends[-1]]
+        if (strange := (own < 0) | (own >= n_tokens)).any():
+            entry = int(np.argmax(strange))
+            row = int(np.searchsorted(ends, ends[0] + entry, side="right")) - 1 + self.start
+            raise DataError(f"an index from 0 to below {n_tokens}", got=int(own[entry]), row=row)
+
+    def finite(self, name: str, values: NDArray[Any], _: int) -> None:
+        """Neither NaN nor infinite."""
+        _refuse(values, ~np.isfinite(values), f"finite {name}")
+
+    def above(self, name: str, values: Any, _: int) -> None:
+        """Numbers above 0."""
+        _refuse(np.atleast_1d(values), ~(np.atleast_1d(values) > 0), f"{name} above 0")
+
+    def at_least(self, name: str, values: Any, least: int) -> None:
+        """Integers from a number on."""
+        _refuse(np.atleast_1d(values), np.atleast_1d(values) < least, f"{name} from {least} on")
+
+    def share(self, name: str, value: float, _: int) -> None:
+        """A number between 0 and 1."""
+        if not 0 < value < 1:
+            raise DataError(f"{name} between 0 and 1", got=value)
+
+    def units(self, name: str, values: NDArray[Any], _: int) -> None:
+        """Exponents of doubles."""
+        _refuse(values, np.abs(values) > 1022, "units within the exponents of doubles, -1022 to 1022")
+
+
+def _refuse(values: NDArray[Any], strange: NDArray[np.bool_], expected: str) -> None:
+    if strange.any():
+        raise DataError(expected, got=values[np.unravel_index(np.argmax(strange), values.shape)].item())
