@@ -1,10 +1,11 @@
 # Two commands on a fresh machine: make demo, make test. Each sets up all it needs in .venv.
 PYTHON ?= python3
 BIN := .venv/bin
+comma := ,
 NATIVE := $(wildcard native/*)
 MEANING := $(addprefix tests/,model/test_awkward.py model/test_peers.py families docs/test_lectures.py scoring/test_leave_one_out.py)
 
-.PHONY: demo test check bench fuzz format browser clean
+.PHONY: demo test check bench fuzz sanitize format browser clean
 
 demo: .venv/ready
 	$(BIN)/python examples/demo.py
@@ -27,6 +28,22 @@ bench: .venv/ready
 
 fuzz: .venv/ready
 	$(BIN)/python tests/kernels/fuzz_tokens.py 1000000
+
+# The native module with the sanitizers of GCC, built apart: address and undefined behaviour under the kernel, family and
+# forgery tests; data races under threads that share kernels and a lexicon. Leaks are not looked for: Python keeps memory.
+SANITIZED = TALLYBAYES_KERNELS=$$(echo $(CURDIR)/build/sanitize-$(1)/_native*.so) \
+	LD_PRELOAD="$$(gcc -print-file-name=lib$(2).so) $$(gcc -print-file-name=libstdc++.so)" PYTHONMALLOC=malloc
+sanitize: build/sanitize-address/built build/sanitize-thread/built
+	$(call SANITIZED,address,asan) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 HYPOTHESIS_PROFILE=sanitize \
+		$(BIN)/python -m pytest -q -p no:cacheprovider tests/kernels tests/families tests/storage/test_forgery.py
+	$(call SANITIZED,thread,tsan) TSAN_OPTIONS=halt_on_error=1 $(BIN)/python tests/kernels/share_between_threads.py
+
+build/sanitize-%/built: .venv/ready
+	$(BIN)/python -m pip install --quiet nanobind cmake
+	$(BIN)/cmake -S . -B build/sanitize-$* -DCMAKE_BUILD_TYPE=Release \
+		-DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python -DTALLYBAYES_SANITIZE=$*$(if $(filter address,$*),$(comma)undefined)
+	$(BIN)/cmake --build build/sanitize-$* --parallel 2
+	touch $@
 
 browser:  # for the tests of the report page; needs root on Debian or Ubuntu
 	which chromium chromedriver || (apt-get update && apt-get install -y --no-install-recommends chromium chromium-driver)

@@ -22,19 +22,24 @@ template <class V> TB_INLINE V log_reduced(V exponent, V f) {
     return exponent * LN2_HIGH - ((half_square - rest) - f);
 }
 
+// Bits as unsigned integers: a lane whose value is not used may overflow, and AVX2 shifts right only these in one step.
+template <class V> struct UnsignedOf {
+    typedef uint64_t type __attribute__((vector_size(sizeof(V))));
+};
+template <class V> using Unsigned = typename UnsignedOf<V>::type;
+template <class V> TB_INLINE Unsigned<V> as_unsigned(V x) { return reinterpret_cast<Unsigned<V>>(x); }
+
 // x = fraction * 2**exponent with sqrt(1/2) <= fraction < sqrt(2); x positive, normal and finite.
 template <class V> struct Parts {
     V fraction, exponent;
-    Mask<V> biased; // exponent + 1023
+    Unsigned<V> biased; // exponent + 1023
 };
 
 template <class V> TB_INLINE Parts<V> parts_of(V x) {
-    typedef uint64_t Unsigned __attribute__((vector_size(sizeof(V)))); // AVX2 shifts right only these in one step
-    constexpr int64_t ROOT_HALF = 0x3fe6a09e00000000, ONE = 0x3ff0000000000000, FRACTION = 0x000fffffffffffff;
-    Mask<V> bits = as_bits(x) + (ONE - ROOT_HALF);
-    Mask<V> biased = reinterpret_cast<Mask<V>>(reinterpret_cast<Unsigned>(bits) >> 52); // bits are positive
-    V fraction = as_reals<V>((bits & FRACTION) + ROOT_HALF);
-    V exponent = as_reals<V>(biased | 0x4330000000000000) - (0x1p52 + 1023.0);
+    constexpr uint64_t ROOT_HALF = 0x3fe6a09e00000000, ONE = 0x3ff0000000000000, FRACTION = 0x000fffffffffffff;
+    Unsigned<V> bits = as_unsigned(x) + (ONE - ROOT_HALF), biased = bits >> 52;
+    V fraction = reinterpret_cast<V>((bits & FRACTION) + ROOT_HALF);
+    V exponent = reinterpret_cast<V>(biased | 0x4330000000000000) - (0x1p52 + 1023.0);
     return {fraction, exponent, biased};
 }
 
@@ -49,7 +54,7 @@ template <class V> TB_INLINE V lanes_log1p(V q) {
     V u = 1.0 + q, kept = u - 1.0;
     V lost = (1.0 - (u - kept)) + (q - kept); // exact: Knuth's sum of two
     Parts<V> p = parts_of(u);
-    V scale = as_reals<V>((2046 - p.biased) << 52); // 2**-exponent
+    V scale = reinterpret_cast<V>((2046 - p.biased) << 52); // 2**-exponent
     return log_reduced(p.exponent, (p.fraction - 1.0) + lost * scale);
 }
 
@@ -64,7 +69,7 @@ template <class V> TB_INLINE V lanes_exp(V x) {
                             t * (6.61375632143793436117e-05 +
                                  t * (-1.65339022054652515390e-06 + t * 4.13813679705723846039e-08))));
     V y = 1.0 - ((low - (r * c) / (2.0 - c)) - high);
-    V power = as_reals<V>((as_bits(shifted) << 52) + 0x3ff0000000000000);
+    V power = reinterpret_cast<V>((as_unsigned(shifted) << 52) + 0x3ff0000000000000);
     return as_reals<V>(as_bits(y * power) & (x >= -708.39));
 }
 

@@ -10,7 +10,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # No deadline: the machines are shared. Derandomised in CI, so that a red run can be repeated.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", parent=settings.get_profile("default"), derandomize=True)
-settings.load_profile("ci" if os.environ.get("CI") else "default")
+settings.register_profile("sanitize", parent=settings.get_profile("ci"), max_examples=20)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "default"))
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 

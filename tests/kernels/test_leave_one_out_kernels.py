@@ -12,7 +12,7 @@ from tallybayes.families.family import Family
 from tallybayes.families.gaussian_moments import moments_of
 from tallybayes.families.leave_one_out_scores import joined
 from tallybayes.kernels import reference
-from tallybayes.kernels.reference.average_binnings import shares_at
+from tallybayes.kernels.binning_runs import shares_at
 
 pytestmark = pytest.mark.skipif(kernels.IMPLEMENTATION != "native", reason="built without a C++ compiler")
 active = kernels.active

@@ -14,7 +14,7 @@ from tallybayes.arrays.column import Bag, Codes, Flags, Reals
 from tallybayes.errors import ParameterError, UnsupportedError
 from tallybayes.families import Bernoulli, Categorical, Gaussian, Histogram, Multinomial, Poisson, Text
 from tallybayes.families.family import Family
-from tallybayes.kernels.reference.average_binnings import shares_at
+from tallybayes.kernels.binning_runs import shares_at
 
 CODES = np.array([0] * 7 + [1] * 13, np.int32)
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import tallybayes as tb
 from tallybayes.arrays.column import Reals
-from tallybayes.kernels.reference.observe import ordered
+from tallybayes.arrays.float_order import ordered
 from tallybayes.model.saved_model import dumps, loads
 from tallybayes.tally import Grid
 from tallybayes.tally.grid import LIMIT

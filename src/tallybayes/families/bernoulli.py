@@ -23,6 +23,7 @@ from tallybayes.families.credible import beta_cumulants, beta_interval, check_po
 from tallybayes.families.family import Add, Codes32, Family, Floats, Predictive, Score, Smoothing
 from tallybayes.families.leave_one_out_scores import Shrunk, Values, discrete
 from tallybayes.families.shrinkage import Shares, averaged_shares, dirichlet_evidence, strengths_by_evidence
+from tallybayes.kernels.densities import beta_tables
 from tallybayes.tally import Exact, Sums
 
 __all__ = ["Bernoulli", "BernoulliPredictive", "BernoulliPrior"]
@@ -62,7 +63,9 @@ class Bernoulli(Family[Sums, BernoulliPrior]):
     ) -> Sums:
         """Count yes and no."""
         arrays = flag_arrays(columns)
-        parts = in_threads(lambda start, stop: kernels.active.count_flags(arrays, codes, n_classes, start, stop), len(codes))
+        parts = in_threads(
+            lambda start, stop: kernels.active.count_flags(arrays, codes, n_classes, start, stop), len(codes)
+        )
         refuse(min((p[2] for p in parts if p[2] >= 0), default=-1), features, arrays, _EXPECTED)
         if weights is None:
             no, yes = (Exact.whole(sum(p[i] for p in parts)) for i in (0, 1))
@@ -91,7 +94,7 @@ class Bernoulli(Family[Sums, BernoulliPrior]):
             if no.is_whole and yes.is_whole:
                 tables = kernels.active.beta(no.digits[..., 0], yes.digits[..., 0], prior.k)
             else:
-                tables = kernels.reference.beta(no.floats(), yes.floats(), prior.k or 0.0)
+                tables = beta_tables(no.floats(), yes.floats(), prior.k or 0.0)
             counts, log_no, log_yes = tables[:2], tables[2], tables[3]
         else:
             counts, a, shares = _counts(tally), prior.strengths[:, None], _shares(tally)

@@ -25,9 +25,8 @@ from tallybayes.arrays.special import betaincinv, digamma, gammaincinv, polygamm
 from tallybayes.errors import UnsupportedError
 from tallybayes.families.predictive import Floats
 from tallybayes.families.shrinkage import by_group, matched_beta
-from tallybayes.kernels.reference.average_binnings import forward_backward
-from tallybayes.kernels.reference.derive import log_gamma_ratio
-from tallybayes.kernels.reference.score_columns import log_events
+from tallybayes.kernels.binning_runs import forward_backward
+from tallybayes.kernels.densities import log_events, log_gamma_ratio
 
 __all__ = [
     "absence_cumulants",

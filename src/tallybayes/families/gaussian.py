@@ -39,7 +39,7 @@ from tallybayes.families.gaussian_leave_one_out import GaussianLeftOut, NormalLe
 from tallybayes.families.gaussian_moments import GaussianPrior, digits_of, moments_of, pooled_moments, pooled_units
 from tallybayes.families.gaussian_predictive import GaussianPredictive
 from tallybayes.families.leave_one_out_scores import added
-from tallybayes.kernels.reference.derive import posterior, student_tables
+from tallybayes.kernels.densities import posterior, student_tables
 from tallybayes.tally import Exact, Sums
 
 __all__ = ["Gaussian", "GaussianPredictive", "GaussianPrior"]

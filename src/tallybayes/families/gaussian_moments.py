@@ -13,8 +13,7 @@ import numpy as np
 
 from tallybayes import kernels
 from tallybayes.families.predictive import Floats
-from tallybayes.kernels.reference.derive import pooled_ratio_moments
-from tallybayes.kernels.reference.exact_sums import ratio_moments
+from tallybayes.kernels.digits import pooled_ratio_moments, ratio_moments
 from tallybayes.tally import Sums
 
 __all__ = ["GaussianPrior", "digits_of", "moments_of", "pooled_moments", "pooled_units"]

@@ -22,6 +22,7 @@ import numpy as np
 from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Column, Reals
+from tallybayes.arrays.float_order import ordered
 from tallybayes.arrays.special import xlogy
 from tallybayes.families.alignment import first_true, real_arrays, refuse
 from tallybayes.families.family import Codes32, Family, Floats, Score, Smoothing
@@ -34,7 +35,6 @@ from tallybayes.families.histogram_predictive import (
     predictive_at,
 )
 from tallybayes.families.leave_one_out_scores import added
-from tallybayes.kernels.reference.observe import ordered
 from tallybayes.tally import Exact, Grid
 from tallybayes.tally.grid import LIMIT
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from tallybayes import kernels
+from tallybayes.arrays.float_order import ordered
 from tallybayes.families.family import Codes32, Floats, Score
 from tallybayes.families.leave_one_out_scores import Lines, Values, discrete, never_learned, with_marks
-from tallybayes.kernels.reference.average_binnings import shares_at
-from tallybayes.kernels.reference.observe import ordered
+from tallybayes.kernels.binning_runs import shares_at
 from tallybayes.tally import Grid
 from tallybayes.tally.grid import lowest_value
 

@@ -22,7 +22,7 @@ from tallybayes import kernels
 from tallybayes.errors import ForgetError
 from tallybayes.families.predictive import Codes32, Floats, Score
 from tallybayes.families.shrinkage import Shares
-from tallybayes.kernels.reference.derive import laplace
+from tallybayes.kernels.densities import laplace
 
 __all__ = [
     "BlockScore",

@@ -24,7 +24,7 @@ from tallybayes.families.alignment import first_true, real_arrays, refuse
 from tallybayes.families.credible import check_posterior, events_cumulants, rate_interval
 from tallybayes.families.family import Add, Codes32, Family, Floats, Predictive, Score, Smoothing
 from tallybayes.families.leave_one_out_scores import Values, left
-from tallybayes.kernels.reference.score_columns import log_events
+from tallybayes.kernels.densities import event_tables, log_events
 from tallybayes.tally import Exact, Sums
 
 __all__ = ["Poisson", "PoissonPredictive", "PoissonPrior"]
@@ -100,7 +100,7 @@ class Poisson(Family[Sums, PoissonPrior]):
         if n.is_whole and x.is_whole:
             rows, shape, rate = kernels.active.negative_binomial(n.digits[..., 0], x.digits[..., 0], *strengths)
         else:
-            rows, shape, rate = kernels.reference.negative_binomial(n.floats(), x.floats(), *strengths)
+            rows, shape, rate = event_tables(n.floats(), x.floats(), *strengths)
         return PoissonPredictive(tally.features, tally.n_classes, shape, rate, shape == 0, rows, prior.share == 0)
 
     def plug_in(self, tally: Sums) -> PoissonPredictive:
@@ -145,7 +145,7 @@ class Poisson(Family[Sums, PoissonPrior]):
                 shape, rate, silent = None, _ratio(x_left, n_left), n_left == 0
             else:
                 mean = _ratio(x_left.sum(axis=1), n_left.sum(axis=1))
-                _, shape, rate = kernels.reference.negative_binomial(n_left, x_left, mean, prior.share)
+                _, shape, rate = event_tables(n_left, x_left, mean, prior.share)
                 silent = shape == 0
             table = log_events(events[:, None], shape, rate, silent)
             scores.append(own.scored(lines, table, known, name))

@@ -21,7 +21,7 @@ import numpy as np
 
 from tallybayes.arrays.special import gammaln, xlogy
 from tallybayes.families.predictive import Floats
-from tallybayes.kernels.reference.derive import laplace
+from tallybayes.kernels.densities import laplace
 
 __all__ = [
     "STRENGTHS",

@@ -11,7 +11,7 @@ from tallybayes.arrays.column import Bag, Key
 from tallybayes.arrays.token_rules import Tokeniser
 from tallybayes.families.predictive import Floats, TokenEvidence
 from tallybayes.families.token_predictive import TokenPredictive
-from tallybayes.kernels.reference.tokeniser import spans
+from tallybayes.kernels.token_spans import spans
 
 __all__ = ["TextPredictive"]
 

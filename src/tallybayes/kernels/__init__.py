@@ -1,36 +1,41 @@
-"""The hot loops: each exists twice, as a plain NumPy definition and as a native twin.
+"""The inner loops. Each kernel exists twice: a plain NumPy definition, and the same in C++.
 
-`tallybayes.kernels.reference` defines what every kernel returns. `tallybayes.kernels._native` is the same in C++:
-sums and counts equal bit for bit, scores to a few units in the last place. Which one serves is decided once,
-on import:
+`kernels.reference` defines what every kernel returns. `kernels._native` (from `native/`) equals it: sums and counts bit
+for bit, scores to a few units in the last place. Which one is used is decided once, on import:
 
 >>> from tallybayes import kernels
 >>> kernels.IMPLEMENTATION in ("native", "reference")
 True
 
-`TALLYBAYES_KERNELS=reference` in the environment asks for the definition even where the native module is there.
+The environment variable TALLYBAYES_KERNELS selects another: "reference", or the path of a native module.
 
-Common to all kernels: `columns` is a list of 1-d arrays of one dtype and length, with any stride; `codes` is int32,
-the class of each row, negative where the row is to be left out; rows `start` to `stop` are looked at. A kernel that
-can meet a value it has no meaning for returns the place of the first one as `row * n_columns + column`, or -1.
+Common to all kernels: `columns` is a list of 1-d arrays of one dtype and length, with any stride, or a matrix; `codes`
+is int32, the class of each row, negative where the row is not counted; rows `start` to `stop` are used. A kernel that
+can meet an invalid value returns the place of the first one as `row * n_columns + column`, or -1. Arguments that do not
+fit together are a DataError (`kernels/contract.py`). Formulas that the reference kernels and the families share are in
+`digits.py`, `densities.py`, `binning_runs.py` and `token_spans.py`.
 """
 
 import importlib
 import os
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from types import ModuleType
 
 from tallybayes.kernels import reference
 
 
 def _choose() -> tuple[str, ModuleType]:
-    """The native module if it was built and nobody asked for the reference."""
-    if os.environ.get("TALLYBAYES_KERNELS", "native") != "reference":
+    """The native module if it was built, unless the environment selects another."""
+    selected = os.environ.get("TALLYBAYES_KERNELS", "native")
+    if selected.endswith(".so"):
+        loader = ExtensionFileLoader("tallybayes.kernels._native", selected)
+        return "native", module_from_spec(spec_from_loader(loader.name, loader))  # type: ignore[arg-type]
+    if selected != "reference":
         try:
-            native = importlib.import_module("tallybayes.kernels._native")
+            return "native", importlib.import_module("tallybayes.kernels._native")
         except ImportError:
             pass  # built without a C++ compiler
-        else:
-            return "native", native
     return "reference", reference
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.errors import CountError
-from tallybayes.kernels.reference.exact_sums import carry, integers
+from tallybayes.kernels.digits import carry, integers
 
 __all__ = ["Exact", "check_amounts", "check_counts", "check_totals", "require"]
 

@@ -1,5 +1,6 @@
 """The definition of every kernel in plain NumPy: slow, short and exact."""
 
+from tallybayes.kernels.densities import laplace
 from tallybayes.kernels.reference.average_binnings import average_binnings
 from tallybayes.kernels.reference.count_documents import (
     fingerprint_documents,
@@ -10,7 +11,6 @@ from tallybayes.kernels.reference.count_documents import (
 )
 from tallybayes.kernels.reference.derive import (
     beta,
-    laplace,
     log_shares,
     negative_binomial,
     pooled_moments,
@@ -53,7 +53,7 @@ from tallybayes.kernels.reference.single_rows import (
     count_value_row,
     read_row,
 )
-from tallybayes.kernels.reference.tokeniser import Buckets, Lexicon, pack_texts, spans
+from tallybayes.kernels.reference.tokeniser import Buckets, Lexicon, pack_texts
 from tallybayes.kernels.reference.word_tables import number_words
 
 __all__ = [
@@ -100,7 +100,6 @@ __all__ = [
     "round_digits",
     "score_documents_leave_one_out",
     "softmax",
-    "spans",
     "student",
     "sum_bags",
     "sum_columns",

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tallybayes.errors import DataError
 from tallybayes.kernels.contract import checked
+from tallybayes.kernels.digits import carry, integers, quotient, ratio_moments
 
 Digits = tuple[NDArray[np.int64], int]  # digits (..., width) and low
 
@@ -126,22 +127,6 @@ def _scatter(terms: list[Term], cell: NDArray[np.int64], shape: tuple[int, int])
     return digits.reshape(*shape, width), low
 
 
-def carry(digits: NDArray[np.int64]) -> None:
-    """Bring every digit but the last into [0, 2**32), in place."""
-    lower = digits[..., :-1]
-    while (over := lower >> 32).any():  # all digits at once; only negative sums ripple through many rounds
-        lower &= _MASK
-        digits[..., 1:] += over
-
-
-def integers(digits: NDArray[np.int64]) -> NDArray[np.object_]:
-    """The cells as Python integers, in units of 2**(32 * low)."""
-    total = digits[..., -1].astype(object)
-    for k in range(digits.shape[-1] - 2, -1, -1):
-        total = total * 2**32 + digits[..., k].astype(object)
-    return np.asarray(total, dtype=object)
-
-
 def round_digits(digits: NDArray[np.int64], low: int) -> NDArray[np.float64]:
     """The cells (cells, width) as doubles, each correctly rounded.
 
@@ -161,46 +146,3 @@ def mean_variance(
     exact mean minus the high part, rounded; a mean or variance beyond the largest double is infinite.
     """
     return ratio_moments(n.astype(object), 0, integers(x), x_low, integers(xx), xx_low, units)
-
-
-def ratio_moments(
-    n: NDArray[np.object_],
-    n_low: int,
-    x: NDArray[np.object_],
-    x_low: int,
-    xx: NDArray[np.object_],
-    xx_low: int,
-    units: NDArray[np.int64],
-) -> NDArray[np.float64]:
-    """`mean_variance` for sums given as Python integers in units of 2**(32 * low), n too: weights may be fractions."""
-    high, low, variance = (np.zeros(n.shape) for _ in range(3))
-    for index in zip(*np.nonzero(n), strict=True):
-        count, s, ss = int(n[index]), int(x[index]), int(xx[index])
-        unit = int(units[index[0]])
-        exponent = 32 * (x_low - n_low) - unit
-        high[index] = quotient(s, count, exponent)
-        if np.isfinite(high[index]):
-            low[index] = _difference(s, exponent, *float(high[index]).as_integer_ratio(), count)
-        # variance = (n*ss - s*s) / n**2, both terms brought to the lower of their two exponents
-        first, second = 32 * (n_low + xx_low), 64 * x_low
-        least = min(first, second)
-        numerator = (count * ss << (first - least)) - (s * s << (second - least))
-        variance[index] = quotient(numerator, count * count, least - 64 * n_low - 2 * unit)
-    return np.stack([high, low, variance])
-
-
-def quotient(numerator: int, denominator: int, exponent: int) -> float:
-    """Numerator / denominator * 2**exponent, correctly rounded."""
-    try:
-        if exponent >= 0:
-            return (numerator << exponent) / denominator
-        return numerator / (denominator << -exponent)
-    except OverflowError:
-        return float("-inf") if numerator < 0 else float("inf")
-
-
-def _difference(s: int, exponent: int, a: int, b: int, count: int) -> float:
-    """S * 2**exponent / count - a / b, correctly rounded."""
-    if exponent >= 0:
-        return ((s << exponent) * b - a * count) / (count * b)
-    return (s * b - (a * count << -exponent)) / (count * b << -exponent)

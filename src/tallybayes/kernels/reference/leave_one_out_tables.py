@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import DataError
+from tallybayes.kernels.binning_runs import forward_backward
 from tallybayes.kernels.contract import checked
-from tallybayes.kernels.reference.average_binnings import forward_backward
-from tallybayes.kernels.reference.derive import log_gamma_ratio
+from tallybayes.kernels.densities import log_gamma_ratio
 
 __all__ = [
     "add_normal_leave_one_out",

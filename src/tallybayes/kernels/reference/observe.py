@@ -3,12 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays.float_order import ordered
 from tallybayes.errors import DataError
 from tallybayes.kernels.contract import checked
 from tallybayes.kernels.reference.exact_sums import Digits, sum_groups
 
 _BAGS = "codes: rows | codes classes; indptr: rows+1; indices: entries; amounts: entries;indices: entries | bags tokens"
-_SIGNLESS = np.int64(2**63 - 1)
 
 
 @checked("columns: columns; codes: rows | codes classes")
@@ -69,16 +69,6 @@ def count_values(
         cell = value[kept] * n_classes + codes[start:stop][kept]
         tables.append(np.bincount(cell, minlength=size * n_classes).reshape(size, n_classes))
     return np.concatenate([*tables, np.zeros((0, n_classes))]).astype(np.int64)
-
-
-def ordered(x: NDArray[np.floating]) -> NDArray[np.int64]:
-    """Doubles as integers in the same order; -0.0 is 0.0.
-
-    >>> ordered(np.array([-1.0, -0.0, 0.0, 5e-324])).tolist()
-    [-4607182418800017409, 0, 0, 1]
-    """
-    bits = (x.astype(np.float64) + 0.0).view(np.int64)
-    return np.where(bits < 0, bits ^ _SIGNLESS, bits)
 
 
 @checked("columns: columns; codes: rows | codes classes; limit: | at_least 1")

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays.special import gammaln
 from tallybayes.errors import DataError
 from tallybayes.kernels.contract import checked
-from tallybayes.kernels.reference.derive import laplace
+from tallybayes.kernels.densities import laplace, log_events
 
 Floats = NDArray[np.float64]
 Reals = list[NDArray[np.floating]] | NDArray[np.floating]
@@ -247,47 +246,6 @@ def add_events(
         shapes = None if shape is None else shape[j]
         out[start:stop][count] += log_events(x[count, None], shapes, rate[j], silent[j])
     return bad
-
-
-def log_events(x: Floats, shape: Floats | None, rate: Floats, silent: NDArray[np.bool_]) -> Floats:
-    """Log P(x) of counts under the negative binomial, or the Poisson distribution without a shape; 0 if silent.
-
-    Differences of log gammas lose all digits near 2**53, so this is Loader's saddle-point form (2000, "Fast and
-    accurate computation of binomial probabilities"): with d(x, m) = x log(x / m) + m - x and the error e of Stirling's
-    formula,
-
-        Poisson             -e(x) - d(x, rate) - log(2 pi x) / 2
-        negative binomial   e(n) - e(r) - e(x) - d(r, n p) - d(x, n q) + (log(r / n) - log(2 pi x)) / 2,    n = x + r
-    """
-    positive = np.where(x > 0, x, 1.0)
-    with np.errstate(divide="ignore"):
-        log_scale = np.log(2 * np.pi * positive)
-        if shape is None:
-            log_prob = -_stirling_error(positive) - _deviance(positive, rate) - log_scale / 2
-            return np.where(silent, 0.0, np.where(x > 0, log_prob, -rate))
-        r = np.where(silent, 1.0, shape)
-        n = positive + r
-        log_prob = _stirling_error(n) - _stirling_error(r) - _stirling_error(positive) + (np.log(r / n) - log_scale) / 2
-        log_prob = log_prob - _deviance(r, n * (rate / (1 + rate))) - _deviance(positive, n / (1 + rate))
-    return np.where(silent, 0.0, np.where(x > 0, log_prob, -r * np.log1p(1 / rate)))
-
-
-def _stirling_error(x: Floats) -> Floats:
-    """Log gamma(x + 1) minus Stirling's formula (x + 1/2) log x - x + log(2 pi) / 2, for x > 0."""
-    far = np.maximum(x, 16.0) ** 2
-    series = (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - 1 / 1188 / far) / far) / far) / far) / np.maximum(x, 16.0)
-    near = np.minimum(x, 16.0)
-    formula: Floats = gammaln(near + 1) - (near + 0.5) * np.log(near) + near - np.log(2 * np.pi) / 2
-    return np.where(x > 16, series, formula)
-
-
-def _deviance(x: Floats, m: Floats) -> Floats:
-    """The deviance x log(x / m) + m - x, for x > 0 and m >= 0; by its series where x is near m."""
-    v = (x - m) / (x + m)
-    near = np.abs(v) < 0.1
-    small = np.where(near, v, 0.0)
-    series = sum(small ** (2 * i) / (2 * i + 1) for i in range(9, 0, -1))
-    return np.where(near, small * (x - m) + 2 * x * small * series, x * np.log(x / m) + m - x)
 
 
 @checked(
