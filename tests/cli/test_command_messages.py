@@ -52,6 +52,14 @@ def test_mistakes_are_reported_in_a_few_lines(here, arguments, code, words):
     assert not (here / "x.tally").exists()
 
 
+def test_a_file_without_rows_is_an_error_for_fit(tmp_path):
+    (tmp_path / "empty.csv").write_text("x,y\n")
+    done = tally("fit", "empty.csv", "--label", "y", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "rows" in done.stderr
+    assert not (tmp_path / "empty.tally").exists()
+
+
 def test_debug_shows_the_traceback(here):
     done = tally("fit", "pets.csv", "--label", "pett", "--debug", cwd=here)
     assert done.returncode == 1

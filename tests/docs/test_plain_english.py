@@ -35,6 +35,12 @@ PHRASES = [
     r"what a model knows",
     r"learn to put",
     r"held while rows are left out",
+    r"\bput together\b|\btaken apart\b",
+    r"\bas told\b|\bput right\b|what is said",
+    r"\bown kind\b|\brough kind\b",
+    r"\blearned apart\b|\bare welcome\b",
+    r"\byes/no\b",
+    r"\bsays? nothing\b",
 ]
 
 

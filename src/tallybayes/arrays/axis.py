@@ -1,6 +1,6 @@
 """Keys in a fixed order: labels, categories, tokens.
 
-Keys of one axis have one type (text, whole numbers, reals or yes/no), so that they can be sorted; labels and
+Keys of one axis have one type (text, integers, reals or booleans), so that they can be sorted; labels and
 categories meet by key, never by position.
 """
 
@@ -16,29 +16,29 @@ __all__ = ["kind_of", "merged", "positions", "rough_kind", "sort_keys", "to_arra
 
 
 def kind_of(key: Key) -> str:
-    """The type of a key in words: 'text', 'yes/no', 'whole number', 'number', 'bytes' or the Python type's name.
+    """The type of a key in words: 'text', 'boolean', 'integer', 'number', 'bytes' or the Python type's name.
 
     >>> [kind_of(key) for key in ("a", True, 3, 0.5)]
-    ['text', 'yes/no', 'whole number', 'number']
+    ['text', 'boolean', 'integer', 'number']
     """
     if isinstance(key, str):
         return "text"
     if isinstance(key, (bool, np.bool_)):
-        return "yes/no"
+        return "boolean"
     if isinstance(key, (int, np.integer)):
-        return "whole number"
+        return "integer"
     if isinstance(key, (float, np.floating)):
         return "number"
     return type(key).__name__
 
 
 def rough_kind(key: Key) -> str:
-    """The type of a key in words, whole numbers counted as numbers.
+    """The type of a key in words, integers counted as numbers.
 
     >>> rough_kind(3), rough_kind("a")
     ('number', 'text')
     """
-    return "number" if kind_of(key) == "whole number" else kind_of(key)
+    return "number" if kind_of(key) == "integer" else kind_of(key)
 
 
 def sort_keys(keys: Iterable[Key]) -> list[Any]:
@@ -78,7 +78,7 @@ def positions(keys: Sequence[Key], within: Sequence[Key]) -> NDArray[np.int64]:
 def to_array(keys: Sequence[Key]) -> NDArray[Any]:
     """Labels as an array of their own type: int64, float64 or bool, and object for text and the rest."""
     kinds = {kind_of(key) for key in keys}
-    dtype = {"yes/no": bool, "whole number": np.int64, "number": np.float64}
+    dtype = {"boolean": bool, "integer": np.int64, "number": np.float64}
     if len(kinds) == 1 and (kind := kinds.pop()) in dtype and all(abs(key) < 2**63 for key in keys):  # type: ignore
         return np.array(list(keys), dtype[kind])
     array = np.empty(len(keys), object)

@@ -16,7 +16,7 @@ Packed = tuple[NDArray[np.uint8], NDArray[np.int64]]
 
 
 class Rules(NamedTuple):
-    """What counts as a token; all whole numbers, in the order in which the kernels take them.
+    """What counts as a token; all integers, in the order in which the kernels take them.
 
     The steps, in this order: characters that show nothing are dropped (`python` keeps them), letters are folded
     (`case`), accents are taken off (`accents`), digits become 0 (`digits`); what is left is cut into words, or into

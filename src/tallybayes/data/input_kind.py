@@ -1,6 +1,6 @@
 """What kind of object some input is, told by its type alone.
 
-The columns of a pandas frame are attributes of it, under any name. So `hasattr(frame, "format")` says nothing about
+The columns of a pandas frame are attributes of it, under any name. So `hasattr(frame, "format")` is no evidence of
 the frame; whether its type has an attribute does.
 """
 

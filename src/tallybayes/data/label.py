@@ -122,8 +122,8 @@ def encode_labels(name: str, raw: Any) -> Labels:
     rows = np.bincount(np.where((code < 0) | (code >= n_keys), n_keys, code), minlength=n_keys + 1)[:n_keys]
     keys = [key for key, n in zip(encoded.keys, rows, strict=True) if n]
     kinds = {rough_kind(key) for key in keys}
-    if len(kinds) > 1 or kinds - {"text", "number", "yes/no", "bytes"}:
-        raise DataError("labels of one type: text, numbers or yes/no", got=sort_keys(kinds), column=name)
+    if len(kinds) > 1 or kinds - {"text", "number", "boolean", "bytes"}:
+        raise DataError("labels of one type: text, numbers or booleans", got=sort_keys(kinds), column=name)
     if kinds == {"number"} and _are_reals(raw):
         keys = _as_doubles(keys, name)
     ordered = sort_keys(keys)
@@ -196,10 +196,10 @@ def to_label_type(known: Sequence[Any], labels: Sequence[Any], *, from_file: boo
         labels = [to_key_type(label, known[0]) for label in labels]
         return to_label_type(known, labels)
     kinds = (kind_of(known[0]), kind_of(labels[0]))
-    if kinds == ("number", "whole number"):
+    if kinds == ("number", "integer"):
         return _as_doubles(labels)
     odd = [label for label in labels if not (isinstance(label, float) and label.is_integer())]
-    if kinds == ("whole number", "number") and not odd:
+    if kinds == ("integer", "number") and not odd:
         return [int(label) for label in labels]
     raise DataError(f"labels of one type ({kinds[0]})", got=(odd or list(labels))[0])
 
@@ -217,6 +217,6 @@ def to_key_type(key: Any, like: Any) -> Any:
         for number in (int, float):
             with contextlib.suppress(ValueError):
                 return number(key)
-    if kind == "yes/no":
+    if kind == "boolean":
         return {"true": True, "false": False, "1": True, "0": False}.get(shown(key).lower(), key)
     return key

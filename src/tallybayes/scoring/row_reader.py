@@ -23,7 +23,7 @@ __all__ = ["BlockLayout", "RowReader"]
 BlockLayout = tuple[Sequence[str], type[Column], Tally | None]  # columns, their kind, and the slots of their keys
 
 _BOOLEAN = {0: 0, 1: 1}  # 1, 1.0 and True are equal keys
-_KINDS: dict[str, tuple[type, ...]] = {"text": (str,), "number": (int, float), "yes/no": (bool,)}
+_KINDS: dict[str, tuple[type, ...]] = {"text": (str,), "number": (int, float), "boolean": (bool,)}
 
 
 class RowReader:

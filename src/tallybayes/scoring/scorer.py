@@ -161,7 +161,7 @@ def _by_family(counted: Family, tally: Tally, families: Mapping[str, Family]) ->
 
 
 def _filled(tally: Tally) -> Tally:
-    """The columns that have values: one without any says nothing, as if it were not there."""
+    """The columns that have values: one without any contributes nothing."""
     if tally.is_full():
         return tally
     there = np.asarray(tally.rows_seen().nonzero().any(axis=1))

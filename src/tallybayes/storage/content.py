@@ -41,7 +41,7 @@ from tallybayes.tally.tally import Arrays
 
 __all__ = ["assemble", "serialise"]
 
-_LABELS = {"text", "number", "yes/no", "bytes"}
+_LABELS = {"text", "number", "boolean", "bytes"}
 _CLASSES = 2**24  # the limit of the cells of `tally.Counts`
 _CHUNK = 2**18  # digits compared at a time
 _ALWAYS = {"smoothing", "numeric", "prior", "prior_smoothing", "estimate", "unseen"}  # others: if not default
