@@ -64,9 +64,13 @@ def to_codes(name: str, raw: Raw) -> Codes:
 
 def check_key(key: Any, expected: str, name: str, row: int) -> None:
     """Refuse a key that could not be sorted or saved."""
-    if not isinstance(key, _KEYS):
-        hint = "text, numbers, booleans, bytes, dates and times can be counted; of an Enum use the values"
+    if not _is_key(key):
+        hint = "text, numbers, booleans, bytes, dates, times and tuples can be counted; of an Enum use the values"
         raise DataError(expected, got=key, column=name, row=row, hint=hint)
+
+
+def _is_key(key: Any) -> bool:
+    return all(map(_is_key, key)) if isinstance(key, tuple) else isinstance(key, _KEYS)
 
 
 def text_codes(raw: Any) -> tuple[np.ndarray, list[Any]]:

@@ -1,7 +1,7 @@
 """What kind of object some input is, told by its type alone.
 
-The columns of a pandas frame are attributes of it, under any name. So `hasattr(frame, "format")` is no evidence of
-the frame; whether its type has an attribute does.
+The columns of a pandas frame are attributes of it, under any name. So `hasattr(frame, "format")` does not
+show what it is; an attribute of its type does.
 """
 
 from __future__ import annotations
