@@ -187,7 +187,7 @@ FORGERIES = {
     "labels in a matrix": (set_array("labels.ends", [[2, 4]]), "invalid ends|bounds|ambiguous|list"),
     "a label more than rows": (add_key("labels", b"tr"), "labels without rows"),
     "rows of reals": (set_array("class_rows", [[1.0], [2.0]]), "type float64"),
-    "rows without digits": (set_array("class_rows", np.zeros((2, 0), np.int64)), "no digits"),
+    "rows without digits": (set_array("class_rows", np.zeros((2, 0), np.int64)), "digits"),
     "rows in no shape": (set_array("class_rows", np.array(1)), "no digits|digits"),
     "rows below 0": (set_array("class_rows", [[1], [-2]]), "negative"),
     "a label without rows": (set_array("class_rows", [[1], [0]]), "labels without rows"),

@@ -70,7 +70,7 @@ def log_shares(counts: Floats, k: float) -> Floats:
 
 @checked("no: columns, classes; yes: columns, classes")
 def beta(no: NDArray[Any], yes: NDArray[Any], k: float) -> Floats:
-    """Tables of yes/no columns: see `beta_tables`."""
+    """Tables of boolean columns: see `beta_tables`."""
     return beta_tables(no, yes, k)
 
 
