@@ -82,7 +82,7 @@ def test_options_for_fitting_are_refused_beside_a_model(here):
     for option in (["--as", "kilos=gaussian"], ["--numeric", "gaussian"], ["--smoothing", "1"]):
         done = tally("evaluate", "pets.tally", "pets.csv", *option, cwd=here)
         assert done.returncode == 2
-        assert "this model is fitted already" in done.stderr
+        assert "this model is already fitted" in done.stderr
 
 
 def on_a_terminal(arguments, cwd, stream="stderr", **env):
@@ -132,7 +132,7 @@ def test_data_that_does_not_fit_the_model(here):
     (here / "other.csv").write_text("a,b\n1,2\n")
     done = tally("predict", "pets.tally", "other.csv", cwd=here)
     assert (done.returncode, done.stdout) == (1, "")
-    assert "wanted columns that the model knows" in done.stderr
+    assert "expected columns of the model" in done.stderr
     (here / "part.csv").write_text("kilos,b\n1,2\n")
     assert (
         "not in the data (missing): colour, indoors, likes"
