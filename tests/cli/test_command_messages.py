@@ -128,14 +128,14 @@ def test_the_installed_command_is_the_same():
     assert done.stdout.startswith(f"tally {tb.__version__}")
 
 
-def test_data_that_does_not_fit_the_model(here):
+def test_columns_that_the_model_does_not_have(here):
     (here / "other.csv").write_text("a,b\n1,2\n")
     done = tally("predict", "pets.tally", "other.csv", cwd=here)
     assert (done.returncode, done.stdout) == (1, "")
     assert "expected columns of the model" in done.stderr
     (here / "part.csv").write_text("kilos,b\n1,2\n")
     assert (
-        "not in the data (missing): colour, indoors, likes"
+        "not in the data, treated as missing: colour, indoors, likes"
         in tally("predict", "pets.tally", "part.csv", cwd=here).stderr
     )
 

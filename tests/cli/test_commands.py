@@ -115,42 +115,44 @@ def test_evaluate_agrees_with_scikit_learn(here):
         precision_recall_fscore_support,
     )
 
-    judged = json.loads(fine("evaluate", "pets.tally", "pets.csv", "--json", cwd=here))
+    evaluation = json.loads(fine("evaluate", "pets.tally", "pets.csv", "--json", cwd=here))
     model = tb.load(here / "pets.tally")
     p = model.predict_proba(here / "pets.csv")
     truth = [row["pet"] for row in table(here / "pets.csv")]
     said = model.predict(here / "pets.csv")
-    assert judged["accuracy"] == accuracy_score(truth, said)
-    assert judged["log_loss"] == pytest.approx(log_loss(truth, p, labels=model.classes), rel=1e-12)
-    assert judged["brier"] == pytest.approx(
+    assert evaluation["accuracy"] == accuracy_score(truth, said)
+    assert evaluation["log_loss"] == pytest.approx(log_loss(truth, p, labels=model.classes), rel=1e-12)
+    assert evaluation["brier"] == pytest.approx(
         brier_score_loss(truth, p, labels=model.classes, scale_by_half=False), rel=1e-12
     )
-    assert judged["confusion"] == confusion_matrix(truth, said, labels=model.classes).tolist()
+    assert evaluation["confusion"] == confusion_matrix(truth, said, labels=model.classes).tolist()
     precision, recall, f1, rows = precision_recall_fscore_support(truth, said, labels=model.classes)
     for name, values in {"precision": precision, "recall": recall, "f1": f1, "rows": rows}.items():
-        assert [row[name] for row in judged["per_class"]] == pytest.approx(values.tolist()), name
+        assert [row[name] for row in evaluation["per_class"]] == pytest.approx(values.tolist()), name
 
 
 def test_cross_validation_is_fitting_on_the_other_folds(here):
     from tallybayes.data.label import find_labels
     from tallybayes.data.table import to_table
-    from tallybayes.evaluation.cross_validation import Deal
+    from tallybayes.evaluation.cross_validation import FoldAssigner
 
     rows = table(here / "pets.csv")
     for row in rows:
         row["kilos"] = float(row["kilos"]) if row["kilos"] else None
         row["likes"] = row["likes"] or None
         row["indoors"] = row["indoors"] == "true"
-    fold = Deal(5, 3)(find_labels(to_table(rows), "pet"))
+    fold = FoldAssigner(5, 3)(find_labels(to_table(rows), "pet"))
     assert np.bincount(fold).max() - np.bincount(fold).min() <= 3
     right, schema = 0, tb.fit(rows, label="pet").schema
     for number in range(5):
         model = tb.fit([row for row, f in zip(rows, fold, strict=True) if f != number], schema=schema)
         held_out = [row for row, f in zip(rows, fold, strict=True) if f == number]
         right += sum(model.predict(held_out) == np.array([row["pet"] for row in held_out]))
-    judged = json.loads(fine("evaluate", "pets.csv", "--label", "pet", "--folds", 5, "--seed", 3, "--json", cwd=here))
-    assert judged["accuracy"] == right / len(rows)
-    assert len(judged["folds"]) == 5
+    evaluation = json.loads(
+        fine("evaluate", "pets.csv", "--label", "pet", "--folds", 5, "--seed", 3, "--json", cwd=here)
+    )
+    assert evaluation["accuracy"] == right / len(rows)
+    assert len(evaluation["folds"]) == 5
 
 
 def test_explanations_add_up(here):
@@ -165,7 +167,7 @@ def test_explanations_add_up(here):
     text = fine("explain", "pets.tally", "pets.csv", "-n", 20, cwd=here)
     for block in text.strip().split("\n\n"):
         *parts, total = [float(line.split()[-1]) for line in block.splitlines()[2:-1]]  # the last line is a sentence
-        assert round(sum(parts), 1) == total  # and as it is shown
+        assert abs(sum(parts) - total) < 0.05 * (len(parts) + 1) + 1e-9  # each is rounded by itself
 
 
 def test_words_for_missing_values_are_remembered(here):
