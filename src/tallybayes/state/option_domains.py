@@ -21,7 +21,7 @@ from tallybayes.errors import ParameterError
 
 __all__ = ["CLASS_PRIOR", "FAMILIES", "FAMILY", "NAMES", "SCHEMA", "STRENGTH", "STRENGTHS", "Domain", "choice"]
 
-_LEAST, _MOST = 1e-100, 1e100  # beyond, products with counts underflow or overflow
+_LEAST, _MOST = 1e-300, 1e100  # beyond, products with counts underflow or overflow
 
 
 class _Outside(Exception):  # noqa: N818 - caught by `Domain.check`
