@@ -387,7 +387,7 @@ def test_the_command_writes_the_page(split, tmp_path):
     )
     done = run("pets.tally", "new.jsonl", "-o", "page.html", "--title", "Pets")
     assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr == "the report is in page.html\n"
+    assert done.stderr == "wrote the report to page.html\n"
     assert "<h1>Pets</h1>" in (tmp_path / "page.html").read_text()
     before = (tmp_path / "new.jsonl").read_text()
     refused = run("pets.tally", "new.jsonl", "-o", "new.jsonl")

@@ -18,7 +18,7 @@ __all__ = ["Buckets", "Lexicon", "pack_texts", "spans"]
 Bags = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]
 
 
-class _Numbers(ABC):
+class _TokenNumbers(ABC):
     """Tokens of many texts as numbers; what a token's number is, the classes below say."""
 
     @abstractmethod
@@ -61,7 +61,7 @@ class _Numbers(ABC):
         return np.array(indptr, np.int64), np.array(indices, np.int32), np.array(amounts, np.int32)
 
 
-class Lexicon(_Numbers):
+class Lexicon(_TokenNumbers):
     """Tokens numbered in the order in which they come.
 
     >>> words = Lexicon()
@@ -101,7 +101,7 @@ class Lexicon(_Numbers):
         return result
 
 
-class Buckets(_Numbers):
+class Buckets(_TokenNumbers):
     """Tokens numbered by a hash that nobody can foresee without its key (SipHash-2-4, Aumasson and Bernstein 2012).
 
     >>> Buckets(bytes(range(16)), 2**16).number("spam")
