@@ -192,8 +192,11 @@ TB_INLINE void prefetch_behind(const I *indices, Values amounts, int64_t i, int6
 template <class I, class Values>
 bool count_small(const Ends &indptr, const I *indices, Values amounts, const int32_t *codes,
                  int64_t n_classes, int64_t n_tokens, int64_t start, int64_t stop, uint32_t *counts) {
+    constexpr int64_t CHECKED = 256; // rows whose indices are checked at a time: then they are in the cache
     SmallAmounts small;
     for (int64_t row = start; row < stop; ++row) {
+        if ((row - start) % CHECKED == 0)
+            BagArrays::check_indices(indptr, indices, n_tokens, row, std::min(row + CHECKED, stop));
         const int64_t end = indptr[row + 1];
         uint32_t *slice = counts + (codes[row] < 0 ? n_classes : codes[row]) * n_tokens;
         prefetch_behind(indices, amounts, indptr[row], end);
@@ -220,8 +223,8 @@ struct Input {
     Contract contract;
 
     // f(ends, pointer to the tokens, the amounts) with their types.
-    template <class F> bool visit(F f) {
-        return bags.visit(contract, n_tokens, [&]<class I, class A>(const Ends &ends, const I *tokens, const A *amounts) {
+    template <bool indices_too, class F> bool visit(F f) {
+        return bags.visit<indices_too>(contract, n_tokens, [&]<class I, class A>(const Ends &ends, const I *tokens, const A *amounts) {
             return amounts ? f(ends, tokens, amounts) : f(ends, tokens, Ones{});
         });
     }
@@ -229,7 +232,7 @@ struct Input {
 
 // Sorted places and their totals; false if the amounts are not fit for integers.
 bool list_bags(Input &in, std::vector<int64_t> &places, std::vector<int64_t> &totals) {
-    return in.visit([&]<class I, class Values>(const Ends &ends, const I *tokens, Values amounts) {
+    return in.visit<true>([&]<class I, class Values>(const Ends &ends, const I *tokens, Values amounts) {
         Bags<I, Values> bags(ends, tokens, amounts, in.n_tokens);
         bool fit = bags.run(ByClass(in.codes, in.n_classes, in.contract.start(), in.contract.end()), in.n_classes);
         if (fit) bags.emit(places, totals);
@@ -240,7 +243,7 @@ bool list_bags(Input &in, std::vector<int64_t> &places, std::vector<int64_t> &to
 bool fill_table(Input &in, std::vector<int64_t> &table) {
     const size_t size = in.n_classes * in.n_tokens;
     std::vector<uint32_t> counts(size + in.n_tokens);
-    const bool small = in.visit([&]<class I, class Values>(const Ends &ends, const I *tokens, Values amounts) {
+    const bool small = in.visit<false>([&]<class I, class Values>(const Ends &ends, const I *tokens, Values amounts) {
         return count_small(ends, tokens, amounts, in.codes, in.n_classes, in.n_tokens, in.contract.start(),
                            in.contract.end(), counts.data());
     });

@@ -101,20 +101,35 @@ class BagArrays {
         : indptr_(indptr), indices_(indices), amounts_(amounts) {}
 
     // f(ends, tokens, amounts or null) with their types, after the rows of the contract have been checked. It may be
-    // called without the lock of the interpreter.
-    template <class F> auto visit(Contract &contract, int64_t n_tokens, F &&f) const {
+    // called without the lock of the interpreter. Without `indices_too` the caller checks the indices, as it goes.
+    template <bool indices_too = true, class F> auto visit(Contract &contract, int64_t n_tokens, F &&f) const {
         contract.array("indptr", indptr_, {plus_one(ROWS)});
         contract.array("indices", indices_, {ENTRIES});
         if (amounts_) contract.array("amounts", *amounts_, {ENTRIES});
         const Ends ends = ends_of(contract);
         return dispatch<int32_t, int64_t>(indices_.dtype(), [&]<class I>(I) {
             const auto *tokens = static_cast<const I *>(indices_.data());
-            check_indices(ends, tokens, n_tokens);
+            if constexpr (indices_too) check_indices(ends, tokens, n_tokens, contract.start(), contract.end());
             if (!amounts_) return f(ends, tokens, static_cast<const double *>(nullptr));
             return dispatch<double, float, int64_t, int32_t>(amounts_->dtype(), [&]<class A>(A) {
                 return f(ends, tokens, static_cast<const A *>(amounts_->data()));
             });
         });
+    }
+
+    // Refuses indices outside 0 .. n_tokens - 1 in the rows start to stop.
+    template <class I>
+    static void check_indices(const Ends &ends, const I *indices, int64_t n_tokens, int64_t start, int64_t stop) {
+        using Unsigned = std::make_unsigned_t<I>;
+        const I *from = indices + ends[start], *to = indices + ends[stop];
+        const auto limit = static_cast<Unsigned>(std::min<int64_t>(n_tokens, std::numeric_limits<I>::max()));
+        Unsigned strange = 0;
+        for (const I *index = from; index < to; ++index) strange |= static_cast<Unsigned>(*index) >= limit;
+        if (!strange) [[likely]] return;
+        for (int64_t row = start;; ++row)
+            for (int64_t i = ends[row]; i < ends[row + 1]; ++i)
+                if (static_cast<Unsigned>(indices[i]) >= limit)
+                    refuse("an index from 0 to below " + std::to_string(n_tokens), static_cast<int64_t>(indices[i]), row);
     }
 
   private:
@@ -131,20 +146,6 @@ class BagArrays {
             }
             return ends;
         });
-    }
-
-    // Refuses indices outside 0 .. n_tokens - 1.
-    template <class I> static void check_indices(const Ends &ends, const I *indices, int64_t n_tokens) {
-        using Unsigned = std::make_unsigned_t<I>;
-        const I *from = indices + ends.values.front(), *to = indices + ends.values.back();
-        const auto limit = static_cast<Unsigned>(std::min<int64_t>(n_tokens, std::numeric_limits<I>::max()));
-        Unsigned strange = 0;
-        for (const I *index = from; index < to; ++index) strange |= static_cast<Unsigned>(*index) >= limit;
-        if (!strange) [[likely]] return;
-        for (int64_t row = ends.first;; ++row)
-            for (int64_t i = ends[row]; i < ends[row + 1]; ++i)
-                if (static_cast<Unsigned>(indices[i]) >= limit)
-                    refuse("an index from 0 to below " + std::to_string(n_tokens), static_cast<int64_t>(indices[i]), row);
     }
 
     const Array &indptr_;

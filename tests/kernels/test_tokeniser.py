@@ -307,18 +307,18 @@ def test_a_million_tokens_in_one_text():
 @native
 @pytest.mark.parametrize("offsets", [[0, 9], [2, 1], [-1, 2], [0, 2, 1, 3]])
 def test_offsets_outside_the_data(offsets):
-    with pytest.raises(ValueError, match="outside the data"):
+    with pytest.raises(ValueError, match="offsets that do not decrease, from 0 to at most 4"):
         active.Lexicon().tokenise(
             np.array(offsets), np.zeros(4, np.uint8), None, 0, len(offsets) - 1, Rules(), None, True
         )
-    with pytest.raises(ValueError, match="outside the data"):
+    with pytest.raises(ValueError, match="offsets that do not decrease, from 0 to at most 4"):
         active.Lexicon().add(np.zeros(4, np.uint8), np.array(offsets))
 
 
 @native
 def test_rows_outside_the_texts():
     for start, stop in ((-1, 1), (0, 2)):
-        with pytest.raises(ValueError, match="outside the texts"):
+        with pytest.raises(ValueError, match=r"expected (rows in order|offsets of shape)"):
             active.Lexicon().tokenise(np.array([0, 1]), np.zeros(4, np.uint8), None, start, stop, Rules(), None, True)
     with pytest.raises(ValueError, match="valid"):
         active.Lexicon().tokenise(np.array([0, 1]), np.zeros(4, np.uint8), np.ones(3, bool), 0, 1, Rules(), None, True)

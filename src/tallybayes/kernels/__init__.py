@@ -30,7 +30,8 @@ def _choose() -> tuple[str, ModuleType]:
     selected = os.environ.get("TALLYBAYES_KERNELS", "native")
     if selected.endswith(".so"):
         loader = ExtensionFileLoader("tallybayes.kernels._native", selected)
-        return "native", module_from_spec(spec_from_loader(loader.name, loader))  # type: ignore[arg-type]
+        loader.exec_module(module := module_from_spec(spec_from_loader(loader.name, loader)))  # type: ignore[arg-type]
+        return "native", module
     if selected != "reference":
         try:
             return "native", importlib.import_module("tallybayes.kernels._native")
