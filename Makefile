@@ -55,6 +55,9 @@ format: .venv/ready
 .venv/ready: pyproject.toml CMakeLists.txt $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --editable ".[test,check,bench,demo,report]"
+	@TALLYBAYES_KERNELS=native $(BIN)/python -c 'import tallybayes.kernels as k; exit(k.IMPLEMENTATION != "native")' || if command -v c++ > /dev/null; \
+		then echo "error: the native kernels were not built: pip install -v --editable . shows why"; exit 1; \
+		else echo "no C++ compiler: the slower NumPy kernels are used"; fi
 	touch $@
 
 clean:

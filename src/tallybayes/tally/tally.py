@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.column import Key
+from tallybayes.errors import UnsupportedError
 from tallybayes.tally.exact import Exact, require
 
 __all__ = ["Arrays", "Commit", "Tally", "check_ends", "plain"]
@@ -163,8 +164,11 @@ class Tally(ABC):
         return {}
 
     def slot_for(self, feature: str, key: Key) -> int:
-        """The slot of a key, a new one if it has none; it has no effect until something is counted there."""
-        raise NotImplementedError(f"{type(self).__name__} has no keys")
+        """The slot of a key, a new one if it has none; it has no effect until something is counted there.
+
+        Only for tallies with `has_keys`.
+        """
+        raise UnsupportedError(f"{type(self).__name__} has no keys", column=feature)
 
     def lexicon(self, feature: str) -> Any | None:
         """The lexicon that numbers the tokens of a column of text; None for other columns."""
