@@ -44,7 +44,7 @@ def judged(name: str, folds: int, what: list[str]) -> tuple[np.ndarray, list[str
         after = tb.evaluate(tuned.model, frame.iloc[test])
         rows.append([plain.log_loss, after.log_loss, 1 - plain.accuracy, 1 - after.accuracy, *tuned.log_loss, seconds])
         choices = [
-            f"{step.what}: {step.choice[:70]}" for step in tuned.steps if step.choice not in ("as it was", "all")
+            f"{step.name}: {step.choice[:70]}" for step in tuned.steps if step.choice not in ("unchanged", "all")
         ]
     return np.mean(rows, axis=0), choices
 
