@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays.array_types import Integers
 from tallybayes.arrays.column import Key
 
 __all__ = ["kind_of", "merged", "positions", "rough_kind", "sort_keys", "to_array"]
@@ -65,7 +66,7 @@ def merged(a: Sequence[Key], b: Sequence[Key]) -> list[Any]:
     return sort_keys([*a, *new]) if new else list(a)
 
 
-def positions(keys: Sequence[Key], within: Sequence[Key]) -> NDArray[np.int64]:
+def positions(keys: Sequence[Key], within: Sequence[Key]) -> Integers:
     """Where each key stands in `within`, -1 where it does not.
 
     >>> positions(["c", "x"], ["a", "b", "c"]).tolist()

@@ -36,7 +36,7 @@ class Reals:
 
 @dataclass(frozen=True, eq=False)
 class Flags:
-    """Yes or no: 0 and 1 of any numeric dtype; NaN (floats) or -1 (integers) where missing."""
+    """Booleans: 0 and 1 of any numeric dtype; NaN (floats) or -1 (integers) where missing."""
 
     values: NDArray[np.generic]
 

@@ -3,12 +3,14 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays.array_types import Integers
+
 __all__ = ["ordered"]
 
 _SIGNLESS = np.int64(2**63 - 1)
 
 
-def ordered(x: NDArray[np.floating]) -> NDArray[np.int64]:
+def ordered(x: NDArray[np.floating]) -> Integers:
     """Doubles as integers in the same order; -0.0 is 0.0.
 
     >>> ordered(np.array([-1.0, -0.0, 0.0, 5e-324])).tolist()

@@ -10,8 +10,8 @@ import sys
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tallybayes.arrays.array_types import Indices
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.errors import DataError
 
@@ -79,7 +79,7 @@ def _check_compressed(matrix: Any, n_lines: int, size: int, axes: tuple[str, str
         raise DataError(f"a {index_name} index from 0 to {size - 1}", got=int(indices[entry]), column=column, row=row)
 
 
-def _first_outside(indices: NDArray[np.integer], size: int) -> int | None:
+def _first_outside(indices: Indices, size: int) -> int | None:
     """The first entry that is not an index below `size`, None if all are."""
     unsigned = indices.view(f"u{indices.dtype.itemsize}")  # negative indices are the greatest then
     if max(in_threads(lambda start, stop: int(unsigned[start:stop].max(initial=0)), len(indices))) < size:

@@ -10,9 +10,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays.array_types import Indices, Integers
+
 __all__ = ["Rules", "Tokeniser", "packed", "unpacked"]
 
-Packed = tuple[NDArray[np.uint8], NDArray[np.int64]]
+Packed = tuple[NDArray[np.uint8], Integers]
 
 
 class Rules(NamedTuple):
@@ -66,7 +68,7 @@ def packed(texts: Iterable[str | bytes]) -> Packed:
     return np.frombuffer(b"".join(parts), np.uint8), offsets
 
 
-def unpacked(data: NDArray[np.uint8], offsets: NDArray[np.integer]) -> list[str]:
+def unpacked(data: NDArray[np.uint8], offsets: Indices) -> list[str]:
     """Texts from bytes and offsets.
 
     >>> unpacked(*packed(["to", "", "be"]))

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallybayes import kernels
+from tallybayes.arrays.array_types import Integers
 from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Bag
 from tallybayes.errors import DataError
@@ -57,7 +57,7 @@ def counted_tokens(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | N
     return Vocabulary.of_places(bag.keys, *counted_places(bag, codes, n_classes, weights), n_classes)
 
 
-def counted_places(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> tuple[NDArray[np.int64], Exact]:
+def counted_places(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> tuple[Integers, Exact]:
     """The same as sorted places `token number * n_classes + class`, and the amount at each."""
     if weights is None:
         parts = _in_parts(kernels.active.count_bags, bag, codes, n_classes)

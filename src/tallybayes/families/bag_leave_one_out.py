@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import kernels
+from tallybayes.arrays.array_types import Codes32, Indices, Integers, Integers32
 from tallybayes.arrays.column import Bag
 from tallybayes.families.family import Floats, Score
 from tallybayes.families.leave_one_out_scores import never_learned
@@ -28,7 +29,7 @@ __all__ = ["LeftOutBags", "Presence", "check_learned", "in_rows", "left_out_scor
 class Presence:
     """One Bernoulli per token: the bags with each token by class, and all bags by class."""
 
-    klass: NDArray[np.int64]  # of every (token, class) that has bags
+    klass: Integers  # of every (token, class) that has bags
     n: Floats
     n_tokens: int
     bags: Floats  # (classes,)
@@ -39,7 +40,7 @@ class Presence:
         n_never = self.n_tokens - np.bincount(self.klass, minlength=len(bags))
         return by_group(self.klass, log_no, len(bags)) + n_never * np.log((bags + k) / (bags + 2 * k))
 
-    def scores(self, table: Floats, bag: Bag, codes: NDArray[np.int32], weights: Floats, k: float) -> Floats:
+    def scores(self, table: Floats, bag: Bag, codes: Codes32, weights: Floats, k: float) -> Floats:
         """Log P(bag | class), (bags, classes), each without itself; table: the bags with each token, by class."""
         every, n_rows, lengths = self.absent(self.bags, k), len(codes), np.diff(bag.indptr)
         own_bags = self.bags[codes] - weights
@@ -72,7 +73,7 @@ class LeftOutBags:
     words: Vocabulary
     n_rows: Floats
     bag: Bag
-    codes: NDArray[np.int32]
+    codes: Codes32
     weights: Floats
     tables: dict[str, Floats]  # the sums of the bags' tokens, (tokens, classes), by kind
     amounts: dict[str, tuple[Floats, Floats]] = field(default_factory=dict)  # by tf, computed once
@@ -123,7 +124,7 @@ class LeftOutBags:
         return Presence(*self.words.named_cells("documents"), len(self.words.named()), self.n_rows)
 
 
-def left_out_score(name: str, column: TokenWeights, bag: Bag, codes: NDArray[np.int32], weights: Floats) -> Score:
+def left_out_score(name: str, column: TokenWeights, bag: Bag, codes: Codes32, weights: Floats) -> Score:
     """The leave-one-out scores of the bags of a column, with k above 0 and weights that depend on no other token."""
     words, bag = column.words, bag.expanded()
     if not words.has_pooled():  # pooled tokens have no slot
@@ -151,9 +152,7 @@ def in_rows(bag: Bag, rows: slice) -> Bag:
     return Bag(ends, bag.indices[first:last], amounts, bag.keys)
 
 
-def check_learned(
-    name: str, bag: Bag, own: NDArray[Any], table: Floats, codes: NDArray[np.int32], weights: Floats
-) -> None:
+def check_learned(name: str, bag: Bag, own: NDArray[Any], table: Floats, codes: Codes32, weights: Floats) -> None:
     """Raise if some bag has more of a token than its class."""
     lengths = np.diff(bag.indptr)
     place = bag.indices * np.int64(table.shape[1]) + np.repeat(codes, lengths)
@@ -171,7 +170,7 @@ def _check_known(name: str, words: Vocabulary, bag: Bag) -> None:
         raise never_learned(name, int(np.searchsorted(bag.indptr, np.argmax(unknown), side="right")) - 1)
 
 
-def _distinct(numbers: NDArray[np.integer], size: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _distinct(numbers: Indices, size: int) -> tuple[Integers, Integers32]:
     """The distinct numbers among some below a size, in order, and the position of each number among them.
 
     >>> [part.tolist() for part in _distinct(np.array([7, 2, 7]), 9)]

@@ -18,8 +18,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tallybayes.arrays.array_types import Indices
 from tallybayes.arrays.column import Bag
 from tallybayes.arrays.special import betaincinv, digamma, gammaincinv, polygamma, stdtrit
 from tallybayes.errors import UnsupportedError
@@ -146,7 +146,7 @@ def events_cumulants(x: Floats, shape: Floats, rate: Floats) -> Floats:
     return np.stack([bias, variance, x**3 * third - ((x - mean) / shape) ** 2 * (x + 2 * mean)])
 
 
-def bag_cumulants(bag: Bag, indices: NDArray[np.integer], amounts: Floats, alpha: Floats, total: Floats) -> Floats:
+def bag_cumulants(bag: Bag, indices: Indices, amounts: Floats, alpha: Floats, total: Floats) -> Floats:
     """Of the scores of bags, (3, bags, classes), by a Dirichlet: alpha is (tokens, classes), total (classes,)."""
     each, whole = gamma_cumulants(alpha)[:, indices], gamma_cumulants(total)
     length = _by_bag(bag, amounts[:, None])
@@ -160,7 +160,7 @@ def _by_bag(bag: Bag, each: Floats) -> Floats:
     return np.stack([np.bincount(row, part, len(bag)) for part in each.T], axis=1)
 
 
-def absence_cumulants(seen: Floats, klass: NDArray[np.integer], n_tokens: int, bags: Floats, k: float) -> Floats:
+def absence_cumulants(seen: Floats, klass: Indices, n_tokens: int, bags: Floats, k: float) -> Floats:
     """Of the log probability that every token is absent, (3, classes): one Beta(k, k) for each token.
 
     seen, klass: how many bags of a class hold a token, for every such pair.
@@ -172,7 +172,7 @@ def absence_cumulants(seen: Floats, klass: NDArray[np.integer], n_tokens: int, b
 
 
 def presence_cumulants(
-    bag: Bag, indices: NDArray[np.integer], amounts: Floats, alpha: Floats, total: Floats, absent: Floats
+    bag: Bag, indices: Indices, amounts: Floats, alpha: Floats, total: Floats, absent: Floats
 ) -> Floats:
     """Of the log probability of sets, (3, sets, classes): tokens that are present instead of `absent`, (3, classes)."""
     change = gamma_cumulants(alpha) - gamma_cumulants(np.maximum(total - alpha, 1e-12))

@@ -14,9 +14,9 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallybayes import kernels
+from tallybayes.arrays.array_types import Integers
 from tallybayes.arrays.column import Reals
 from tallybayes.families.alignment import refuse
 from tallybayes.families.family import Codes32, Family, Floats
@@ -53,7 +53,7 @@ class _LeftOut(BlockScore):
         return replace(self, numbers=tuple(number for one in scores for number in one.numbers))
 
     @abstractmethod
-    def closed(self, numbers: list[int], out: Floats, start: int, stop: int) -> NDArray[np.int64]:
+    def closed(self, numbers: list[int], out: Floats, start: int, stop: int) -> Integers:
         """Add the closed form of some columns; returns the places `row * n_columns + column` where it is inaccurate."""
 
     def is_constant(self, number: int) -> bool:
@@ -88,7 +88,7 @@ class _LeftOut(BlockScore):
             if len(care):
                 out[care] += self._exact(number, care)
 
-    def _exact(self, number: int, rows: NDArray[np.int64]) -> Floats:
+    def _exact(self, number: int, rows: Integers) -> Floats:
         """Some rows of a column by exact sums."""
         name, x = self.tally.features[number], self.arrays[number]
         infinite = rows[np.isinf(x[rows])]
@@ -110,12 +110,12 @@ class GaussianLeftOut(_LeftOut):
         """Whether the pooled variance is 0."""
         return bool(self.prior.moments[2, number] == 0)
 
-    def closed(self, numbers: list[int], out: Floats, start: int, stop: int) -> NDArray[np.int64]:
+    def closed(self, numbers: list[int], out: Floats, start: int, stop: int) -> Integers:
         """The kernel."""
         prior = self.prior
         n, moments = self.tally["n"].floats()[numbers], np.ascontiguousarray(self.moments[:, numbers])
         pooled = np.ascontiguousarray(prior.moments[:, numbers])
-        places: NDArray[np.int64] = kernels.active.add_student_leave_one_out(
+        places: Integers = kernels.active.add_student_leave_one_out(
             [self.arrays[j] for j in numbers],
             self.codes,
             self.weights,
@@ -140,11 +140,11 @@ class NormalLeftOut(_LeftOut):
     prior: None
     predictive: GaussianPredictive
 
-    def closed(self, numbers: list[int], out: Floats, start: int, stop: int) -> NDArray[np.int64]:
+    def closed(self, numbers: list[int], out: Floats, start: int, stop: int) -> Integers:
         """The kernel."""
         own = self.predictive
         moments = np.stack([part[numbers] for part in own.moments])
-        places: NDArray[np.int64] = kernels.active.add_normal_leave_one_out(
+        places: Integers = kernels.active.add_normal_leave_one_out(
             [self.arrays[j] for j in numbers],
             self.codes,
             self.weights,

@@ -16,9 +16,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallybayes import kernels
+from tallybayes.arrays.array_types import Booleans, Indices, Integers, Integers32
 from tallybayes.errors import ForgetError
 from tallybayes.families.predictive import Codes32, Floats, Score
 from tallybayes.families.shrinkage import Shares
@@ -92,17 +92,17 @@ class Lines:
     `of_row` is the line of each row.
     """
 
-    value: NDArray[np.int64]
-    code: NDArray[np.int64]
+    value: Integers
+    code: Integers
     weight: Floats
-    of_row: NDArray[np.int32] | None = None
+    of_row: Integers32 | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Values:
     """A column of integers from 0 to n_values - 1 (others: missing), with classes and weights."""
 
-    value: NDArray[np.integer]
+    value: Indices
     n_values: int
     codes: Codes32
     n_classes: int
@@ -137,7 +137,7 @@ class Values:
         first = at[new]
         return Lines(value[first], self.codes[first].astype(np.int64), weights[first], of_row)
 
-    def scored(self, lines: Lines, table: Floats, known: NDArray[np.bool_], column: str) -> Score:
+    def scored(self, lines: Lines, table: Floats, known: Booleans, column: str) -> Score:
         """A score that reads a table (lines, classes); it raises for a row whose line is not `known`, (lines,)."""
         if (of_row := lines.of_row) is not None:
             lost = np.flatnonzero(~np.append(known, True)[of_row])  # a missing value, -1, is the last
@@ -154,12 +154,12 @@ class Values:
         return score
 
 
-def with_marks(table: Floats, known: NDArray[np.bool_]) -> Floats:
+def with_marks(table: Floats, known: Booleans) -> Floats:
     """A table (lines, classes) with NaN in the lines that are not known."""
     return np.ascontiguousarray(np.where(known[:, None], table, np.nan))
 
 
-def left(counts: Floats, lines: Lines) -> tuple[Floats, NDArray[np.bool_]]:
+def left(counts: Floats, lines: Lines) -> tuple[Floats, Booleans]:
     """Counts (lines, classes) minus the weight of each line in its own class, and which lines were counted."""
     rest, at = counts.copy(), (np.arange(len(lines.code)), lines.code)
     rest[at] -= lines.weight
@@ -182,7 +182,7 @@ class Shrunk:
         base, cells = shares.normaliser_parts(strengths)
         return [cls(*facts) for facts in zip(strengths.tolist(), base.tolist(), cells, strict=True)]
 
-    def log_prob(self, was: Floats, rest: Floats, n: Floats, lost: NDArray[np.bool_], n_values: float) -> Floats:
+    def log_prob(self, was: Floats, rest: Floats, n: Floats, lost: Booleans, n_values: float) -> Floats:
         """Log P(value | class) for counts `rest` of a value that were `was`, (lines, classes).
 
         n: the remaining counts of the column; lost: which values have no counts any more.

@@ -12,16 +12,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tallybayes.arrays.array_types import Codes32, Floats
 from tallybayes.arrays.column import Column
 from tallybayes.errors import UnsupportedError
 from tallybayes.tally.tally import Tally
 
 __all__ = ["Add", "Codes32", "Floats", "Predictive", "Score", "Smoothing", "Steps", "TokenEvidence", "Unseen"]
 
-Floats = NDArray[np.float64]
-Codes32 = NDArray[np.int32]
 Smoothing = float | Literal["auto"]
 Unseen = Literal["prior", "missing"]
 Score = Callable[[Floats, int, int], None]  # adds the log likelihood of rows start to stop to out (rows, classes)

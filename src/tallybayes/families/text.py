@@ -31,9 +31,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallybayes import kernels
+from tallybayes.arrays.array_types import Indices, Integers
 from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Bag
 from tallybayes.arrays.token_rules import Rules, packed
@@ -249,10 +249,10 @@ class Text(TokenFamily):
         model = Vocabulary.empty(index_of(self.numbers()), n_classes, TEXT_KINDS)
         return TokenTally(tokens, add_columns(lengths, n_classes), model, self.max_tokens)
 
-    def _counted(self, bag: Bag, codes: Codes32, n_classes: int) -> tuple[Vocabulary, NDArray[np.int64]]:
+    def _counted(self, bag: Bag, codes: Codes32, n_classes: int) -> tuple[Vocabulary, Integers]:
         """The sums of a column, and the length of every document that is counted."""
         index, used = index_of(bag.keys), None
-        indices: NDArray[np.integer] = np.ascontiguousarray(bag.indices, np.int32)
+        indices: Indices = np.ascontiguousarray(bag.indices, np.int32)
         indptr, amounts, n_tokens = np.ascontiguousarray(bag.indptr, np.int64), integer_amounts(bag), len(index)
         if index.is_hashed:  # of many buckets a batch may use few
             used, indices = np.unique(indices, return_inverse=True)
@@ -274,9 +274,7 @@ class Text(TokenFamily):
         table, whole = (dict(zip(TEXT_KINDS, map(Exact.whole, part), strict=True)) for part in (sums, totals))
         return Vocabulary(index, CellStore(n_classes, TEXT_KINDS, CellTable(cells, table)), whole), lengths
 
-    def _weighted(
-        self, bag: Bag, codes: Codes32, n_classes: int, weights: Floats
-    ) -> tuple[Vocabulary, NDArray[np.int64]]:
+    def _weighted(self, bag: Bag, codes: Codes32, n_classes: int, weights: Floats) -> tuple[Vocabulary, Integers]:
         """The same for documents with weights."""
         amounts, row = integer_amounts(bag), np.repeat(np.arange(len(codes)), np.diff(bag.indptr))
         kept = (codes[row] >= 0) & (weights[row] > 0)

@@ -20,8 +20,8 @@ import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tallybayes.arrays.array_types import Codes32, Integers
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag
 from tallybayes.families.bag_leave_one_out import LeftOutBags
@@ -103,9 +103,9 @@ def choose(
     words: Vocabulary,
     n_documents: Floats,
     bag: Bag,
-    codes: NDArray[np.int32],
+    codes: Codes32,
     weights: Floats,
-    slots: NDArray[np.int64],
+    slots: Integers,
     smoothing: Smoothing,
 ) -> VariantChoice:
     """The family with variant, tf and k selected.
@@ -133,7 +133,7 @@ def choose(
     return VariantChoice(decided if fixed else dataclasses.replace(decided, k=k), log_loss, n, len(tried))
 
 
-def _used(bag: Bag, slots: NDArray[np.int64], n: int, n_classes: int) -> tuple[Bag, NDArray[np.int64]] | None:
+def _used(bag: Bag, slots: Integers, n: int, n_classes: int) -> tuple[Bag, Integers] | None:
     """The first n documents with the slots of their tokens; None if these have too many sums."""
     bag = bag.take(np.arange(n))
     named = slots[bag.indices] >= 0  # tokens of a limited vocabulary may be pooled

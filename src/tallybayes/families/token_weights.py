@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallybayes import kernels
+from tallybayes.arrays.array_types import Booleans, Integers, Integers32
 from tallybayes.arrays.column import Bag
 from tallybayes.families.credible import absence_cumulants, bag_cumulants, check_posterior, presence_cumulants
 from tallybayes.families.family import Floats, Score
@@ -33,7 +33,7 @@ __all__ = ["KIND_OF", "TokenOptions", "TokenWeights", "integer_amounts", "over_c
 KIND_OF = {"count": "counts", "once": "documents", "log": "logs"}
 _FEW = 4  # where a batch has this many times fewer tokens than the vocabulary, only their weights are computed
 
-Slots = NDArray[np.int64]
+Slots = Integers
 
 
 def over_classes(n: Floats) -> Floats:
@@ -41,7 +41,7 @@ def over_classes(n: Floats) -> Floats:
     return n.cumsum(axis=1)[:, -1:] if n.shape[1] else np.zeros((len(n), 1))
 
 
-def integer_amounts(bag: Bag) -> NDArray[np.int32]:
+def integer_amounts(bag: Bag) -> Integers32:
     """How often each token occurs, as integers."""
     if bag.amounts is None:
         return np.ones(len(bag.indices), np.int32)
@@ -153,7 +153,7 @@ class TokenWeights:
             weights[words.store.live == 0] = 0.0
         return np.asarray(weights)
 
-    def _often(self) -> NDArray[np.bool_]:
+    def _often(self) -> Booleans:
         """Which slots have a name and enough counts."""
         words = self.words
         often = np.bincount(words.store.table().slots, words.floats("counts"), words.n_slots) >= self.options.min_count

@@ -4,13 +4,11 @@
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tallybayes.arrays.array_types import Booleans, Floats
 from tallybayes.arrays.special import gammaln, logsumexp
 
 __all__ = ["forward_backward", "forward_sums", "log_evidence_of_runs", "shares_at"]
-
-Floats = NDArray[np.float64]
 
 
 def shares_at(counts: Floats, p: Floats, a: float, rho: float) -> Floats:
@@ -40,7 +38,7 @@ def forward_backward(counts: Floats, p: Floats, a: float, rho: float) -> tuple[F
     return log_run, log_into, log_out_of
 
 
-def _upper(n_buckets: int) -> NDArray[np.bool_]:
+def _upper(n_buckets: int) -> Booleans:
     """Which (from, to) are runs."""
     return np.triu(np.ones((n_buckets + 1, n_buckets + 1), bool), 1)
 

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays.array_types import Booleans
 from tallybayes.errors import DataError
 
 __all__ = ["checked"]
@@ -122,7 +123,7 @@ class _Contract:
         if not 0 <= value < n_classes:
             raise DataError(f"a class code from 0 to below {n_classes}", got=value)
 
-    def _refuse_rows(self, values: NDArray[Any], strange: NDArray[np.bool_], expected: str) -> None:
+    def _refuse_rows(self, values: NDArray[Any], strange: Booleans, expected: str) -> None:
         if strange.any():
             row = int(np.argmax(strange))
             raise DataError(expected, got=int(values[row]), row=row + self.start)
@@ -178,6 +179,6 @@ class _Contract:
         _refuse(values, np.abs(values) > 1022, "units within the exponents of doubles, -1022 to 1022")
 
 
-def _refuse(values: NDArray[Any], strange: NDArray[np.bool_], expected: str) -> None:
+def _refuse(values: NDArray[Any], strange: Booleans, expected: str) -> None:
     if strange.any():
         raise DataError(expected, got=values[np.unravel_index(np.argmax(strange), values.shape)].item())

@@ -5,12 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays.array_types import Booleans, Floats, Integers
 from tallybayes.arrays.special import gammaln
 
 __all__ = ["beta_tables", "event_tables", "laplace", "log_events", "log_gamma_ratio", "posterior", "student_tables"]
 
-Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
 
 _LOG_2 = float(np.log(2.0))
 _SERIES = 20.0  # from here on five terms of the series of `log_gamma_ratio` are exact to the last digit
@@ -30,7 +29,7 @@ def posterior(
 
 
 def student_tables(
-    n: Floats, moments: Floats, units: Whole, prior: Floats, kappa: float, nu: float, *, shared: bool = False
+    n: Floats, moments: Floats, units: Integers, prior: Floats, kappa: float, nu: float, *, shared: bool = False
 ) -> Floats:
     """The five tables of `add_student` from mean to log_constant, (5, columns, classes).
 
@@ -107,7 +106,7 @@ def event_tables(n: NDArray[Any], x: NDArray[Any], mean: Floats, share: float) -
     return np.stack([n.astype(np.float64), shape, rate])
 
 
-def log_events(x: Floats, shape: Floats | None, rate: Floats, silent: NDArray[np.bool_]) -> Floats:
+def log_events(x: Floats, shape: Floats | None, rate: Floats, silent: Booleans) -> Floats:
     """Log P(x) of counts under the negative binomial, or the Poisson distribution without a shape; 0 if silent.
 
     Differences of log gammas lose all digits near 2**53, so this is Loader's saddle-point form (2000, "Fast and

@@ -7,13 +7,15 @@ and families, which use it for fractional sums: the native kernels take only int
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays.array_types import Floats, Integers
+
 __all__ = ["carry", "integers", "pooled_ratio_moments", "quotient", "ratio_moments"]
 
 _MASK = np.int64(0xFFFFFFFF)
 _UNIT_LIMIT = 1000  # units are 2**-1000 .. 2**1000, so that their inverses are doubles too
 
 
-def carry(digits: NDArray[np.int64]) -> None:
+def carry(digits: Integers) -> None:
     """Bring every digit but the last into [0, 2**32), in place."""
     lower = digits[..., :-1]
     while (over := lower >> 32).any():  # all digits at once; only negative sums ripple through many rounds
@@ -21,7 +23,7 @@ def carry(digits: NDArray[np.int64]) -> None:
         digits[..., 1:] += over
 
 
-def integers(digits: NDArray[np.int64]) -> NDArray[np.object_]:
+def integers(digits: Integers) -> NDArray[np.object_]:
     """The cells as Python integers, in units of 2**(32 * low)."""
     total = digits[..., -1].astype(object)
     for k in range(digits.shape[-1] - 2, -1, -1):
@@ -36,8 +38,8 @@ def ratio_moments(
     x_low: int,
     xx: NDArray[np.object_],
     xx_low: int,
-    units: NDArray[np.int64],
-) -> NDArray[np.float64]:
+    units: Integers,
+) -> Floats:
     """`mean_variance` for sums given as Python integers in units of 2**(32 * low), n too: weights may be fractions."""
     high, low, variance = (np.zeros(n.shape) for _ in range(3))
     for index in zip(*np.nonzero(n), strict=True):
@@ -74,7 +76,7 @@ def _difference(s: int, exponent: int, a: int, b: int, count: int) -> float:
 
 def pooled_ratio_moments(
     n: NDArray[np.object_], n_low: int, x: NDArray[np.object_], x_low: int, xx: NDArray[np.object_], xx_low: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+) -> tuple[Integers, Floats]:
     """`pooled_moments` for sums given as Python integers in units of 2**(32 * low)."""
     rows, s, ss = (np.asarray(part.sum(axis=1), object)[:, None] for part in (n, x, xx))
     exponents = []

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tallybayes.arrays.array_types import Booleans, Floats, Indices, Integers, Integers32
 from tallybayes.arrays.memory_budget import check_budget
 from tallybayes.tally.exact import Exact, check_amounts, check_counts, require
 from tallybayes.tally.tally import Arrays, check_ends
@@ -41,8 +41,7 @@ _OVERLAY = 1024  # the overlay is folded in when it is larger than this and than
 _SHARE = 8
 _UNITS = {"logs": 2.0**-30}  # sums of logarithms are integers in this unit
 
-Slots = NDArray[np.int64]
-Floats = NDArray[np.float64]
+Slots = Integers
 KindSums = dict[str, Exact]
 
 
@@ -55,7 +54,7 @@ class CellTable:
     _floats: dict[str, Floats] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of_dense(cls, dense: NDArray[np.int64], kind: str) -> CellTable:
+    def of_dense(cls, dense: Integers, kind: str) -> CellTable:
         """The cells of a dense table (slots, classes) that are not zero."""
         slot, klass = np.nonzero(dense)
         return cls(slot << CLASS_BITS | klass, {kind: Exact.whole(dense[slot, klass])})
@@ -119,7 +118,7 @@ class CellChange:
     after: KindSums
 
     @property
-    def impossible(self) -> NDArray[np.bool_]:
+    def impossible(self) -> Booleans:
         """Where no rows can have the sums after the change: negative, or zero of one kind and not of another."""
         first, *others = self.after.values()
         wrong = first.negative()
@@ -138,20 +137,15 @@ class CellStore:
     """
 
     def __init__(
-        self,
-        n_classes: int,
-        kinds: Sequence[str],
-        table: CellTable | None = None,
-        *,
-        dense: NDArray[np.int64] | None = None,
+        self, n_classes: int, kinds: Sequence[str], table: CellTable | None = None, *, dense: Integers | None = None
     ) -> None:
         self.n_classes, self.kinds = n_classes, tuple(kinds)
         if table is None and dense is None:
             table = CellTable(np.zeros(0, np.int64), {kind: Exact.zeros(0) for kind in kinds})
         self._state: tuple[CellTable, dict[int, tuple[int, ...]]] | None = None if table is None else (table, {})
         self._dense = dense  # (slots, classes) of the one kind; where there is a table too, both are equal
-        self._room: NDArray[np.int64] | None = None  # the open table, of which `_dense` is the part in use
-        self._usage: tuple[NDArray[np.int32], int] | None = None  # cells per slot, slots that have any
+        self._room: Integers | None = None  # the open table, of which `_dense` is the part in use
+        self._usage: tuple[Integers32, int] | None = None  # cells per slot, slots that have any
 
     # Reading
 
@@ -173,7 +167,7 @@ class CellStore:
             self._state = (table, {})
         return table
 
-    def _used(self) -> tuple[NDArray[np.int32], int]:
+    def _used(self) -> tuple[Integers32, int]:
         if self._usage is None:
             dense = self._dense
             if dense is not None:
@@ -184,7 +178,7 @@ class CellStore:
         return self._usage
 
     @property
-    def live(self) -> NDArray[np.int32]:
+    def live(self) -> Integers32:
         """How many cells each slot has; slots after the end have none."""
         return self._used()[0]
 
@@ -193,7 +187,7 @@ class CellStore:
         """How many slots have cells."""
         return self._used()[1]
 
-    def has(self, slots: NDArray[np.integer]) -> NDArray[np.bool_]:
+    def has(self, slots: Indices) -> Booleans:
         """Which slots have cells; -1 has none."""
         live, n_in_use = self._used()
         if n_in_use == len(live):
@@ -325,11 +319,11 @@ class CellStore:
 
     # Single rows, counted in place
 
-    def open_counts(self) -> NDArray[np.int64] | None:
+    def open_counts(self) -> Integers | None:
         """The open table (slots, classes), to be read until the next change; None if it is not open."""
         return self._dense if self._room is not None else None
 
-    def opened(self, n_slots: int) -> NDArray[np.int64]:
+    def opened(self, n_slots: int) -> Integers:
         """The sums as a dense table (slots, classes) that the caller may change; only for one kind, of integers."""
         dense = self._dense
         if self._room is None or dense is None or len(self._room) < n_slots:
@@ -359,14 +353,14 @@ class CellStore:
 # Cells in a model file
 
 
-def cell_arrays(table: CellTable, n_keys: int) -> tuple[KindSums, dict[str, NDArray[np.int64]]]:
+def cell_arrays(table: CellTable, n_keys: int) -> tuple[KindSums, dict[str, Integers]]:
     """The sums of cells, and the places that say which cells belong to which of the keys, numbered from 0."""
     cell_ends = np.cumsum(np.bincount(table.slots, minlength=n_keys), dtype=np.int64)
     sums = {kind: part.trimmed() for kind, part in table.sums.items()}
     return sums, {"cell_ends": cell_ends, "classes": table.classes}
 
 
-def cells_from_arrays(arrays: Arrays, kinds: Sequence[str], n_classes: int) -> tuple[NDArray[np.int64], CellTable]:
+def cells_from_arrays(arrays: Arrays, kinds: Sequence[str], n_classes: int) -> tuple[Integers, CellTable]:
     """The column of every key, and the cells by the number of their key; a ValueError if rows cannot have them."""
     classes, n_keys = arrays.places["classes"], len(arrays.keys["keys"])
     sums = {kind: arrays.sums[kind] for kind in kinds}

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tallybayes.arrays.array_types import Booleans, Floats, Integers
 from tallybayes.arrays.axis import merged, positions
 from tallybayes.errors import ForgetError
 from tallybayes.tally.exact import Exact, check_amounts, check_counts, require
@@ -46,7 +46,7 @@ class Sums(Tally):
         own = {name: Exact(s.digits.copy(), s.low) for name, s in self.statistics.items()}
         return Sums(self.features, own, counts=self.counts)
 
-    def with_classes(self, positions: NDArray[np.int64], n_classes: int) -> Sums:
+    def with_classes(self, positions: Integers, n_classes: int) -> Sums:
         """The same sums with class c at positions[c]."""
         kept = positions >= 0
         moved = {
@@ -118,7 +118,7 @@ class Sums(Tally):
                 column=self.features[feature],
             )
 
-    def _negative_variance(self) -> NDArray[np.bool_]:
+    def _negative_variance(self) -> Booleans:
         """Where n * xx < x * x. Only sums that are close in floating point are compared exactly."""
         n, x, xx = (self[name] for name in ("n", "x", "xx"))
         suspicious = np.ones(n.shape, bool)
@@ -200,13 +200,13 @@ class Sums(Tally):
                 require(not numbers.negative().any(), f"{name}: negative sums")
 
 
-def _top_place(numbers: Exact) -> NDArray[np.int64]:
+def _top_place(numbers: Exact) -> Integers:
     """The place of the highest digit that is not zero."""
     wide = numbers.wide()
     return np.asarray(wide.low + wide.digits.shape[-1] - 1 - (wide.digits[..., ::-1] != 0).argmax(axis=-1))
 
 
-def _approximate(numbers: Exact) -> NDArray[np.float64]:
+def _approximate(numbers: Exact) -> Floats:
     """The numbers to about 60 bits below their top digit, for quick checks."""
     scale = 2.0 ** (32.0 * (numbers.low + np.arange(numbers.digits.shape[-1])))
     return np.asarray((numbers.digits * scale).sum(axis=-1))

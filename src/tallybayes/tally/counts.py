@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallybayes import kernels
+from tallybayes.arrays.array_types import Floats, Integers
 from tallybayes.arrays.axis import merged, positions, sort_keys
 from tallybayes.arrays.column import Key
 from tallybayes.tally.cell_store import CLASS_BITS, CellStore, CellTable, cell_arrays, cells_from_arrays, same_arrays
@@ -47,7 +47,7 @@ class Counts(Tally):
         self.key_of: list[Key] = []
         self.store = CellStore(n_classes, BAG_KINDS)
         self.totals: dict[str, Exact] = {name: Exact.zeros(n_classes) for name in features}
-        self._open_totals: NDArray[np.int64] | None = None  # (columns, classes): while open, `totals` are views of it
+        self._open_totals: Integers | None = None  # (columns, classes): while open, `totals` are views of it
         self._keys_in_use: dict[str, int] = dict.fromkeys(features, 0)
 
     @property
@@ -70,9 +70,7 @@ class Counts(Tally):
         return cls._of_cells(features, table.shape[1], row, klass, table[row, klass], names_of)
 
     @classmethod
-    def of_places(
-        cls, feature: str, keys: Sequence[Key], places: NDArray[np.int64], amounts: Exact, n_classes: int
-    ) -> Counts:
+    def of_places(cls, feature: str, keys: Sequence[Key], places: Integers, amounts: Exact, n_classes: int) -> Counts:
         """Amounts of one column at sorted places `key number * n_classes + class`; those of zero are dropped."""
         there = amounts.nonzero()
         row, klass = np.divmod(places[there], max(n_classes, 1))
@@ -85,8 +83,8 @@ class Counts(Tally):
         cls,
         features: tuple[str, ...],
         n_classes: int,
-        rows: NDArray[np.int64],
-        classes: NDArray[np.int64],
+        rows: Integers,
+        classes: Integers,
         amounts: Exact,
         names_of: Callable[[list[int]], list[tuple[str, Key]]],
     ) -> Counts:
@@ -149,27 +147,27 @@ class Counts(Tally):
         """How many keys have no counts any more."""
         return len(self.key_of) - self.store.n_in_use
 
-    def entries(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    def entries(self) -> tuple[Integers, Integers, Floats]:
         """Slot, class and rounded amount of every cell."""
         table = self.store.table()
         return table.slots, table.classes, table.floats(_AMOUNTS)
 
-    def owners(self) -> NDArray[np.int64]:
+    def owners(self) -> Integers:
         """The number of the column that each slot belongs to."""
         if len(self.features) == 1:
             return np.zeros(len(self.key_of), np.int64)
         return positions(self.column_of, self.features)
 
-    def slots(self, feature: str, keys: Sequence[Key]) -> NDArray[np.int64]:
+    def slots(self, feature: str, keys: Sequence[Key]) -> Integers:
         """The slots of keys, -1 for keys that have none."""
         index = self.index.get(feature, {})
         return np.array([index.get(key, -1) for key in keys], np.int64)
 
-    def rows(self, slots: NDArray[np.int64]) -> NDArray[np.float64]:
+    def rows(self, slots: Integers) -> Floats:
         """Rounded amounts (slots, classes); zeros where a slot is -1."""
         return self.store.rows(_AMOUNTS, slots)
 
-    def table(self, feature: str, keys: Sequence[Key]) -> NDArray[np.float64]:
+    def table(self, feature: str, keys: Sequence[Key]) -> Floats:
         """Rounded amounts (keys, classes); zeros for keys never counted."""
         return self.rows(self.slots(feature, keys))
 
@@ -192,7 +190,7 @@ class Counts(Tally):
         """What is pickled: closed (an open table shares its totals), and no key without counts."""
         return self.freed().copy().__dict__
 
-    def with_classes(self, positions: NDArray[np.int64], n_classes: int) -> Counts:
+    def with_classes(self, positions: Integers, n_classes: int) -> Counts:
         """The same sums with class c at positions[c]."""
         result = self.copy()
         result.store = CellStore(n_classes, BAG_KINDS)
@@ -223,11 +221,11 @@ class Counts(Tally):
         few = len(self.key_of) * self.n_classes <= max(_OPEN, 4 * len(table.cells))
         return few and table.sums[_AMOUNTS].is_whole and all(total.is_whole for total in self.totals.values())
 
-    def open_counts(self) -> NDArray[np.int64] | None:
+    def open_counts(self) -> Integers | None:
         """The open table (slots, classes), to be read until the next change; None if it is not open."""
         return self.store.open_counts()
 
-    def count_row(self, values: NDArray[np.float64], code: int) -> bool:
+    def count_row(self, values: Floats, code: int) -> bool:
         """Count one row of class `code` in place: the slot of its key in every column, NaN where it is missing."""
         dense, totals = self._opened()
         if kernels.active.count_value_row(dense, totals, values, code):
@@ -248,7 +246,7 @@ class Counts(Tally):
             self._opened()
         return slot
 
-    def _opened(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _opened(self) -> tuple[Integers, Integers]:
         """The counts as a dense table (slots, classes) that may be changed in place, and the totals as well."""
         if self._open_totals is None or self.open_counts() is None:
             self._open_totals = totals = self.rows_seen().digits[..., 0]
@@ -288,7 +286,7 @@ class Counts(Tally):
 
         return commit
 
-    def _slots_of(self, other: Counts) -> tuple[NDArray[np.int64], list[tuple[str, Key]]]:
+    def _slots_of(self, other: Counts) -> tuple[Integers, list[tuple[str, Key]]]:
         """Where the other's slots are among ours, and the (column, key) that are new here."""
         new: list[tuple[str, Key]] = []
         slots = np.full(len(other.key_of), -1, np.int64)

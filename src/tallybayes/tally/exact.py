@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import kernels
+from tallybayes.arrays.array_types import Booleans, Floats, Indices, Integers
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.errors import CountError
 from tallybayes.kernels.digits import carry, integers
@@ -53,7 +54,7 @@ def check_amounts(amounts: Exact, what: str) -> None:
         require(((rounded > 0) == amounts.nonzero()).all(), f"{what}: counts too small for a double")
 
 
-def check_totals(totals: Exact, amounts: Exact, groups: NDArray[np.int64]) -> None:
+def check_totals(totals: Exact, amounts: Exact, groups: Integers) -> None:
     """Raise unless `totals` are the sums of the amounts by group; only groups in use are summed, to save memory."""
     used, position = np.unique(groups, return_inverse=True)
     require(len(used) == np.count_nonzero(totals.nonzero()), "totals that are not those of the counts")
@@ -69,7 +70,7 @@ class Exact:
     (True, [0.0, 0.0])
     """
 
-    digits: NDArray[np.int64]
+    digits: Integers
     low: int = 0
 
     @classmethod
@@ -78,7 +79,7 @@ class Exact:
         return cls(np.zeros((*((shape,) if isinstance(shape, int) else shape), 1), np.int64))
 
     @classmethod
-    def whole(cls, values: NDArray[np.integer]) -> Exact:
+    def whole(cls, values: Indices) -> Exact:
         """Integers."""
         return cls(np.asarray(values, np.int64)[..., None])
 
@@ -92,14 +93,7 @@ class Exact:
         return cls.from_integers(pairs, values.shape)
 
     @classmethod
-    def summed(
-        cls,
-        values: NDArray[np.float64],
-        groups: NDArray[np.int64],
-        n_groups: int,
-        *,
-        weights: NDArray[np.float64] | None = None,
-    ) -> Exact:
+    def summed(cls, values: Floats, groups: Integers, n_groups: int, *, weights: Floats | None = None) -> Exact:
         """Exact sums of doubles (times weights) by group.
 
         >>> Exact.summed(np.array([0.1, 0.2]), np.array([0, 0]), 1, weights=np.array([2.0, 0.5])).floats().tolist()
@@ -164,7 +158,7 @@ class Exact:
         return cls(digits, low).trimmed()
 
     @classmethod
-    def from_digits(cls, digits: NDArray[np.int64], low: int) -> Exact:
+    def from_digits(cls, digits: Integers, low: int) -> Exact:
         """Numbers from a file, checked to be in the form of `trimmed`.
 
         >>> Exact.from_digits(np.array([[1, 2]]), 200)
@@ -229,7 +223,7 @@ class Exact:
         value = self.digits[..., 0]
         return Exact(np.stack([value & _MASK, value >> 32], axis=-1))
 
-    def _window(self, low: int, high: int) -> NDArray[np.int64]:
+    def _window(self, low: int, high: int) -> Integers:
         """The digits from place low to high, the last digit's sign carried up."""
         wide = self.wide()
         before, after = wide.low - low, high - wide.low - wide.digits.shape[-1]
@@ -283,7 +277,7 @@ class Exact:
         """The numbers as Python integers in units of 2**(32 * low)."""
         return integers(self.digits)
 
-    def floats(self) -> NDArray[np.float64]:
+    def floats(self) -> Floats:
         """The numbers rounded, each correctly, to doubles."""
         if self.is_whole:
             return self.digits[..., 0].astype(np.float64)
@@ -294,7 +288,7 @@ class Exact:
         """The same numbers in another shape."""
         return Exact(self.digits.reshape(*shape, self.digits.shape[-1]), self.low)
 
-    def nonzero(self) -> NDArray[np.bool_]:
+    def nonzero(self) -> Booleans:
         """Where the numbers are not zero."""
         return np.asarray((self.digits != 0).any(axis=-1))
 
@@ -302,11 +296,11 @@ class Exact:
         """A quick check that no number is zero; with several digits it may be False although none is."""
         return int(np.count_nonzero(self.digits)) == self.digits.size
 
-    def negative(self) -> NDArray[np.bool_]:
+    def negative(self) -> Booleans:
         """Where the numbers are below zero."""
         return np.asarray(self.digits[..., -1] < 0)
 
-    def where(self, mask: NDArray[np.bool_]) -> Exact:
+    def where(self, mask: Booleans) -> Exact:
         """The numbers where a mask is true, zeros elsewhere."""
         return Exact(np.where(mask[..., None], self.digits, 0), self.low)
 
@@ -320,7 +314,7 @@ class Exact:
         carry(total)
         return Exact(total, self.low)
 
-    def placed(self, axis: int, positions: NDArray[np.int64], size: int) -> Exact:
+    def placed(self, axis: int, positions: Integers, size: int) -> Exact:
         """The numbers moved to new positions along an axis of the given size, zeros elsewhere."""
         shape = list(self.digits.shape)
         shape[axis] = size
@@ -330,7 +324,7 @@ class Exact:
         digits[tuple(index)] = self.digits
         return Exact(digits, self.low)
 
-    def grouped(self, groups: NDArray[np.int64], n_groups: int) -> Exact:
+    def grouped(self, groups: Integers, n_groups: int) -> Exact:
         """Exact sums of a 1-d array by group."""
         if self.is_whole and np.abs(self.digits[:, 0], dtype=np.float64).sum() < 2.0**53:
             total = np.bincount(groups, weights=self.digits[:, 0], minlength=n_groups)  # exact in doubles

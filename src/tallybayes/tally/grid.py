@@ -15,8 +15,8 @@ import itertools
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tallybayes.arrays.array_types import Booleans, Floats, Integers
 from tallybayes.arrays.axis import merged, positions
 from tallybayes.errors import ForgetError
 from tallybayes.tally.exact import Exact, check_amounts, check_counts, check_totals, require
@@ -32,7 +32,7 @@ _HIGHEST = np.array(np.finfo(np.float64).max).view(np.int64)
 _LEVELS = 54  # here all doubles lie in 1,024 cells
 
 
-def lowest_value(cell: NDArray[np.int64], level: NDArray[np.int64]) -> NDArray[np.float64]:
+def lowest_value(cell: Integers, level: Integers) -> Floats:
     """The least double that lies in a cell.
 
     >>> lowest_value(np.array([4611686018427387904, 0]), np.array([0, 0])).tolist()
@@ -50,10 +50,10 @@ class Grid(Tally):
         self,
         features: tuple[str, ...],
         n_classes: int,
-        levels: NDArray[np.int64],
-        owner: NDArray[np.int64],
-        cell: NDArray[np.int64],
-        klass: NDArray[np.int64],
+        levels: Integers,
+        owner: Integers,
+        cell: Integers,
+        klass: Integers,
         amounts: Exact,
     ) -> None:
         self.features, self.n_classes, self.levels = features, n_classes, levels
@@ -67,12 +67,7 @@ class Grid(Tally):
 
     @classmethod
     def of_table(
-        cls,
-        features: tuple[str, ...],
-        levels: NDArray[np.int64],
-        offsets: NDArray[np.int64],
-        cells: NDArray[np.int64],
-        table: Exact,
+        cls, features: tuple[str, ...], levels: Integers, offsets: Integers, cells: Integers, table: Exact
     ) -> Grid:
         """From the result of the kernel `cells`: a dense table (cells, classes)."""
         row, klass = np.nonzero(table.nonzero())
@@ -99,7 +94,7 @@ class Grid(Tally):
         """An independent tally with the same sums (its arrays are never written to)."""
         return Grid(self.features, self.n_classes, self.levels, self.owner, self.cell, self.klass, self.amounts)
 
-    def with_classes(self, positions: NDArray[np.int64], n_classes: int) -> Grid:
+    def with_classes(self, positions: Integers, n_classes: int) -> Grid:
         """The same sums with class c at positions[c]."""
         klass = positions[self.klass] if len(self.klass) else self.klass
         kept = klass >= 0
@@ -146,7 +141,7 @@ class Grid(Tally):
         owner = where[self.owner] if len(self.owner) else self.owner
         return Grid(features, self.n_classes, levels, owner, self.cell, self.klass, self.amounts)
 
-    def at_levels(self, levels: NDArray[np.int64]) -> Grid:
+    def at_levels(self, levels: Integers) -> Grid:
         """The same sums on a grid that is nowhere finer than these levels."""
         target = np.maximum(levels, self.levels)
         cell = self.cell >> (target - self.levels)[self.owner]
@@ -170,7 +165,7 @@ class Grid(Tally):
         steps = grid._levels_to_coarsen() if coarsen else np.zeros(1, np.int64)
         return grid.at_levels(grid.levels + steps).summed(coarsen=False) if steps.any() else grid
 
-    def _levels_to_coarsen(self) -> NDArray[np.int64]:
+    def _levels_to_coarsen(self) -> Integers:
         """By how many levels to coarsen each column so that at most LIMIT of its cells are in use.
 
         Neighbouring cells become one l levels up if they differ only in their last l bits. So it is enough to count
@@ -185,13 +180,13 @@ class Grid(Tally):
         apart = pairs[:, ::-1].cumsum(axis=1)[:, ::-1] - pairs  # pairs that are still apart, by levels coarsened
         return np.asarray(np.argmax(apart < LIMIT, axis=1))
 
-    def first_of_cells(self) -> NDArray[np.bool_]:
+    def first_of_cells(self) -> Booleans:
         """Which entries are the first of their cell."""
         first = np.ones(len(self.cell), bool)
         first[1:] = (self.owner[1:] != self.owner[:-1]) | (self.cell[1:] != self.cell[:-1])
         return first
 
-    def n_cells(self) -> NDArray[np.int64]:
+    def n_cells(self) -> Integers:
         """How many cells of each column are in use."""
         return np.bincount(self.owner[self.first_of_cells()], minlength=len(self.features))
 

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallybayes import kernels
+from tallybayes.arrays.array_types import Indices, Integers, Integers32
 from tallybayes.arrays.axis import sort_keys
 from tallybayes.arrays.column import Key
 from tallybayes.arrays.token_rules import packed, unpacked
@@ -26,7 +26,7 @@ __all__ = ["POOLED", "BucketIndex", "KeyIndex", "LexiconIndex", "TokenIndex", "i
 
 POOLED = ""  # the key of the tokens that a limited vocabulary counts together; no text has an empty token
 
-Slots = NDArray[np.int64]
+Slots = Integers
 
 
 class KeyIndex:
@@ -60,7 +60,7 @@ class KeyIndex:
             self._found = (keys, len(self), slots)
         return slots
 
-    def slots_of(self, keys: Any, indices: NDArray[np.integer]) -> NDArray[np.integer]:
+    def slots_of(self, keys: Any, indices: Indices) -> Indices:
         """The slots of `keys[index]` for each index."""
         if len(indices) * 4 >= len(keys):
             return np.asarray(self.find(keys)[indices])
@@ -112,10 +112,10 @@ class LexiconIndex:
         """The slots of tokens (a sequence, a lexicon or another index), -1 for those that have none."""
         keys = keys.lexicon if isinstance(keys, LexiconIndex) else keys
         tokens = keys.packed() if hasattr(keys, "packed") else packed(keys)
-        found: NDArray[np.int32] = self.lexicon.find(*tokens)
+        found: Integers32 = self.lexicon.find(*tokens)
         return found.astype(np.int64)
 
-    def slots_of(self, keys: Any, indices: NDArray[np.integer]) -> NDArray[np.integer]:
+    def slots_of(self, keys: Any, indices: Indices) -> Indices:
         """The slots of `keys[index]` for each index."""
         return indices if keys is self.lexicon else self.find(lexicon_of(keys)).astype(np.int32)[indices]
 
@@ -157,7 +157,7 @@ class BucketIndex:
         """The numbers themselves; of another index, those of all its buckets."""
         return np.arange(len(self)) if isinstance(keys, BucketIndex) else np.array(keys, np.int64)
 
-    def slots_of(self, keys: Any, indices: NDArray[np.integer]) -> NDArray[np.integer]:
+    def slots_of(self, keys: Any, indices: Indices) -> Indices:
         """The slots of buckets: their numbers."""
         return indices
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tallybayes.arrays.array_types import Integers
 from tallybayes.arrays.column import Key
 from tallybayes.errors import UnsupportedError
 from tallybayes.tally.exact import Exact, require
@@ -33,7 +33,7 @@ class Arrays:
 
     features: tuple[str, ...]
     sums: dict[str, Exact] = field(default_factory=dict)
-    places: dict[str, NDArray[np.int64]] = field(default_factory=dict)
+    places: dict[str, Integers] = field(default_factory=dict)
     keys: dict[str, list[Key]] = field(default_factory=dict)
 
     def named(self, prefix: str) -> Arrays:
@@ -67,7 +67,7 @@ def plain(key: Key) -> Key:
     return next((make(key) for kind, make in _PLAIN.items() if isinstance(key, kind)), key)
 
 
-def check_ends(ends: NDArray[np.int64], n_parts: int, length: int, what: str) -> NDArray[np.int64]:
+def check_ends(ends: Integers, n_parts: int, length: int, what: str) -> Integers:
     """The part that each of `length` items belongs to, from the end of each part; a ValueError if these are invalid.
 
     >>> check_ends(np.array([2, 2, 3]), 3, 3, "keys").tolist()
@@ -99,7 +99,7 @@ class Tally(ABC):
         """An independent tally with the same sums."""
 
     @abstractmethod
-    def with_classes(self, positions: NDArray[np.int64], n_classes: int) -> Self:
+    def with_classes(self, positions: Integers, n_classes: int) -> Self:
         """The same sums with class c at positions[c] of `n_classes`; a class at -1 is dropped."""
 
     @abstractmethod

@@ -10,8 +10,8 @@ import itertools
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tallybayes.arrays.array_types import Integers
 from tallybayes.arrays.axis import merged, sort_keys
 from tallybayes.tally.cell_store import (
     CLASS_BITS,
@@ -67,7 +67,7 @@ class TokenTally(Tally):
         """A tally with the same sums that can be changed independently."""
         return self._with({name: part.copy() for name, part in self.tokens.items()}, self.lengths.copy())
 
-    def with_classes(self, positions: NDArray[np.int64], n_classes: int) -> TokenTally:
+    def with_classes(self, positions: Integers, n_classes: int) -> TokenTally:
         """The same sums with class c at positions[c]."""
         tokens = {name: part.with_classes(positions, n_classes) for name, part in self.tokens.items()}
         return self._with(tokens, self.lengths.with_classes(positions, n_classes))

@@ -13,20 +13,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tallybayes.arrays.array_types import Floats, Integers
 from tallybayes.arrays.column import Key
 from tallybayes.errors import ForgetError
-from tallybayes.tally.cell_store import (
-    CLASS_BITS,
-    CLASS_MASK,
-    CellChange,
-    CellStore,
-    CellTable,
-    Floats,
-    KindSums,
-    Slots,
-)
+from tallybayes.tally.cell_store import CLASS_BITS, CLASS_MASK, CellChange, CellStore, CellTable, KindSums, Slots
 from tallybayes.tally.exact import Exact, check_counts
 from tallybayes.tally.key_index import POOLED, KeyIndex, TokenIndex, in_order
 from tallybayes.tally.tally import Commit
@@ -61,7 +52,7 @@ class Vocabulary:
         return cls(index, CellStore(n_classes, kinds), {kind: Exact.zeros(n_classes) for kind in kinds})
 
     @classmethod
-    def of_dense(cls, keys: Sequence[Key], table: NDArray[np.int64]) -> Vocabulary:
+    def of_dense(cls, keys: Sequence[Key], table: Integers) -> Vocabulary:
         """A bag's integer amounts from a dense table (keys, classes), which is kept until cells are needed."""
         used = np.flatnonzero(table.any(axis=1))
         if len(used) < len(table):
@@ -152,7 +143,7 @@ class Vocabulary:
         result._index_is_shared = self._index_is_shared = True
         return result
 
-    def with_classes(self, positions: NDArray[np.int64], n_classes: int) -> Vocabulary:
+    def with_classes(self, positions: Integers, n_classes: int) -> Vocabulary:
         """The same sums with class c at positions[c]."""
         result = Vocabulary(self.index, self.store.mapped(class_of=positions, n_classes=n_classes))
         result._index_is_shared = self._index_is_shared = True

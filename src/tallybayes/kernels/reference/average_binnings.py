@@ -13,18 +13,16 @@ smaller rho. (The dynamic programme is that of Yao 1984 and Fearnhead 2006 for c
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tallybayes.arrays.array_types import Floats, Integers
 from tallybayes.errors import DataError
 from tallybayes.kernels.binning_runs import forward_sums, log_evidence_of_runs, shares_at
 from tallybayes.kernels.contract import checked
 
-Floats = NDArray[np.float64]
-
 
 @checked("counts: lines, classes; offsets: columns+1 | ends lines")
 def average_binnings(
-    counts: Floats, offsets: NDArray[np.int64], strengths: Floats, rates: Floats
+    counts: Floats, offsets: Integers, strengths: Floats, rates: Floats
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """P(class | bucket) (buckets, classes), and per column the strength, the rate and the log evidence chosen.
 

@@ -5,19 +5,18 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays.array_types import Codes32, Floats, Indices, Integers, Integers32
 from tallybayes.kernels.contract import checked
 
 __all__ = ["fingerprint_documents", "log_amounts", "merge_cells", "score_documents_leave_one_out", "sum_documents"]
 
-Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
 
 _LOOKED_AT = 32  # tokens of a document that its fingerprint is made of
 UNIT = 30  # logarithms are whole numbers of 2**-30, so that their sums are exact
 
 
 @checked("indptr: rows+1; amounts: entries; indptr: rows+1 | ends entries")
-def log_amounts(indptr: NDArray[np.integer], amounts: NDArray[np.int32], unit: bool) -> Whole:
+def log_amounts(indptr: Indices, amounts: Integers32, unit: bool) -> Integers:
     """log(1 + amount) of every token of every document, in units of 2**-30.
 
     With `unit` each is divided by the root of the document's sum of squares, taken in the order of its tokens.
@@ -41,16 +40,16 @@ def log_amounts(indptr: NDArray[np.integer], amounts: NDArray[np.int32], unit: b
     "indices: entries | below tokens; codes: rows | codes classes"
 )
 def sum_documents(
-    indptr: NDArray[np.integer],
-    indices: NDArray[np.int32],
-    amounts: NDArray[np.int32],
-    codes: NDArray[np.int32],
+    indptr: Indices,
+    indices: Integers32,
+    amounts: Integers32,
+    codes: Codes32,
     n_classes: int,
     n_tokens: int,
     unit: bool,
     first: int,
     last: int,
-) -> tuple[Whole, Whole, Whole, Whole]:
+) -> tuple[Integers, Integers, Integers, Integers]:
     """Sums over the documents of the classes `first` to `last`, per token and class where there are any.
 
     The cells `token << 24 | class` in order; their occurrences, documents and `log_amounts`, (3, cells); the totals of
@@ -76,7 +75,7 @@ def sum_documents(
 
 
 @checked("cells_a: a; sums_a: kinds, a; cells_b: b; sums_b: kinds, b")
-def merge_cells(cells_a: Whole, sums_a: Whole, cells_b: Whole, sums_b: Whole) -> tuple[Whole, Whole]:
+def merge_cells(cells_a: Integers, sums_a: Integers, cells_b: Integers, sums_b: Integers) -> tuple[Integers, Integers]:
     """Two lists of cells in order, with their sums (kinds, cells), as one; a cell that both have gets both sums.
 
     >>> merge_cells(np.array([1, 4]), np.array([[1, 2]]), np.array([2, 4]), np.array([[5, 7]]))
@@ -94,11 +93,7 @@ def merge_cells(cells_a: Whole, sums_a: Whole, cells_b: Whole, sums_b: Whole) ->
     "indices: entries; indptr: rows+1 | ends entries; indices: entries | below tokens"
 )
 def fingerprint_documents(
-    indptr: NDArray[np.integer],
-    indices: NDArray[np.int32],
-    amounts: NDArray[np.int32],
-    data: NDArray[np.uint8],
-    offsets: NDArray[np.integer],
+    indptr: Indices, indices: Integers32, amounts: Integers32, data: NDArray[np.uint8], offsets: Indices
 ) -> NDArray[np.uint64]:
     """A number for each document that depends on nothing but what it says.
 
@@ -139,11 +134,11 @@ def score_documents_leave_one_out(
     whole: Floats,
     totals: Floats,
     n_tokens: float,
-    indptr: NDArray[np.integer],
-    indices: NDArray[np.int32],
+    indptr: Indices,
+    indices: Integers32,
     own: Floats,
     amounts: Floats,
-    codes: NDArray[np.int32],
+    codes: Codes32,
     weights: Floats,
     k: float,
     complement: bool,

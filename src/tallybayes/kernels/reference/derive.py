@@ -8,17 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays.array_types import Floats, Integers
 from tallybayes.kernels.contract import checked
 from tallybayes.kernels.densities import beta_tables, event_tables, student_tables
 from tallybayes.kernels.digits import integers, pooled_ratio_moments
 from tallybayes.kernels.reference.exact_sums import mean_variance
 
-Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
-
 
 @checked("n: columns, classes; x: columns, classes, width; xx: columns, classes, squares")
-def pooled_moments(n: Whole, x: Whole, x_low: int, xx: Whole, xx_low: int) -> tuple[Whole, Floats] | None:
+def pooled_moments(n: Integers, x: Integers, x_low: int, xx: Integers, xx_low: int) -> tuple[Integers, Floats] | None:
     """The unit of every column, and mean (high and low part) and variance over all classes in it, (3, columns).
 
     The arguments are those of `mean_variance`. A unit is a power of two near the root mean square of the column, told
@@ -36,12 +34,12 @@ def pooled_moments(n: Whole, x: Whole, x_low: int, xx: Whole, xx_low: int) -> tu
     "units: columns | units; prior: 3, columns"
 )
 def student(
-    n: Whole,
-    x: Whole,
+    n: Integers,
+    x: Integers,
     x_low: int,
-    xx: Whole,
+    xx: Integers,
     xx_low: int,
-    units: Whole,
+    units: Integers,
     prior: Floats,
     kappa: float,
     nu: float,
@@ -81,7 +79,7 @@ def negative_binomial(n: NDArray[Any], x: NDArray[Any], mean: Floats, share: flo
 
 
 @checked("n: columns, classes; x: columns, classes")
-def pooled_rate(n: Whole, x: Whole) -> Floats:
+def pooled_rate(n: Integers, x: Integers) -> Floats:
     """The mean of every column over all classes, (columns,), from whole sums (columns, classes); 0 without rows."""
     totals = zip(n.astype(object).sum(axis=1), x.astype(object).sum(axis=1), strict=True)
     return np.array([float(events) / float(rows) if rows else 0.0 for rows, events in totals], np.float64)

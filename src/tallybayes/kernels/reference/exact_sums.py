@@ -11,13 +11,13 @@ special case of one digit at low = 0, and then the digit may use all 64 bits.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tallybayes.arrays.array_types import Codes32, Columns, Floats, Integers
 from tallybayes.errors import DataError
 from tallybayes.kernels.contract import checked
 from tallybayes.kernels.digits import carry, integers, quotient, ratio_moments
 
-Digits = tuple[NDArray[np.int64], int]  # digits (..., width) and low
+Digits = tuple[Integers, int]  # digits (..., width) and low
 
 _MASK = np.int64(0xFFFFFFFF)
 _HALF = np.int64(2**27 - 1)  # a 53-bit integer splits into 26 and 27 bits, whose products fit into int64
@@ -25,13 +25,7 @@ _HALF = np.int64(2**27 - 1)  # a 53-bit integer splits into 26 and 27 bits, whos
 
 @checked("columns: columns; codes: rows | codes classes; weights: rows | finite")
 def sum_columns(
-    columns: list[NDArray[np.floating]],
-    codes: NDArray[np.int32],
-    n_classes: int,
-    weights: NDArray[np.float64] | None,
-    order: int,
-    start: int,
-    stop: int,
+    columns: Columns, codes: Codes32, n_classes: int, weights: Floats | None, order: int, start: int, stop: int
 ) -> tuple[Digits, Digits, Digits | None, int]:
     """Exact sums of w, w*x and (if `order` is 2) w*x*x over the values that are there, (columns, classes) each.
 
@@ -72,9 +66,7 @@ def sum_columns(
 
 
 @checked("values: rows | finite; groups: rows | below groups; weights: rows | finite")
-def sum_groups(
-    values: NDArray[np.float64], weights: NDArray[np.float64] | None, groups: NDArray[np.int64], n_groups: int
-) -> Digits:
+def sum_groups(values: Floats, weights: Floats | None, groups: Integers, n_groups: int) -> Digits:
     """Exact sums of value (times weight, if given) by group, (groups,).
 
     >>> digits, low = sum_groups(np.array([0.1, -0.1, 3.0]), None, np.array([0, 0, 1]), 2)
@@ -88,10 +80,10 @@ def sum_groups(
     return digits[0], low
 
 
-Term = tuple[NDArray[np.int64], NDArray[np.int64]]  # value = integer * 2**exponent
+Term = tuple[Integers, Integers]  # value = integer * 2**exponent
 
 
-def _integer(x: NDArray[np.float64]) -> Term:
+def _integer(x: Floats) -> Term:
     """Doubles as integers below 2**53 times powers of two."""
     fraction, exponent = np.frexp(x)
     return (fraction * 2.0**53).astype(np.int64), exponent.astype(np.int64) - 53
@@ -105,7 +97,7 @@ def _products(a: Term, b: Term) -> list[Term]:
     return [(u_high * v_high, g + 54), (u_high * v_low, g + 27), (u_low * v_high, g + 27), (u_low * v_low, g)]
 
 
-def _scatter(terms: list[Term], cell: NDArray[np.int64], shape: tuple[int, int]) -> Digits:
+def _scatter(terms: list[Term], cell: Integers, shape: tuple[int, int]) -> Digits:
     """Add integer * 2**exponent into the digits of each term's cell."""
     n_cells = shape[0] * shape[1]
     exponents = [exponent[integer != 0] for integer, exponent in terms]
@@ -127,7 +119,7 @@ def _scatter(terms: list[Term], cell: NDArray[np.int64], shape: tuple[int, int])
     return digits.reshape(*shape, width), low
 
 
-def round_digits(digits: NDArray[np.int64], low: int) -> NDArray[np.float64]:
+def round_digits(digits: Integers, low: int) -> Floats:
     """The cells (cells, width) as doubles, each correctly rounded.
 
     >>> round_digits(np.array([[1, 1], [0, -1]]), 0).tolist()
@@ -137,9 +129,7 @@ def round_digits(digits: NDArray[np.int64], low: int) -> NDArray[np.float64]:
 
 
 @checked("n: columns, classes; x: columns, classes, width; xx: columns, classes, squares; units: columns | units")
-def mean_variance(
-    n: NDArray[np.int64], x: NDArray[np.int64], x_low: int, xx: NDArray[np.int64], xx_low: int, units: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def mean_variance(n: Integers, x: Integers, x_low: int, xx: Integers, xx_low: int, units: Integers) -> Floats:
     """Mean, its low part and variance, correctly rounded, in units of 2**units of each column, (3, columns, classes).
 
     `n` is (columns, classes), `x` and `xx` the digits of the sums. Where n is 0 all three are 0. The low part is the

@@ -19,24 +19,20 @@ Binnings: without a row of class y in bucket b, the runs I that hold b have thei
 (for w = 1 a quotient of two numbers), the class shares p, the strength a and the rate of cuts being held.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays.array_types import Booleans, Codes32, Columns, Floats, Indices, Integers
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import DataError
 from tallybayes.kernels.binning_runs import forward_backward
 from tallybayes.kernels.contract import checked
 from tallybayes.kernels.densities import log_gamma_ratio
 
-__all__ = [
-    "add_normal_leave_one_out",
-    "add_pairs",
-    "add_step_pairs",
-    "add_student_leave_one_out",
-    "binnings_leave_one_out",
-]
-
-Floats = NDArray[np.float64]
+# of a column, by its number, for values, class codes and weights: log densities, and for which rows they are inaccurate
+ClosedForm = Callable[[int, Floats, Codes32, Floats], tuple[Floats, Booleans]]
 
 _LOG_2 = float(np.log(2.0))
 _LITTLE = 1e-6  # of a sum of squares: less than this is not worked out by subtraction
@@ -49,10 +45,10 @@ _FAR = 2.0**900  # a squared distance, in variances, that is left to others
     "codes: rows | own_codes classes; units: columns | units"
 )
 def add_student_leave_one_out(
-    columns: list[NDArray[np.floating]],
-    codes: NDArray[np.int32],
+    columns: Columns,
+    codes: Codes32,
     weights: Floats | None,
-    units: NDArray[np.int64],
+    units: Integers,
     pooled: Floats,
     n: Floats,
     moments: Floats,
@@ -62,7 +58,7 @@ def add_student_leave_one_out(
     out: Floats,
     start: int,
     stop: int,
-) -> NDArray[np.int64]:
+) -> Integers:
     """Add log densities of Student's t to rows start to stop of `out` (rows, classes), each without its own value.
 
     units: the exponents of the columns' units; pooled: mean, its low part and variance of all values, (3, columns);
@@ -70,53 +66,48 @@ def add_student_leave_one_out(
     the places, `row * n_columns + column`, that need exact sums: nothing is added for them. `shared`: the classes have
     one variance.
     """
-    places = [np.zeros(0, np.int64)]
-    for j, x in enumerate(columns):
-        facts = (int(units[j]), pooled[:, j], n[j], moments[:, j], kappa, nu, shared)
-        places.append(_add_column(x, codes, weights, *facts, out, start, stop) * len(columns) + j)
-    return np.sort(np.concatenate(places))
 
-
-def _add_column(
-    x: NDArray[np.floating],
-    codes: NDArray[np.int32],
-    weights: Floats | None,
-    unit: int,
-    pooled: Floats,
-    n: Floats,
-    moments: Floats,
-    kappa: float,
-    nu: float,
-    shared: bool,
-    out: Floats,
-    start: int,
-    stop: int,
-) -> NDArray[np.int64]:
-    """One column; returns the rows that need care."""
-    rows = np.flatnonzero(~np.isnan(x[start:stop])) + start
-    code, w = codes[rows], np.ones(len(rows)) if weights is None else weights[rows]
-    total = n.sum()
-    d = (x[rows].astype(np.float64) * np.ldexp(1.0, -unit) - pooled[0]) - pooled[1]  # from the pooled mean
-    delta = np.where(n > 0, (moments[0] - pooled[0]) + (moments[1] - pooled[1]), 0.0)
-    squares, spread = n * moments[2], total * pooled[2]
-    own, at = np.arange(len(rows)), (np.arange(len(rows)), code)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rest = total - w
+    def closed_form(j: int, x: Floats, code: Codes32, w: Floats) -> tuple[Floats, Booleans]:
+        pooled_mean, pooled_low, pooled_variance = pooled[:, j]
+        mean, low, variance = moments[:, j]
+        squares, spread, total = n[j] * variance, n[j].sum() * pooled_variance, n[j].sum()
+        d = (x * np.ldexp(1.0, -int(units[j])) - pooled_mean) - pooled_low  # from the pooled mean
+        delta = np.where(n[j] > 0, (mean - pooled_mean) + (low - pooled_low), 0.0)
+        at, rest = (np.arange(len(x)), code), total - w
         all_left = np.where(rest > 0, spread - w * (total / rest) * d * d, 0.0)
-        n_c, mean_c, square_c = (np.repeat(part[None], len(rows), axis=0) for part in (n, delta, squares))
+        n_c, mean_c, square_c = (np.repeat(part[None], len(x), axis=0) for part in (n[j], delta, squares))
         e = d - delta[code]
         n_c[at] -= w
         mean_c[at] -= np.where(n_c[at] > 0, w * e / n_c[at], 0.0)
-        square_c[at] = np.where(n_c[at] > 0, square_c[at] - w * (n[code] / n_c[at]) * e * e, 0.0)
+        square_c[at] = np.where(n_c[at] > 0, square_c[at] - w * (n[j, code] / n_c[at]) * e * e, 0.0)
         variance = np.where(rest > 0, all_left / rest, 0.0)
         centre = np.where(rest > 0, -w * d / rest, 0.0)  # the pooled mean without the row
-        care = (all_left < _LITTLE * spread) | (nu * variance + square_c[at] < _LITTLE * (squares[code] + spread))
-        care |= (n_c < 0).any(axis=1) | (rest < 0) | ~(all_left > 0)
+        little = (all_left < _LITTLE * spread) | (nu * variance + square_c[at] < _LITTLE * (squares[code] + spread))
         log_p = _log_student(d - centre, n_c, mean_c - centre[:, None], square_c, variance, kappa, nu, shared)
-    log_p -= unit * _LOG_2
-    good = ~care
-    out[rows[good]] += log_p[own[good]]
-    return np.asarray(rows[care], np.int64)
+        return log_p - units[j] * _LOG_2, little | (n_c < 0).any(axis=1) | (rest < 0) | ~(all_left > 0)
+
+    return _add_columns(columns, codes, weights, closed_form, out, start, stop)
+
+
+def _add_columns(
+    columns: Columns,
+    codes: Codes32,
+    weights: Floats | None,
+    closed_form: ClosedForm,
+    out: Floats,
+    start: int,
+    stop: int,
+) -> Integers:
+    """Add the closed form of every column for the values that are there; returns the places where it is inaccurate."""
+    places = [np.zeros(0, np.int64)]
+    for j, x in enumerate(columns):
+        rows = np.flatnonzero(~np.isnan(x[start:stop])) + start
+        w = np.ones(len(rows)) if weights is None else weights[rows]
+        with np.errstate(all="ignore"):  # what is not a number is inaccurate
+            log_p, inaccurate = closed_form(j, x[rows].astype(np.float64), codes[rows], w)
+        out[rows[~inaccurate]] += log_p[~inaccurate]
+        places.append(rows[inaccurate] * len(columns) + j)
+    return np.sort(np.concatenate(places))
 
 
 def _log_student(
@@ -140,37 +131,33 @@ def _log_student(
     "units: columns | units"
 )
 def add_normal_leave_one_out(
-    columns: list[NDArray[np.floating]],
-    codes: NDArray[np.int32],
+    columns: Columns,
+    codes: Codes32,
     weights: Floats | None,
-    units: NDArray[np.int64],
+    units: Integers,
     n: Floats,
     moments: Floats,
     shared: bool,
     out: Floats,
     start: int,
     stop: int,
-) -> NDArray[np.int64]:
+) -> Integers:
     """Add log densities of the normal to rows start to stop of `out` (rows, classes), each without its own value.
 
     Arguments and result are as in `add_student_leave_one_out`. A class without values adds nothing, and so does one
     without a variance: a point mass, which stays one without the row.
     """
-    places = [np.zeros(0, np.int64)]
-    for j, x in enumerate(columns):
-        rows = np.flatnonzero(~np.isnan(x[start:stop])) + start
-        w = np.ones(len(rows)) if weights is None else weights[rows]
-        with np.errstate(all="ignore"):  # what is no number needs care
-            log_p, care = _log_normal(x[rows], codes[rows], w, int(units[j]), n[j], moments[:, j], shared)
-        out[rows[~care]] += log_p[~care]
-        places.append(rows[care] * len(columns) + j)
-    return np.sort(np.concatenate(places))
+
+    def closed_form(j: int, x: Floats, code: Codes32, w: Floats) -> tuple[Floats, Booleans]:
+        return _normal(x, code, w, int(units[j]), n[j], moments[:, j], shared)
+
+    return _add_columns(columns, codes, weights, closed_form, out, start, stop)
 
 
-def _log_normal(
-    x: NDArray[np.floating], code: NDArray[np.int32], w: Floats, unit: int, n: Floats, moments: Floats, shared: bool
-) -> tuple[Floats, NDArray[np.bool_]]:
-    """Log densities (rows, classes) of values of a column, and for which rows they are no good."""
+def _normal(
+    x: Floats, code: Codes32, w: Floats, unit: int, n: Floats, moments: Floats, shared: bool
+) -> tuple[Floats, Booleans]:
+    """Log densities (rows, classes) of values of a column, and for which rows they are inaccurate."""
     mean, low, variance = moments
     left, at = n[code] - w, (np.arange(len(x)), code)
     part = n[code] / left
@@ -180,7 +167,7 @@ def _log_normal(
         variance = np.full(len(n), squares / max(total, 1.0))
         step, growth = w / max(total, 1.0) * part, max(total, 1.0) / np.maximum(total - w, 1.0)
     flat = (n == 0) | (variance == 0)
-    e = (x.astype(np.float64)[:, None] * np.ldexp(1.0, -unit) - mean) - low
+    e = (x[:, None] * np.ldexp(1.0, -unit) - mean) - low
     s = (e * np.where(flat, 0.0, 1 / np.sqrt(variance))) ** 2
     rest = np.where(flat[code], 1.0, 1 - step * s[at])
     care = ~(left > _LITTLE * n[code]) | ~(rest >= _LITTLE) | ~(s < _FAR).all(axis=1) | (flat[code] & (e[at] != 0))
@@ -192,15 +179,7 @@ def _log_normal(
 
 
 @checked("column: rows; codes: rows; out: rows, classes; table: lines, classes")
-def add_pairs(
-    column: NDArray[np.integer],
-    origin: int,
-    codes: NDArray[np.int32],
-    table: Floats,
-    out: Floats,
-    start: int,
-    stop: int,
-) -> int:
+def add_pairs(column: Indices, origin: int, codes: Codes32, table: Floats, out: Floats, start: int, stop: int) -> int:
     """Add row `(v - origin) * classes + code` of the table for the value v of a row; outside the table: nothing.
 
     A row of the table that begins with NaN is not to be met: the first row that does is returned, -1 if there is none.
@@ -213,13 +192,7 @@ def add_pairs(
 
 @checked("column: rows; codes: rows; out: rows, classes; table: lines, classes")
 def add_step_pairs(
-    column: NDArray[np.floating],
-    edges: Floats,
-    codes: NDArray[np.int32],
-    table: Floats,
-    out: Floats,
-    start: int,
-    stop: int,
+    column: NDArray[np.floating], edges: Floats, codes: Codes32, table: Floats, out: Floats, start: int, stop: int
 ) -> int:
     """Add row `step * classes + code` of the table for the step that holds x, as in `add_steps`; NaN: nothing.
 
@@ -241,9 +214,7 @@ def _check_lines(table: Floats, n_values: int = 0) -> None:
         raise DataError(f"a table with at least {n_values * n_classes} lines", got=n_lines)
 
 
-def _add_lines(
-    table: Floats, value: NDArray[np.int64], codes: NDArray[np.int32], rows: NDArray[np.int64], out: Floats
-) -> int:
+def _add_lines(table: Floats, value: Integers, codes: Codes32, rows: Integers, out: Floats) -> int:
     """Add the line of a value and the class of its row."""
     n_classes, code = out.shape[1], codes[rows]
     if (strange := (code < 0) | (code >= n_classes)).any():
@@ -260,7 +231,7 @@ def _add_lines(
     "weights: rows | above; strength: | above; rate: | share"
 )
 def binnings_leave_one_out(
-    counts: Floats, p: Floats, strength: float, rate: float, codes: NDArray[np.int64], weights: Floats
+    counts: Floats, p: Floats, strength: float, rate: float, codes: Integers, weights: Floats
 ) -> Floats:
     """Log of P(class | bucket) over its average, (lines, buckets, classes), for rows taken out of each bucket.
 

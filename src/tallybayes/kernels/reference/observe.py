@@ -1,24 +1,23 @@
 """Counting: flags, categories, cells of a float grid and bags of tokens, per class."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tallybayes.arrays.array_types import Codes32, Columns, Floats, Indices, Integers, Numbers
 from tallybayes.arrays.float_order import ordered
 from tallybayes.errors import DataError
 from tallybayes.kernels.contract import checked
+from tallybayes.kernels.reference.column_values import as_list, earlier_place
 from tallybayes.kernels.reference.exact_sums import Digits, sum_groups
 
-_BAGS = "codes: rows | codes classes; indptr: rows+1; indices: entries; amounts: entries;indices: entries | bags tokens"
+_BAGS = (
+    "codes: rows | codes classes; indptr: rows+1; indices: entries; amounts: entries; indices: entries | bags tokens"
+)
 
 
 @checked("columns: columns; codes: rows | codes classes")
 def count_flags(
-    columns: list[NDArray[np.generic]] | NDArray[np.generic],
-    codes: NDArray[np.int32],
-    n_classes: int,
-    start: int,
-    stop: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    columns: Columns, codes: Codes32, n_classes: int, start: int, stop: int
+) -> tuple[Integers, Integers, int]:
     """How often each column is 0 and 1, (columns, classes) each. NaN and -1 are missing, the rest is bad.
 
     `columns` may also be a matrix (rows, columns).
@@ -26,7 +25,7 @@ def count_flags(
     >>> count_flags([np.array([1.0, 0.0, np.nan])], np.array([0, 1, 1], np.int32), 2, 0, 3)[:2]
     (array([[0, 1]]), array([[1, 0]]))
     """
-    columns = list(columns.T) if isinstance(columns, np.ndarray) else columns
+    columns = as_list(columns)
     no, yes = (np.zeros((len(columns), n_classes), np.int64) for _ in range(2))
     bad = -1
     kept = codes[start:stop] >= 0
@@ -34,10 +33,7 @@ def count_flags(
         values = column[start:stop]
         missing = np.isnan(values) if values.dtype.kind == "f" else values.astype(np.int64) == -1
         zero, one = values == 0, values == 1
-        strange = np.flatnonzero(kept & ~(missing | zero | one))
-        if len(strange):
-            place = (int(strange[0]) + start) * len(columns) + j
-            bad = place if bad < 0 else min(bad, place)
+        bad = earlier_place(bad, kept & ~(missing | zero | one), start, j, len(columns))
         no[j] = np.bincount(codes[start:stop][kept & zero], minlength=n_classes)
         yes[j] = np.bincount(codes[start:stop][kept & one], minlength=n_classes)
     return no, yes, bad
@@ -45,14 +41,8 @@ def count_flags(
 
 @checked("columns: columns; origins: columns; sizes: columns | at_least 0; codes: rows | codes classes")
 def count_values(
-    columns: list[NDArray[np.integer]],
-    origins: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    codes: NDArray[np.int32],
-    n_classes: int,
-    start: int,
-    stop: int,
-) -> NDArray[np.int64]:
+    columns: Columns, origins: Integers, sizes: Integers, codes: Codes32, n_classes: int, start: int, stop: int
+) -> Integers:
     """How often each value occurs with each class, (sum of sizes, classes), the columns one below the other.
 
     Column j counts the values origins[j] <= v < origins[j] + sizes[j]; others are missing.
@@ -73,8 +63,8 @@ def count_values(
 
 @checked("columns: columns; codes: rows | codes classes; limit: | at_least 1")
 def count_cells(
-    columns: list[NDArray[np.floating]], codes: NDArray[np.int32], n_classes: int, limit: int, start: int, stop: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int]:
+    columns: Columns, codes: Codes32, n_classes: int, limit: int, start: int, stop: int
+) -> tuple[Integers, Integers, Integers, Integers, int]:
     """Counts on the finest grid with at most `limit` cells in use: levels, offsets, cells, table and the bad place.
 
     A cell is `ordered(x) >> level`. Column j has the level levels[j] and the sorted cells[offsets[j]:offsets[j + 1]];
@@ -87,10 +77,7 @@ def count_cells(
     levels, found, tables, bad = [], [], [], -1
     for j, column in enumerate(columns):
         values, code = column[start:stop], codes[start:stop]
-        infinite = np.flatnonzero(np.isinf(values) & (code >= 0))
-        if len(infinite):
-            place = (int(infinite[0]) + start) * len(columns) + j
-            bad = place if bad < 0 else min(bad, place)
+        bad = earlier_place(bad, np.isinf(values) & (code >= 0), start, j, len(columns))
         kept = np.isfinite(values) & (code >= 0)
         keys, code = ordered(values[kept]), code[kept]
         distinct, level = np.unique(keys), 0
@@ -112,19 +99,17 @@ def count_cells(
     )
 
 
-@checked(
-    "codes: rows | codes classes; indptr: rows+1; indices: entries; amounts: entries; indices: entries | bags tokens"
-)
+@checked(_BAGS)
 def count_bags(
-    indptr: NDArray[np.integer],
-    indices: NDArray[np.integer],
-    amounts: NDArray[np.generic] | None,
-    codes: NDArray[np.int32],
+    indptr: Indices,
+    indices: Indices,
+    amounts: Numbers | None,
+    codes: Codes32,
     n_classes: int,
     n_tokens: int,
     start: int,
     stop: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+) -> tuple[Integers, Integers] | None:
     """Total whole amount of each token in each class: sorted places `token * n_classes + class`, and totals.
 
     Only places with a total that is not zero are listed. `amounts` None means one each. None is returned if an
@@ -145,19 +130,17 @@ def count_bags(
     return place, total.astype(np.int64)
 
 
-@checked(
-    "codes: rows | codes classes; indptr: rows+1; indices: entries; amounts: entries; indices: entries | bags tokens"
-)
+@checked(_BAGS)
 def count_bags_dense(
-    indptr: NDArray[np.integer],
-    indices: NDArray[np.integer],
-    amounts: NDArray[np.generic] | None,
-    codes: NDArray[np.int32],
+    indptr: Indices,
+    indices: Indices,
+    amounts: Numbers | None,
+    codes: Codes32,
     n_classes: int,
     n_tokens: int,
     start: int,
     stop: int,
-) -> NDArray[np.int64] | None:
+) -> Integers | None:
     """`count_bags` as a dense table (tokens, classes): for few classes, where most cells are in use.
 
     >>> count_bags_dense(np.array([0, 2]), np.array([0, 2]), None, np.zeros(1, np.int32), 1, 3, 0, 1).tolist()
@@ -176,11 +159,11 @@ def count_bags_dense(
     "indices: entries | bags tokens; amounts: entries | finite"
 )
 def sum_bags(
-    indptr: NDArray[np.integer],
-    indices: NDArray[np.integer],
-    amounts: NDArray[np.generic] | None,
-    weights: NDArray[np.float64] | None,
-    codes: NDArray[np.int32],
+    indptr: Indices,
+    indices: Indices,
+    amounts: Numbers | None,
+    weights: Floats | None,
+    codes: Codes32,
     n_tokens: int,
     first: int,
     last: int,

@@ -4,17 +4,17 @@ A missing value adds nothing. The sums run over the columns in the order given, 
 scores alone as in a batch. `columns` may also be a matrix (rows, columns).
 """
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tallybayes.arrays.array_types import Booleans, Columns, Floats, Indices, Integers, Numbers
 from tallybayes.errors import DataError
 from tallybayes.kernels.contract import checked
 from tallybayes.kernels.densities import laplace, log_events
+from tallybayes.kernels.reference.column_values import as_list, earlier_place
 
-Floats = NDArray[np.float64]
-Reals = list[NDArray[np.floating]] | NDArray[np.floating]
+LogDensity = Callable[[int, Floats], Floats]  # of |z|, given the number of the column
 
 _LARGEST = np.finfo(np.float64).max
 
@@ -25,7 +25,7 @@ _LARGEST = np.finfo(np.float64).max
     "log_constant: columns, classes"
 )
 def add_student(
-    columns: Reals,
+    columns: Columns,
     units: Floats,
     mean: Floats,
     mean_low: Floats,
@@ -38,11 +38,15 @@ def add_student(
 ) -> int:
     """Add log_constant - half * log1p(z*z), z = ((x * units - mean) - mean_low) * inverse, to every class.
 
-    `units` is (columns,), powers of two; the other tables are
-    (columns, classes). Where z*z overflows, log1p(z*z) is 2 log|z|; x * units and |z| that overflow are taken for the
-    largest double. Returns the place of the first infinite value, or -1.
+    `units` is (columns,), powers of two; the other tables are (columns, classes). Where z*z overflows, log1p(z*z) is
+    2 log|z|; x * units and |z| that overflow are taken for the largest double. Returns the place of the first infinite
+    value, or -1.
     """
-    return _add_reals(columns, units, mean, mean_low, inverse, log_constant, out, start, stop, half)
+
+    def log_density(j: int, z: Floats) -> Floats:
+        return np.asarray(log_constant[j] - half[j] * np.where(z < 2.0**500, np.log1p(z * z), 2.0 * np.log(z)))
+
+    return _add_reals(columns, (units, mean, mean_low, inverse), log_density, out, start, stop)
 
 
 @checked(
@@ -50,7 +54,7 @@ def add_student(
     "mean_low: columns, classes; inverse: columns, classes; log_constant: columns, classes"
 )
 def add_normal(
-    columns: Reals,
+    columns: Columns,
     units: Floats,
     mean: Floats,
     mean_low: Floats,
@@ -61,65 +65,45 @@ def add_normal(
     stop: int,
 ) -> int:
     """Add log_constant - z*z / 2 with z as in `add_student`; beyond |z| = 2**500 it is -2**999 * log2|z| / 500."""
-    return _add_reals(columns, units, mean, mean_low, inverse, log_constant, out, start, stop, None)
+
+    def log_density(j: int, z: Floats) -> Floats:
+        far = -(2.0**999) / 500 * np.log2(z)
+        return np.asarray(log_constant[j] - np.where(z < 2.0**500, z * z * 0.5, -far))
+
+    return _add_reals(columns, (units, mean, mean_low, inverse), log_density, out, start, stop)
 
 
 def _add_reals(
-    columns: Reals,
-    units: Floats,
-    mean: Floats,
-    mean_low: Floats,
-    inverse: Floats,
-    log_constant: Floats,
+    columns: Columns,
+    scales: tuple[Floats, ...],
+    log_density: Callable[[int, Floats], Floats],
     out: Floats,
     start: int,
     stop: int,
-    half: Floats | None,
 ) -> int:
+    """Add the log densities of |z|; scales: units, mean, mean_low and inverse."""
+    units, mean, mean_low, inverse = scales
     bad = -1
-    for j, column in enumerate(columns := _listed(columns)):
+    for j, column in enumerate(columns := as_list(columns)):
         x = column[start:stop].astype(np.float64)
-        infinite = np.flatnonzero(np.isinf(x))
-        if len(infinite):
-            place = (int(infinite[0]) + start) * len(columns) + j
-            bad = place if bad < 0 else min(bad, place)
+        bad = earlier_place(bad, np.isinf(x), start, j, len(columns))
         there = np.isfinite(x)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             scaled = np.clip(x[there, None] * units[j], -_LARGEST, _LARGEST)
             z = np.minimum(np.abs((scaled - mean[j]) - mean_low[j]) * inverse[j], _LARGEST)
-            if half is None:
-                far = -(2.0**999) / 500 * np.log2(z)
-                log_prob = log_constant[j] - np.where(z < 2.0**500, z * z * 0.5, -far)
-            else:
-                far = 2.0 * np.log(z)
-                log_prob = log_constant[j] - half[j] * np.where(z < 2.0**500, np.log1p(z * z), far)
-        out[start:stop][there] += log_prob
+            out[start:stop][there] += log_density(j, z)
     return bad
 
 
-def _listed(columns: Any) -> list[NDArray[Any]]:
-    return list(columns.T) if isinstance(columns, np.ndarray) else columns
-
-
 @checked("columns: columns; out: rows, classes; log_no: columns, classes; log_yes: columns, classes")
-def add_flags(
-    columns: list[NDArray[np.generic]] | NDArray[np.generic],
-    log_no: Floats,
-    log_yes: Floats,
-    out: Floats,
-    start: int,
-    stop: int,
-) -> int:
+def add_flags(columns: Columns, log_no: Floats, log_yes: Floats, out: Floats, start: int, stop: int) -> int:
     """Add log_no or log_yes (columns, classes) where a column is 0 or 1; returns the first place of anything else."""
     bad = -1
-    for j, column in enumerate(columns := _listed(columns)):
+    for j, column in enumerate(columns := as_list(columns)):
         values = column[start:stop]
         missing = np.isnan(values) if values.dtype.kind == "f" else values.astype(np.int64) == -1
         zero, one = values == 0, values == 1
-        strange = np.flatnonzero(~(missing | zero | one))
-        if len(strange):
-            place = (int(strange[0]) + start) * len(columns) + j
-            bad = place if bad < 0 else min(bad, place)
+        bad = earlier_place(bad, ~(missing | zero | one), start, j, len(columns))
         out[start:stop][zero] += log_no[j]
         out[start:stop][one] += log_yes[j]
     return bad
@@ -130,16 +114,10 @@ def add_flags(
     "offsets: columns+1 | ends lines"
 )
 def add_codes(
-    columns: list[NDArray[np.integer]] | NDArray[np.integer],
-    origins: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    table: Floats,
-    out: Floats,
-    start: int,
-    stop: int,
+    columns: Columns, origins: Integers, offsets: Integers, table: Floats, out: Floats, start: int, stop: int
 ) -> None:
     """Add row `offsets[j] + v - origins[j]` of the table for the value v of column j; outside the table: nothing."""
-    for j, column in enumerate(columns := _listed(columns)):
+    for j, column in enumerate(columns := as_list(columns)):
         value = column[start:stop].astype(np.int64) - origins[j] + offsets[j]
         there = (value >= offsets[j]) & (value < offsets[j + 1])
         out[start:stop][there] += table[value[there]]
@@ -151,7 +129,7 @@ def add_codes(
 )
 def add_laplace(
     slots: Floats,
-    counts: NDArray[np.int64],
+    counts: Integers,
     totals: Floats,
     k: float,
     n_values: Floats,
@@ -178,7 +156,7 @@ def add_laplace(
 @checked(
     "slots: rows, columns; out: rows, classes; table: lines, classes; known: lines; slots: rows, columns | slots lines"
 )
-def add_slots(slots: Floats, known: NDArray[np.bool_], table: Floats, out: Floats, start: int, stop: int) -> bool:
+def add_slots(slots: Floats, known: Booleans, table: Floats, out: Floats, start: int, stop: int) -> bool:
     """Add row `slot` of the table for every cell of a matrix of slots (rows, columns) that is not NaN.
 
     A slot of -1 in column j stands for the row j of the last ones, which are as many as there are columns. Returns
@@ -201,7 +179,7 @@ def add_slots(slots: Floats, known: NDArray[np.bool_], table: Floats, out: Float
     "offsets: columns+1 | ends lines"
 )
 def add_steps(
-    columns: Reals, offsets: NDArray[np.int64], edges: Floats, table: Floats, out: Floats, start: int, stop: int
+    columns: Columns, offsets: Integers, edges: Floats, table: Floats, out: Floats, start: int, stop: int
 ) -> int:
     """Add the row of the step that holds x: column j has the rows offsets[j] .. offsets[j+1] - 1 of the table.
 
@@ -209,12 +187,9 @@ def add_steps(
     looked at, so what lies below takes the first step. A column without steps adds nothing.
     """
     bad = -1
-    for j, column in enumerate(columns := _listed(columns)):
+    for j, column in enumerate(columns := as_list(columns)):
         x = column[start:stop]
-        infinite = np.flatnonzero(np.isinf(x))
-        if len(infinite):
-            place = (int(infinite[0]) + start) * len(columns) + j
-            bad = place if bad < 0 else min(bad, place)
+        bad = earlier_place(bad, np.isinf(x), start, j, len(columns))
         first, last = int(offsets[j]), int(offsets[j + 1])
         if first == last:
             continue
@@ -228,7 +203,7 @@ def add_steps(
     "columns: columns; out: rows, classes; shape: columns, classes; rate: columns, classes; silent: columns, classes"
 )
 def add_events(
-    columns: Reals, shape: Floats | None, rate: Floats, silent: NDArray[np.bool_], out: Floats, start: int, stop: int
+    columns: Columns, shape: Floats | None, rate: Floats, silent: Booleans, out: Floats, start: int, stop: int
 ) -> int:
     """Add the log of the negative binomial (see `tallybayes.families.poisson`), or of the Poisson without shapes.
 
@@ -236,13 +211,10 @@ def add_events(
     a value that is not a count: not whole, or not in 0 .. 2**53.
     """
     bad = -1
-    for j, column in enumerate(columns := _listed(columns)):
+    for j, column in enumerate(columns := as_list(columns)):
         x = column[start:stop].astype(np.float64)
         count = (x >= 0) & (x <= 2.0**53) & (x == np.floor(x))
-        strange = np.flatnonzero(~(count | np.isnan(x)))
-        if len(strange):
-            place = (int(strange[0]) + start) * len(columns) + j
-            bad = place if bad < 0 else min(bad, place)
+        bad = earlier_place(bad, ~(count | np.isnan(x)), start, j, len(columns))
         shapes = None if shape is None else shape[j]
         out[start:stop][count] += log_events(x[count, None], shapes, rate[j], silent[j])
     return bad
@@ -253,13 +225,7 @@ def add_events(
     "indices: entries | bags tokens"
 )
 def add_bags(
-    indptr: NDArray[np.integer],
-    indices: NDArray[np.integer],
-    amounts: NDArray[np.generic] | None,
-    table: Floats,
-    out: Floats,
-    start: int,
-    stop: int,
+    indptr: Indices, indices: Indices, amounts: Numbers | None, table: Floats, out: Floats, start: int, stop: int
 ) -> None:
     """Add amount * table[token] for every token of the row, in the order given; an amount of zero adds nothing."""
     for row in range(start, stop):

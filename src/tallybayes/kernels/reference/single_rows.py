@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays.array_types import Floats, Integers
 from tallybayes.kernels.contract import checked
 from tallybayes.kernels.reference.exact_sums import Digits, sum_columns
 
@@ -15,7 +16,7 @@ _SCALARS = {np.bool_, np.str_, np.float16, np.float32, np.float64, np.longlong, 
 _SCALARS |= {np.dtype(f"{sign}{size}").type for sign in "iu" for size in (1, 2, 4, 8)}
 
 
-def read_row(row: Mapping[Any, Any], index: Mapping[str, Entry], values: NDArray[np.float64]) -> int:
+def read_row(row: Mapping[Any, Any], index: Mapping[str, Entry], values: Floats) -> int:
     """Fill `values` with what a dict holds, NaN where a name is absent or its value None or NaN.
 
     `index` tells what becomes of each name, which counts as text. A place: the number is put there. A place, codes and
@@ -59,14 +60,7 @@ def read_row(row: Mapping[Any, Any], index: Mapping[str, Entry], values: NDArray
     "code: | code classes"
 )
 def add_real_row(
-    n: NDArray[np.int64],
-    x: NDArray[np.int64],
-    x_low: int,
-    xx: NDArray[np.int64],
-    xx_low: int,
-    values: NDArray[np.float64],
-    code: int,
-    sign: int,
+    n: Integers, x: Integers, x_low: int, xx: Integers, xx_low: int, values: Floats, code: int, sign: int
 ) -> bool:
     """Add (sign 1) or take away (sign -1) one row of numbers to the sums of class `code`, in place.
 
@@ -84,13 +78,13 @@ def add_real_row(
     return True
 
 
-def _row_sums(values: NDArray[np.float64], order: int) -> tuple[Digits, Digits, Digits | None, int]:
+def _row_sums(values: Floats, order: int) -> tuple[Digits, Digits, Digits | None, int]:
     """The sums of a single row."""
     columns: list[NDArray[np.floating]] = [values[j : j + 1] for j in range(len(values))]
     return sum_columns(columns, np.zeros(1, np.int32), 1, None, order, 0, 1)
 
 
-def _after(digits: NDArray[np.int64], low: int, part: Digits, code: int, sign: int) -> NDArray[np.int64] | None:
+def _after(digits: Integers, low: int, part: Digits, code: int, sign: int) -> Integers | None:
     """The digits of a class with a row added, or None if it does not fit."""
     after = digits[:, code].copy()
     for k in range(part[0].shape[-1]):
@@ -110,14 +104,7 @@ def _after(digits: NDArray[np.int64], low: int, part: Digits, code: int, sign: i
     "terms: columns; code: | code classes"
 )
 def add_event_row(
-    n: NDArray[np.int64],
-    x: NDArray[np.int64],
-    log_factorial: NDArray[np.int64],
-    low: int,
-    values: NDArray[np.float64],
-    terms: NDArray[np.float64],
-    code: int,
-    sign: int,
+    n: Integers, x: Integers, log_factorial: Integers, low: int, values: Floats, terms: Floats, code: int, sign: int
 ) -> bool:
     """Add or take away one row of counts of events, whose log factorials are `terms`, as `add_real_row` does for reals.
 
@@ -135,7 +122,7 @@ def add_event_row(
     return True
 
 
-def _add_digits(digits: NDArray[np.int64], low: int, values: NDArray[np.float64], code: int, sign: int) -> bool:
+def _add_digits(digits: Integers, low: int, values: Floats, code: int, sign: int) -> bool:
     """Add numbers to the digits of a class, in place; False if they do not fit."""
     after = _after(digits, low, _row_sums(values, 1)[1], code, sign)
     if after is not None:
@@ -144,9 +131,7 @@ def _add_digits(digits: NDArray[np.int64], low: int, values: NDArray[np.float64]
 
 
 @checked("no: columns, classes; yes: columns, classes; values: columns; code: | code classes")
-def add_flag_row(
-    no: NDArray[np.int64], yes: NDArray[np.int64], values: NDArray[np.float64], code: int, sign: int
-) -> bool:
+def add_flag_row(no: Integers, yes: Integers, values: Floats, code: int, sign: int) -> bool:
     """Add or take away one row of zeros and ones to the counts (columns, classes) of class `code`, in place."""
     no[:, code] += sign * (values == 0)
     yes[:, code] += sign * (values == 1)
@@ -157,7 +142,7 @@ def add_flag_row(
     "table: lines, classes; totals: columns, classes; values: columns; code: | code classes; "
     "values: columns | known_slots lines"
 )
-def count_value_row(table: NDArray[np.int64], totals: NDArray[np.int64], values: NDArray[np.float64], code: int) -> int:
+def count_value_row(table: Integers, totals: Integers, values: Floats, code: int) -> int:
     """Count one row of categories: 1 more in table[value, code] and totals[column, code] for every value that is there.
 
     Returns how many of these cells of the table were 0.

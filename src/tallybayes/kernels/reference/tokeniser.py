@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays.array_types import Booleans, Indices, Integers, Integers32
 from tallybayes.arrays.token_rules import Packed, Rules, packed
 from tallybayes.kernels.token_spans import spans
 
 __all__ = ["Buckets", "Lexicon", "pack_texts", "spans"]
 
-Bags = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]
+Bags = tuple[Integers, Integers32, Integers32]
 
 
 class _TokenNumbers(ABC):
@@ -30,9 +31,9 @@ class _TokenNumbers(ABC):
 
     def tokenise(
         self,
-        offsets: NDArray[np.integer],
+        offsets: Indices,
         data: NDArray[np.uint8],
-        valid: NDArray[np.bool_] | None,
+        valid: Booleans | None,
         start: int,
         stop: int,
         rules: Rules,
@@ -82,11 +83,11 @@ class Lexicon(_TokenNumbers):
         """The number of a token, -1 if it has none."""
         return self._index.get(token, -1)
 
-    def add(self, data: NDArray[np.uint8], offsets: NDArray[np.integer]) -> NDArray[np.int32]:
+    def add(self, data: NDArray[np.uint8], offsets: Indices) -> Integers32:
         """The numbers of tokens; those that have none get the next ones."""
         return np.array([self._number(token, grow=True) for token in _texts(data, offsets)], np.int32)
 
-    def find(self, data: NDArray[np.uint8], offsets: NDArray[np.integer]) -> NDArray[np.int32]:
+    def find(self, data: NDArray[np.uint8], offsets: Indices) -> Integers32:
         """The numbers of tokens, -1 for those that have none."""
         return np.array([self.number(token) for token in _texts(data, offsets)], np.int32)
 
@@ -122,7 +123,7 @@ class Buckets(_TokenNumbers):
         return _siphash(self._key, token.encode()) % self._size
 
 
-def pack_texts(values: list[Any]) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.bool_] | None] | None:
+def pack_texts(values: list[Any]) -> tuple[Integers, NDArray[np.uint8], Booleans | None] | None:
     """Texts of a list as offsets and bytes, and which are there if some are None; None if it holds anything else.
 
     >>> offsets, data, valid = pack_texts(["to", None, b"be"])
@@ -139,7 +140,7 @@ def pack_texts(values: list[Any]) -> tuple[NDArray[np.int64], NDArray[np.uint8],
     return offsets, data, None if there.all() else there
 
 
-def _texts(data: NDArray[np.uint8], offsets: NDArray[np.integer]) -> Iterator[str]:
+def _texts(data: NDArray[np.uint8], offsets: Indices) -> Iterator[str]:
     content, ends = data.tobytes(), offsets.tolist()
     return (content[a:b].decode("utf-8", "surrogateescape") for a, b in itertools.pairwise(ends))
 

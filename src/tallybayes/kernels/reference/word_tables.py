@@ -3,13 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays.array_types import Booleans, Integers, Integers32
 from tallybayes.kernels.contract import checked
 
 
 @checked("data: bytes; offsets: rows+1 | ends bytes; valid: rows")
-def number_words(
-    offsets: NDArray[np.int32], data: NDArray[np.uint8], valid: NDArray[np.bool_] | None
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def number_words(offsets: Integers32, data: NDArray[np.uint8], valid: Booleans | None) -> tuple[Integers32, Integers]:
     """Words numbered in the order in which they come, and the rows at which they come first.
 
     Row i has the bytes from offsets[i] to offsets[i + 1]; a row that is not valid has the number -1.
