@@ -1,31 +1,42 @@
 """Columns of a block converted to one dtype, and the errors for values that a kernel does not accept."""
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays.array_types import Booleans, Indices, Numbers
-from tallybayes.arrays.column import Codes, Flags, Reals
+from tallybayes import kernels
+from tallybayes.arrays.array_types import Booleans, Codes32, Columns, Floats, Indices, Numbers
+from tallybayes.arrays.chunks import in_threads
+from tallybayes.arrays.column import Codes, Column, Flags, Reals
 from tallybayes.errors import DataError
+from tallybayes.families.predictive import Predictive, Score
+from tallybayes.tally import Exact
 
-__all__ = ["first_true", "flag_arrays", "integer_arrays", "real_arrays", "refuse"]
+__all__ = ["ArrayPredictive", "first_true", "flag_arrays", "integer_arrays", "real_arrays", "refuse", "sum_columns"]
 
 
-def real_arrays(columns: Sequence[Reals]) -> list[NDArray[np.floating]]:
+def real_arrays(columns: Sequence[Column]) -> list[NDArray[np.floating]]:
     """The arrays of real columns in one dtype, without a copy where they have one."""
-    arrays = [column.values for column in columns]
-    if len({array.dtype for array in arrays}) > 1:
-        return [array.astype(np.float64, copy=False) for array in arrays]
-    return arrays
+    arrays = [column.values for column in columns if isinstance(column, Reals)]
+    return _aligned(arrays, lambda array: array.astype(np.float64, copy=False))
 
 
-def flag_arrays(columns: Sequence[Flags]) -> list[Numbers]:
+def flag_arrays(columns: Sequence[Column]) -> list[Numbers]:
     """The arrays of boolean columns in one dtype, without a copy where they have one."""
-    arrays = [column.values for column in columns]
-    if len({array.dtype for array in arrays}) > 1:
-        return [_float_flags(array) for array in arrays]
-    return arrays
+    return _aligned([column.values for column in columns if isinstance(column, Flags)], _float_flags)
+
+
+def integer_arrays(columns: Sequence[Column]) -> list[Indices]:
+    """The codes of category columns in one dtype, without a copy where they have one."""
+    arrays = [column.codes for column in columns if isinstance(column, Codes)]
+    return _aligned(arrays, lambda array: array.astype(np.int64, copy=False))
+
+
+def _aligned(arrays: list[Any], convert: Callable[[Any], Any]) -> list[Any]:
+    return [convert(array) for array in arrays] if len({array.dtype for array in arrays}) > 1 else arrays
 
 
 def _float_flags(array: Numbers) -> Numbers:
@@ -34,12 +45,32 @@ def _float_flags(array: Numbers) -> Numbers:
     return np.where(reals == -1, np.nan, reals) if array.dtype.kind == "i" else reals
 
 
-def integer_arrays(columns: Sequence[Codes]) -> list[Indices]:
-    """The codes of category columns in one dtype, without a copy where they have one."""
-    arrays = [column.codes for column in columns]
-    if len({array.dtype for array in arrays}) > 1:
-        return [array.astype(np.int64, copy=False) for array in arrays]
-    return arrays
+class ArrayPredictive(Predictive):
+    """A predictive that scores arrays of numbers, which are columns or a matrix."""
+
+    @abstractmethod
+    def bind_arrays(self, arrays: Columns) -> Score:
+        """Prepare to score a list of arrays, or a matrix (rows, columns)."""
+
+    def bind(self, columns: Sequence[Column]) -> Score:
+        """Prepare to score columns."""
+        return self.bind_arrays([*real_arrays(columns), *flag_arrays(columns)])
+
+    def bind_matrix(self, values: Floats) -> Score | None:
+        """Prepare to score a matrix of numbers."""
+        return self.bind_arrays(values)
+
+
+def sum_columns(
+    arrays: Sequence[NDArray[Any]], codes: Codes32, n_classes: int, weights: Floats | None, order: int
+) -> tuple[list[Exact], int]:
+    """Exact sums of 1, x and (if `order` is 2) x*x, (columns, classes), and the place of the first infinite value."""
+    parts = in_threads(
+        lambda start, stop: kernels.active.sum_columns(list(arrays), codes, n_classes, weights, order, start, stop),
+        len(codes),
+    )
+    sums = [Exact.added([Exact(*part[i]) for part in parts]) for i in range(order + 1)]
+    return sums, min((part[3] for part in parts if part[3] >= 0), default=-1)
 
 
 def first_true(where: Booleans) -> int:

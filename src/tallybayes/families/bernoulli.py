@@ -16,31 +16,25 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tallybayes import kernels
+from tallybayes.arrays.array_types import Columns
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Column, Flags
-from tallybayes.families.alignment import first_true, flag_arrays, refuse
-from tallybayes.families.credible import beta_cumulants, beta_interval, check_posterior, gamma_cumulants
-from tallybayes.families.family import Add, Codes32, Family, Floats, Predictive, Score, Smoothing
-from tallybayes.families.leave_one_out_scores import Shrunk, Values, discrete
-from tallybayes.families.shrinkage import Shares, averaged_shares, dirichlet_evidence, strengths_by_evidence
+from tallybayes.families.alignment import ArrayPredictive, first_true, flag_arrays, refuse
+from tallybayes.families.credible import beta_cumulants, beta_interval, check_posterior, gamma_cumulants, interval_rows
+from tallybayes.families.discrete_family import DiscreteFamily, DiscretePrior
+from tallybayes.families.family import Add, Codes32, Floats, Score
+from tallybayes.families.leave_one_out_scores import Values, discrete
+from tallybayes.families.shrinkage import Shares, averaged_shares, dirichlet_evidence
 from tallybayes.kernels.densities import beta_tables
 from tallybayes.tally import Exact, Sums
 
-__all__ = ["Bernoulli", "BernoulliPredictive", "BernoulliPrior"]
+__all__ = ["Bernoulli", "BernoulliPredictive"]
 
 _EXPECTED = "a boolean (0, 1, true, false)"
 
 
-@dataclass(frozen=True, eq=False)
-class BernoulliPrior:
-    """Either k > 0 of the Beta(k, k), or a strength per column of the shrunk class shares."""
-
-    k: float | None
-    strengths: Floats | None = None
-
-
 @dataclass(frozen=True)
-class Bernoulli(Family[Sums, BernoulliPrior]):
+class Bernoulli(DiscreteFamily[Sums]):
     """One probability of yes per class.
 
     >>> column, codes = Flags(np.array([1, 1, 0, 0])), np.array([0, 0, 0, 1], np.int32)
@@ -51,7 +45,6 @@ class Bernoulli(Family[Sums, BernoulliPrior]):
 
     name: ClassVar[str] = "bernoulli"
     column: ClassVar[type[Column]] = Flags
-    takes_smoothing: ClassVar[bool] = True
 
     def observe(
         self,
@@ -81,13 +74,15 @@ class Bernoulli(Family[Sums, BernoulliPrior]):
 
         return lambda code, sign: kernels.active.add_flag_row(no, yes, values, code, sign)
 
-    def prior(self, tally: Sums, smoothing: Smoothing) -> BernoulliPrior:
-        """Beta(k, k), or the strength of shrinkage by evidence."""
-        if smoothing == "auto":
-            return BernoulliPrior(None, strengths_by_evidence(_shares(tally)))
-        return BernoulliPrior(smoothing)
+    def shares(self, tally: Sums) -> Shares:
+        """The counts of no and yes as class shares."""
+        return _shares_of(_counts(tally))
 
-    def predictive(self, tally: Sums, prior: BernoulliPrior) -> BernoulliPredictive:
+    def dirichlet_evidence(self, tally: Sums, k: float) -> Floats:
+        """Under Beta(k, k)."""
+        return np.asarray(dirichlet_evidence(np.moveaxis(_counts(tally), 0, -1), k).sum(axis=1))
+
+    def predictive(self, tally: Sums, prior: DiscretePrior) -> BernoulliPredictive:
         """Posterior means."""
         if prior.strengths is None:
             no, yes = tally["no"], tally["yes"]
@@ -97,7 +92,7 @@ class Bernoulli(Family[Sums, BernoulliPrior]):
                 tables = beta_tables(no.floats(), yes.floats(), prior.k or 0.0)
             counts, log_no, log_yes = tables[:2], tables[2], tables[3]
         else:
-            counts, a, shares = _counts(tally), prior.strengths[:, None], _shares(tally)
+            counts, a, shares = _counts(tally), prior.strengths[:, None], self.shares(tally)
             per_value = counts.sum(axis=2)
             log_value = np.log(per_value + 1) - np.log(per_value.sum(axis=0) + 2)
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -107,46 +102,24 @@ class Bernoulli(Family[Sums, BernoulliPrior]):
             log_no, log_yes = np.where(shares.per_class > 0, log_p, log_value[..., None])
         return BernoulliPredictive(tally.features, tally.n_classes, log_no, log_yes, counts, prior)
 
-    def plug_in(self, tally: Sums) -> BernoulliPredictive:
-        """Frequencies."""
-        return self.predictive(tally, BernoulliPrior(0.0))
-
     def left_out(
-        self, tally: Sums, prior: BernoulliPrior | None, columns: Sequence[Flags], codes: Codes32, weights: Any
+        self, tally: Sums, prior: DiscretePrior | None, columns: Sequence[Flags], codes: Codes32, weights: Any
     ) -> list[Score]:
         """A table of the few different rows for each column."""
         counts, arrays = _counts(tally), flag_arrays(columns)
-        strengths = None if prior is None else prior.strengths
-        shrunk = None if strengths is None else Shrunk.each(_shares(tally), strengths)
         scores = []
-        for j, (name, values) in enumerate(zip(tally.features, arrays, strict=True)):
+        for j, (how, values) in enumerate(zip(self.smoothing_by_column(tally, prior), arrays, strict=True)):
+            name = tally.features[j]
             value = np.where(values == 1, 1, np.where(values == 0, 0, -1)).astype(np.int8)
             missing = np.isnan(values) if values.dtype.kind == "f" else values == -1
             refuse(first_true((value < 0) & ~missing), (name,), [values], _EXPECTED)
-            k = 0.0 if prior is None or prior.k is None else prior.k
-            how = k if shrunk is None else shrunk[j]
             own = Values(value, 2, codes, tally.n_classes, weights)
             scores.append(discrete(own, counts[:, j], counts[:, j].sum(axis=0), how, 2.0, column=name, fixed=True))
         return scores
 
-    def evidence(self, tally: Sums, prior: BernoulliPrior) -> Floats:
-        """Of the column given the classes for a k; of the classes given the column for shrunk shares."""
-        if prior.strengths is not None:
-            return _shares(tally).evidence(prior.strengths)
-        assert prior.k is not None
-        return np.asarray(dirichlet_evidence(np.moveaxis(_counts(tally), 0, -1), prior.k).sum(axis=1))
-
-    def independence(self, tally: Sums, prior: BernoulliPrior) -> Floats:
-        """One distribution for all classes for a k; the same class shares for every value for shrunk shares."""
-        return super().independence(tally, prior) if prior.strengths is None else _shares(tally).independence()
-
-    def log_bayes_factor(self, tally: Sums, smoothing: Smoothing) -> Floats:
-        """By the evidence of the column given the classes, so that columns can be compared: k = 1 for "auto"."""
-        return super().log_bayes_factor(tally, 1.0 if smoothing == "auto" else smoothing)
-
 
 @dataclass(frozen=True, eq=False)
-class BernoulliPredictive(Predictive):
+class BernoulliPredictive(ArrayPredictive):
     """Log probabilities of no and yes, (columns, classes) each."""
 
     features: tuple[str, ...]
@@ -154,17 +127,11 @@ class BernoulliPredictive(Predictive):
     log_no: Floats
     log_yes: Floats
     counts: Floats  # of no and yes, (2, columns, classes)
-    prior: BernoulliPrior
+    prior: DiscretePrior
 
-    def bind(self, columns: Sequence[Column]) -> Score:
-        """Prepare to score boolean columns."""
-        return self._bind(flag_arrays([column for column in columns if isinstance(column, Flags)]))
+    def bind_arrays(self, arrays: Columns) -> Score:
+        """Prepare to score zeros and ones."""
 
-    def bind_matrix(self, values: Floats) -> Score:
-        """Prepare to score a matrix of zeros and ones."""
-        return self._bind(values)
-
-    def _bind(self, arrays: list[Any] | Floats) -> Score:
         def score(out: Floats, start: int, stop: int) -> None:
             place = kernels.active.add_flags(arrays, self.log_no, self.log_yes, out, start, stop)
             refuse(place, self.features, arrays, _EXPECTED)
@@ -174,10 +141,8 @@ class BernoulliPredictive(Predictive):
     def part(self, number: int) -> BernoulliPredictive:
         """One column."""
         rows = slice(number, number + 1)
-        prior = BernoulliPrior(self.prior.k, None if self.prior.strengths is None else self.prior.strengths[rows])
-        return BernoulliPredictive(
-            self.features[rows], self.n_classes, self.log_no[rows], self.log_yes[rows], self.counts[:, rows], prior
-        )
+        tables = (self.log_no[rows], self.log_yes[rows], self.counts[:, rows])
+        return BernoulliPredictive(self.features[rows], self.n_classes, *tables, self.prior.part(number))
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """Booleans."""
@@ -210,34 +175,19 @@ class BernoulliPredictive(Predictive):
     def intervals(self, level: float) -> list[dict[str, Any]]:
         """Of P(yes); for shrunk shares of P(class | value), which is the quantity that has a posterior."""
         alpha, total = self._posterior()
-        low, high = beta_interval(alpha, total, level)
         if self.prior.strengths is None:
-            ends = [
-                {"low": float(low[1, j, c]), "high": float(high[1, j, c])}
-                for j in range(len(self.features))
-                for c in range(self.n_classes)
-            ]
-            return [row | end for row, end in zip(self.table(), ends, strict=True)]
-        return [
-            {
-                "column": name,
-                "class": c,
-                "value": bool(value),
-                "P(class | value)": float(alpha[i] / total[i]),
-                "low": float(low[i]),
-                "high": float(high[i]),
-            }
-            for j, name in enumerate(self.features)
-            for value in (0, 1)
-            for c in range(self.n_classes)
-            if alpha[i := (value, j, c)] > 0
-        ]
+            low, high = (end[1].ravel().tolist() for end in beta_interval(alpha, total, level))
+            return [row | {"low": low[i], "high": high[i]} for i, row in enumerate(self.table())]
+        rows: list[dict[str, Any]] = []
+        for j, name in enumerate(self.features):
+            rows += interval_rows(name, (False, True), alpha[:, j], total[:, j], level)
+        return rows
 
     def log_cumulants(self, columns: Sequence[Column]) -> Floats:
         """Of a Beta, or of class shares."""
         alpha, total = self._posterior()
         table = beta_cumulants(alpha, total) if self.prior.strengths is None else gamma_cumulants(alpha)
-        arrays = flag_arrays([column for column in columns if isinstance(column, Flags)])
+        arrays = flag_arrays(columns)
         result = np.zeros((3, len(columns[0]), self.n_classes))
         for j, values in enumerate(arrays):
             for value in (0, 1):
@@ -248,10 +198,6 @@ class BernoulliPredictive(Predictive):
 def _counts(tally: Sums) -> Floats:
     """Rounded counts (2, columns, classes)."""
     return np.array([tally["no"].floats(), tally["yes"].floats()])
-
-
-def _shares(tally: Sums) -> Shares:
-    return _shares_of(_counts(tally))
 
 
 def _shares_of(counts: Floats) -> Shares:

@@ -23,27 +23,20 @@ from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError
 from tallybayes.families.alignment import integer_arrays
 from tallybayes.families.bag_counts import DENSE, add_columns, counted_places
-from tallybayes.families.credible import beta_cumulants, beta_interval, check_posterior, gamma_cumulants
-from tallybayes.families.family import Add, Codes32, Family, Floats, Predictive, Score, Smoothing, Unseen
-from tallybayes.families.leave_one_out_scores import Shrunk, Values, discrete
-from tallybayes.families.shrinkage import Shares, averaged_shares, strengths_by_evidence
+from tallybayes.families.credible import beta_cumulants, check_posterior, gamma_cumulants, interval_rows
+from tallybayes.families.discrete_family import DiscreteFamily, DiscretePrior
+from tallybayes.families.family import Add, Codes32, Family, Floats, Predictive, Score, Unseen
+from tallybayes.families.leave_one_out_scores import Values, discrete
+from tallybayes.families.shrinkage import Shares, averaged_shares
 from tallybayes.tally import Counts, Exact
 
-__all__ = ["Categorical", "CategoricalPredictive", "CategoricalPrior"]
+__all__ = ["Categorical", "CategoricalPredictive"]
 
 _NUMBERS = 30  # different integers up to which tuning may treat a column of numbers as categories
 
 
-@dataclass(frozen=True, eq=False)
-class CategoricalPrior:
-    """Either k > 0 of the Dirichlet(k), or a strength per column of the shrunk class shares."""
-
-    k: float | None
-    strengths: Floats | None = None
-
-
 @dataclass(frozen=True)
-class Categorical(Family[Counts, CategoricalPrior]):
+class Categorical(DiscreteFamily[Counts]):
     """One probability per value and class.
 
     >>> column, codes = Codes(np.array([0, 1, 1]), ["blue", "red"]), np.array([0, 0, 1], np.int32)
@@ -60,7 +53,6 @@ class Categorical(Family[Counts, CategoricalPrior]):
 
     name: ClassVar[str] = "categorical"
     column: ClassVar[type[Column]] = Codes
-    takes_smoothing: ClassVar[bool] = True
 
     def observe(
         self,
@@ -95,49 +87,13 @@ class Categorical(Family[Counts, CategoricalPrior]):
 
         return add
 
-    def prior(self, tally: Counts, smoothing: Smoothing) -> CategoricalPrior:
-        """Dirichlet(k), or the strength of shrinkage by evidence."""
-        if smoothing == "auto":
-            return CategoricalPrior(None, strengths_by_evidence(_shares(tally)))
-        return CategoricalPrior(smoothing)
+    def shares(self, tally: Counts) -> Shares:
+        """The counts of the values as class shares."""
+        return _shares_of(tally)
 
-    def predictive(self, tally: Counts, prior: CategoricalPrior) -> CategoricalPredictive:
-        """Posterior means."""
-        n_values = np.array([tally.n_keys(name) for name in tally.features], np.float64)
-        norm = None
-        if prior.strengths is not None:
-            norm = _shares(tally).normaliser(prior.strengths, n_values)
-        return CategoricalPredictive(
-            tally.features, tally.n_classes, tally, prior, _totals(tally), n_values, norm, self.unseen
-        )
-
-    def plug_in(self, tally: Counts) -> CategoricalPredictive:
-        """Frequencies."""
-        return self.predictive(tally, CategoricalPrior(0.0))
-
-    def left_out(
-        self, tally: Counts, prior: CategoricalPrior | None, columns: Sequence[Codes], codes: Codes32, weights: Any
-    ) -> list[Score]:
-        """Rows of the same value and class have the same score: a table for each column."""
-        totals, scores = _totals(tally), []
-        strengths = None if prior is None else prior.strengths
-        shrunk = None if strengths is None else Shrunk.each(_shares(tally), strengths)
-        for j, (name, column) in enumerate(zip(tally.features, [c.with_keys_in_use() for c in columns], strict=True)):
-            k = 0.0 if prior is None or prior.k is None else prior.k
-            how = k if shrunk is None else shrunk[j]
-            own = Values(column.codes, len(column.keys), codes, tally.n_classes, weights, column.origin)
-            counts = tally.rows(tally.slots(name, column.keys))
-            n_values, silent = float(tally.n_keys(name)), self.unseen == "missing"
-            scores.append(discrete(own, counts, totals[j], how, n_values, column=name, fixed=False, silent=silent))
-        return scores
-
-    def evidence(self, tally: Counts, prior: CategoricalPrior) -> Floats:
-        """Of the column given the classes for a k; of the classes given the column for shrunk shares."""
-        if prior.strengths is not None:
-            return _shares(tally).evidence(prior.strengths)
-        assert prior.k is not None
-        k, totals = prior.k, _totals(tally)
-        n_values = np.array([tally.n_keys(name) for name in tally.features], np.float64)
+    def dirichlet_evidence(self, tally: Counts, k: float) -> Floats:
+        """Under Dirichlet(k) over the values seen."""
+        totals, n_values = _totals(tally), _n_values(tally)
         if np.isinf(k):
             return np.asarray(-totals.sum(axis=1) * np.log(np.maximum(n_values, 1)))
         slot, _, amount = tally.entries()
@@ -147,13 +103,26 @@ class Categorical(Family[Counts, CategoricalPrior]):
         whole = k * np.maximum(n_values, 1)[:, None]
         return np.asarray(cells + (gammaln(whole) - gammaln(totals + whole)).sum(axis=1))
 
-    def independence(self, tally: Counts, prior: CategoricalPrior) -> Floats:
-        """One distribution for all classes for a k; the same class shares for every value for shrunk shares."""
-        return super().independence(tally, prior) if prior.strengths is None else _shares(tally).independence()
+    def predictive(self, tally: Counts, prior: DiscretePrior) -> CategoricalPredictive:
+        """Posterior means."""
+        n_values = _n_values(tally)
+        norm = None if prior.strengths is None else self.shares(tally).normaliser(prior.strengths, n_values)
+        return CategoricalPredictive(
+            tally.features, tally.n_classes, tally, prior, _totals(tally), n_values, norm, self.unseen
+        )
 
-    def log_bayes_factor(self, tally: Counts, smoothing: Smoothing) -> Floats:
-        """By the evidence of the column given the classes, so that columns can be compared: k = 1 for "auto"."""
-        return super().log_bayes_factor(tally, 1.0 if smoothing == "auto" else smoothing)
+    def left_out(
+        self, tally: Counts, prior: DiscretePrior | None, columns: Sequence[Codes], codes: Codes32, weights: Any
+    ) -> list[Score]:
+        """Rows of the same value and class have the same score: a table for each column."""
+        totals, n_values, silent, scores = _totals(tally), _n_values(tally), self.unseen == "missing", []
+        for j, (how, column) in enumerate(zip(self.smoothing_by_column(tally, prior), columns, strict=True)):
+            name, column = tally.features[j], column.with_keys_in_use()
+            own = Values(column.codes, len(column.keys), codes, tally.n_classes, weights, column.origin)
+            counts = tally.table(name, column.keys)
+            facts = (counts, totals[j], how, float(n_values[j]))
+            scores.append(discrete(own, *facts, column=name, fixed=False, silent=silent))
+        return scores
 
     def with_unseen(self, unseen: Unseen) -> Categorical:
         """Whether a value never counted has the prior's share or contributes nothing."""
@@ -172,7 +141,7 @@ class CategoricalPredictive(Predictive):
     features: tuple[str, ...]
     n_classes: int
     tally: Counts
-    prior: CategoricalPrior
+    prior: DiscretePrior
     totals: Floats  # (columns, classes)
     n_values: Floats  # (columns,)
     norm: Floats | None  # (columns, classes)
@@ -249,16 +218,13 @@ class CategoricalPredictive(Predictive):
     def part(self, number: int) -> CategoricalPredictive:
         """One column."""
         rows = slice(number, number + 1)
-        strengths = None if self.prior.strengths is None else self.prior.strengths[rows]
-        return CategoricalPredictive(
-            self.features[rows],
-            self.n_classes,
-            self.tally,
-            CategoricalPrior(self.prior.k, strengths),
-            self.totals[rows],
-            self.n_values[rows],
-            None if self.norm is None else self.norm[rows],
-            self.unseen,
+        return replace(
+            self,
+            features=self.features[rows],
+            prior=self.prior.part(number),
+            totals=self.totals[rows],
+            n_values=self.n_values[rows],
+            norm=None if self.norm is None else self.norm[rows],
         )
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
@@ -292,30 +258,15 @@ class CategoricalPredictive(Predictive):
             n_values = self.n_values[number] + ~counts.any(axis=1, keepdims=True)
             k = float(self.prior.k or 0.0)
             return counts + k, n + k * n_values
-        return averaged_shares(_shares(self.tally.only((self.features[number],))), counts)
+        return averaged_shares(_shares_of(self.tally.only((self.features[number],))), counts)
 
     def intervals(self, level: float) -> list[dict[str, Any]]:
         """Of P(value); for shrunk shares of P(class | value), which is the quantity that has a posterior."""
         rows = []
-        what = "P(value)" if self.norm is None else "P(class | value)"
         for j, name in enumerate(self.features):
             keys = self.tally.keys(name)
-            alpha, total = self._posterior(j, keys)
-            low, high = beta_interval(alpha, total, level)
-            share = np.exp(self.log_table(j, keys)) if self.norm is None else alpha / total
-            rows += [
-                {
-                    "column": name,
-                    "class": c,
-                    "value": key,
-                    what: float(share[i, c]),
-                    "low": float(low[i, c]),
-                    "high": float(high[i, c]),
-                }
-                for i, key in enumerate(keys)
-                for c in range(self.n_classes)
-                if alpha[i, c] > 0
-            ]
+            p = np.exp(self.log_table(j, keys)) if self.norm is None else None
+            rows += interval_rows(name, keys, *self._posterior(j, keys), level, p=p)
         return rows
 
     def log_cumulants(self, columns: Sequence[Column]) -> Floats:
@@ -338,7 +289,12 @@ def _totals(tally: Counts) -> Floats:
     return tally.rows_seen().floats()
 
 
-def _shares(tally: Counts) -> Shares:
+def _n_values(tally: Counts) -> Floats:
+    """The number of values of each column."""
+    return np.array([tally.n_keys(name) for name in tally.features], np.float64)
+
+
+def _shares_of(tally: Counts) -> Shares:
     slot, klass, amount = tally.entries()
     used, value = np.unique(slot, return_inverse=True)
     return Shares(len(tally.features), tally.owners()[used], value, klass, amount, _totals(tally))

@@ -15,6 +15,7 @@ there is little data: the log of a probability about which little is known has a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ __all__ = [
     "check_posterior",
     "events_cumulants",
     "gamma_cumulants",
+    "interval_rows",
     "mean_interval",
     "presence_cumulants",
     "rate_interval",
@@ -92,6 +94,27 @@ def rate_interval(shape: Floats, rate: Floats, level: float) -> tuple[Floats, Fl
     tail = (1 - level) / 2
     low, high = (gammaincinv(shape, q) / rate for q in (tail, 1 - tail))
     return low, high
+
+
+def interval_rows(
+    column: str, values: Sequence[Any], alpha: Floats, total: Floats, level: float, *, p: Floats | None = None
+) -> list[dict[str, Any]]:
+    """Rows about the probabilities of values, (values, classes): P(class | value), or P(value) if `p` is given."""
+    low, high = beta_interval(alpha, total, level)
+    what, estimate = ("P(class | value)", alpha / total) if p is None else ("P(value)", p)
+    return [
+        {
+            "column": column,
+            "class": c,
+            "value": value,
+            what: float(estimate[i, c]),
+            "low": float(low[i, c]),
+            "high": float(high[i, c]),
+        }
+        for i, value in enumerate(values)
+        for c in range(alpha.shape[1])
+        if alpha[i, c] > 0
+    ]
 
 
 def with_ends(rows: list[dict[str, Any]], tokens: list[Any], low: Floats, high: Floats) -> list[dict[str, Any]]:

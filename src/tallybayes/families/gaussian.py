@@ -29,18 +29,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tallybayes import kernels
-from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError
-from tallybayes.families.alignment import first_true, real_arrays, refuse
+from tallybayes.families.alignment import first_true, real_arrays, refuse, sum_columns
 from tallybayes.families.family import Add, Codes32, Family, Floats, Score, Smoothing
 from tallybayes.families.gaussian_leave_one_out import GaussianLeftOut, NormalLeftOut
 from tallybayes.families.gaussian_moments import GaussianPrior, digits_of, moments_of, pooled_moments, pooled_units
 from tallybayes.families.gaussian_predictive import GaussianPredictive
 from tallybayes.families.leave_one_out_scores import added
 from tallybayes.kernels.densities import posterior, student_tables
-from tallybayes.tally import Exact, Sums
+from tallybayes.tally import Sums
 
 __all__ = ["Gaussian", "GaussianPredictive", "GaussianPrior"]
 
@@ -86,12 +85,8 @@ class Gaussian(Family[Sums, GaussianPrior]):
         if self.log:
             counted = codes >= 0 if weights is None else (codes >= 0) & (weights != 0)
             arrays = [log_of(x, name, counted) for name, x in zip(features, arrays, strict=True)]
-        parts = in_threads(
-            lambda start, stop: kernels.active.sum_columns(arrays, codes, n_classes, weights, 2, start, stop),
-            len(codes),
-        )
-        refuse(min((p[3] for p in parts if p[3] >= 0), default=-1), features, arrays, "a finite number")
-        total = [Exact.added([Exact(*part[i]) for part in parts]) for i in range(3)]
+        total, place = sum_columns(arrays, codes, n_classes, weights, 2)
+        refuse(place, features, arrays, "a finite number")
         return Sums(features, dict(zip(("n", "x", "xx"), total, strict=True)), counts=("n",))
 
     def adder(self, tally: Sums, values: Floats) -> Add | None:
@@ -114,7 +109,6 @@ class Gaussian(Family[Sums, GaussianPrior]):
             n, moments = tally["n"].floats(), moments_of(tally, prior.units)
             own = student_tables(n * prior.share, moments, *strengths, shared=self.shared)
             tables = np.concatenate([[n], moments, own])
-        half = tables[7]
         return GaussianPredictive(
             tally.features,
             tally.n_classes,
@@ -122,9 +116,9 @@ class Gaussian(Family[Sums, GaussianPrior]):
             tables[4],
             tables[5],
             tables[6],
-            half,
+            tables[7],
             tables[8],
-            half == 0,
+            tables[7] == 0,
             tables[0],
             tables[1:4],
             self.log,

@@ -56,6 +56,10 @@ class _LeftOut(BlockScore):
     def closed(self, numbers: list[int], out: Floats, start: int, stop: int) -> Integers:
         """Add the closed form of some columns; returns the places `row * n_columns + column` where it is inaccurate."""
 
+    def rows_of(self, numbers: list[int]) -> tuple[list[Any], Codes32, Floats | None]:
+        """The values of some columns, and class codes and weights of the rows, as the kernels expect them."""
+        return [self.arrays[j] for j in numbers], self.codes, self.weights
+
     def is_constant(self, number: int) -> bool:
         """Whether a column contributes nothing, with or without any row."""
         return False
@@ -113,22 +117,11 @@ class GaussianLeftOut(_LeftOut):
     def closed(self, numbers: list[int], out: Floats, start: int, stop: int) -> Integers:
         """The kernel."""
         prior = self.prior
-        n, moments = self.tally["n"].floats()[numbers], np.ascontiguousarray(self.moments[:, numbers])
-        pooled = np.ascontiguousarray(prior.moments[:, numbers])
+        n = self.tally["n"].floats()[numbers]
+        pooled, moments = (np.ascontiguousarray(part[:, numbers]) for part in (prior.moments, self.moments))
+        strengths = (prior.kappa, prior.nu, self.shared)
         places: Integers = kernels.active.add_student_leave_one_out(
-            [self.arrays[j] for j in numbers],
-            self.codes,
-            self.weights,
-            prior.units[numbers],
-            pooled,
-            n,
-            moments,
-            prior.kappa,
-            prior.nu,
-            self.shared,
-            out,
-            start,
-            stop,
+            *self.rows_of(numbers), prior.units[numbers], pooled, n, moments, *strengths, out, start, stop
         )
         return places
 
@@ -145,16 +138,7 @@ class NormalLeftOut(_LeftOut):
         own = self.predictive
         moments = np.stack([part[numbers] for part in own.moments])
         places: Integers = kernels.active.add_normal_leave_one_out(
-            [self.arrays[j] for j in numbers],
-            self.codes,
-            self.weights,
-            own.units[numbers],
-            own.n[numbers],
-            moments,
-            self.shared,
-            out,
-            start,
-            stop,
+            *self.rows_of(numbers), own.units[numbers], own.n[numbers], moments, self.shared, out, start, stop
         )
         return places
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from tallybayes import kernels
-from tallybayes.arrays.column import Column, Reals
-from tallybayes.families.alignment import real_arrays, refuse
+from tallybayes.arrays.array_types import Columns
+from tallybayes.arrays.column import Column
+from tallybayes.families.alignment import ArrayPredictive, real_arrays, refuse
 from tallybayes.families.credible import check_posterior, mean_interval, sd_interval, student_cumulants
-from tallybayes.families.predictive import Floats, Predictive, Score
+from tallybayes.families.predictive import Floats, Score
 
 __all__ = ["GaussianPredictive"]
 
@@ -20,7 +21,7 @@ _FAR = 709.0  # the logarithm of the largest double
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianPredictive(Predictive):
+class GaussianPredictive(ArrayPredictive):
     """Location, inverse scale and log constant per (column, class); `half` = (nu + 1) / 2, None for the normal."""
 
     features: tuple[str, ...]
@@ -40,7 +41,7 @@ class GaussianPredictive(Predictive):
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Prepare to score real columns."""
-        arrays = real_arrays([column for column in columns if isinstance(column, Reals)])
+        arrays = real_arrays(columns)
         if not self.log:
             return self.bind_arrays(arrays)
         above = [np.where((array > 0) | np.isinf(array), array, np.nan) for array in arrays]
@@ -59,7 +60,7 @@ class GaussianPredictive(Predictive):
         """Prepare to score a matrix of numbers."""
         return None if self.log else self.bind_arrays(values)
 
-    def bind_arrays(self, arrays: list[Any] | Floats) -> Score:
+    def bind_arrays(self, arrays: Columns) -> Score:
         """Prepare to score a list of arrays, or a matrix (rows, columns)."""
         scale = np.ldexp(1.0, -self.units)
         tables = [self.mean, self.mean_low, self.inverse]
@@ -164,7 +165,7 @@ class GaussianPredictive(Predictive):
         """Of the normal density, by the posterior of mean and variance."""
         kappa, nu, spread = self._posterior()
         result = np.zeros((3, len(columns[0]), self.n_classes))
-        for j, x in enumerate(real_arrays([column for column in columns if isinstance(column, Reals)])):
+        for j, x in enumerate(real_arrays(columns)):
             values = x.astype(np.float64)
             if self.log:
                 values = np.log(np.where(values > 0, values, np.nan))

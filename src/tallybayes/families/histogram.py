@@ -102,8 +102,6 @@ class Histogram(Family[Grid, HistogramPrior]):
         sizes = np.concatenate([np.diff(part.offsets) for part in parts])
         first = np.cumsum([0, *(len(part.edges) for part in parts)])
         return HistogramPredictive(
-            tally.features,
-            tally.n_classes,
             np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
             np.concatenate([part.edges for part in parts]),
             np.concatenate([part.log_p for part in parts]),

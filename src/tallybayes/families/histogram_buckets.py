@@ -49,8 +49,7 @@ class GridBuckets:
 
 def cells_of(tally: Grid) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Column and cell of every cell in use, and the cell that each entry belongs to."""
-    first = np.ones(len(tally.cell), bool)
-    first[1:] = (tally.owner[1:] != tally.owner[:-1]) | (tally.cell[1:] != tally.cell[:-1])
+    first = tally.first_of_cells()
     return tally.owner[first], tally.cell[first], np.cumsum(first) - 1
 
 

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from tallybayes import kernels
-from tallybayes.arrays.column import Column, Reals
-from tallybayes.families.alignment import real_arrays, refuse
-from tallybayes.families.credible import averaged_binnings, beta_interval, check_posterior, gamma_cumulants
+from tallybayes.arrays.array_types import Columns
+from tallybayes.arrays.column import Column
+from tallybayes.families.alignment import ArrayPredictive, real_arrays, refuse
+from tallybayes.families.credible import averaged_binnings, check_posterior, gamma_cumulants, interval_rows
 from tallybayes.families.histogram_buckets import FixedBinning, averaged, buckets_of, cells_of, held_shares
-from tallybayes.families.predictive import Floats, Predictive, Score, Steps
+from tallybayes.families.predictive import Floats, Score, Steps
 from tallybayes.tally import Grid
 from tallybayes.tally.grid import lowest_value
 
@@ -35,11 +36,9 @@ class HistogramPrior:
 
 
 @dataclass(frozen=True, eq=False)
-class HistogramPredictive(Predictive):
+class HistogramPredictive(ArrayPredictive):
     """Steps: column j has the rows offsets[j] .. offsets[j + 1] - 1 of edges (least values) and log_p."""
 
-    features: tuple[str, ...]
-    n_classes: int
     offsets: np.ndarray
     edges: Floats
     log_p: Floats  # (steps, classes): log probability of one grid cell in the step
@@ -47,15 +46,18 @@ class HistogramPredictive(Predictive):
     step_of_cell: np.ndarray  # for the cells in use, in the order of the tally
     prior: HistogramPrior | None = None  # None without a posterior
 
-    def bind(self, columns: Sequence[Column]) -> Score:
-        """Prepare to score real columns."""
-        return self._bind(real_arrays([column for column in columns if isinstance(column, Reals)]))
+    @property
+    def features(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The names of the columns."""
+        return self.tally.features
 
-    def bind_matrix(self, values: Floats) -> Score:
-        """Prepare to score a matrix of numbers."""
-        return self._bind(values)
+    @property
+    def n_classes(self) -> int:  # type: ignore[override]
+        """How many classes there are."""
+        return self.tally.n_classes
 
-    def _bind(self, arrays: list[Any] | Floats) -> Score:
+    def bind_arrays(self, arrays: Columns) -> Score:
+        """Prepare to score real numbers."""
         edges, log_p = np.ascontiguousarray(self.edges), np.ascontiguousarray(self.log_p)
 
         def score(out: Floats, start: int, stop: int) -> None:
@@ -69,8 +71,6 @@ class HistogramPredictive(Predictive):
         steps = slice(int(self.offsets[number]), int(self.offsets[number + 1]))
         first, last = np.searchsorted(self.step_of_cell, [steps.start, steps.stop]).tolist()
         return HistogramPredictive(
-            self.features[number : number + 1],
-            self.n_classes,
             np.array([0, steps.stop - steps.start]),
             self.edges[steps],
             self.log_p[steps],
@@ -139,30 +139,17 @@ class HistogramPredictive(Predictive):
         first = np.searchsorted(owner, np.arange(len(self.features) + 1))
         for j, name in enumerate(self.features):
             edges, alpha, total = self._posterior(j)
-            low, high = beta_interval(alpha, total, level)
             values = counted[first[j] : first[j + 1]]
             shown = values[np.unique(np.linspace(0, len(values) - 1, 8).round().astype(np.int64))]
-            at = np.searchsorted(edges[1:], shown, side="right").tolist()
-            rows += [
-                {
-                    "column": name,
-                    "class": c,
-                    "value": value,
-                    "P(class | value)": float(alpha[b, c] / total[b, c]),
-                    "low": float(low[b, c]),
-                    "high": float(high[b, c]),
-                }
-                for value, b in zip(shown.tolist(), at, strict=True)
-                for c in range(self.n_classes)
-                if alpha[b, c] > 0
-            ]
+            at = np.searchsorted(edges[1:], shown, side="right")
+            rows += interval_rows(name, shown.tolist(), alpha[at], total[at], level)
         return rows
 
     def log_cumulants(self, columns: Sequence[Column]) -> Floats:
         """Of class shares, over the binnings and the posterior of each run; at the best strength and rate."""
         check_posterior(self.prior is not None, self.features[0])
         result = np.zeros((3, len(columns[0]), self.n_classes))
-        for j, x in enumerate(real_arrays([column for column in columns if isinstance(column, Reals)])):
+        for j, x in enumerate(real_arrays(columns)):
             there = np.flatnonzero(~np.isnan(x))
             if self.prior is not None and self.prior.share > 0 and len(there):
                 edges, alpha, _ = self._posterior(j)
@@ -173,15 +160,8 @@ class HistogramPredictive(Predictive):
 def predictive_at(tally: Grid, held: FixedBinning, share: float) -> HistogramPredictive:
     """The predictive of one column after some rows were subtracted, on the buckets it had before."""
     steps = held.steps
-    return HistogramPredictive(
-        tally.features,
-        tally.n_classes,
-        steps.offsets,
-        steps.edges,
-        held.log_mass[:, None] + share * held_shares(held, tally),
-        held.tally,
-        steps.bucket_of_cell,
-    )
+    log_p = held.log_mass[:, None] + share * held_shares(held, tally)
+    return HistogramPredictive(steps.offsets, steps.edges, log_p, held.tally, steps.bucket_of_cell)
 
 
 def average_predictive(tally: Grid, prior: HistogramPrior) -> HistogramPredictive:
@@ -197,15 +177,7 @@ def average_predictive(tally: Grid, prior: HistogramPrior) -> HistogramPredictiv
         log_ratio = np.log(share) - np.log(average[steps.owner])
     log_ratio = np.where((average[steps.owner] > 0) & (prior.share > 0), log_ratio, 0.0)
     log_mass = np.log(p) - np.log(steps.n_cells)
-    return HistogramPredictive(
-        tally.features,
-        tally.n_classes,
-        steps.offsets,
-        steps.edges,
-        log_mass[:, None] + log_ratio,
-        tally,
-        steps.bucket_of_cell,
-    )
+    return HistogramPredictive(steps.offsets, steps.edges, log_mass[:, None] + log_ratio, tally, steps.bucket_of_cell)
 
 
 def frequency_predictive(tally: Grid) -> HistogramPredictive:
@@ -236,8 +208,6 @@ def frequency_predictive(tally: Grid) -> HistogramPredictive:
             log_p += [log_f[i], nothing[j]]
         offsets.append(len(edges))
     return HistogramPredictive(
-        tally.features,
-        tally.n_classes,
         np.array(offsets, np.int64),
         np.array(edges),
         np.array(log_p).reshape(len(edges), tally.n_classes),

@@ -17,12 +17,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tallybayes import kernels
-from tallybayes.arrays.chunks import in_threads
+from tallybayes.arrays.array_types import Columns
 from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.special import gammaln
-from tallybayes.families.alignment import first_true, real_arrays, refuse
+from tallybayes.families.alignment import ArrayPredictive, first_true, real_arrays, refuse, sum_columns
 from tallybayes.families.credible import check_posterior, events_cumulants, rate_interval
-from tallybayes.families.family import Add, Codes32, Family, Floats, Predictive, Score, Smoothing
+from tallybayes.families.family import Add, Codes32, Family, Floats, Score, Smoothing
 from tallybayes.families.leave_one_out_scores import Values, left
 from tallybayes.kernels.densities import event_tables, log_events
 from tallybayes.tally import Exact, Sums
@@ -69,8 +69,7 @@ class Poisson(Family[Sums, PoissonPrior]):
             array[~counted] = np.nan
         statistics: dict[str, Exact] = {}
         for name, values in (("x", arrays), ("log_factorial", [gammaln(array + 1) for array in arrays])):
-            parts = _parts(values, codes, n_classes, weights)
-            n, total = (Exact.added([Exact(*part[i]) for part in parts]) for i in (0, 1))
+            (n, total), _ = sum_columns(values, codes, n_classes, weights, 1)
             statistics |= {"n": n, name: total}  # n is the same both times
         return Sums(features, statistics, counts=("n",))
 
@@ -162,7 +161,7 @@ class Poisson(Family[Sums, PoissonPrior]):
 
 
 @dataclass(frozen=True, eq=False)
-class PoissonPredictive(Predictive):
+class PoissonPredictive(ArrayPredictive):
     """Shape and rate of the negative binomial per (column, class); without a shape, the rate of the Poisson."""
 
     features: tuple[str, ...]
@@ -173,15 +172,9 @@ class PoissonPredictive(Predictive):
     n: Floats
     fixed: bool = False  # whether smoothing is infinitely strong
 
-    def bind(self, columns: Sequence[Column]) -> Score:
-        """Prepare to score columns of counts."""
-        return self._bind(real_arrays([column for column in columns if isinstance(column, Reals)]))
+    def bind_arrays(self, arrays: Columns) -> Score:
+        """Prepare to score counts."""
 
-    def bind_matrix(self, values: Floats) -> Score:
-        """Prepare to score a matrix of counts."""
-        return self._bind(values)
-
-    def _bind(self, arrays: list[Any] | Floats) -> Score:
         def score(out: Floats, start: int, stop: int) -> None:
             place = kernels.active.add_events(arrays, self.shape, self.rate, self.silent, out, start, stop)
             refuse(place, self.features, arrays, _EXPECTED)
@@ -234,7 +227,7 @@ class PoissonPredictive(Predictive):
         check_posterior(self.shape is not None, self.features[0])
         assert self.shape is not None
         result = np.zeros((3, len(columns[0]), self.n_classes))
-        for j, x in enumerate(real_arrays([column for column in columns if isinstance(column, Reals)])):
+        for j, x in enumerate(real_arrays(columns)):
             there = np.flatnonzero(~np.isnan(x))
             if not self.fixed and len(there):
                 cell = np.where(self.silent[j], 1.0, self.shape[j]), np.where(self.silent[j], 1.0, self.rate[j])
@@ -252,10 +245,3 @@ def _check_counts(x: Any, feature: str, counted: np.ndarray) -> None:
     """Raise for the first value that is not a count. From 2**53 on, x and x + 1 are one double."""
     strange = counted & ~(np.isnan(x) | ((x >= 0) & (x <= 2.0**53) & (x == np.floor(x))))
     refuse(first_true(strange), (feature,), [x], _EXPECTED)
-
-
-def _parts(values: Sequence[Any], codes: Codes32, n_classes: int, weights: Floats | None) -> list[Any]:
-    return in_threads(
-        lambda start, stop: kernels.active.sum_columns(list(values), codes, n_classes, weights, 1, start, stop),
-        len(codes),
-    )

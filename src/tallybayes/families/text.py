@@ -59,17 +59,8 @@ _CHOICES = {
     "digits": ("keep", "fold"),
     "words": ("unicode", "python"),
 }
-_LEAST = {
-    "ngrams": 1,
-    "shortest": 1,
-    "min_length": 1,
-    "max_length": 0,
-    "min_count": 1,
-    "max_tokens": 0,
-    "buckets": 0,
-    "top": 0,
-    "length": 0,
-}
+_FROM_1 = ("ngrams", "shortest", "min_length", "min_count")  # integers from 1 on
+_FROM_0 = ("max_length", "max_tokens", "buckets", "top", "length")
 _UNDECIDED = ("counts", "log", 0.1)  # variant, tf and k until there are enough documents to select them
 _KEY = re.compile("[0-9a-f]{32}")
 _SCORING = ("variant", "tf", "k", "idf", "balanced", "min_count", "cap", "top", "length")  # no effect on the sums
@@ -128,8 +119,8 @@ class Text(TokenFamily):
             if getattr(self, option) not in choices:
                 wanted = f"{option} of text: {', '.join(map(repr, choices))}"
                 raise ParameterError(wanted, got=getattr(self, option))
-        for option, least in _LEAST.items():
-            check_integer(f"{option} of text", getattr(self, option), at_least=least)
+        for option in (*_FROM_1, *_FROM_0):
+            check_integer(f"{option} of text", getattr(self, option), at_least=int(option in _FROM_1))
         for option in ("unit", "idf", "balanced", "addresses"):
             if not isinstance(given := getattr(self, option), (bool, np.bool_)):
                 raise ParameterError(f"{option} of text: True or False", got=given)

@@ -5,7 +5,7 @@ Used by every family whose sufficient statistics are a fixed list of numbers (be
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -43,36 +43,33 @@ class Sums(Tally):
 
     def copy(self) -> Sums:
         """An independent tally with the same sums."""
-        own = {name: Exact(s.digits.copy(), s.low) for name, s in self.statistics.items()}
-        return Sums(self.features, own, counts=self.counts)
+        return self._mapped(lambda numbers: Exact(numbers.digits.copy(), numbers.low))
+
+    def _mapped(self, change: Callable[[Exact], Exact], features: tuple[str, ...] | None = None) -> Sums:
+        """The sums after a change of every statistic, and of the columns."""
+        own = {name: change(numbers) for name, numbers in self.statistics.items()}
+        return Sums(self.features if features is None else features, own, counts=self.counts)
 
     def with_classes(self, positions: Integers, n_classes: int) -> Sums:
         """The same sums with class c at positions[c]."""
         kept = positions >= 0
-        moved = {
-            name: s[:, kept].placed(1, positions[kept], n_classes).trimmed() for name, s in self.statistics.items()
-        }
-        return Sums(self.features, moved, counts=self.counts)
+        return self._mapped(lambda numbers: numbers[:, kept].placed(1, positions[kept], n_classes).trimmed())
 
     def only(self, features: tuple[str, ...]) -> Sums:
         """The sums of some of the columns."""
         where = positions(features, self.features)
-        return Sums(features, {name: s[where].trimmed() for name, s in self.statistics.items()}, counts=self.counts)
+        return self._mapped(lambda numbers: numbers[where].trimmed(), features)
 
     def pooled(self) -> Sums:
         """The sums over all classes, as if they were one."""
-        one = {name: s.sum(axis=1).trimmed() for name, s in self.statistics.items()}
-        return Sums(
-            self.features, {name: Exact(s.digits[:, None], s.low) for name, s in one.items()}, counts=self.counts
-        )
+        return self._mapped(lambda numbers: numbers.sum(axis=1).trimmed()[:, None])
 
     def with_features(self, features: tuple[str, ...]) -> Sums:
         """The same sums with more columns."""
         if features == self.features:
             return self
         where = positions(self.features, features)
-        moved = {name: s.placed(0, where, len(features)) for name, s in self.statistics.items()}
-        return Sums(features, moved, counts=self.counts)
+        return self._mapped(lambda numbers: numbers.placed(0, where, len(features)), features)
 
     def opened(self, **room: int) -> dict[str, Exact] | None:
         """The sums in new arrays that the caller may change in place; None unless they are integers.
@@ -146,15 +143,13 @@ class Sums(Tally):
 
     def same(self, other: Sums) -> bool:
         """Whether the sums are equal; columns without any row do not matter."""
-        return self._trim()._equal(other._trim())
+        a, b = self._trim(), other._trim()
+        return a.features == b.features and a.statistics == b.statistics
 
     def _trim(self) -> Sums:
         there = np.any([s.nonzero().any(axis=1) for s in self.statistics.values()], axis=0)
         features = tuple(name for name, here in zip(self.features, there, strict=True) if here)
-        return Sums(features, {name: s[there].trimmed() for name, s in self.statistics.items()}, counts=self.counts)
-
-    def _equal(self, other: Sums) -> bool:
-        return self.features == other.features and self.statistics == other.statistics
+        return self._mapped(lambda numbers: numbers[there].trimmed(), features)
 
     def arrays(self) -> Arrays:
         """The sums by name, (columns, classes) each."""

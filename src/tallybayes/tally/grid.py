@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -43,21 +45,17 @@ def lowest_value(cell: Integers, level: Integers) -> Floats:
     return np.asarray(np.where(ordered < 0, ordered ^ _SIGNLESS, ordered).view(np.float64))
 
 
+@dataclass(eq=False)
 class Grid(Tally):
-    """Exact amounts per (column, cell, class), as flat arrays sorted in that order."""
+    """Exact amounts per (column, cell, class), as flat arrays sorted in that order, which are never written to."""
 
-    def __init__(
-        self,
-        features: tuple[str, ...],
-        n_classes: int,
-        levels: Integers,
-        owner: Integers,
-        cell: Integers,
-        klass: Integers,
-        amounts: Exact,
-    ) -> None:
-        self.features, self.n_classes, self.levels = features, n_classes, levels
-        self.owner, self.cell, self.klass, self.amounts = owner, cell, klass, amounts
+    features: tuple[str, ...]
+    n_classes: int
+    levels: Integers  # (columns,)
+    owner: Integers  # the number of the column of every entry
+    cell: Integers
+    klass: Integers
+    amounts: Exact
 
     @classmethod
     def empty(cls, features: tuple[str, ...], n_classes: int) -> Grid:
@@ -91,45 +89,33 @@ class Grid(Tally):
         )
 
     def copy(self) -> Grid:
-        """An independent tally with the same sums (its arrays are never written to)."""
-        return Grid(self.features, self.n_classes, self.levels, self.owner, self.cell, self.klass, self.amounts)
+        """An independent tally with the same sums."""
+        return replace(self)
+
+    def _entries(self, some: Any) -> Grid:
+        """The same columns with some of the entries."""
+        return replace(
+            self, owner=self.owner[some], cell=self.cell[some], klass=self.klass[some], amounts=self.amounts[some]
+        )
 
     def with_classes(self, positions: Integers, n_classes: int) -> Grid:
         """The same sums with class c at positions[c]."""
         klass = positions[self.klass] if len(self.klass) else self.klass
-        kept = klass >= 0
-        return Grid(
-            self.features, n_classes, self.levels, self.owner[kept], self.cell[kept], klass[kept], self.amounts[kept]
-        ).summed(coarsen=False)
+        return replace(self, n_classes=n_classes, klass=klass)._entries(klass >= 0).summed(coarsen=False)
 
     def only(self, features: tuple[str, ...]) -> Grid:
         """The sums of some of the columns."""
         where = positions(self.features, features)
-        kept = where[self.owner] >= 0 if len(self.owner) else np.zeros(0, bool)
         levels = self.levels[positions(features, self.features)]
-        return Grid(
-            features,
-            self.n_classes,
-            levels,
-            where[self.owner[kept]],
-            self.cell[kept],
-            self.klass[kept],
-            self.amounts[kept].trimmed(),
-        )
+        part = self._entries(where[self.owner] >= 0 if len(self.owner) else np.zeros(0, bool))
+        amounts = part.amounts.trimmed()
+        return replace(part, features=features, levels=levels, owner=where[part.owner], amounts=amounts)
 
     def between(self, start: int, stop: int) -> Grid:
         """The sums of the columns from number start to stop, without a copy."""
-        first, last = np.searchsorted(self.owner, [start, stop]).tolist()
-        part = slice(first, last)
-        return Grid(
-            self.features[start:stop],
-            self.n_classes,
-            self.levels[start:stop],
-            self.owner[part] - start,
-            self.cell[part],
-            self.klass[part],
-            self.amounts[part],
-        )
+        part = self._entries(slice(*np.searchsorted(self.owner, [start, stop]).tolist()))
+        features, levels = self.features[start:stop], self.levels[start:stop]
+        return replace(part, features=features, levels=levels, owner=part.owner - start)
 
     def with_features(self, features: tuple[str, ...]) -> Grid:
         """The same sums with more columns."""
@@ -138,14 +124,14 @@ class Grid(Tally):
         where = positions(self.features, features)
         levels = np.zeros(len(features), np.int64)
         levels[where] = self.levels
-        owner = where[self.owner] if len(self.owner) else self.owner
-        return Grid(features, self.n_classes, levels, owner, self.cell, self.klass, self.amounts)
+        return replace(
+            self, features=features, levels=levels, owner=where[self.owner] if len(self.owner) else self.owner
+        )
 
     def at_levels(self, levels: Integers) -> Grid:
         """The same sums on a grid that is nowhere finer than these levels."""
         target = np.maximum(levels, self.levels)
-        cell = self.cell >> (target - self.levels)[self.owner]
-        return Grid(self.features, self.n_classes, target, self.owner, cell, self.klass, self.amounts)
+        return replace(self, levels=target, cell=self.cell >> (target - self.levels)[self.owner])
 
     def summed(self, coarsen: bool = True) -> Grid:
         """Entries sorted and equal ones added; coarser where more than LIMIT cells of a column are in use.
