@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import kernels
-from tallybayes.arrays.array_types import Booleans, Codes32, Columns, Floats, Indices, Numbers
+from tallybayes.arrays.array_types import Booleans, Codes32, Columns, Floats, Indices, Numbers, Weights
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Codes, Column, Flags, Reals
 from tallybayes.errors import DataError
@@ -62,7 +62,7 @@ class ArrayPredictive(Predictive):
 
 
 def sum_columns(
-    arrays: Sequence[NDArray[Any]], codes: Codes32, n_classes: int, weights: Floats | None, order: int
+    arrays: Sequence[NDArray[Any]], codes: Codes32, n_classes: int, weights: Weights, order: int
 ) -> tuple[list[Exact], int]:
     """Exact sums of 1, x and (if `order` is 2) x*x, (columns, classes), and the place of the first infinite value."""
     parts = in_threads(

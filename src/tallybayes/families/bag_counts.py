@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes import kernels
-from tallybayes.arrays.array_types import Integers
+from tallybayes.arrays.array_types import Integers, Weights
 from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Bag
 from tallybayes.errors import DataError
@@ -33,7 +33,7 @@ __all__ = [
 DENSE = 2**22  # tokens x classes up to which a dense table is used (32 MB per thread)
 
 
-def each_once(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> tuple[Bag, Codes32, Floats | None]:
+def each_once(bag: Bag, codes: Codes32, n_classes: int, weights: Weights) -> tuple[Bag, Codes32, Floats | None]:
     """Repeated bags as one row per bag and class, weighted by the number of repetitions."""
     n_bags = len(bag.indptr) - 1
     if bag.rows is None or weights is not None or n_bags * n_classes * 4 > len(codes):
@@ -45,7 +45,7 @@ def each_once(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) 
     return distinct, (there % max(n_classes, 1)).astype(np.int32), times[there].astype(np.float64)
 
 
-def counted_tokens(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> Vocabulary:
+def counted_tokens(bag: Bag, codes: Codes32, n_classes: int, weights: Weights) -> Vocabulary:
     """Total amount of every token in every class."""
     n_cells = len(bag.keys) * n_classes
     if weights is None and n_cells <= min(DENSE, len(bag.indices) * 4):
@@ -57,7 +57,7 @@ def counted_tokens(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | N
     return Vocabulary.of_places(bag.keys, *counted_places(bag, codes, n_classes, weights), n_classes)
 
 
-def counted_places(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> tuple[Integers, Exact]:
+def counted_places(bag: Bag, codes: Codes32, n_classes: int, weights: Weights) -> tuple[Integers, Exact]:
     """The same as sorted places `token number * n_classes + class`, and the amount at each."""
     if weights is None:
         parts = _in_parts(kernels.active.count_bags, bag, codes, n_classes)
@@ -86,7 +86,7 @@ def _in_parts(kernel: Any, bag: Bag, codes: Codes32, n_classes: int) -> list[Any
     )
 
 
-def check_products(name: str, bag: Bag, weights: Floats | None) -> None:
+def check_products(name: str, bag: Bag, weights: Weights) -> None:
     """Raise if an amount times a weight is below the least double: such a count could not be told from 0."""
     if weights is None or bag.amounts is None:
         return
@@ -103,7 +103,7 @@ def check_products(name: str, bag: Bag, weights: Floats | None) -> None:
         )
 
 
-def fractional_sums(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> Exact:
+def fractional_sums(bag: Bag, codes: Codes32, n_classes: int, weights: Weights) -> Exact:
     """Exact total amount of every token in every class, (classes, tokens), for any amounts."""
     indptr, n_tokens = np.ascontiguousarray(bag.indptr), len(bag.keys)
     parts = in_threads(
@@ -126,7 +126,7 @@ def add_columns(parts: list[Counts], n_classes: int) -> Counts:
     return first
 
 
-def counted_lengths(name: str, bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> Counts:
+def counted_lengths(name: str, bag: Bag, codes: Codes32, n_classes: int, weights: Weights) -> Counts:
     """Bags by length, rounded up."""
     length = np.diff(bag.indptr).astype(np.float64)
     if (amounts := bag.amounts) is not None:
@@ -144,7 +144,7 @@ def counted_lengths(name: str, bag: Bag, codes: Codes32, n_classes: int, weights
     return lengths_by_class(name, length, codes, n_classes, weights)
 
 
-def lengths_by_class(name: str, length: np.ndarray, codes: Codes32, n_classes: int, weights: Floats | None) -> Counts:
+def lengths_by_class(name: str, length: np.ndarray, codes: Codes32, n_classes: int, weights: Weights) -> Counts:
     """Bags by length, given the length of each."""
     kept = np.flatnonzero(codes >= 0)
     size = length[kept].astype(np.int64)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tallybayes import kernels
-from tallybayes.arrays.array_types import Columns
+from tallybayes.arrays.array_types import Columns, Weights
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Column, Flags
 from tallybayes.families.alignment import ArrayPredictive, first_true, flag_arrays, refuse
@@ -47,12 +47,7 @@ class Bernoulli(DiscreteFamily[Sums]):
     column: ClassVar[type[Column]] = Flags
 
     def observe(
-        self,
-        features: tuple[str, ...],
-        columns: Sequence[Flags],
-        codes: Codes32,
-        n_classes: int,
-        weights: Floats | None,
+        self, features: tuple[str, ...], columns: Sequence[Flags], codes: Codes32, n_classes: int, weights: Weights
     ) -> Sums:
         """Count yes and no."""
         arrays = flag_arrays(columns)

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tallybayes import kernels
+from tallybayes.arrays.array_types import Weights
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag, Codes, Column, Key
 from tallybayes.arrays.memory_budget import BUDGET
@@ -55,12 +56,7 @@ class Categorical(DiscreteFamily[Counts]):
     column: ClassVar[type[Column]] = Codes
 
     def observe(
-        self,
-        features: tuple[str, ...],
-        columns: Sequence[Codes],
-        codes: Codes32,
-        n_classes: int,
-        weights: Floats | None,
+        self, features: tuple[str, ...], columns: Sequence[Codes], codes: Codes32, n_classes: int, weights: Weights
     ) -> Counts:
         """Count each value: in a dense table, or cell by cell in columns with many values times classes."""
         columns = [column.with_keys_in_use() for column in columns]
@@ -301,7 +297,7 @@ def _shares_of(tally: Counts) -> Shares:
 
 
 def _counted(
-    features: Sequence[str], columns: Sequence[Codes], codes: Codes32, n_classes: int, weights: Floats | None
+    features: Sequence[str], columns: Sequence[Codes], codes: Codes32, n_classes: int, weights: Weights
 ) -> Counts:
     """The counts of columns with few values, by way of a dense table."""
     arrays, sizes = integer_arrays(columns), np.array([len(column.keys) for column in columns], np.int64)
@@ -325,7 +321,7 @@ def _counted(
     return Counts.of_table(tuple(features), [column.keys for column in columns], table)
 
 
-def _counted_cells(feature: str, column: Codes, codes: Codes32, n_classes: int, weights: Floats | None) -> Counts:
+def _counted_cells(feature: str, column: Codes, codes: Codes32, n_classes: int, weights: Weights) -> Counts:
     """The counts of a column with many values, as those of bags with one token: memory only for pairs that occur."""
     value = column.codes.astype(np.int64) - column.origin
     there = (value >= 0) & (value < len(column.keys))

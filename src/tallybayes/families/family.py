@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
 import numpy as np
 
+from tallybayes.arrays.array_types import Weights
 from tallybayes.arrays.column import Bag, Codes, Column, Flags, Reals
 from tallybayes.arrays.token_rules import Tokeniser
 from tallybayes.errors import ForgetError
@@ -56,7 +57,7 @@ class Family(ABC, Generic[TallyT, PriorT]):
 
     @abstractmethod
     def observe(
-        self, features: tuple[str, ...], columns: Sequence[Any], codes: Codes32, n_classes: int, weights: Floats | None
+        self, features: tuple[str, ...], columns: Sequence[Any], codes: Codes32, n_classes: int, weights: Weights
     ) -> TallyT:
         """Count columns of the kind `column`. Rows with a negative class code are not counted."""
 
@@ -168,7 +169,7 @@ class Family(ABC, Generic[TallyT, PriorT]):
         return prior
 
     def left_out(
-        self, tally: TallyT, prior: PriorT | None, columns: Sequence[Any], codes: Codes32, weights: Floats | None
+        self, tally: TallyT, prior: PriorT | None, columns: Sequence[Any], codes: Codes32, weights: Weights
     ) -> list[Score]:
         """Leave-one-out log likelihoods of rows that are in the tally: one score for each column.
 
@@ -183,7 +184,7 @@ class Family(ABC, Generic[TallyT, PriorT]):
         return scores
 
     def left_out_one_by_one(
-        self, tally: TallyT, prior: PriorT | None, column: Any, codes: Codes32, weights: Floats | None
+        self, tally: TallyT, prior: PriorT | None, column: Any, codes: Codes32, weights: Weights
     ) -> Floats:
         """Leave-one-out log likelihoods of one column by subtracting each row in turn, (rows, classes).
 

@@ -29,6 +29,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tallybayes import kernels
+from tallybayes.arrays.array_types import Weights
 from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError
@@ -73,12 +74,7 @@ class Gaussian(Family[Sums, GaussianPrior]):
     column: ClassVar[type[Column]] = Reals
 
     def observe(
-        self,
-        features: tuple[str, ...],
-        columns: Sequence[Reals],
-        codes: Codes32,
-        n_classes: int,
-        weights: Floats | None,
+        self, features: tuple[str, ...], columns: Sequence[Reals], codes: Codes32, n_classes: int, weights: Weights
     ) -> Sums:
         """Exact sums of 1, x and x*x."""
         arrays = real_arrays(columns)

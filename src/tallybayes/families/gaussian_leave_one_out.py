@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from tallybayes import kernels
-from tallybayes.arrays.array_types import Integers
+from tallybayes.arrays.array_types import Integers, Weights
 from tallybayes.arrays.column import Reals
 from tallybayes.families.alignment import refuse
 from tallybayes.families.family import Codes32, Family, Floats
@@ -40,7 +40,7 @@ class _LeftOut(BlockScore):
     columns: Sequence[Reals]
     arrays: Sequence[Any]  # the values, or their logarithms
     codes: Codes32
-    weights: Floats | None
+    weights: Weights
     numbers: tuple[int, ...]  # of the columns, in the block
 
     @property

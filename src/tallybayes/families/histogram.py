@@ -20,6 +20,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from tallybayes import kernels
+from tallybayes.arrays.array_types import Weights
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.float_order import ordered
@@ -61,12 +62,7 @@ class Histogram(Family[Grid, HistogramPrior]):
     column: ClassVar[type[Column]] = Reals
 
     def observe(
-        self,
-        features: tuple[str, ...],
-        columns: Sequence[Reals],
-        codes: Codes32,
-        n_classes: int,
-        weights: Floats | None,
+        self, features: tuple[str, ...], columns: Sequence[Reals], codes: Codes32, n_classes: int, weights: Weights
     ) -> Grid:
         """Count cells."""
         arrays = real_arrays(columns)
@@ -161,7 +157,7 @@ def _by_columns(tally: Grid, work: Callable[[Grid], Result]) -> list[Result]:
 
 
 def _observe_sparse(
-    features: tuple[str, ...], arrays: Sequence[Any], codes: Codes32, n_classes: int, weights: Floats | None
+    features: tuple[str, ...], arrays: Sequence[Any], codes: Codes32, n_classes: int, weights: Weights
 ) -> Grid:
     """The general path: weighted rows, or so many classes that a table of cells x classes would be mostly empty."""
     counted = codes >= 0 if weights is None else (codes >= 0) & (weights != 0)

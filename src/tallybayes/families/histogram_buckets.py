@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes import kernels
+from tallybayes.arrays.array_types import Weights
 from tallybayes.arrays.float_order import ordered
 from tallybayes.families.family import Codes32, Floats, Score
 from tallybayes.families.leave_one_out_scores import Lines, Values, discrete, never_learned, with_marks
@@ -143,7 +144,7 @@ def held_shares(held: FixedBinning, tally: Grid) -> Floats:
     return result
 
 
-def left_out_scores(held: FixedBinning, values: Any, codes: Codes32, weights: Floats | None) -> Score:
+def left_out_scores(held: FixedBinning, values: Any, codes: Codes32, weights: Weights) -> Score:
     """The leave-one-out score of a column, by a table of (bucket, class)."""
     steps, name = held.steps, held.tally.features[0]
     own = Values(np.zeros(0, np.int64), len(steps.counts), codes, len(held.p), weights)
@@ -189,7 +190,7 @@ def _log_ratios(held: FixedBinning, lines: Lines) -> Floats:
     return result
 
 
-def frequency_scores(tally: Grid, values: Any, codes: Codes32, weights: Floats | None) -> Score:
+def frequency_scores(tally: Grid, values: Any, codes: Codes32, weights: Weights) -> Score:
     """The leave-one-out score of a column, by the frequency of its cells."""
     _, cells, cell_of_entry = cells_of(tally)
     counts = np.zeros((len(cells), tally.n_classes))

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes import kernels
-from tallybayes.arrays.array_types import Booleans, Indices, Integers, Integers32
+from tallybayes.arrays.array_types import Booleans, Indices, Integers, Integers32, Weights
 from tallybayes.errors import ForgetError
 from tallybayes.families.predictive import Codes32, Floats, Score
 from tallybayes.families.shrinkage import Shares
@@ -106,7 +106,7 @@ class Values:
     n_values: int
     codes: Codes32
     n_classes: int
-    weights: Floats | None
+    weights: Weights
     origin: int = 0
 
     @property

@@ -20,6 +20,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from tallybayes.arrays.array_types import Weights
 from tallybayes.arrays.column import Bag
 from tallybayes.errors import ParameterError, UnsupportedError
 from tallybayes.families.bag_counts import add_columns, check_products, counted_lengths, counted_tokens, each_once
@@ -40,7 +41,7 @@ class BagFamily(TokenFamily):
     """Tokens with amounts, of any type: what multinomial and tags share."""
 
     def observe(
-        self, features: tuple[str, ...], columns: Sequence[Bag], codes: Codes32, n_classes: int, weights: Floats | None
+        self, features: tuple[str, ...], columns: Sequence[Bag], codes: Codes32, n_classes: int, weights: Weights
     ) -> TokenTally:
         """Add up amounts of tokens (presence: count the bags that have a token), and count bags by length."""
         tokens, lengths = {}, []

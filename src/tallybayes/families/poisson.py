@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tallybayes import kernels
-from tallybayes.arrays.array_types import Columns
+from tallybayes.arrays.array_types import Columns, Weights
 from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.special import gammaln
 from tallybayes.families.alignment import ArrayPredictive, first_true, real_arrays, refuse, sum_columns
@@ -54,12 +54,7 @@ class Poisson(Family[Sums, PoissonPrior]):
     column: ClassVar[type[Column]] = Reals
 
     def observe(
-        self,
-        features: tuple[str, ...],
-        columns: Sequence[Reals],
-        codes: Codes32,
-        n_classes: int,
-        weights: Floats | None,
+        self, features: tuple[str, ...], columns: Sequence[Reals], codes: Codes32, n_classes: int, weights: Weights
     ) -> Sums:
         """Exact sums of 1, x and the (rounded) log factorial of x."""
         arrays = [array.astype(np.float64) for array in real_arrays(columns)]

@@ -33,7 +33,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tallybayes import kernels
-from tallybayes.arrays.array_types import Indices, Integers
+from tallybayes.arrays.array_types import Indices, Integers, Weights
 from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Bag
 from tallybayes.arrays.token_rules import Rules, packed
@@ -224,7 +224,7 @@ class Text(TokenFamily):
         return lexicon
 
     def observe(
-        self, features: tuple[str, ...], columns: Sequence[Bag], codes: Codes32, n_classes: int, weights: Floats | None
+        self, features: tuple[str, ...], columns: Sequence[Bag], codes: Codes32, n_classes: int, weights: Weights
     ) -> TokenTally:
         """Add up occurrences, documents and logarithms of tokens, and count documents by length."""
         tokens, lengths = {}, []

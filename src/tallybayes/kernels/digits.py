@@ -5,9 +5,8 @@ and families, which use it for fractional sums: the native kernels take only int
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tallybayes.arrays.array_types import Floats, Integers
+from tallybayes.arrays.array_types import BigIntegers, Floats, Integers
 
 __all__ = ["carry", "integers", "pooled_ratio_moments", "quotient", "ratio_moments"]
 
@@ -23,7 +22,7 @@ def carry(digits: Integers) -> None:
         digits[..., 1:] += over
 
 
-def integers(digits: Integers) -> NDArray[np.object_]:
+def integers(digits: Integers) -> BigIntegers:
     """The cells as Python integers, in units of 2**(32 * low)."""
     total = digits[..., -1].astype(object)
     for k in range(digits.shape[-1] - 2, -1, -1):
@@ -32,13 +31,7 @@ def integers(digits: Integers) -> NDArray[np.object_]:
 
 
 def ratio_moments(
-    n: NDArray[np.object_],
-    n_low: int,
-    x: NDArray[np.object_],
-    x_low: int,
-    xx: NDArray[np.object_],
-    xx_low: int,
-    units: Integers,
+    n: BigIntegers, n_low: int, x: BigIntegers, x_low: int, xx: BigIntegers, xx_low: int, units: Integers
 ) -> Floats:
     """`mean_variance` for sums given as Python integers in units of 2**(32 * low), n too: weights may be fractions."""
     high, low, variance = (np.zeros(n.shape) for _ in range(3))
@@ -75,7 +68,7 @@ def _difference(s: int, exponent: int, a: int, b: int, count: int) -> float:
 
 
 def pooled_ratio_moments(
-    n: NDArray[np.object_], n_low: int, x: NDArray[np.object_], x_low: int, xx: NDArray[np.object_], xx_low: int
+    n: BigIntegers, n_low: int, x: BigIntegers, x_low: int, xx: BigIntegers, xx_low: int
 ) -> tuple[Integers, Floats]:
     """`pooled_moments` for sums given as Python integers in units of 2**(32 * low)."""
     rows, s, ss = (np.asarray(part.sum(axis=1), object)[:, None] for part in (n, x, xx))

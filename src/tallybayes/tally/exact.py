@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import kernels
-from tallybayes.arrays.array_types import Booleans, Floats, Indices, Integers
+from tallybayes.arrays.array_types import BigIntegers, Booleans, Floats, Indices, Integers
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.errors import CountError
 from tallybayes.kernels.digits import carry, integers
@@ -273,7 +273,7 @@ class Exact:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def integers(self) -> NDArray[np.object_]:
+    def integers(self) -> BigIntegers:
         """The numbers as Python integers in units of 2**(32 * low)."""
         return integers(self.digits)
 

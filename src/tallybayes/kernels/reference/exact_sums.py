@@ -12,7 +12,7 @@ special case of one digit at low = 0, and then the digit may use all 64 bits.
 
 import numpy as np
 
-from tallybayes.arrays.array_types import Codes32, Columns, Floats, Integers
+from tallybayes.arrays.array_types import Codes32, Columns, Floats, Integers, Weights
 from tallybayes.errors import DataError
 from tallybayes.kernels.contract import checked
 from tallybayes.kernels.digits import carry, integers, quotient, ratio_moments
@@ -25,7 +25,7 @@ _HALF = np.int64(2**27 - 1)  # a 53-bit integer splits into 26 and 27 bits, whos
 
 @checked("columns: columns; codes: rows | codes classes; weights: rows | finite")
 def sum_columns(
-    columns: Columns, codes: Codes32, n_classes: int, weights: Floats | None, order: int, start: int, stop: int
+    columns: Columns, codes: Codes32, n_classes: int, weights: Weights, order: int, start: int, stop: int
 ) -> tuple[Digits, Digits, Digits | None, int]:
     """Exact sums of w, w*x and (if `order` is 2) w*x*x over the values that are there, (columns, classes) each.
 
@@ -66,7 +66,7 @@ def sum_columns(
 
 
 @checked("values: rows | finite; groups: rows | below groups; weights: rows | finite")
-def sum_groups(values: Floats, weights: Floats | None, groups: Integers, n_groups: int) -> Digits:
+def sum_groups(values: Floats, weights: Weights, groups: Integers, n_groups: int) -> Digits:
     """Exact sums of value (times weight, if given) by group, (groups,).
 
     >>> digits, low = sum_groups(np.array([0.1, -0.1, 3.0]), None, np.array([0, 0, 1]), 2)

@@ -24,7 +24,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays.array_types import Booleans, Codes32, Columns, Floats, Indices, Integers
+from tallybayes.arrays.array_types import Booleans, Codes32, Columns, Floats, Indices, Integers, Weights
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import DataError
 from tallybayes.kernels.binning_runs import forward_backward
@@ -47,7 +47,7 @@ _FAR = 2.0**900  # a squared distance, in variances, that is left to others
 def add_student_leave_one_out(
     columns: Columns,
     codes: Codes32,
-    weights: Floats | None,
+    weights: Weights,
     units: Integers,
     pooled: Floats,
     n: Floats,
@@ -90,13 +90,7 @@ def add_student_leave_one_out(
 
 
 def _add_columns(
-    columns: Columns,
-    codes: Codes32,
-    weights: Floats | None,
-    closed_form: ClosedForm,
-    out: Floats,
-    start: int,
-    stop: int,
+    columns: Columns, codes: Codes32, weights: Weights, closed_form: ClosedForm, out: Floats, start: int, stop: int
 ) -> Integers:
     """Add the closed form of every column for the values that are there; returns the places where it is inaccurate."""
     places = [np.zeros(0, np.int64)]
@@ -133,7 +127,7 @@ def _log_student(
 def add_normal_leave_one_out(
     columns: Columns,
     codes: Codes32,
-    weights: Floats | None,
+    weights: Weights,
     units: Integers,
     n: Floats,
     moments: Floats,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tallybayes.arrays.array_types import Codes32, Columns, Floats, Indices, Integers, Numbers
+from tallybayes.arrays.array_types import Amounts, Codes32, Columns, Indices, Integers, Weights
 from tallybayes.arrays.float_order import ordered
 from tallybayes.errors import DataError
 from tallybayes.kernels.contract import checked
@@ -103,7 +103,7 @@ def count_cells(
 def count_bags(
     indptr: Indices,
     indices: Indices,
-    amounts: Numbers | None,
+    amounts: Amounts,
     codes: Codes32,
     n_classes: int,
     n_tokens: int,
@@ -134,7 +134,7 @@ def count_bags(
 def count_bags_dense(
     indptr: Indices,
     indices: Indices,
-    amounts: Numbers | None,
+    amounts: Amounts,
     codes: Codes32,
     n_classes: int,
     n_tokens: int,
@@ -161,8 +161,8 @@ def count_bags_dense(
 def sum_bags(
     indptr: Indices,
     indices: Indices,
-    amounts: Numbers | None,
-    weights: Floats | None,
+    amounts: Amounts,
+    weights: Weights,
     codes: Codes32,
     n_tokens: int,
     first: int,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tallybayes.arrays.array_types import Booleans, Columns, Floats, Indices, Integers, Numbers
+from tallybayes.arrays.array_types import Amounts, Booleans, Columns, Floats, Indices, Integers
 from tallybayes.errors import DataError
 from tallybayes.kernels.contract import checked
 from tallybayes.kernels.densities import laplace, log_events
@@ -74,12 +74,7 @@ def add_normal(
 
 
 def _add_reals(
-    columns: Columns,
-    scales: tuple[Floats, ...],
-    log_density: Callable[[int, Floats], Floats],
-    out: Floats,
-    start: int,
-    stop: int,
+    columns: Columns, scales: tuple[Floats, ...], log_density: LogDensity, out: Floats, start: int, stop: int
 ) -> int:
     """Add the log densities of |z|; scales: units, mean, mean_low and inverse."""
     units, mean, mean_low, inverse = scales
@@ -225,7 +220,7 @@ def add_events(
     "indices: entries | bags tokens"
 )
 def add_bags(
-    indptr: Indices, indices: Indices, amounts: Numbers | None, table: Floats, out: Floats, start: int, stop: int
+    indptr: Indices, indices: Indices, amounts: Amounts, table: Floats, out: Floats, start: int, stop: int
 ) -> None:
     """Add amount * table[token] for every token of the row, in the order given; an amount of zero adds nothing."""
     for row in range(start, stop):
