@@ -43,11 +43,6 @@ class _LeftOut(BlockScore):
     weights: Weights
     numbers: tuple[int, ...]  # of the columns, in the block
 
-    @property
-    def block(self) -> Sums:
-        """The sums of all columns."""
-        return self.tally
-
     def combine(self, scores: Sequence[Self]) -> Self:
         """Several columns at once, since they share their logarithms."""
         return replace(self, numbers=tuple(number for one in scores for number in one.numbers))

@@ -23,6 +23,7 @@ from tallybayes.errors import ForgetError
 from tallybayes.families.predictive import Codes32, Floats, Score
 from tallybayes.families.shrinkage import Shares
 from tallybayes.kernels.densities import laplace
+from tallybayes.tally import Tally
 
 __all__ = [
     "BlockScore",
@@ -58,10 +59,7 @@ def added(scores: Floats) -> Score:
 class BlockScore(ABC):
     """A score that is faster for several columns of a block at once."""
 
-    @property
-    @abstractmethod
-    def block(self) -> object:
-        """An object that identifies the block."""
+    tally: Tally  # the sums of all columns of the block
 
     @abstractmethod
     def combine(self, scores: Sequence[Any]) -> Score:
@@ -78,7 +76,7 @@ def joined(scores: Iterable[Score]) -> list[Score]:
     blocks: dict[int, list[BlockScore]] = {}
     for score in scores:
         if isinstance(score, BlockScore):
-            blocks.setdefault(id(score.block), []).append(score)
+            blocks.setdefault(id(score.tally), []).append(score)
         else:
             result.append(score)
     return [*(some[0].combine(some) for some in blocks.values()), *result]

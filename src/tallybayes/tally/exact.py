@@ -1,11 +1,7 @@
 """Arrays of exact numbers.
 
-`Exact` is an array of dyadic rationals, integers times powers of two: doubles are such numbers, and so are their sums
-and products. Nothing is rounded until `floats` is called. The value of a cell is
-
-    sum over k of  digits[..., k] * 2**(32 * (low + k))
-
-(see `kernels/reference/exact_sums.py`). Integers that fit into 64 bits are the special case of one digit at
+`Exact` is an array of integers times powers of two, kept as digits in base 2**32 (`kernels/reference/exact_sums.py`).
+Nothing is rounded until `floats` is called. Integers that fit into 64 bits are the special case of one digit at
 low = 0: then an `Exact` costs no more than an int64 array, and adding two of them is one addition.
 """
 
