@@ -152,8 +152,8 @@ def leave_one_out_is_refitting(trial: Trial) -> None:
             prior = None if smoothing == 0 else trial.family.prior(tally, smoothing)
             given = (tally, prior, [trial.column], trial.codes, weights)
             fast, defined = np.zeros((_N, _CLASSES)), np.zeros((_N, _CLASSES))
-            trial.family.left_out(*given)[0](fast, 0, _N)
-            Family.left_out(trial.family, *given)[0](defined, 0, _N)
+            trial.family.leave_one_out(*given)[0](fast, 0, _N)
+            Family.leave_one_out(trial.family, *given)[0](defined, 0, _N)
             np.testing.assert_allclose(fast, defined, rtol=1e-9, atol=1e-9)
 
 

@@ -62,7 +62,7 @@ def test_a_key_is_told_to_nobody():
     key = "0123456789abcdef" * 2
     family = tb.Text(buckets=8, key=key)
     assert key in str(family)  # the form that files hold
-    assert key not in repr(family) + family.told()
+    assert key not in repr(family) + family.display_name()
     for wrong in (lambda: tb.Text(buckets=8, key=key, ngrams=17), lambda: parse(f"txt:buckets=8,key={key}")):
         with pytest.raises(ParameterError) as error:
             wrong()

@@ -52,7 +52,7 @@ KINDS = {
 
 
 def table_of(seed, kinds, n_rows, n_classes, weighted, dtype=np.float64):
-    """Columns, codes, weights, and the facts of their sums as `student_left_out` takes them."""
+    """Columns, codes, weights, and the facts of their sums as `add_student_leave_one_out` takes them."""
     rng = np.random.default_rng(seed)
     columns = [KINDS[kind](rng, rng.normal(size=n_rows) * 2.0 ** rng.integers(-9, 9)) for kind in kinds]
     matrix = np.array(columns).reshape(len(kinds), n_rows).T.astype(dtype)
@@ -157,10 +157,10 @@ def test_columns_with_point_masses_and_gaps_go_together_as_one_by_one(family):
     values = [x[0], np.where(codes == 0, 3.0, x[1]), codes + 1.0, np.where(x[2] > 2, np.nan, x[2]), np.full(60, 2.5)]
     columns, names = [Reals(column) for column in values], tuple("abcde")
     given = (family.observe(names, columns, codes, 3, None), None, columns, codes, None)
-    (together,) = joined(family.left_out(*given))
+    (together,) = joined(family.leave_one_out(*given))
     together(quick := np.zeros((60, 3)), 0, 60)
     defined = np.zeros((60, 3))
-    for score in Family.left_out(family, *given):
+    for score in Family.leave_one_out(family, *given):
         score(defined, 0, 60)
     assert np.isneginf(defined).any()
     np.testing.assert_allclose(quick, defined, rtol=1e-9, atol=1e-9)

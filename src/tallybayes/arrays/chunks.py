@@ -62,7 +62,7 @@ def in_threads(
         for i in todo:
             try:
                 results[i] = work(*ranges[i])
-            except Exception as error:  # told below, the first range first, whichever thread was quicker
+            except Exception as error:  # raised below: that of the first range, whichever thread was quicker
                 errors[i] = error
 
     for running in [_pool(threads).submit(take) for _ in range(min(threads, len(ranges)))]:

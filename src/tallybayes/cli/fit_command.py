@@ -113,7 +113,11 @@ def report(model: Model, source: Source, path: str | None) -> dict[str, Any]:
         "bad": 0 if source.bad is None else source.bad.count,
         "classes": [{"class": label, "rows": n} for label, n in model.class_counts.items()],
         "columns": [
-            {"column": field.name, "family": field.family.told() if field.family else None, "reason": field.reason}
+            {
+                "column": field.name,
+                "family": field.family.display_name() if field.family else None,
+                "reason": field.reason,
+            }
             for field in model.schema.fields.values()
         ],
         "found": getattr(source, "facts", dict)(),

@@ -112,7 +112,7 @@ class Schema:
         return str(self)
 
     def __str__(self) -> str:
-        rows = [(f.name, f.family.told() if f.family else "excluded", f.reason) for f in self.fields.values()]
+        rows = [(f.name, f.family.display_name() if f.family else "excluded", f.reason) for f in self.fields.values()]
         widths = [max((len(row[i]) for row in rows), default=0) for i in (0, 1)]
         lines = [f"{name:<{widths[0]}}   {family:<{widths[1]}}   {why}" for name, family, why in rows]
         return "\n".join([f"label: {self.label or '(given as an array)'}", *lines])

@@ -59,7 +59,7 @@ class Description:
         """Everything as plain values, for programs."""
         schema = self.schema.to_dict()
         for name, family in self.schema.families.items():
-            schema["columns"][name]["family"] = family.told()
+            schema["columns"][name]["family"] = family.display_name()
         return {**schema, "classes": self.classes, "parameters": finite_json(self.columns)} | (
             {"notes": self.notes} if self.notes else {}
         )
@@ -71,7 +71,7 @@ class Description:
         parts = [_render(self.classes), str(self.schema)]
         for name, rows in self.columns.items():
             family, note = self.schema.fields[name].family, self.notes.get(name)
-            told = ", ".join(text for text in (family and family.told(), note) if text)
+            told = ", ".join(text for text in (family and family.display_name(), note) if text)
             parts.append(f"{name} ({told})\n{_render(rows)}")
         return "\n\n".join(parts)
 

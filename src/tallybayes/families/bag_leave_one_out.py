@@ -1,8 +1,8 @@
 """Leave-one-out scores of bags and documents, in closed form.
 
-For counts and complement a kernel computes them (`left_out`). With one Bernoulli per token, a class without one of its
-bags has one bag fewer for every token there is; so the score of an empty bag is computed once for every weight, and
-corrected for the tokens that the bag has.
+For counts and complement a kernel computes them. With one Bernoulli per token, a class without one of its bags has one
+bag fewer for every token there is; so the score of an empty bag is computed once for every weight, and corrected for
+the tokens that the bag has.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tallybayes.families.shrinkage import by_group
 from tallybayes.families.token_weights import KIND_OF, TokenOptions, TokenWeights, integer_amounts, over_classes
 from tallybayes.tally import Vocabulary
 
-__all__ = ["LeftOutBags", "Presence", "check_learned", "in_rows", "left_out_score"]
+__all__ = ["LeaveOneOutBags", "Presence", "bag_score", "check_learned", "in_rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class Presence:
 
 
 @dataclass(frozen=True, eq=False)
-class LeftOutBags:
+class LeaveOneOutBags:
     """Bags to be left out one at a time: their classes and weights, the sums of their tokens, and of all rows."""
 
     words: Vocabulary
@@ -124,7 +124,7 @@ class LeftOutBags:
         return Presence(*self.words.named_cells("documents"), len(self.words.named()), self.n_rows)
 
 
-def left_out_score(name: str, column: TokenWeights, bag: Bag, codes: Codes32, weights: Floats) -> Score:
+def bag_score(name: str, column: TokenWeights, bag: Bag, codes: Codes32, weights: Floats) -> Score:
     """The leave-one-out scores of the bags of a column, with k above 0 and weights that depend on no other token."""
     words, bag = column.words, bag.expanded()
     if not words.has_pooled():  # pooled tokens have no slot
@@ -133,7 +133,7 @@ def left_out_score(name: str, column: TokenWeights, bag: Bag, codes: Codes32, we
     used, indices = _distinct(known.indices, words.n_slots)
     amounts = np.ones(len(indices)) if column.is_presence or known.amounts is None else known.amounts
     plain = Bag(np.ascontiguousarray(known.indptr, np.int64), indices, amounts, (), bag.present)
-    left = LeftOutBags(words, column.n_rows, plain, codes, weights, words.store.tables(used))
+    left = LeaveOneOutBags(words, column.n_rows, plain, codes, weights, words.store.tables(used))
     check_learned(name, plain, amounts, left.table("documents" if column.is_presence else "counts"), codes, weights)
     left.scores(column.options, column.k, 0, 0)  # fills what all threads need
 

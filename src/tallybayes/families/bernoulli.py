@@ -97,7 +97,7 @@ class Bernoulli(DiscreteFamily[Sums]):
             log_no, log_yes = np.where(shares.per_class > 0, log_p, log_value[..., None])
         return BernoulliPredictive(tally.features, tally.n_classes, log_no, log_yes, counts, prior)
 
-    def left_out(
+    def leave_one_out(
         self, tally: Sums, prior: DiscretePrior | None, columns: Sequence[Flags], codes: Codes32, weights: Any
     ) -> list[Score]:
         """A table of the few different rows for each column."""

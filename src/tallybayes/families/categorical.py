@@ -107,7 +107,7 @@ class Categorical(DiscreteFamily[Counts]):
             tally.features, tally.n_classes, tally, prior, _totals(tally), n_values, norm, self.unseen
         )
 
-    def left_out(
+    def leave_one_out(
         self, tally: Counts, prior: DiscretePrior | None, columns: Sequence[Codes], codes: Codes32, weights: Any
     ) -> list[Score]:
         """Rows of the same value and class have the same score: a table for each column."""

@@ -124,7 +124,7 @@ class Family(ABC, Generic[TallyT, PriorT]):
         """The family with a rule for values that were never counted, if it has such an option."""
         return self
 
-    def told(self) -> str:
+    def display_name(self) -> str:
         """The string form without secrets, for people."""
         return str(self)
 
@@ -168,7 +168,7 @@ class Family(ABC, Generic[TallyT, PriorT]):
         """A prior for one column whose rows are scored without themselves: everything chosen by evidence is fixed."""
         return prior
 
-    def left_out(
+    def leave_one_out(
         self, tally: TallyT, prior: PriorT | None, columns: Sequence[Any], codes: Codes32, weights: Weights
     ) -> list[Score]:
         """Leave-one-out log likelihoods of rows that are in the tally: one score for each column.
@@ -180,10 +180,10 @@ class Family(ABC, Generic[TallyT, PriorT]):
         for number, (name, column) in enumerate(zip(tally.features, columns, strict=True)):
             part = tally.only((name,))
             own = None if prior is None else self.held(part, self.part_of(prior, number))
-            scores.append(added(self.left_out_one_by_one(part, own, column, codes, weights)))
+            scores.append(added(self.leave_one_out_by_subtraction(part, own, column, codes, weights)))
         return scores
 
-    def left_out_one_by_one(
+    def leave_one_out_by_subtraction(
         self, tally: TallyT, prior: PriorT | None, column: Any, codes: Codes32, weights: Weights
     ) -> Floats:
         """Leave-one-out log likelihoods of one column by subtracting each row in turn, (rows, classes).

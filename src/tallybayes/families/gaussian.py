@@ -35,7 +35,7 @@ from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError
 from tallybayes.families.alignment import first_true, real_arrays, refuse, sum_columns
 from tallybayes.families.family import Add, Codes32, Family, Floats, Score, Smoothing
-from tallybayes.families.gaussian_leave_one_out import GaussianLeftOut, NormalLeftOut
+from tallybayes.families.gaussian_leave_one_out import NormalLeaveOneOut, StudentLeaveOneOut
 from tallybayes.families.gaussian_moments import GaussianPrior, digits_of, moments_of, pooled_moments, pooled_units
 from tallybayes.families.gaussian_predictive import GaussianPredictive
 from tallybayes.families.leave_one_out_scores import added
@@ -152,7 +152,7 @@ class Gaussian(Family[Sums, GaussianPrior]):
         """Centred on the pooled data of other sums."""
         return replace(self.prior(tally, "auto"), share=prior.share)
 
-    def left_out(
+    def leave_one_out(
         self, tally: Sums, prior: GaussianPrior | None, columns: Sequence[Reals], codes: Codes32, weights: Any
     ) -> list[Score]:
         """In closed form; by exact sums for a row that holds nearly all of a sum of squares."""
@@ -165,11 +165,11 @@ class Gaussian(Family[Sums, GaussianPrior]):
                 refuse(first_true(np.isinf(x)), (name,), [x], "a finite number")
             return [added(np.zeros((len(codes), tally.n_classes))) for _ in columns]
         given = (self.shared, self.log, columns, arrays, codes, weights, ())
-        block: GaussianLeftOut | NormalLeftOut
+        block: StudentLeaveOneOut | NormalLeaveOneOut
         if prior is None:
-            block = NormalLeftOut(self, tally, None, *given, self.plug_in(tally))
+            block = NormalLeaveOneOut(self, tally, None, *given, self.plug_in(tally))
         else:
-            block = GaussianLeftOut(self, tally, prior, *given, moments_of(tally, prior.units))
+            block = StudentLeaveOneOut(self, tally, prior, *given, moments_of(tally, prior.units))
         return [replace(block, numbers=(j,)) for j in range(len(columns))]
 
     def example(self, rng: np.random.Generator, n: int) -> Column:

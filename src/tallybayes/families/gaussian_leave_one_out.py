@@ -25,11 +25,11 @@ from tallybayes.families.gaussian_predictive import GaussianPredictive
 from tallybayes.families.leave_one_out_scores import BlockScore
 from tallybayes.tally import Sums
 
-__all__ = ["GaussianLeftOut", "NormalLeftOut"]
+__all__ = ["NormalLeaveOneOut", "StudentLeaveOneOut"]
 
 
 @dataclass(frozen=True, eq=False)
-class _LeftOut(BlockScore):
+class _GaussianLeaveOneOut(BlockScore):
     """Leave-one-out scores of some columns: in closed form, or by exact sums where that is inaccurate."""
 
     family: Family[Sums, GaussianPrior]
@@ -95,11 +95,11 @@ class _LeftOut(BlockScore):
         prior = None if self.prior is None else self.family.part_of(self.prior, number)
         weights, column = None if self.weights is None else self.weights[rows], self.columns[number].take(rows)
         part = self.tally.only((name,))
-        return self.family.left_out_one_by_one(part, prior, column, self.codes[rows], weights)
+        return self.family.leave_one_out_by_subtraction(part, prior, column, self.codes[rows], weights)
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianLeftOut(_LeftOut):
+class StudentLeaveOneOut(_GaussianLeaveOneOut):
     """Student's t."""
 
     prior: GaussianPrior
@@ -122,7 +122,7 @@ class GaussianLeftOut(_LeftOut):
 
 
 @dataclass(frozen=True, eq=False)
-class NormalLeftOut(_LeftOut):
+class NormalLeaveOneOut(_GaussianLeaveOneOut):
     """Maximum likelihood: the normal density, and point masses where all values of a class are equal."""
 
     prior: None

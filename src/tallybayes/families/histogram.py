@@ -27,7 +27,7 @@ from tallybayes.arrays.float_order import ordered
 from tallybayes.arrays.special import xlogy
 from tallybayes.families.alignment import first_true, real_arrays, refuse
 from tallybayes.families.family import Codes32, Family, Floats, Score, Smoothing
-from tallybayes.families.histogram_buckets import FixedBinning, averaged, buckets_of, frequency_scores, left_out_scores
+from tallybayes.families.histogram_buckets import FixedBinning, averaged, binning_scores, buckets_of, frequency_scores
 from tallybayes.families.histogram_predictive import (
     HistogramPredictive,
     HistogramPrior,
@@ -106,7 +106,7 @@ class Histogram(Family[Grid, HistogramPrior]):
             prior,
         )
 
-    def left_out(
+    def leave_one_out(
         self, tally: Grid, prior: HistogramPrior | None, columns: Sequence[Reals], codes: Codes32, weights: Any
     ) -> list[Score]:
         """A table of buckets and classes for each column, with fixed buckets, class shares and strengths."""
@@ -120,7 +120,7 @@ class Histogram(Family[Grid, HistogramPrior]):
             if prior.share == 0:
                 return added(np.zeros((len(codes), tally.n_classes)))
             held = FixedBinning.of(tally.between(j, j + 1), prior.strengths, prior.rates)
-            return left_out_scores(held, arrays[j], codes, weights)
+            return binning_scores(held, arrays[j], codes, weights)
 
         return in_threads(one, len(arrays), size=1, small=0)
 

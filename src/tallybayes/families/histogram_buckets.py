@@ -24,11 +24,11 @@ __all__ = [
     "FixedBinning",
     "GridBuckets",
     "averaged",
+    "binning_scores",
     "buckets_of",
     "cells_of",
     "frequency_scores",
     "held_shares",
-    "left_out_scores",
 ]
 
 BUCKETS = 128  # at most; the work grows with its square
@@ -144,7 +144,7 @@ def held_shares(held: FixedBinning, tally: Grid) -> Floats:
     return result
 
 
-def left_out_scores(held: FixedBinning, values: Any, codes: Codes32, weights: Weights) -> Score:
+def binning_scores(held: FixedBinning, values: Any, codes: Codes32, weights: Weights) -> Score:
     """The leave-one-out score of a column, by a table of (bucket, class)."""
     steps, name = held.steps, held.tally.features[0]
     own = Values(np.zeros(0, np.int64), len(steps.counts), codes, len(held.p), weights)

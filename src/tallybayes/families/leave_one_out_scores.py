@@ -1,10 +1,10 @@
 """Leave-one-out scores: what the families share.
 
-Sums can be subtracted, so the model that never saw a row is the model minus that row. `Family.left_out_one_by_one` is
-the definition: subtract a row from its column's tally, derive, score it, add it again. Axes, grids and strengths chosen
-by evidence are fixed (of a histogram also the class shares that its runs are shrunk to); counts, the other class shares
-and pooled means are those without the row. Families have faster methods for the same numbers: a column with few values
-has few different rows (`Lines`), and each of them has one closed form.
+Sums can be subtracted, so the model that never saw a row is the model minus that row. The definition is
+`Family.leave_one_out_by_subtraction`: subtract a row from its column's tally, derive, score it, add it again. Axes,
+grids and strengths chosen by evidence are fixed (of a histogram also the class shares that its runs are shrunk to);
+counts, the other class shares and pooled means are those without the row. Families have faster methods for the same
+numbers: a column with few values has few different rows (`Lines`), and each of them has one closed form.
 """
 
 from __future__ import annotations

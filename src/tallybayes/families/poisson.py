@@ -116,7 +116,7 @@ class Poisson(Family[Sums, PoissonPrior]):
         """The pooled mean of other sums."""
         return replace(self.prior(tally, "auto"), share=prior.share)
 
-    def left_out(
+    def leave_one_out(
         self, tally: Sums, prior: PoissonPrior | None, columns: Sequence[Reals], codes: Codes32, weights: Any
     ) -> list[Score]:
         """Rows of the same count and class have the same score: a table for each column."""

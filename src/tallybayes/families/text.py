@@ -155,7 +155,7 @@ class Text(TokenFamily):
         default = {field.name: field.default for field in dataclasses.fields(self)}
         return dataclasses.replace(self, **{name: default[name] for name in _SCORING})  # type: ignore[arg-type]
 
-    def told(self) -> str:
+    def display_name(self) -> str:
         """The string form without the secret key."""
         return str(self).replace(f"key={self.key}", "key=(secret)") if self.key else str(self)
 
@@ -306,13 +306,13 @@ class Text(TokenFamily):
     def predictive(self, tally: TokenTally, prior: TokenPrior) -> TextPredictive:
         """Posterior means."""
         return TextPredictive(
-            tally.features, tally.n_classes, tally, self.told(), self.options, prior.k, tokeniser=self
+            tally.features, tally.n_classes, tally, self.display_name(), self.options, prior.k, tokeniser=self
         )
 
     def independence(self, tally: TokenTally, prior: TokenPrior) -> Floats:
         """Of the same without regard to the class, where scores are likelihoods of what is counted."""
         if not self.is_likelihood or (self.variant != "presence" and self.tf != "count"):
-            raise UnsupportedError(f"{self.told()} is a way of scoring: it has no evidence to compare")
+            raise UnsupportedError(f"{self.display_name()} is a way of scoring: it has no evidence to compare")
         return super().independence(tally, prior)
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from tallybayes.arrays.array_types import Codes32, Integers
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag
-from tallybayes.families.bag_leave_one_out import LeftOutBags
+from tallybayes.families.bag_leave_one_out import LeaveOneOutBags
 from tallybayes.families.family import Floats, Smoothing
 from tallybayes.families.text import Text
 from tallybayes.tally import Vocabulary
@@ -58,7 +58,7 @@ class VariantChoice:
 
 
 @dataclass(frozen=True, eq=False)
-class _Trial(LeftOutBags):
+class _Trial(LeaveOneOutBags):
     """Candidates evaluated on the documents of a sample."""
 
     def some(self, share: int) -> _Trial:

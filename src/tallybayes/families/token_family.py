@@ -12,7 +12,7 @@ import numpy as np
 
 from tallybayes.arrays.column import Bag, Column
 from tallybayes.arrays.special import gammaln
-from tallybayes.families.bag_leave_one_out import left_out_score
+from tallybayes.families.bag_leave_one_out import bag_score
 from tallybayes.families.family import Codes32, Family, Floats, Score
 from tallybayes.families.shrinkage import dirichlet_evidence_of
 from tallybayes.families.token_predictive import TokenPredictive
@@ -48,13 +48,13 @@ class TokenFamily(Family[TokenTally, TokenPrior]):
 
     def predictive(self, tally: TokenTally, prior: TokenPrior) -> TokenPredictive:
         """Posterior means."""
-        return TokenPredictive(tally.features, tally.n_classes, tally, self.told(), self.options, prior.k)
+        return TokenPredictive(tally.features, tally.n_classes, tally, self.display_name(), self.options, prior.k)
 
     def plug_in(self, tally: TokenTally) -> TokenPredictive:
         """Frequencies."""
         return self.predictive(tally, TokenPrior(np.zeros(len(tally.features))))
 
-    def left_out(
+    def leave_one_out(
         self, tally: TokenTally, prior: TokenPrior | None, columns: Sequence[Bag], codes: Codes32, weights: Any
     ) -> list[Score]:
         """In closed form, unless one weight depends on all tokens, or on the tokens of the document.
@@ -63,11 +63,11 @@ class TokenFamily(Family[TokenTally, TokenPrior]):
         """
         has_closed_form = not (self.options.needs_all or self.options.has_caps)
         if prior is None or not has_closed_form or not all(0 < k < math.inf for k in prior.k.tolist()):
-            return super().left_out(tally, prior, columns, codes, weights)
+            return super().leave_one_out(tally, prior, columns, codes, weights)
         own = np.ones(len(codes)) if weights is None else weights
         weights_of = self.predictive(tally, prior).columns
         pairs = zip(tally.features, columns, strict=True)
-        return [left_out_score(name, weights_of[name], bag, codes, own) for name, bag in pairs]
+        return [bag_score(name, weights_of[name], bag, codes, own) for name, bag in pairs]
 
     def evidence(self, tally: TokenTally, prior: TokenPrior) -> Floats:
         """Of the amounts of tokens (presence: of the rows that have a token) given the classes.

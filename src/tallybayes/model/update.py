@@ -204,7 +204,7 @@ def _check_mergeable(left: ModelState, right: ModelState, name: str) -> None:
     mine, theirs = left.schema.fields[name], right.schema.fields[name]
     a, b = (field.family and field.family.counted for field in (mine, theirs))
     if a != b and NO_VALUES not in (mine.reason, theirs.reason):
-        shown = [family.told() if family else "excluded" for family in (a, b)]
+        shown = [family.display_name() if family else "excluded" for family in (a, b)]
         hint = "give both fits the same families= and ignore="
         if shown[0] == shown[1]:
             hint = "the keys of their hashes differ: give the second fit the schema of the first"

@@ -68,7 +68,7 @@ def most_frequent_classes(model: Model, n: int = CLASSES) -> list[int]:
 def column_chart_data(model: Model, column: str, rows: list[dict[str, Any]] | None = None) -> ColumnChartData:
     """The chart data of a column; `rows` are its rows in `model.describe()`, if already computed."""
     part = predictive_of(model, column)
-    family = model.schema.families[column].told()
+    family = model.schema.families[column].display_name()
     codes = most_frequent_classes(model)
     names = [shown(label) for label in model.classes]
     few = [names[code] for code in codes]

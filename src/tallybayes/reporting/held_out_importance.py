@@ -50,6 +50,6 @@ class HeldOutImportance:
         """The importance of every column, without the Bayes factor."""
         families, n = model.schema.families, max(self.n_rows, 1)
         return [
-            ColumnImportance(name, families[name].told(), total / n, self._gain[name] / n, None)
+            ColumnImportance(name, families[name].display_name(), total / n, self._gain[name] / n, None)
             for name, total in self._information.items()
         ]

@@ -95,7 +95,7 @@ def add_columns(page: Page, context: ReportContext) -> None:
 
 def _family(context: ReportContext, name: str) -> str:
     """The family of a column, and its weight."""
-    family, note = context.model.schema.families[name].told(), context.description.notes.get(name, "")
+    family, note = context.model.schema.families[name].display_name(), context.description.notes.get(name, "")
     return f"{family}, {note}" if "weight" in note else family
 
 

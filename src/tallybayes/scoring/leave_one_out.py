@@ -75,7 +75,7 @@ class LeaveOneOut:
         result: dict[str, Score] = {}
         for block in self.scorer.blocks:
             own = [columns[name] for name in block.tally.features]
-            scores = block.family.left_out(block.tally, block.prior(), own, codes, weights)
+            scores = block.family.leave_one_out(block.tally, block.prior(), own, codes, weights)
             result |= dict(zip(block.tally.features, scores, strict=True))
         if self.settings.column_weights is None:
             return result

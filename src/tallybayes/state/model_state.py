@@ -65,7 +65,7 @@ class ModelState:
         for name, family in self.schema.families.items():
             if not family.is_likelihood:
                 hint = "fit with the 'counts' or 'presence' variant"
-                text = f"{verb} needs likelihoods; the scores of {family.told()} are not likelihoods"
+                text = f"{verb} needs likelihoods; the scores of {family.display_name()} are not likelihoods"
                 raise UnsupportedError(text, column=name, hint=hint)
 
     def same(self, other: ModelState) -> bool:

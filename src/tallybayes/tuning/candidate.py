@@ -39,7 +39,7 @@ class Candidate:
 
     def __str__(self) -> str:
         k = f", k = {self.smoothing:.3g}" if isinstance(self.smoothing, float) else ""
-        return self.family.told().replace(":unseen=missing", "") + k
+        return self.family.display_name().replace(":unseen=missing", "") + k
 
 
 def grid(n: int) -> list[float]:

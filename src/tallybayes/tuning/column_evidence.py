@@ -126,7 +126,7 @@ class ColumnEvidence:
         for column, rows in zip(self._encoded[id(model)][name], self._rows, strict=True):
             codes = self.codes[first : first + len(rows)]
             weights = self._weights[first : first + len(rows)] if self.is_weighted else None
-            (score,) = own.family.left_out(own.tally, prior, [column], codes, weights)
+            (score,) = own.family.leave_one_out(own.tally, prior, [column], codes, weights)
             score(out := np.zeros((len(rows), own.tally.n_classes)), 0, len(rows))
             parts.append(out)
             first += len(rows)

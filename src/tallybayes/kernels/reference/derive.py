@@ -19,7 +19,7 @@ from tallybayes.kernels.reference.exact_sums import mean_variance
 def pooled_moments(n: Integers, x: Integers, x_low: int, xx: Integers, xx_low: int) -> tuple[Integers, Floats] | None:
     """The unit of every column, and mean (high and low part) and variance over all classes in it, (3, columns).
 
-    The arguments are those of `mean_variance`. A unit is a power of two near the root mean square of the column, told
+    The arguments are those of `mean_variance`. A unit is a power of two near the root mean square of the column, given
     by its exponent: half the difference of the bits of the sum of squares and of n; 0 where all values are 0. None if
     a column has 2**63 rows or more.
     """
