@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,31 +22,29 @@ _FEW_KEYS = 1024  # that it is not worth looking for those in use
 
 
 @dataclass(frozen=True, eq=False)
-class Reals:
+class _Values:
+    values: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def take(self, rows: NDArray[np.integer]) -> Self:
+        """Some of the rows."""
+        return type(self)(self.values[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Reals(_Values):
     """Real numbers: float32 or float64 with any stride, NaN where missing."""
 
     values: NDArray[np.floating]
 
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def take(self, rows: NDArray[np.integer]) -> Reals:
-        """Some of the rows."""
-        return Reals(self.values[rows])
-
 
 @dataclass(frozen=True, eq=False)
-class Flags:
+class Flags(_Values):
     """Booleans: 0 and 1 of any numeric dtype; NaN (floats) or -1 (integers) where missing."""
 
     values: NDArray[np.generic]
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def take(self, rows: NDArray[np.integer]) -> Flags:
-        """Some of the rows."""
-        return Flags(self.values[rows])
 
 
 @dataclass(frozen=True, eq=False)

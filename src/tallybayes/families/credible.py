@@ -26,7 +26,7 @@ from tallybayes.arrays.special import betaincinv, digamma, gammaincinv, polygamm
 from tallybayes.errors import UnsupportedError
 from tallybayes.families.predictive import Floats
 from tallybayes.families.shrinkage import by_group, matched_beta
-from tallybayes.kernels.binning_runs import forward_backward
+from tallybayes.kernels.binning_runs import counts_of_runs, forward_backward
 from tallybayes.kernels.densities import log_events, log_gamma_ratio
 
 __all__ = [
@@ -212,8 +212,7 @@ def averaged_binnings(counts: Floats, strength: float, rate: float) -> tuple[Flo
     own = counts[:, here]
     p = own.sum(axis=0) / own.sum()
     weight = np.exp(forward_backward(own, p, strength, rate)[0])[..., None]
-    sums = np.concatenate([np.zeros((1, own.shape[1])), own.cumsum(axis=0)])
-    alpha = np.maximum(sums[None] - sums[:, None], 0.0) + strength * p
+    alpha = np.maximum(counts_of_runs(own), 0.0) + strength * p
     whole = alpha.sum(axis=2, keepdims=True)
     once, twice = weight * alpha / whole, weight * alpha / whole * (alpha + 1) / (whole + 1)
     first, second = np.zeros_like(counts), np.zeros_like(counts)

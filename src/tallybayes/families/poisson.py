@@ -208,14 +208,9 @@ class PoissonPredictive(ArrayPredictive):
         """Of the rate, which is a Gamma; a column of zeros has none."""
         check_posterior(self.shape is not None, self.features[0])
         assert self.shape is not None
-        low, high = rate_interval(self.shape, self.rate, level)
-        ends = [(low[j, c], high[j, c]) for j in range(len(self.features)) for c in range(self.n_classes)]
-        silent = self.silent.ravel().tolist()
-        return [
-            row | {"low": float(ends[i][0]), "high": float(ends[i][1])}
-            for i, row in enumerate(self.table())
-            if not silent[i]
-        ]
+        low, high = (end.ravel().tolist() for end in rate_interval(self.shape, self.rate, level))
+        rows = zip(self.table(), low, high, self.silent.ravel().tolist(), strict=True)
+        return [row | {"low": a, "high": b} for row, a, b, silent in rows if not silent]
 
     def log_cumulants(self, columns: Sequence[Column]) -> Floats:
         """Of the Poisson distribution, by the posterior of its rate."""

@@ -8,12 +8,12 @@ import numpy as np
 from tallybayes.arrays.array_types import Booleans, Floats
 from tallybayes.arrays.special import gammaln, logsumexp
 
-__all__ = ["forward_backward", "forward_sums", "log_evidence_of_runs", "shares_at"]
+__all__ = ["counts_of_runs", "forward_backward", "forward_sums", "log_evidence_of_runs", "shares_at"]
 
 
 def shares_at(counts: Floats, p: Floats, a: float, rho: float) -> Floats:
     """P(class | bucket) of one column, (buckets, classes), for given class shares, strength and rate."""
-    runs, weight = _runs(counts), np.exp(forward_backward(counts, p, a, rho)[0])
+    runs, weight = counts_of_runs(counts), np.exp(forward_backward(counts, p, a, rho)[0])
     posterior = (runs + a * p) / (np.abs(runs.sum(axis=2, keepdims=True)) + a)
     share = np.zeros_like(counts)
     for b in range(len(counts)):
@@ -43,7 +43,7 @@ def _upper(n_buckets: int) -> Booleans:
     return np.triu(np.ones((n_buckets + 1, n_buckets + 1), bool), 1)
 
 
-def _runs(counts: Floats) -> Floats:
+def counts_of_runs(counts: Floats) -> Floats:
     """Class counts of every run, (from, to, classes)."""
     cumulative = np.concatenate([np.zeros((1, counts.shape[1])), counts.cumsum(axis=0)])
     return np.asarray(cumulative[None] - cumulative[:, None])
@@ -52,7 +52,7 @@ def _runs(counts: Floats) -> Floats:
 def log_evidence_of_runs(counts: Floats, p: Floats, a: float) -> Floats:
     """Log evidence of every run, (from, to); minus infinity where there is none."""
     upper = _upper(len(counts))
-    runs = _runs(counts)[upper]
+    runs = counts_of_runs(counts)[upper]
     log_m = np.full(upper.shape, -np.inf)
     log_m[upper] = (gammaln(a * p + runs) - gammaln(a * p)).sum(axis=1)
     log_m[upper] += gammaln(a) - gammaln(a + runs.sum(axis=1))

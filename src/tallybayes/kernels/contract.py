@@ -5,7 +5,8 @@ a DataError. `native/contract.h` has the same checks with the same words. A kern
 
     @checked("columns: columns; codes: rows | codes classes; out: rows, classes")
 
-the shapes of its arguments and, behind a bar, the rule for their values (a method of `_Contract`). Sizes have names:
+the shapes of its arguments ("low, high: columns" for several) and, behind a bar, the rule for their values (a method of
+`_Contract`). Sizes have names:
 the first array with a name sets its size, later ones must agree. `n_classes`, `n_tokens` and `n_groups` set a size by
 themselves. Where rows `start` to `stop` are used, `rows` means at least `stop`, and rules look at these rows only.
 """
@@ -39,16 +40,17 @@ def checked(declaration: str) -> Callable[[Kernel], Kernel]:
     """
     declared = []
     for part in declaration.split(";"):
-        name, _, rest = part.partition(":")
+        names, _, rest = part.partition(":")
         shape, _, rule = rest.partition("|")
-        declared.append((name.strip(), [size.strip() for size in shape.split(",") if size.strip()], rule.split()))
+        sizes = [size.strip() for size in shape.split(",") if size.strip()]
+        declared += [(name.strip(), sizes, rule.split()) for name in names.split(",")]
 
     def wrap(kernel: Kernel) -> Kernel:
-        names = list(inspect.signature(kernel).parameters)
+        parameters = list(inspect.signature(kernel).parameters)
 
         @functools.wraps(kernel)
         def call(*arguments: Any) -> Any:
-            contract = _Contract(dict(zip(names, arguments, strict=True)))
+            contract = _Contract(dict(zip(parameters, arguments, strict=True)))
             for name, shape, rule in declared:
                 contract.check(name, shape, rule)
             return kernel(*arguments)

@@ -19,19 +19,13 @@ import sys
 import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Protocol
+from typing import Any
 
 from tallybayes.arrays.token_rules import Rules
 
 __all__ = ["Span", "spans"]
 
 Span = tuple[str, int, int]  # a token, and the characters of the text it was made of
-
-
-class _Numbers(Protocol):
-    """What tells whether a word is a stop word: a lexicon."""
-
-    def number(self, token: str) -> int: ...
 
 
 @cache
@@ -75,8 +69,10 @@ def _small_sigmas(text: str) -> Iterator[str]:
     return (next(lower) for _ in text)
 
 
-def spans(text: bytes, rules: Rules, stop: _Numbers | None = None) -> list[Span]:
+def spans(text: bytes, rules: Rules, stop: Any = None) -> list[Span]:
     """The tokens of a text, in the order in which they end, each with the characters it was made of.
+
+    stop: a lexicon of words to be excluded.
 
     >>> spans("Voilà: ICE-CREAM".encode(), Rules())
     [('voilà', 0, 5), ('ice', 7, 10), ('cream', 11, 16)]

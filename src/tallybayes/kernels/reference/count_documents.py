@@ -36,8 +36,8 @@ def log_amounts(indptr: Indices, amounts: Integers32, unit: bool) -> Integers:
 
 
 @checked(
-    "indptr: rows+1; amounts: entries; indices: entries; indptr: rows+1 | ends entries; "
-    "indices: entries | below tokens; codes: rows | codes classes"
+    "indptr: rows+1; amounts, indices: entries; indptr: rows+1 | ends entries; indices: entries | below tokens; "
+    "codes: rows | codes classes"
 )
 def sum_documents(
     indptr: Indices,
@@ -89,8 +89,8 @@ def merge_cells(cells_a: Integers, sums_a: Integers, cells_b: Integers, sums_b: 
 
 
 @checked(
-    "offsets: tokens+1; data: bytes; offsets: tokens+1 | ends bytes; indptr: rows+1; amounts: entries; "
-    "indices: entries; indptr: rows+1 | ends entries; indices: entries | below tokens"
+    "offsets: tokens+1; data: bytes; offsets: tokens+1 | ends bytes; indptr: rows+1; amounts, indices: entries; "
+    "indptr: rows+1 | ends entries; indices: entries | below tokens"
 )
 def fingerprint_documents(
     indptr: Indices, indices: Integers32, amounts: Integers32, data: NDArray[np.uint8], offsets: Indices
@@ -125,9 +125,9 @@ def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 @checked(
-    "table: tokens, classes; whole: tokens; totals: classes; indptr: rows+1; indices: entries; "
-    "own: entries; amounts: entries; codes: rows; weights: rows; indptr: rows+1 | ends entries; "
-    "indices: entries | below tokens; codes: rows | own_codes classes"
+    "table: tokens, classes; whole: tokens; totals: classes; indptr: rows+1; indices, own, amounts: entries; "
+    "codes, weights: rows; indptr: rows+1 | ends entries; indices: entries | below tokens; "
+    "codes: rows | own_codes classes"
 )
 def score_documents_leave_one_out(
     table: Floats,

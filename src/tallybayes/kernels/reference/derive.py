@@ -30,8 +30,8 @@ def pooled_moments(n: Integers, x: Integers, x_low: int, xx: Integers, xx_low: i
 
 
 @checked(
-    "n: columns, classes; x: columns, classes, width; xx: columns, classes, squares; "
-    "units: columns | units; prior: 3, columns"
+    "n: columns, classes; x: columns, classes, width; xx: columns, classes, squares; units: columns | units; "
+    "prior: 3, columns"
 )
 def student(
     n: Integers,
@@ -66,19 +66,19 @@ def log_shares(counts: Floats, k: float) -> Floats:
     return np.asarray(np.log(smoothed) - np.log(smoothed.sum()))
 
 
-@checked("no: columns, classes; yes: columns, classes")
+@checked("no, yes: columns, classes")
 def beta(no: NDArray[Any], yes: NDArray[Any], k: float) -> Floats:
     """Tables of boolean columns: see `beta_tables`."""
     return beta_tables(no, yes, k)
 
 
-@checked("n: columns, classes; x: columns, classes; mean: columns")
+@checked("n, x: columns, classes; mean: columns")
 def negative_binomial(n: NDArray[Any], x: NDArray[Any], mean: Floats, share: float) -> Floats:
     """Tables of columns of counts: see `event_tables`."""
     return event_tables(n, x, mean, share)
 
 
-@checked("n: columns, classes; x: columns, classes")
+@checked("n, x: columns, classes")
 def pooled_rate(n: Integers, x: Integers) -> Floats:
     """The mean of every column over all classes, (columns,), from whole sums (columns, classes); 0 without rows."""
     totals = zip(n.astype(object).sum(axis=1), x.astype(object).sum(axis=1), strict=True)

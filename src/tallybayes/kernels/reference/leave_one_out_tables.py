@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from tallybayes.arrays.array_types import Booleans, Codes32, Columns, Floats, Indices, Integers, Weights
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import DataError
-from tallybayes.kernels.binning_runs import forward_backward
+from tallybayes.kernels.binning_runs import counts_of_runs, forward_backward
 from tallybayes.kernels.contract import checked
 from tallybayes.kernels.densities import log_gamma_ratio
 
@@ -40,9 +40,9 @@ _FAR = 2.0**900  # a squared distance, in variances, that is left to others
 
 
 @checked(
-    "columns: columns; pooled: 3, columns; kappa: | above; nu: | above; codes: rows; weights: rows; "
-    "out: rows, classes; units: columns; n: columns, classes; moments: 3, columns, classes; "
-    "codes: rows | own_codes classes; units: columns | units"
+    "columns: columns; pooled: 3, columns; kappa: | above; nu: | above; codes, weights: rows; out: rows, classes; "
+    "units: columns; n: columns, classes; moments: 3, columns, classes; codes: rows | own_codes classes; "
+    "units: columns | units"
 )
 def add_student_leave_one_out(
     columns: Columns,
@@ -120,9 +120,8 @@ def _log_student(
 
 
 @checked(
-    "columns: columns; codes: rows; weights: rows; out: rows, classes; units: columns; "
-    "n: columns, classes; moments: 3, columns, classes; codes: rows | own_codes classes; "
-    "units: columns | units"
+    "columns: columns; codes, weights: rows; out: rows, classes; units: columns; n: columns, classes; "
+    "moments: 3, columns, classes; codes: rows | own_codes classes; units: columns | units"
 )
 def add_normal_leave_one_out(
     columns: Columns,
@@ -172,7 +171,7 @@ def _normal(
     return np.where(flat, 0.0, log_p), care
 
 
-@checked("column: rows; codes: rows; out: rows, classes; table: lines, classes")
+@checked("column, codes: rows; out: rows, classes; table: lines, classes")
 def add_pairs(column: Indices, origin: int, codes: Codes32, table: Floats, out: Floats, start: int, stop: int) -> int:
     """Add row `(v - origin) * classes + code` of the table for the value v of a row; outside the table: nothing.
 
@@ -184,7 +183,7 @@ def add_pairs(column: Indices, origin: int, codes: Codes32, table: Floats, out: 
     return _add_lines(table, value[there], codes, there + start, out)
 
 
-@checked("column: rows; codes: rows; out: rows, classes; table: lines, classes")
+@checked("column, codes: rows; out: rows, classes; table: lines, classes")
 def add_step_pairs(
     column: NDArray[np.floating], edges: Floats, codes: Codes32, table: Floats, out: Floats, start: int, stop: int
 ) -> int:
@@ -221,8 +220,8 @@ def _add_lines(table: Floats, value: Integers, codes: Codes32, rows: Integers, o
 
 
 @checked(
-    "counts: lines, classes; p: classes; codes: rows; weights: rows; codes: rows | below classes; "
-    "weights: rows | above; strength: | above; rate: | share"
+    "counts: lines, classes; p: classes; codes, weights: rows; codes: rows | below classes; weights: rows | above; "
+    "strength: | above; rate: | share"
 )
 def binnings_leave_one_out(
     counts: Floats, p: Floats, strength: float, rate: float, codes: Integers, weights: Floats
@@ -240,12 +239,11 @@ def binnings_leave_one_out(
     a = strength
     log_run, *given_cut = forward_backward(counts, p, a, rate)
     into, out_of = map(np.exp, given_cut)  # P(run | cut at its end), P(run | cut at its start)
-    cumulative = np.concatenate([np.zeros((1, counts.shape[1])), counts.cumsum(axis=0)])
-    runs = np.maximum(cumulative[None] - cumulative[:, None], 0.0)  # (from, to, classes)
+    runs = np.maximum(counts_of_runs(counts), 0.0)  # (from, to, classes)
     size = runs.sum(axis=2)
     alpha, total = runs + a * p, float(counts.sum())
     share = size[..., None] * alpha / (size + a)[..., None]  # of the rows of a run, by class
-    before, after = np.zeros_like(cumulative), np.zeros_like(cumulative)
+    before, after = np.zeros((2, len(counts) + 1, counts.shape[1]))
     for j in range(1, len(before)):
         before[j] = into[:j, j] @ before[:j] + (into[:j, j, None] * share[:j, j]).sum(axis=0)
     for i in range(len(after) - 2, -1, -1):

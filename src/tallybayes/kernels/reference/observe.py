@@ -9,9 +9,7 @@ from tallybayes.kernels.contract import checked
 from tallybayes.kernels.reference.column_values import as_list, earlier_place
 from tallybayes.kernels.reference.exact_sums import Digits, sum_groups
 
-_BAGS = (
-    "codes: rows | codes classes; indptr: rows+1; indices: entries; amounts: entries; indices: entries | bags tokens"
-)
+_BAGS = "codes: rows | codes classes; indptr: rows+1; indices, amounts: entries; indices: entries | bags tokens"
 
 
 @checked("columns: columns; codes: rows | codes classes")
@@ -39,7 +37,7 @@ def count_flags(
     return no, yes, bad
 
 
-@checked("columns: columns; origins: columns; sizes: columns | at_least 0; codes: rows | codes classes")
+@checked("columns, origins: columns; sizes: columns | at_least 0; codes: rows | codes classes")
 def count_values(
     columns: Columns, origins: Integers, sizes: Integers, codes: Codes32, n_classes: int, start: int, stop: int
 ) -> Integers:
@@ -155,8 +153,8 @@ def count_bags_dense(
 
 
 @checked(
-    "codes: rows; weights: rows | finite; indptr: rows+1; indices: entries; amounts: entries; "
-    "indices: entries | bags tokens; amounts: entries | finite"
+    "codes: rows; weights: rows | finite; indptr: rows+1; indices, amounts: entries; indices: entries | bags tokens; "
+    "amounts: entries | finite"
 )
 def sum_bags(
     indptr: Indices,

@@ -20,9 +20,8 @@ _LARGEST = np.finfo(np.float64).max
 
 
 @checked(
-    "columns: columns; out: rows, classes; units: columns; mean: columns, classes; "
-    "mean_low: columns, classes; inverse: columns, classes; half: columns, classes; "
-    "log_constant: columns, classes"
+    "columns: columns; out: rows, classes; units: columns; "
+    "mean, mean_low, inverse, half, log_constant: columns, classes"
 )
 def add_student(
     columns: Columns,
@@ -50,8 +49,7 @@ def add_student(
 
 
 @checked(
-    "columns: columns; out: rows, classes; units: columns; mean: columns, classes; "
-    "mean_low: columns, classes; inverse: columns, classes; log_constant: columns, classes"
+    "columns: columns; out: rows, classes; units: columns; mean, mean_low, inverse, log_constant: columns, classes"
 )
 def add_normal(
     columns: Columns,
@@ -90,7 +88,7 @@ def _add_reals(
     return bad
 
 
-@checked("columns: columns; out: rows, classes; log_no: columns, classes; log_yes: columns, classes")
+@checked("columns: columns; out: rows, classes; log_no, log_yes: columns, classes")
 def add_flags(columns: Columns, log_no: Floats, log_yes: Floats, out: Floats, start: int, stop: int) -> int:
     """Add log_no or log_yes (columns, classes) where a column is 0 or 1; returns the first place of anything else."""
     bad = -1
@@ -119,8 +117,8 @@ def add_codes(
 
 
 @checked(
-    "slots: rows, columns; out: rows, classes; counts: lines, classes; totals: columns, classes; "
-    "n_values: columns; slots: rows, columns | slots lines"
+    "slots: rows, columns; out: rows, classes; counts: lines, classes; totals: columns, classes; n_values: columns; "
+    "slots: rows, columns | slots lines"
 )
 def add_laplace(
     slots: Floats,
@@ -194,9 +192,7 @@ def add_steps(
     return bad
 
 
-@checked(
-    "columns: columns; out: rows, classes; shape: columns, classes; rate: columns, classes; silent: columns, classes"
-)
+@checked("columns: columns; out: rows, classes; shape, rate, silent: columns, classes")
 def add_events(
     columns: Columns, shape: Floats | None, rate: Floats, silent: Booleans, out: Floats, start: int, stop: int
 ) -> int:
@@ -216,7 +212,7 @@ def add_events(
 
 
 @checked(
-    "table: tokens, classes; out: rows, classes; indptr: rows+1; indices: entries; amounts: entries; "
+    "table: tokens, classes; out: rows, classes; indptr: rows+1; indices, amounts: entries; "
     "indices: entries | bags tokens"
 )
 def add_bags(

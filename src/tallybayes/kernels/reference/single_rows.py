@@ -99,10 +99,7 @@ def _after(digits: Integers, low: int, part: Digits, code: int, sign: int) -> In
     return None if np.abs(after[:, -1]).max(initial=0) >= 2**31 else after
 
 
-@checked(
-    "n: columns, classes; x: columns, classes; log_factorial: columns, classes, width; values: columns; "
-    "terms: columns; code: | code classes"
-)
+@checked("n, x: columns, classes; log_factorial: columns, classes, width; values, terms: columns; code: | code classes")
 def add_event_row(
     n: Integers, x: Integers, log_factorial: Integers, low: int, values: Floats, terms: Floats, code: int, sign: int
 ) -> bool:
@@ -115,22 +112,18 @@ def add_event_row(
     own = values[there]
     are_counts = np.all((own >= 0) & (own <= 2.0**53) & (own == np.floor(own)))
     fits = np.all(np.abs(x[there, code]) < 2.0 ** (61 if sign > 0 else 62))
-    if not are_counts or not fits or not _add_digits(log_factorial, low, np.where(there, terms, np.nan), code, sign):
+    if not are_counts or not fits:
         return False
+    after = _after(log_factorial, low, _row_sums(np.where(there, terms, np.nan), 1)[1], code, sign)
+    if after is None:
+        return False
+    log_factorial[:, code] = after
     x[there, code] += sign * own.astype(np.int64)
     n[there, code] += sign
     return True
 
 
-def _add_digits(digits: Integers, low: int, values: Floats, code: int, sign: int) -> bool:
-    """Add numbers to the digits of a class, in place; False if they do not fit."""
-    after = _after(digits, low, _row_sums(values, 1)[1], code, sign)
-    if after is not None:
-        digits[:, code] = after
-    return after is not None
-
-
-@checked("no: columns, classes; yes: columns, classes; values: columns; code: | code classes")
+@checked("no, yes: columns, classes; values: columns; code: | code classes")
 def add_flag_row(no: Integers, yes: Integers, values: Floats, code: int, sign: int) -> bool:
     """Add or take away one row of zeros and ones to the counts (columns, classes) of class `code`, in place."""
     no[:, code] += sign * (values == 0)
