@@ -91,7 +91,7 @@ class Bag:
 
     `keys[index]` is the token, `amounts` how often it occurs (None: once each), `present` False where the row's bag
     is missing, which is not the same as empty. No token stands twice in a row. Where few bags come again and again,
-    each is held once and `rows` tells which of them a row holds (-1 where it is missing).
+    each is held once and `rows` says which of them a row has (-1 where it is missing).
     """
 
     indptr: NDArray[np.integer]

@@ -1,4 +1,4 @@
-"""Sums over documents, documents scored by the sums without themselves, and numbers that tell documents apart."""
+"""Sums over documents, documents scored by leave-one-out, and fingerprints of documents."""
 
 import math
 
@@ -12,7 +12,7 @@ __all__ = ["fingerprint_documents", "log_amounts", "merge_cells", "score_documen
 
 
 _LOOKED_AT = 32  # tokens of a document that its fingerprint is made of
-UNIT = 30  # logarithms are whole numbers of 2**-30, so that their sums are exact
+UNIT = 30  # logarithms are integers in units of 2**-30, so that their sums are exact
 
 
 @checked("indptr: rows+1; amounts: entries; indptr: rows+1 | ends entries")
@@ -98,7 +98,7 @@ def fingerprint_documents(
     """A number for each document that depends on nothing but what it says.
 
     That is how many different tokens it has, and up to 32 of them, evenly spread, with their amounts. Of a token the
-    first and the last eight bytes and the length are looked at; `data` and `offsets` hold the tokens.
+    first and the last eight bytes and the length are used; `data` and `offsets` hold the tokens.
     """
     length = np.diff(offsets)
     padded = np.concatenate([data, np.zeros(8, np.uint8)])

@@ -80,6 +80,6 @@ def negative_binomial(n: NDArray[Any], x: NDArray[Any], mean: Floats, share: flo
 
 @checked("n, x: columns, classes")
 def pooled_rate(n: Integers, x: Integers) -> Floats:
-    """The mean of every column over all classes, (columns,), from whole sums (columns, classes); 0 without rows."""
+    """The mean of every column over all classes, (columns,), from integer sums (columns, classes); 0 without rows."""
     totals = zip(n.astype(object).sum(axis=1), x.astype(object).sum(axis=1), strict=True)
     return np.array([float(events) / float(rows) if rows else 0.0 for rows, events in totals], np.float64)

@@ -6,7 +6,7 @@ A sum is therefore kept as digits in base 2**32: the value of a cell is
     sum over k of  digits[..., k] * 2**(32 * (low + k))
 
 with every digit but the last in [0, 2**32) and the last one signed (Neal 2015 calls this a small superaccumulator).
-Nothing is ever rounded, so the order of the rows cannot matter. A table of whole numbers that fit into int64 is the
+Nothing is ever rounded, so the order of the rows cannot matter. A table of integers that fit into int64 is the
 special case of one digit at low = 0, and then the digit may use all 64 bits.
 """
 

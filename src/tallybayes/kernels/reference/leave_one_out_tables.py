@@ -5,7 +5,7 @@ Gaussian: taking a value x of weight w out of n values with mean m and sum of sq
     n - w        m - w (x - m) / (n - w)        S - w n / (n - w) (x - m)^2
 
 for its own class and for the pooled data of the prior. Where nearly all of S goes with the row, what is left is
-rounding, and the place is returned instead, to be looked at with exact sums. Under the normal density with the mean and
+rounding, and the place is returned instead, to be computed with exact sums. Under the normal density with the mean and
 variance of the class, a value s = (x - m)^2 n / S has then
 
     S' / S = 1 - w / (n - w) s        s' = s (n / (n - w))^2 / r        r = n / (n - w) S' / S
@@ -175,7 +175,7 @@ def _normal(
 def add_pairs(column: Indices, origin: int, codes: Codes32, table: Floats, out: Floats, start: int, stop: int) -> int:
     """Add row `(v - origin) * classes + code` of the table for the value v of a row; outside the table: nothing.
 
-    A row of the table that begins with NaN is not to be met: the first row that does is returned, -1 if there is none.
+    A line of the table that begins with NaN is invalid: the first row that uses one is returned, -1 if there is none.
     """
     _check_lines(table)
     value = column[start:stop].astype(np.int64) - origin

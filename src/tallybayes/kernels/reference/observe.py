@@ -108,10 +108,10 @@ def count_bags(
     start: int,
     stop: int,
 ) -> tuple[Integers, Integers] | None:
-    """Total whole amount of each token in each class: sorted places `token * n_classes + class`, and totals.
+    """Total integer amount of each token in each class: sorted places `token * n_classes + class`, and totals.
 
     Only places with a total that is not zero are listed. `amounts` None means one each. None is returned if an
-    amount is not a whole number, is negative, or a total could reach 2**53: then the exact sums must serve.
+    amount is not an integer, is negative, or a total could reach 2**53: then `sum_bags` is needed.
 
     >>> count_bags(np.array([0, 2]), np.array([3, 5]), np.array([1.0, 2.0]), np.zeros(1, np.int32), 1, 9, 0, 1)
     (array([3, 5]), array([1, 2]))
@@ -168,7 +168,7 @@ def sum_bags(
 ) -> Digits:
     """Exact total amount (times weight) of each token in the classes `first` to `last`, (classes, tokens).
 
-    For amounts that `count_bags` leaves alone: fractions, totals beyond 2**53.
+    For amounts that `count_bags` does not accept: fractions, totals beyond 2**53.
 
     >>> one_row, tokens, half = np.array([0, 2]), np.array([0, 2]), np.array([0.5, 2.0])
     >>> digits, low = sum_bags(one_row, tokens, half, None, np.zeros(1, np.int32), 3, 0, 1)
@@ -181,7 +181,7 @@ def sum_bags(
     kept = np.flatnonzero((codes[row] >= first) & (codes[row] < last))
     own_amounts = np.ones(len(kept)) if amounts is None else amounts[kept]
     values = own_amounts.astype(np.float64)
-    if own_amounts.dtype.kind == "i":  # whole numbers that no double holds: in two halves
+    if own_amounts.dtype.kind == "i":  # integers that no double can represent: in two halves
         whole = own_amounts.astype(np.int64)
         upper = whole >> 32 << 32
         values = np.concatenate([upper, whole - upper]).astype(np.float64)

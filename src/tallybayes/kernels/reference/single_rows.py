@@ -19,7 +19,7 @@ _SCALARS |= {np.dtype(f"{sign}{size}").type for sign in "iu" for size in (1, 2, 
 def read_row(row: Mapping[Any, Any], index: Mapping[str, Entry], values: Floats) -> int:
     """Fill `values` with what a dict holds, NaN where a name is absent or its value None or NaN.
 
-    `index` tells what becomes of each name, which counts as text. A place: the number is put there. A place, codes and
+    `index` says what to do with each name, taken as text. A place: the number is put there. A place, codes and
     kinds: if the value is of one of these types, its code is put there, -1 where it has none. -2: the name is passed
     over (the label, columns left out). -1: nothing is known of the column yet, so only a missing value passes.
 
@@ -105,8 +105,8 @@ def add_event_row(
 ) -> bool:
     """Add or take away one row of counts of events, whose log factorials are `terms`, as `add_real_row` does for reals.
 
-    `n` and `x` are whole, (columns, classes). Returns False, with nothing changed, if the row does not fit or a value
-    is no count: not whole, or not in 0 .. 2**53.
+    `n` and `x` are integers, (columns, classes). Returns False, with nothing changed, if the row does not fit or a
+    value is not an integer in 0 .. 2**53.
     """
     there = ~np.isnan(values)
     own = values[there]

@@ -9,7 +9,7 @@ from tallybayes.kernels.contract import checked
 
 @checked("data: bytes; offsets: rows+1 | ends bytes; valid: rows")
 def number_words(offsets: Integers32, data: NDArray[np.uint8], valid: Booleans | None) -> tuple[Integers32, Integers]:
-    """Words numbered in the order in which they come, and the rows at which they come first.
+    """Words numbered by first occurrence, and the row of each first occurrence.
 
     Row i has the bytes from offsets[i] to offsets[i + 1]; a row that is not valid has the number -1.
 
