@@ -17,6 +17,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.data.encode import as_reals
 from tallybayes.data.input_kind import is_frame
 from tallybayes.data.label import find_labels
 from tallybayes.data.table import to_table
@@ -111,10 +112,8 @@ def importance(found: Importance | Mapping[str, float], measure: str = "gain") -
     if measure not in ("gain", "information"):
         raise ParameterError("measure 'gain' or 'information'", got=measure)
     given = {one.column: getattr(one, measure) for one in found.columns} if isinstance(found, Importance) else found
-    rows = [
-        {"column": str(name), "importance": float(given[name])} for name in sorted(given, key=lambda name: -given[name])
-    ]
-    return model_charts.importance(rows)
+    order = sorted(given, key=lambda name: -given[name])
+    return model_charts.importance([{"column": str(name), "importance": float(given[name])} for name in order])
 
 
 def tuning(steps: Tuning | Iterable[Mapping[str, Any]]) -> Chart:
@@ -144,7 +143,7 @@ def boundary(model: Any, data: Any, *, x: str, y: str, label: Any = None) -> Cha
             raise ParameterError("a column of the data", got=name, hint=did_you_mean(name, table.columns))
     labels = find_labels(table, model.snapshot().label_or_default(label))
     names = [shown(key) for key in labels.keys]
-    points = np.stack([_numbers(name, table.columns[name]) for name in (x, y)], axis=1)
+    points = np.stack([as_reals(name, table.columns[name]).values.astype(np.float64) for name in (x, y)], axis=1)
     return _drawn(
         lambda grid: model.predict_proba({x: grid[:, 0], y: grid[:, 1]}),
         [shown(label) for label in model.classes],
@@ -223,12 +222,6 @@ def _named(evaluation: Evaluation, labels: Sequence[Any]) -> tuple[list[str], li
     return names, colour_order([shown(one) for one in evaluation.classes], names)
 
 
-def _numbers(name: str, raw: Any) -> Floats:
-    from tallybayes.data.encode import as_reals
-
-    return np.asarray(as_reals(name, raw).values, np.float64)
-
-
 def _drawn(
     proba: Any, classes: list[str], points: Floats, labels: Sequence[str | None], names: tuple[str, str]
 ) -> Chart:
@@ -244,16 +237,12 @@ def _drawn(
     grid = np.stack(np.meshgrid(middle[:, 0], middle[:, 1], indexing="ij"), axis=-1).reshape(-1, 2)
     p = proba(grid)
     cells = _runs(p.argmax(axis=1).reshape(_CELLS, _CELLS), p.max(axis=1).reshape(_CELLS, _CELLS), edges, classes)
-    picked = (
-        np.unique(np.linspace(0, len(points) - 1, _POINTS).astype(np.int64))
-        if len(points) > _POINTS
-        else np.arange(len(points))
-    )
+    picked = np.unique(np.linspace(0, len(points) - 1, min(len(points), _POINTS)).astype(np.int64))
     dots = [{"x": float(points[i, 0]), "y": float(points[i, 1]), "class": own[i]} for i in picked]
     means = []
     for name in dict.fromkeys(own):
-        mean = points[np.array([label == name for label in own])].mean(axis=0)
-        means.append({"x": float(mean[0]), "y": float(mean[1]), "class": name})
+        x, y = points[np.array([label == name for label in own])].mean(axis=0).tolist()
+        means.append({"x": x, "y": y, "class": name})
     return model_charts.boundary(cells, dots, means, x=names[0], y=names[1], classes=classes)
 
 

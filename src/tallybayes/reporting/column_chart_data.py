@@ -60,9 +60,9 @@ def predictive_of(model: Model, column: str) -> Predictive:
     raise ParameterError("a column of the model", got=column, hint=did_you_mean(column, model.schema.families))
 
 
-def most_frequent_classes(model: Model, n: int = CLASSES) -> list[int]:
+def most_frequent_classes(model: Model) -> list[int]:
     """The codes of the classes with the largest prior, in ascending order."""
-    return sorted(np.argsort(-model.log_prior(), kind="stable")[:n].tolist())
+    return sorted(np.argsort(-model.log_prior(), kind="stable")[:CLASSES].tolist())
 
 
 def column_chart_data(model: Model, column: str, rows: list[dict[str, Any]] | None = None) -> ColumnChartData:
@@ -147,9 +147,8 @@ def _bins(values: Floats, weights: Floats, n_rows: float) -> tuple[Floats, float
     if high - low <= max(_SKEW * (q3 - q1), _WHOLE if whole else 0.0):
         if not whole:
             return np.linspace(low, high, n_bins + 1), None
-        width = (
-            1 if high - low <= _WHOLE else np.ceil((high - low + 1) / n_bins)
-        )  # the same number of integers in each bin
+        # the same number of integers in each bin
+        width = 1 if high - low <= _WHOLE else np.ceil((high - low + 1) / n_bins)
         return np.arange(low, high + width + 1, width) - 0.5, None
     sizes = np.abs(values[values != 0])
     constant = float(np.clip(np.quantile(sizes, 0.05), 1e-300, 1e300))
@@ -176,10 +175,11 @@ def _ticks(edges: Floats) -> list[float]:
 def _values(rows: list[dict[str, Any]], column: str, family: str, classes: list[str]) -> ColumnChartData:
     """Bars of the most frequent values; two for a boolean column."""
     if rows and "P(yes)" in rows[0]:
-        both = [
-            (text, row, row["P(yes)"] if text == "yes" else 1 - row["P(yes)"]) for row in rows for text in ("yes", "no")
+        bars = [
+            {"value": text, "class": row["class"], "p": float(p)}
+            for row in rows
+            for text, p in (("yes", row["P(yes)"]), ("no", 1 - row["P(yes)"]))
         ]
-        bars = [{"value": text, "class": row["class"], "p": float(p)} for text, row, p in both]
         return ColumnChartData(column, family, "values", bars, classes, "share of the class")
     total: dict[str, float] = {}
     for row in rows:
@@ -207,13 +207,11 @@ def _words(
         others = np.delete(adds, code, axis=1).mean(axis=1) if len(names) > 1 else 0.0
         lead = np.clip(np.nan_to_num(adds[:, code] - others), -_MOST, _MOST)
         own = sorted(np.flatnonzero(best == code).tolist(), key=lambda i: -lead[i])[:each]
-        texts = [_short(shorten_word(shown(tokens[i]))) for i in own]
         bars += [
-            {"word": text, "class": names[code], "lead": float(lead[i])} for i, text in zip(own, texts, strict=True)
+            {"word": _short(shorten_word(shown(tokens[i]))), "class": names[code], "lead": float(lead[i])} for i in own
         ]
-    return ColumnChartData(
-        column, family, "words", bars, [names[code] for code in codes], "log odds against the other classes"
-    )
+    few, what = [names[code] for code in codes], "log odds against the other classes"
+    return ColumnChartData(column, family, "words", bars, few, what)
 
 
 def token_weights(part: Predictive, tokens: Sequence[Any]) -> Floats:

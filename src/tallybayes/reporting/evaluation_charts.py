@@ -69,41 +69,37 @@ def confusion(classes: Sequence[str], matrix: Sequence[Sequence[int]]) -> Chart:
 def reliability(rows: Sequence[dict[str, Any]], classes: Sequence[str], every: Sequence[str] | None = None) -> Chart:
     """Observed share against predicted probability, from rows with `class`, `predicted`, `observed` and `rows`."""
     alt = altair()
-    unit = alt.Scale(domain=[0, 1])
-    x = alt.X("predicted:Q", title="predicted probability", scale=unit)
-    y = alt.Y("observed:Q", title="observed share", scale=unit)
+    x, y = _unit_axes(predicted="predicted probability", observed="observed share")
     lines = _lines(rows, classes, every, x, y)
-    points = (
-        alt.Chart(inline_data(rows))
-        .mark_circle(opacity=0.85, clip=True)
-        .encode(
-            x=x,
-            y=y,
-            fill=alt.Fill("class:N", scale=colours(classes, every), legend=None),
-            size=alt.Size("rows:Q", legend=None, scale=alt.Scale(range=[20, 220])),
-            tooltip=["class:N", *(alt.Tooltip(name, format=".3f") for name in ("predicted:Q", "observed:Q")), "rows:Q"],
-        )
+    circles = alt.Chart(inline_data(rows)).mark_circle(opacity=0.85, clip=True)
+    points = circles.encode(
+        x=x,
+        y=y,
+        fill=alt.Fill("class:N", scale=colours(classes, every), legend=None),
+        size=alt.Size("rows:Q", legend=None, scale=alt.Scale(range=[20, 220])),
+        tooltip=["class:N", *(alt.Tooltip(name, format=".3f") for name in ("predicted:Q", "observed:Q")), "rows:Q"],
     )
-    return one_legend(alt.layer(_diagonal(x, y, 0, 1), lines, points)).properties(height=HEIGHT + 60)
+    return one_legend(alt.layer(_diagonal(x, y), lines, points)).properties(height=HEIGHT + 60)
 
 
-def _diagonal(x: Any, y: Any, start: float, end: float) -> Chart:
-    names = x.shorthand.partition(":")[0], y.shorthand.partition(":")[0]
-    ends = [dict(zip(names, (value, value), strict=True)) for value in (start, end)]
+def _unit_axes(**titles: str) -> tuple[Any, Any]:
+    """The axes of two numbers from 0 to 1, x and y: the name of each, and its title."""
+    alt = altair()
+    (x, y), unit = titles.items(), alt.Scale(domain=[0, 1])
+    return alt.X(f"{x[0]}:Q", title=x[1], scale=unit), alt.Y(f"{y[0]}:Q", title=y[1], scale=unit)
+
+
+def _diagonal(x: Any, y: Any) -> Chart:
+    names = [axis.shorthand.partition(":")[0] for axis in (x, y)]
+    ends = [dict.fromkeys(names, value) for value in (0, 1)]
     return altair().Chart(inline_data(ends)).mark_line(color=GREY, strokeDash=[3, 3], strokeWidth=1).encode(x=x, y=y)
 
 
 @draws
 def roc(rows: Sequence[dict[str, Any]], classes: Sequence[str], every: Sequence[str] | None = None) -> Chart:
-    """True positive rate against false positive rate for every threshold.
-
-    rows: `class`, `fpr` and `tpr`, in the order of the thresholds.
-    """
-    alt = altair()
-    unit = alt.Scale(domain=[0, 1])
-    x = alt.X("fpr:Q", title="false positive rate", scale=unit)
-    y = alt.Y("tpr:Q", title="true positive rate (recall)", scale=unit)
-    return alt.layer(_diagonal(x, y, 0, 1), _lines(rows, classes, every, x, y)).properties(height=HEIGHT + 60)
+    """True against false positive rate for every threshold in order, from rows with `class`, `fpr` and `tpr`."""
+    x, y = _unit_axes(fpr="false positive rate", tpr="true positive rate (recall)")
+    return altair().layer(_diagonal(x, y), _lines(rows, classes, every, x, y)).properties(height=HEIGHT + 60)
 
 
 @draws
@@ -111,24 +107,21 @@ def precision_recall(
     rows: Sequence[dict[str, Any]], classes: Sequence[str], every: Sequence[str] | None = None
 ) -> Chart:
     """Precision against recall for every threshold, from rows with `class`, `recall` and `precision`."""
-    alt = altair()
-    unit = alt.Scale(domain=[0, 1])
-    x = alt.X("recall:Q", title="recall", scale=unit)
-    y = alt.Y("precision:Q", title="precision", scale=unit)
+    x, y = _unit_axes(recall="recall", precision="precision")
     return _lines(rows, classes, every, x, y).properties(height=HEIGHT + 60)
 
 
 @draws
-def tuning(rows: Sequence[dict[str, Any]], x: str = "k", y: str = "log_loss") -> Chart:
-    """The log loss for every evaluated k; the best one is marked."""
+def tuning(rows: Sequence[dict[str, Any]]) -> Chart:
+    """The log loss for every evaluated k, from rows with `k` and `log_loss`; the best one is marked."""
     alt = altair()
-    shown = [{"x": row[x], "y": row[y]} for row in rows if math.isfinite(row[x]) and math.isfinite(row[y])]
+    shown = [{"x": row["k"], "y": row["log_loss"]} for row in rows if math.isfinite(row["k"] + row["log_loss"])]
     best = min(shown, key=lambda row: float(row["y"]))
     scale = alt.Scale(type="log" if all(row["x"] > 0 for row in shown) else "symlog", nice=False)
     base = alt.Chart(inline_data(shown)).encode(
-        x=alt.X("x:Q", title=x, scale=scale),
-        y=alt.Y("y:Q", title=y.replace("_", " "), scale=alt.Scale(zero=False)),
-        tooltip=[alt.Tooltip("x:Q", title=x), alt.Tooltip("y:Q", title=y.replace("_", " "), format=".4f")],
+        x=alt.X("x:Q", title="k", scale=scale),
+        y=alt.Y("y:Q", title="log loss", scale=alt.Scale(zero=False)),
+        tooltip=[alt.Tooltip("x:Q", title="k"), alt.Tooltip("y:Q", title="log loss", format=".4f")],
     )
     mark = alt.Chart(inline_data([best])).mark_point(size=140, color=PALETTE[1], strokeWidth=3)
     mark = mark.encode(x="x:Q", y="y:Q")
@@ -140,33 +133,26 @@ def learning_curves(rows: Sequence[dict[str, Any]], what: str = "log loss") -> C
     """A measure against the number of training rows by model, from rows with `model`, `rows` and `value`."""
     alt = altair()
     names = list(dict.fromkeys(str(row["model"]) for row in rows))
-    chart = (
-        alt.Chart(inline_data(rows))
-        .mark_line(point=True)
-        .encode(
-            x=alt.X("rows:Q", title="training rows", scale=alt.Scale(type="log", nice=False)),
-            y=alt.Y("value:Q", title=what, scale=alt.Scale(zero=False)),
-            color=alt.Color("model:N", title="model", scale=colours(names)),
-            strokeDash=alt.StrokeDash("model:N", title="model", scale=dashes(names)),
-            tooltip=["model:N", "rows:Q", alt.Tooltip("value:Q", title=what, format=".4f")],
-        )
+    lines = alt.Chart(inline_data(rows)).mark_line(point=True).properties(height=HEIGHT)
+    return lines.encode(
+        x=alt.X("rows:Q", title="training rows", scale=alt.Scale(type="log", nice=False)),
+        y=alt.Y("value:Q", title=what, scale=alt.Scale(zero=False)),
+        color=alt.Color("model:N", title="model", scale=colours(names)),
+        strokeDash=alt.StrokeDash("model:N", title="model", scale=dashes(names)),
+        tooltip=["model:N", "rows:Q", alt.Tooltip("value:Q", title=what, format=".4f")],
     )
-    return chart.properties(height=HEIGHT)
 
 
 def _lines(
     rows: Sequence[dict[str, Any]], classes: Sequence[str], every: Sequence[str] | None, x: Any, y: Any
 ) -> Chart:
     alt = altair()
-    return (
-        alt.Chart(inline_data(rows))
-        .mark_line(interpolate="linear", clip=True)
-        .encode(
-            x=x,
-            y=y,
-            order=alt.Order("step:Q"),
-            stroke=alt.Stroke("class:N", title="class", scale=colours(classes, every)),
-            strokeDash=alt.StrokeDash("class:N", title="class", scale=dashes(classes, every)),
-            tooltip=[alt.Tooltip("class:N"), *(alt.Tooltip(f"{part.shorthand}", format=".3f") for part in (x, y))],
-        )
+    lines = alt.Chart(inline_data(rows)).mark_line(interpolate="linear", clip=True)
+    return lines.encode(
+        x=x,
+        y=y,
+        order=alt.Order("step:Q"),
+        stroke=alt.Stroke("class:N", title="class", scale=colours(classes, every)),
+        strokeDash=alt.StrokeDash("class:N", title="class", scale=dashes(classes, every)),
+        tooltip=[alt.Tooltip("class:N"), *(alt.Tooltip(axis.shorthand, format=".3f") for axis in (x, y))],
     )

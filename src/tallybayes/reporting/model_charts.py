@@ -29,17 +29,19 @@ def class_prior(rows: Sequence[dict[str, Any]], every: Sequence[str] | None = No
     """Bars of P(class), from rows with `class` and `p`."""
     alt = altair()
     names = [row["class"] for row in rows]
-    chart = (
-        alt.Chart(inline_data(rows))
-        .mark_bar()
-        .encode(
-            x=alt.X("p:Q", title="P(class)", scale=alt.Scale(domainMin=0)),
-            y=alt.Y("class:N", title=None, sort=names),
-            color=alt.Color("class:N", scale=colours(names, every), legend=None),
-            tooltip=["class:N", alt.Tooltip("p:Q", format=".4f")],
-        )
+    return _bars(
+        rows,
+        height=24 * len(rows),
+        x=alt.X("p:Q", title="P(class)", scale=alt.Scale(domainMin=0)),
+        y=alt.Y("class:N", title=None, sort=names),
+        color=alt.Color("class:N", scale=colours(names, every), legend=None),
+        tooltip=["class:N", alt.Tooltip("p:Q", format=".4f")],
     )
-    return chart.properties(height=24 * len(rows))
+
+
+def _bars(rows: Sequence[dict[str, Any]], *, height: int, **channels: Any) -> Chart:
+    """Horizontal bars."""
+    return altair().Chart(inline_data(rows)).mark_bar().encode(**channels).properties(height=height)
 
 
 @draws
@@ -47,21 +49,20 @@ def importance(rows: Sequence[dict[str, Any]], what: str = "nats per row") -> Ch
     """Bars of the importance of columns, from rows with `column`, `importance` and optionally `kind`."""
     alt = altair()
     names, kinds = (list(dict.fromkeys(row[key] for row in rows if key in row)) for key in ("column", "kind"))
-    chart = (
-        alt.Chart(inline_data(rows))
-        .mark_bar(color=PALETTE[0])
-        .encode(
-            x=alt.X("importance:Q", title=what),
-            y=alt.Y("column:N", title=None, sort=names),
-            tooltip=["column:N", *(["kind:N"] if kinds else []), alt.Tooltip("importance:Q", title=what, format=".4f")],
-        )
+    by_kind = {}
+    if kinds:
+        shades = alt.Scale(domain=kinds, range=[PALETTE[0], GREY])
+        by_kind["yOffset"] = alt.YOffset("kind:N", sort=kinds)
+        by_kind["color"] = alt.Color("kind:N", title=None, scale=shades)
+    chart = _bars(
+        rows,
+        height=(24 if kinds else 18) * len(names),
+        x=alt.X("importance:Q", title=what),
+        y=alt.Y("column:N", title=None, sort=names),
+        tooltip=["column:N", *(["kind:N"] if kinds else []), alt.Tooltip("importance:Q", title=what, format=".4f")],
+        **by_kind,
     )
-    if not kinds:
-        return chart.properties(height=18 * len(names))
-    shades = alt.Scale(domain=kinds, range=[PALETTE[0], GREY])
-    return chart.encode(
-        yOffset=alt.YOffset("kind:N", sort=kinds), color=alt.Color("kind:N", title=None, scale=shades)
-    ).properties(height=24 * len(names))
+    return chart.mark_bar(color=PALETTE[0])
 
 
 @draws
@@ -122,52 +123,42 @@ def _filled(base: Any, one: ColumnChartData, every: Sequence[str] | None, interp
 def _values(one: ColumnChartData, every: Sequence[str] | None, title: str | None) -> Chart:
     alt = altair()
     order = list(dict.fromkeys(row["value"] for row in one.rows))
-    chart = (
-        alt.Chart(inline_data(one.rows))
-        .mark_bar()
-        .encode(
-            x=alt.X("p:Q", title=one.what, scale=alt.Scale(domainMin=0)),
-            y=alt.Y("value:N", title=title, sort=order),
-            yOffset=alt.YOffset("class:N", sort=one.classes),
-            color=alt.Color("class:N", title="class", scale=colours(one.classes, every)),
-            tooltip=["value:N", "class:N", alt.Tooltip("p:Q", title=one.what, format=".4f")],
-        )
+    n_bars = len(order) * len(one.classes)
+    return _bars(
+        one.rows,
+        height=(12 if len(one.classes) <= 3 else 8) * max(n_bars, 3),
+        x=alt.X("p:Q", title=one.what, scale=alt.Scale(domainMin=0)),
+        y=alt.Y("value:N", title=title, sort=order),
+        yOffset=alt.YOffset("class:N", sort=one.classes),
+        color=alt.Color("class:N", title="class", scale=colours(one.classes, every)),
+        tooltip=["value:N", "class:N", alt.Tooltip("p:Q", title=one.what, format=".4f")],
     )
-    bars = len(order) * len(one.classes)
-    return chart.properties(height=(12 if len(one.classes) <= 3 else 8) * max(bars, 3))
 
 
 def _words(one: ColumnChartData, every: Sequence[str] | None) -> Chart:
     alt = altair()
-    chart = (
-        alt.Chart(inline_data(one.rows))
-        .mark_bar()
-        .encode(
-            x=alt.X("lead:Q", title=one.what),
-            y=alt.Y("word:N", title=None, sort=list(dict.fromkeys(row["word"] for row in one.rows))),
-            color=alt.Color("class:N", title="evidence for", scale=colours(one.classes, every)),
-            tooltip=["word:N", "class:N", alt.Tooltip("lead:Q", title=one.what, format=".2f")],
-        )
+    return _bars(
+        one.rows,
+        height=18 * len(one.rows),
+        x=alt.X("lead:Q", title=one.what),
+        y=alt.Y("word:N", title=None, sort=list(dict.fromkeys(row["word"] for row in one.rows))),
+        color=alt.Color("class:N", title="evidence for", scale=colours(one.classes, every)),
+        tooltip=["word:N", "class:N", alt.Tooltip("lead:Q", title=one.what, format=".2f")],
     )
-    return chart.properties(height=18 * len(one.rows))
 
 
 @draws
 def evidence(rows: Sequence[dict[str, Any]], label: str, against: str) -> Chart:
     """Bars of the evidence of every column in decibans, from rows with `column`, `value` and `decibans`."""
     alt = altair()
-    names = [row["column"] for row in rows]
-    chart = (
-        alt.Chart(inline_data(rows))
-        .mark_bar()
-        .encode(
-            x=alt.X("decibans:Q", title=f"decibans for {label} against {against}"),
-            y=alt.Y("column:N", title=None, sort=names),
-            color=alt.condition("datum.decibans >= 0", alt.value(_FOR), alt.value(_AGAINST)),
-            tooltip=["column:N", "value:N", alt.Tooltip("decibans:Q", format="+.1f")],
-        )
+    return _bars(
+        rows,
+        height=22 * len(rows),
+        x=alt.X("decibans:Q", title=f"decibans for {label} against {against}"),
+        y=alt.Y("column:N", title=None, sort=[row["column"] for row in rows]),
+        color=alt.condition("datum.decibans >= 0", alt.value(_FOR), alt.value(_AGAINST)),
+        tooltip=["column:N", "value:N", alt.Tooltip("decibans:Q", format="+.1f")],
     )
-    return chart.properties(height=22 * len(rows))
 
 
 @draws
@@ -188,27 +179,21 @@ def boundary(
     colour = alt.Color("class:N", title="class", scale=colours(classes))
     plain = alt.Scale(zero=False, nice=False)
     across, up = alt.X("x:Q", title=x, scale=plain), alt.Y("y:Q", title=y, scale=plain)
-    ground = (
-        alt.Chart(inline_data(cells))
-        .mark_rect(strokeWidth=0)
-        .encode(
-            x=across,
-            x2="x2:Q",
-            y=up,
-            y2="y2:Q",
-            color=colour,
-            opacity=alt.Opacity("p:Q", legend=None, scale=alt.Scale(domain=[0.3, 1], range=[0.05, 0.4], clamp=True)),
-            tooltip=["class:N", alt.Tooltip("p:Q", title="probability", format=".3f")],
-        )
+    ground = alt.Chart(inline_data(cells)).mark_rect(strokeWidth=0)
+    ground = ground.encode(
+        x=across,
+        x2="x2:Q",
+        y=up,
+        y2="y2:Q",
+        color=colour,
+        opacity=alt.Opacity("p:Q", legend=None, scale=alt.Scale(domain=[0.3, 1], range=[0.05, 0.4], clamp=True)),
+        tooltip=["class:N", alt.Tooltip("p:Q", title="probability", format=".3f")],
     )
-    dots = alt.Chart(inline_data(points)).mark_point(
-        filled=True, size=28, stroke="#ffffff", strokeWidth=0.6, opacity=0.9
-    )
-    cross = alt.Chart(inline_data(means)).mark_point(
-        shape="cross", filled=True, size=260, stroke="#ffffff", strokeWidth=1.5, opacity=1
-    )
-    layers = [
-        ground,
-        *(layer.encode(x=across, y=up, color=colour, tooltip=["class:N", "x:Q", "y:Q"]) for layer in (dots, cross)),
-    ]
-    return alt.layer(*layers).properties(width=420, height=360)
+
+    def marks(rows: Sequence[dict[str, Any]], **style: Any) -> Chart:
+        chart = alt.Chart(inline_data(rows)).mark_point(filled=True, stroke="#ffffff", **style)
+        return chart.encode(x=across, y=up, color=colour, tooltip=["class:N", "x:Q", "y:Q"])
+
+    dots = marks(points, size=28, strokeWidth=0.6, opacity=0.9)
+    crosses = marks(means, shape="cross", size=260, strokeWidth=1.5, opacity=1)
+    return alt.layer(ground, dots, crosses).properties(width=420, height=360)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tallybayes.formatting import number, shown
@@ -50,12 +48,10 @@ def _facts(context: ReportContext) -> list[tuple[str, str, str]]:
     """The metrics with their names and baselines."""
     evaluation = context.data.evaluation
     skipped = f"{_count(evaluation.skipped)} without a label skipped" if evaluation.skipped else ""
-    answered = (
-        [("coverage", f"{evaluation.coverage:.1%}", "share of rows with a prediction")] if evaluation.abstained else []
-    )
+    coverage = ("coverage", f"{evaluation.coverage:.1%}", "share of rows with a prediction")
     facts = [
         ("rows", _count(evaluation.n_rows), skipped),
-        *answered,
+        *([coverage] if evaluation.abstained else []),
         ("accuracy", f"{evaluation.accuracy:.1%}", f"majority class: {evaluation.majority:.1%}"),
         ("balanced accuracy", f"{evaluation.balanced_accuracy:.1%}", "mean recall"),
         ("log loss", _text(evaluation.log_loss), f"class shares alone: {_text(evaluation.prior_log_loss)}"),
@@ -141,13 +137,11 @@ def add_importance(page: Page, context: ReportContext) -> None:
 def add_column_charts(page: Page, context: ReportContext) -> None:
     """Add a chart of every column in every class."""
     tables = context.description.columns
-    drawn = [
-        column_chart_data(context.model, name, tables.get(name)) for name in context.columns_by_information[:_DRAWN]
-    ]
-    content: list[Any] = [
-        tag("div", *(_column_figure(page, context, i, one) for i, one in enumerate(drawn)), class_="grid")
-    ]
-    if rest := context.columns_by_information[_DRAWN : _DRAWN + _REST]:
+    names = context.columns_by_information
+    drawn = [column_chart_data(context.model, name, tables.get(name)) for name in names[:_DRAWN]]
+    figures = [_column_figure(page, context, i, one) for i, one in enumerate(drawn)]
+    content = [tag("div", *figures, class_="grid")]
+    if rest := names[_DRAWN : _DRAWN + _REST]:
         rows = [[one.column, one.family, one.information] for one in context.data.importance if one.column in set(rest)]
         content.append(table(["column", "family", "information, nats per row"], rows, "The other columns"))
     sentence = "The distribution of each column within each class, as estimated by the model."

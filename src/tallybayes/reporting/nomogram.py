@@ -49,9 +49,8 @@ def nomogram(
     tables: the rows of every column in `model.describe()`.
     """
     shown_columns = list(columns)[:_RULERS]
-    drafts = {
-        name: _draft(model, name, [one for _, _, one in examples], tables.get(name, [])) for name in shown_columns
-    }
+    explanations = [one for _, _, one in examples]
+    drafts = {name: _draft(model, name, explanations, tables.get(name, [])) for name in shown_columns}
     added = _added(model, drafts)
     rulers = [{"name": name, **_ruler(drafts[name], added[name])} for name in shown_columns]
     rows = [
@@ -101,9 +100,8 @@ def _draft(model: Model, name: str, examples: Sequence[Explanation], table: list
         return _Draft("curve", grid.tolist(), Reals(grid))
     if family.column is Codes:
         keys = _keys(table, used)
-        return _Draft(
-            "choice", [*map(shown, keys), "(another value)"], Codes(np.arange(len(keys) + 1), [*keys, _OTHER])
-        )
+        marks = [*map(shown, keys), "(another value)"]
+        return _Draft("choice", marks, Codes(np.arange(len(keys) + 1), [*keys, _OTHER]))
     tokens = _tokens(table)
     n = len(tokens)  # an empty bag, each token alone, and all tokens together
     indptr, indices = [0, *range(n + 1), 2 * n], [*range(n), *range(n)]
@@ -131,11 +129,8 @@ def _tokens(table: list[dict[str, Any]]) -> list[Any]:
 
 def _added(model: Model, drafts: dict[str, _Draft]) -> dict[str, Floats]:
     """The contributions of the marks of every ruler, (marks, classes), with column weights."""
-    result = {}
-    for name, predictive in model.predictives(weighted=True).items():
-        if name in drafts:
-            result[name] = predictive.log_prob([drafts[name].column])
-    return result
+    predictives = model.predictives(weighted=True)
+    return {name: predictives[name].log_prob([draft.column]) for name, draft in drafts.items()}
 
 
 def _ruler(draft: _Draft, added: Floats) -> dict[str, Any]:
@@ -150,19 +145,18 @@ def _ruler(draft: _Draft, added: Floats) -> dict[str, Any]:
             "adds": _plain(words),
             "approximate": approximate,
         }
-    if draft.kind == "curve" or draft.kind == "steps":
-        added = added - _middle(added)
-    inside = (
-        {"inside": draft.column.values.tolist()} if draft.kind == "steps" and isinstance(draft.column, Reals) else {}
-    )
+    inside = {}
+    if isinstance(draft.column, Reals):
+        added = added - _largest(added)
+        inside = {"inside": draft.column.values.tolist()} if draft.kind == "steps" else {}
     return {"kind": draft.kind, "marks": draft.marks, **inside, "adds": _plain(added)}
 
 
-def _middle(added: Floats) -> Floats:
+def _largest(added: Floats) -> Floats:
     """The maximum over the classes: a common term cancels, and smaller numbers are shorter."""
     with np.errstate(invalid="ignore"):
-        middle = added.max(axis=1, keepdims=True)
-    return np.where(np.isfinite(middle), middle, 0.0)
+        largest = added.max(axis=1, keepdims=True)
+    return np.where(np.isfinite(largest), largest, 0.0)
 
 
 def _position(ruler: dict[str, Any], one: Explanation, model: Model) -> Any:
@@ -173,11 +167,7 @@ def _position(ruler: dict[str, Any], one: Explanation, model: Model) -> Any:
     if ruler["kind"] == "choice":
         text = shown(value)
         if model.schema.families[ruler["name"]].column is Flags:
-            return (
-                int(bool(float(value)))
-                if isinstance(value, (int, float))
-                else int(text.lower() in ("true", "yes", "1"))
-            )
+            return int(bool(value) if isinstance(value, (int, float)) else text.lower() in ("true", "yes", "1"))
         return ruler["marks"].index(text) if text in ruler["marks"] else len(ruler["marks"]) - 1
     if ruler["kind"] == "words":
         text = value if isinstance(value, str) else shorten(value, 200)

@@ -20,10 +20,8 @@ def add_nomogram(page: Page, context: ReportContext) -> None:
     data = nomogram(context.model, context.columns_by_information, context.data.examples, context.description.columns)
     common = sorted(range(len(context.names)), key=lambda code: -context.model.log_prior()[code])
     start = common[1::-1] if len(common) == 2 else common[:2]
-    page.use(
-        "nomogram.js",
-        nomogram_data={**data, "start": start, "colours": [colour_of(name, context.colours) for name in context.names]},
-    )
+    colours = [colour_of(name, context.colours) for name in context.names]
+    page.use("nomogram.js", nomogram_data={**data, "start": start, "colours": colours})
     sentence = (
         "Classify a row by hand: each ruler shows the contribution of a column to the log odds of one class against "
         "another. Drag the handles or use the arrow keys. A missing value contributes nothing; Delete makes a value "
@@ -51,14 +49,10 @@ def _controls(n_others: int) -> list[Markup]:
         rest,
     )
     bars = tag("ul", id="nomogram-bars", class_="bars")
+    start = tag("output", id="nomogram-start")
     return [
         tag("div", *choices, clear, class_="controls"),
-        tag(
-            "p",
-            "Log odds of the prior: ",
-            tag("output", id="nomogram-start"),
-            ". Add the contributions of the columns:",
-        ),
+        tag("p", "Log odds of the prior: ", start, ". Add the contributions of the columns:"),
         tag("div", id="nomogram-rulers"),
         tag("div", answer, bars, class_="answer", role="group", aria_label="Result"),
     ]
