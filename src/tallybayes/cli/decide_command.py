@@ -44,13 +44,12 @@ def calibrate(
     if method != "none" and not data:
         raise ParameterError("DATA to calibrate on", got=None, hint="tally calibrate MODEL DATA")
     with progress("calibrating") as step, edit_model_file(model, on_wait=lambda: note_waiting(model)) as loaded:
-        source = reader(data, step) if data and method != "none" else None
-        if source is None:
+        if not data or method == "none":
             loaded.calibration = None
         else:
+            source = reader(data, step)
             loaded.calibrate(source, method, leave_one_out=not new)  # type: ignore[arg-type]
-    if source is not None:
-        note_bad_rows(source)
+            note_bad_rows(source)
     found = loaded.calibration
     if not json:
         print_result("not calibrated" if found is None else str(found))
@@ -105,27 +104,23 @@ def decide(
     from tallybayes.model.saved_model import edit_model_file, load
     from tallybayes.state.decision import Decision
 
-    given = (threshold, false_negatives, false_positives, cost, abstain, class_)
-    if most_probable and any(one is not None for one in given):
+    rules = (threshold, false_negatives, false_positives, cost)
+    has_rule = any(one is not None for one in (*rules, abstain, class_))
+    if most_probable and has_rule:
         raise ParameterError("--most-probable without other options", got="another rule")
-    if not most_probable and all(one is None for one in given):
+    if not most_probable and not has_rule:
         loaded = load(model)
         if "decision" in loaded.stale:
             note("the rule was selected before the model was changed: its constraint may be violated")
-        print_result(_facts(model, loaded.decision) if json else str(loaded.decision))
+        _print_rule(model, loaded.decision, json)
         return
-    if sum(one is not None for one in (threshold, false_negatives, false_positives, cost)) > 1:
+    if sum(one is not None for one in rules) > 1:
         raise ParameterError("one of --threshold, --false-negatives, --false-positives and --cost", got="several")
     constrained = false_negatives is not None or false_positives is not None
     if constrained and not data:
         raise ParameterError("DATA to select the threshold on", got=None, hint="tally decide MODEL DATA --class C ...")
     with progress("deciding") as step, edit_model_file(model, on_wait=lambda: note_waiting(model)) as loaded:
-        own = None if class_ is None else class_named(loaded.classes, class_)
-        if own is None and (threshold is not None or constrained):
-            raise ParameterError("--class, the class of the threshold", got=None)
-        if own is not None and threshold is None and not constrained:
-            raise ParameterError("--threshold, --false-negatives or --false-positives for --class", got=None)
-        rule = Decision() if most_probable or cost is not None else loaded.decision
+        own = _class_of_threshold(loaded, class_, has_threshold=constrained or threshold is not None)
         if constrained:
             source = reader(data or [], step)
             limits = {"false_negatives": _number(false_negatives), "false_positives": _number(false_positives)}
@@ -135,12 +130,25 @@ def decide(
             rule = Decision(label=own, threshold=threshold)
         elif cost is not None:
             rule = Decision(costs=_costs(loaded, cost))
+        else:
+            rule = Decision() if most_probable else loaded.decision
         loaded.decision = rule if abstain is None else replace(rule, abstain=abstain)
-    print_result(_facts(model, loaded.decision) if json else str(loaded.decision))
+    _print_rule(model, loaded.decision, json)
 
 
-def _facts(path: str, rule: Any) -> dict[str, Any]:
-    return {
+def _class_of_threshold(model: Model, name: str | None, *, has_threshold: bool) -> Any:
+    from tallybayes.errors import ParameterError
+
+    label = None if name is None else class_named(model.classes, name)
+    if label is None and has_threshold:
+        raise ParameterError("--class, the class of the threshold", got=None)
+    if label is not None and not has_threshold:
+        raise ParameterError("--threshold, --false-negatives or --false-positives for --class", got=None)
+    return label
+
+
+def _print_rule(path: str, rule: Any, json: bool) -> None:
+    facts = {
         "model": path,
         "class": rule.label,
         "threshold": rule.threshold,
@@ -149,6 +157,7 @@ def _facts(path: str, rule: Any) -> dict[str, Any]:
         "constraint": rule.constraint,
         "rule": str(rule),
     }
+    print_result(facts if json else str(rule))
 
 
 def _number(text: str | None) -> float | None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tallybayes.cli.fit_options import FITTING, Label, Weight, fit_options, fits
 from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
-from tallybayes.cli.shared_options import Json, Reader, reads
+from tallybayes.cli.shared_options import Json, LeaveOneOut, Reader, reads
+
+if TYPE_CHECKING:
+    from tallybayes.data.source import Source
+    from tallybayes.evaluation import Evaluation
 
 __all__ = ["COMMANDS", "evaluate"]
 
@@ -30,9 +34,7 @@ def evaluate(
     label: Label = None,
     folds: Annotated[int, typer.Option(metavar="N", help="The number of folds of cross-validation.")] = 10,
     seed: Annotated[int, typer.Option(metavar="N", help="The seed for the folds and for --bootstrap.")] = 0,
-    leave_one_out: Annotated[
-        bool, typer.Option("--leave-one-out", help="The model has learned this data: score each row without itself.")
-    ] = False,
+    leave_one_out: LeaveOneOut = False,
     weight: Weight = None,
     prequential: Annotated[
         bool, typer.Option("--prequential", help="Score each block of rows, then learn it, in the order of the data.")
@@ -54,9 +56,7 @@ def evaluate(
     """
     from tallybayes.errors import ParameterError
     from tallybayes.evaluation import cross_validate
-    from tallybayes.evaluation import evaluate as evaluate_model
     from tallybayes.evaluation import prequential as stream
-    from tallybayes.model.saved_model import load
     from tallybayes.storage.model_file import is_model
 
     first, rest = model_and_data[0], model_and_data[1:]
@@ -72,7 +72,7 @@ def evaluate(
     ):
         if wrong:
             raise ParameterError(expected)
-    curve: Any = None
+    found: Any
     with progress("evaluating") as step:
         if has_model:
             if not rest:
@@ -80,12 +80,7 @@ def evaluate(
             if any(fitting[name] != default for name, (_, default) in FITTING.items()):
                 raise ParameterError("options of fit only with data and --label: this model is already fitted")
             source = reader(rest, step)
-            loaded = load(first)
-            evaluation = evaluate_model(loaded, source, label, leave_one_out=leave_one_out, weight=weight)
-            if leave_one_out and (
-                held := [name for name in ("column_weights", "calibration") if getattr(loaded.settings, name)]
-            ):
-                note(f"not refitted for each row, so the result is slightly optimistic: {', '.join(held)}")
+            found = evaluation = _of_model(first, source, label, leave_one_out=leave_one_out, weight=weight)
         else:
             if label is None and fitting["schema"] is None:
                 hint = "tally evaluate MODEL DATA, or tally evaluate DATA --label COL"
@@ -93,17 +88,29 @@ def evaluate(
             source = reader(model_and_data, step)
             options = fit_options(source, label, **fitting)
             if prequential:
-                curve = stream(source, label, every=every, **options)
-                evaluation = curve.evaluation
+                found = stream(source, label, every=every, **options)
+                evaluation = found.evaluation
             else:
-                evaluation = cross_validate(source, label, folds=folds, seed=seed, **options)
+                found = evaluation = cross_validate(source, label, folds=folds, seed=seed, **options)
     if bootstrap is not None:
         evaluation.bootstrap(bootstrap, seed)
     note_bad_rows(source)
     if evaluation.skipped:
         note(f"{evaluation.skipped} rows without a label were skipped")
-    found = evaluation if curve is None else curve
     print_result(found.to_dict() if json else str(found))
+
+
+def _of_model(path: str, source: Source, label: str | None, *, leave_one_out: bool, weight: str | None) -> Evaluation:
+    """The evaluation of a model file, with a note about what leave-one-out does not repeat."""
+    from tallybayes.evaluation import evaluate as evaluate_model
+    from tallybayes.model.saved_model import load
+
+    model = load(path)
+    evaluation = evaluate_model(model, source, label, leave_one_out=leave_one_out, weight=weight)
+    held = [name for name in ("column_weights", "calibration") if getattr(model.settings, name)]
+    if leave_one_out and held:
+        note(f"not refitted for each row, so the result is slightly optimistic: {', '.join(held)}")
+    return evaluation
 
 
 COMMANDS = [(evaluate, EXAMPLE)]

@@ -46,19 +46,16 @@ def fit(
     reader: Reader,
 ) -> None:
     """Fit a model to data and save it in a file."""
-    from tallybayes.errors import DataError, ParameterError, shorten
+    from tallybayes.errors import DataError
     from tallybayes.model.fit import fit as fit_model
     from tallybayes.model.fit import planned
 
     with progress("fitting") as step:
         source = reader(data, step)
-        if label is None and fitting["schema"] is None:
-            columns = shorten(list(source.head().columns), 200)
-            raise ParameterError("--label COL, the column to predict", got=None, hint=f"the columns are {columns}")
         options = fit_options(source, label, weight=weight, **fitting)
+        path = None
         if dry_run:
-            model = planned(source, label, options, weight=weight)[0]
-            path = None
+            model, _ = planned(source, label, options, weight=weight)
         else:
             path = model_path(output, data)
             model = fit_model(source, label, weight=weight, **options)

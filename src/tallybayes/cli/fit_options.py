@@ -43,10 +43,14 @@ fits = adds("fitting", FITTING, dict)
 
 
 def fit_options(source: Source, label: str | None, *, weight: str | None = None, **given: Any) -> FitOptions:
-    """The values given on the command line as options of `tallybayes.fit`."""
+    """The values given on the command line as options of `tallybayes.fit`; there must be a label or a schema."""
     from tallybayes.data.label import label_column
+    from tallybayes.errors import ParameterError, shorten
 
-    columns = source.head().columns
+    columns = list(source.head().columns)
+    if label is None and given["schema"] is None:
+        hint = f"the columns are {shorten(columns, 200)}"
+        raise ParameterError("--label COL, the column to predict", got=None, hint=hint)
     names = [name for name in columns if name not in (weight, label_column(label or "", columns)[0])]
     options: Any = {
         name: _value(OPTIONS[name], value, names, source, label)

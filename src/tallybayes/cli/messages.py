@@ -75,13 +75,11 @@ def progress(what: str, *, unless_shown: bool = False, unit: str = "rows") -> It
                 bar = stack.enter_context(_bar(unit))
                 bar.add_task(what, total=None, rows=0, speed="")
             if bar is not None:
-                speed = (
-                    f"{size * share / seconds / 1e6:.0f} MB/s" if share and size else f"{rows / seconds:,.0f} rows/s"
-                )
-                total = None if share is None else 1.0
-                bar.update(
-                    bar.task_ids[0], rows=rows, total=total, completed=share or 0.0, speed=speed, description=about
-                )
+                speed = f"{rows / seconds:,.0f} rows/s"
+                if share and size:
+                    speed = f"{size * share / seconds / 1e6:.0f} MB/s"
+                shown = {"rows": rows, "speed": speed, "description": about}
+                bar.update(bar.task_ids[0], total=None if share is None else 1.0, completed=share or 0.0, **shown)
 
         yield step
 

@@ -42,7 +42,7 @@ def predict(
     JSON lines), or the one that the name of the output file ends in, such as .parquet.
     """
     from tallybayes.cli.output import Writer, form_of, refuse_overwriting
-    from tallybayes.errors import DataError, ParameterError, did_you_mean
+    from tallybayes.errors import DataError
     from tallybayes.formatting import rows_of
     from tallybayes.model.saved_model import load
 
@@ -55,19 +55,14 @@ def predict(
         source = reader(data, step)
         source.missing = loaded.schema.missing if source.missing is None else source.missing
         names = list(source.head().columns)
-        for name in id or ():
-            if name not in names:
-                raise ParameterError("--id, a column of the data", got=name, hint=did_you_mean(name, names))
+        _check_columns(id or [], names)
         with Writer(output, form_of(output, source, json=json)) as writer:
             for table, log_joint, ends in _scored(loaded, source, interval, raw):
-                kept: Any = table.kept
-                kept = kept if id is None else kept.select(id)
-                writer.write(_predicted(kept, loaded, log_joint, proba, raw, ends))
+                kept = table.kept if id is None else table.kept.select(id)
+                writer.write(_predicted(kept, loaded, log_joint, ends, proba=proba, raw=raw))
                 n_rows += table.n_rows
             if not n_rows:
-                nothing = loaded.log_prior()[None][:0]
-                ends = None if interval is None else nothing[..., None].repeat(2, axis=2)
-                writer.write(_predicted(_no_rows(id or names), loaded, nothing, proba, raw, ends))
+                writer.write(_predicted(*_no_rows(id or names, loaded, interval), proba=proba, raw=raw))
     absent = [name for name in loaded.schema.families if name not in names]
     if absent:
         note(f"columns of the model that are not in the data, treated as missing: {', '.join(absent)}")
@@ -76,10 +71,21 @@ def predict(
         note(f"wrote {rows_of(n_rows)} to {output}")
 
 
-def _no_rows(names: list[str]) -> Any:
+def _check_columns(wanted: list[str], names: list[str]) -> None:
+    from tallybayes.errors import ParameterError, did_you_mean
+
+    for name in wanted:
+        if name not in names:
+            raise ParameterError("--id, a column of the data", got=name, hint=did_you_mean(name, names))
+
+
+def _no_rows(names: list[str], model: Any, level: float | None) -> tuple[Any, Any, Any, Any]:
+    """The arguments of `_predicted` for data without rows, so that the columns are written."""
     import pyarrow as pa
 
-    return pa.table({name: pa.array([], pa.string()) for name in names})
+    kept = pa.table({name: pa.array([], pa.string()) for name in names})
+    log_joint = model.log_prior()[None][:0]
+    return kept, model, log_joint, None if level is None else log_joint[..., None].repeat(2, axis=2)
 
 
 def _scored(model: Any, source: Any, level: float | None, raw: bool) -> Iterator[tuple[Any, Any, Any]]:
@@ -92,7 +98,7 @@ def _scored(model: Any, source: Any, level: float | None, raw: bool) -> Iterator
             yield table, log_joint, ends
 
 
-def _predicted(kept: Any, model: Any, log_joint: Any, proba: bool, raw: bool, ends: Any) -> Any:
+def _predicted(kept: Any, model: Any, log_joint: Any, ends: Any, *, proba: bool, raw: bool) -> Any:
     """The kept columns with the prediction, its probability, its interval, and the probabilities of all classes."""
     import numpy as np
     import pyarrow as pa

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tallybayes.cli.messages import note, note_bad_rows, progress
-from tallybayes.cli.shared_options import Data, ModelFile, Reader, reads
+from tallybayes.cli.shared_options import Data, LeaveOneOut, ModelFile, Reader, reads
 
 __all__ = ["COMMANDS", "report"]
 
@@ -26,9 +26,7 @@ def report(
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="FILE", help="The HTML file to write.")
     ] = "report.html",
-    leave_one_out: Annotated[
-        bool, typer.Option("--leave-one-out", help="The model has learned this data: score each row without itself.")
-    ] = False,
+    leave_one_out: LeaveOneOut = False,
     rows: Annotated[int | None, typer.Option(metavar="N", help="Use at most the first N rows. [all]")] = None,
     label: Annotated[
         str | None, typer.Option(metavar="COL", help="The label column, if it has another name in DATA.")

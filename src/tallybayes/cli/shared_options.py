@@ -19,6 +19,7 @@ __all__ = [
     "Debug",
     "Group",
     "Json",
+    "LeaveOneOut",
     "ModelFile",
     "Output",
     "Reader",
@@ -81,34 +82,28 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Debug = Annotated[
     bool, typer.Option("--debug", callback=_set_debug, help="Show the traceback of an error.", is_eager=True)
 ]
-_Format = Annotated[
-    str | None,
-    typer.Option(
-        "--format", metavar="NAME", help="csv, tsv, json, parquet, duckdb, sqlite, text, mail or mbox. [detected]"
-    ),
+LeaveOneOut = Annotated[
+    bool, typer.Option("--leave-one-out", help="The model has learned this data: score each row without itself.")
 ]
-_Delimiter = Annotated[str | None, typer.Option(metavar="C", help="The delimiter of a CSV file. [detected]")]
-_Decimal = Annotated[str | None, typer.Option(metavar="C", help="The decimal separator, . or , [detected]")]
-_Encoding = Annotated[str | None, typer.Option(metavar="NAME", help="The encoding of text. [detected]")]
-_Missing = Annotated[
-    list[str] | None,
-    typer.Option(metavar="WORD", help="A word for missing values (repeatable). [NA, null, ? and others]"),
-]
-_NoHeader = Annotated[
-    bool, typer.Option("--no-header", help="The first line is data; the columns are named x0, x1, ...")
-]
-_Table = Annotated[str | None, typer.Option(metavar="NAME", help="A table of a database file, or an SQL query.")]
-_SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Skip and count rows that cannot be read.")]
 
-_READING: dict[str, tuple[Any, Any]] = {
-    "format": (_Format, None),
-    "delimiter": (_Delimiter, None),
-    "decimal": (_Decimal, None),
-    "encoding": (_Encoding, None),
-    "missing": (_Missing, None),
-    "no_header": (_NoHeader, False),
-    "table": (_Table, None),
-    "skip_bad": (_SkipBad, False),
+
+def _flag(name: str, help: str) -> tuple[Any, Any]:
+    return Annotated[bool, typer.Option(name, help=help)], False
+
+
+def _value(metavar: str, help: str, kind: Any = str) -> tuple[Any, Any]:
+    return Annotated[kind | None, typer.Option(metavar=metavar, help=help)], None
+
+
+_READING: dict[str, tuple[Any, Any]] = {  # the annotation and the default of each option
+    "format": _value("NAME", "csv, tsv, json, parquet, duckdb, sqlite, text, mail or mbox. [detected]"),
+    "delimiter": _value("C", "The delimiter of a CSV file. [detected]"),
+    "decimal": _value("C", "The decimal separator, . or , [detected]"),
+    "encoding": _value("NAME", "The encoding of text. [detected]"),
+    "missing": _value("WORD", "A word for missing values (repeatable). [NA, null, ? and others]", list[str]),
+    "no_header": _flag("--no-header", "The first line is data; the columns are named x0, x1, ..."),
+    "table": _value("NAME", "A table of a database file, or an SQL query."),
+    "skip_bad": _flag("--skip-bad", "Skip and count rows that cannot be read."),
     "debug": (Debug, False),
 }
 
@@ -126,9 +121,8 @@ class Reader:
 
         for path in data:
             if path.endswith(".tally"):
-                raise ParameterError(
-                    "data", got=path, hint="this is a model file; see --help for the order of arguments"
-                )
+                hint = "this is a model file; see --help for the order of arguments"
+                raise ParameterError("data", got=path, hint=hint)
         given = dict(self._options)
         given.pop("debug")
         header, missing = not given.pop("no_header"), given.pop("missing") or None

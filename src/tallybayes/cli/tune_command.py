@@ -49,15 +49,11 @@ def tune(
     Each choice is made by leave-one-out log loss, and printed with its improvement. The options of `tally fit` apply;
     families given by --as are not changed.
     """
-    from tallybayes.errors import ParameterError, shorten
     from tallybayes.tuning import tune as tuned_model
     from tallybayes.tuning.tune import WHAT
 
     with progress("tuning", unit="") as step:
         source = reader(data)
-        if label is None and fitting["schema"] is None:
-            columns = shorten(list(source.head().columns), 200)
-            raise ParameterError("--label COL, the column to predict", got=None, hint=f"the columns are {columns}")
         options = fit_options(source, label, weight=weight, **fitting)
         path = model_path(output, data)
         report = None if step is None else (lambda name, share: step(0, share, 0, name))
