@@ -54,18 +54,9 @@ class _WeightedMetrics:
         with np.errstate(divide="ignore"):
             log_loss = np.where(known, -np.log(scores.true_proba), 0.0)
         squares = np.einsum("ij,ij->i", scores.proba, scores.proba) - 2 * scores.true_proba + 1
-        self._ruled_out = np.isinf(log_loss)
-        self._values = np.array(
-            [
-                right,
-                answered,
-                np.where(self._ruled_out, 0.0, log_loss),
-                np.where(known, squares, 0.0),
-                known,
-                self._ruled_out,
-            ],
-            np.float64,
-        )
+        ruled_out = np.isinf(log_loss)
+        finite_loss, brier = np.where(ruled_out, 0.0, log_loss), np.where(known, squares, 0.0)
+        self._values = np.array([right, answered, finite_loss, brier, known, ruled_out], np.float64)
         self._answered = np.flatnonzero(answered)[np.argsort(scores.codes[answered], kind="stable")]
         codes = scores.codes[self._answered]
         self._starts = np.flatnonzero(np.diff(codes, prepend=-1))  # the first predicted row of each class
@@ -99,7 +90,6 @@ def _quantiles(values: Floats, level: float) -> tuple[float, float]:
     values = values[~np.isnan(values)]
     if not len(values):
         return np.nan, np.nan
-    low, high = np.quantile(
-        values, [(1 - level) / 2, (1 + level) / 2], method="inverted_cdf"
-    )  # interpolating inf gives NaN
-    return float(low), float(high)
+    ends = [(1 - level) / 2, (1 + level) / 2]
+    low, high = np.quantile(values, ends, method="inverted_cdf").tolist()  # interpolating inf gives NaN
+    return low, high

@@ -41,11 +41,11 @@ class Comparison:
 
     def best(self, measure: str = "error") -> list[str | None]:
         """The model with the lowest value at every size; None where two share it or it is undefined."""
-        curves = zip(*(self.curve(model, measure) for model in MODELS), strict=True)
-        lowest = [
-            [model for model, value in zip(MODELS, values, strict=True) if value <= min(values)] for values in curves
-        ]
-        return [models[0] if len(models) == 1 else None for models in lowest]
+        best: list[str | None] = []
+        for values in zip(*(self.curve(model, measure) for model in MODELS), strict=True):
+            lowest = [model for model, value in zip(MODELS, values, strict=True) if value <= min(values)]
+            best.append(lowest[0] if len(lowest) == 1 else None)
+        return best
 
     def logistic_from(self, measure: str = "error") -> int | None:
         """The smallest size from which on logistic regression is always best; None if it is not at the largest."""

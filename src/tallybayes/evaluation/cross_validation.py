@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 
 from tallybayes.data.batch import columns_to_read
 from tallybayes.data.label import Labels, find_labels
-from tallybayes.data.read import to_source
-from tallybayes.data.source import BadRows, Source, as_columns
+from tallybayes.data.source import BadRows, Source
 from tallybayes.data.table import Table
-from tallybayes.errors import DataError, ParameterError, check_integer
-from tallybayes.evaluation.evaluate import add_rows, score_table
+from tallybayes.errors import DataError, check_integer
+from tallybayes.evaluation.evaluate import add_rows, plan_model, score_table
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.model import Model
-from tallybayes.model.fit import check_value, planned
+from tallybayes.model.fit import check_value
 from tallybayes.model.text_selection import with_text_selection
 from tallybayes.state.options import FitOptions, with_options
 
@@ -47,10 +46,7 @@ def cross_validate(
     """
     folds = check_integer("folds", folds, at_least=2)
     check_integer("seed", seed, at_least=0)
-    source, label, _ = as_columns(to_source(data), label)
-    empty, label = planned(source, label, options)
-    if empty.schema.weight is not None:
-        raise ParameterError("data without weights, for cross-validation", got="weights")
+    source, empty, label = plan_model(data, label, options, "for cross-validation")
     empty = with_text_selection(empty, now=False)  # each model selects text variants on all of its training rows
     parts = [empty.copy() for _ in range(folds)]
     skipped = 0

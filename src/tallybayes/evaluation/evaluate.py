@@ -8,14 +8,17 @@ import numpy as np
 
 from tallybayes.data.label import Labels, find_labels, to_label_type
 from tallybayes.data.read import to_source
+from tallybayes.data.source import Source, as_columns
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError, ParameterError
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.families.family import Floats
 from tallybayes.model import Model
+from tallybayes.model.fit import planned
 from tallybayes.scoring.snapshot import Snapshot
+from tallybayes.state.options import FitOptions
 
-__all__ = ["add_rows", "evaluate", "score_table"]
+__all__ = ["add_rows", "evaluate", "plan_model", "score_table"]
 
 
 def evaluate(
@@ -47,6 +50,15 @@ def evaluate(
     if not evaluation.n_rows:
         raise DataError("rows with a label", got="none")
     return evaluation
+
+
+def plan_model(data: Any, label: Any, options: FitOptions, purpose: str) -> tuple[Source, Model, Any]:
+    """The data, an empty model of its columns, and the label as a column; weights are refused."""
+    source, label, _ = as_columns(to_source(data), label)
+    model, label = planned(source, label, options)
+    if model.schema.weight is not None:
+        raise ParameterError(f"data without weights, {purpose}", got="weights")
+    return source, model, label
 
 
 def score_table(snapshot: Snapshot, label: Any, table: Table) -> tuple[Floats, Labels]:

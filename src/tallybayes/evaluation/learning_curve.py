@@ -18,17 +18,16 @@ from numpy.typing import NDArray
 
 from tallybayes.data.batch import columns_to_read
 from tallybayes.data.label import Labels, find_labels
-from tallybayes.data.read import to_source
-from tallybayes.data.source import Source, as_columns
+from tallybayes.data.source import Source
 from tallybayes.data.table import Raw, Table
 from tallybayes.errors import DataError, ParameterError, check_integer
 from tallybayes.evaluation.comparison import MODELS, Comparison
 from tallybayes.evaluation.cross_validation import FoldAssigner
-from tallybayes.evaluation.evaluate import add_rows, score_table
+from tallybayes.evaluation.evaluate import add_rows, plan_model, score_table
 from tallybayes.evaluation.logistic_baseline import Design, Logistic
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.model import Model
-from tallybayes.model.fit import check_value, planned
+from tallybayes.model.fit import check_value
 from tallybayes.model.text_selection import with_text_selection
 from tallybayes.state.options import FitOptions, with_options
 
@@ -71,10 +70,7 @@ def compare(
     """
     folds = check_integer("folds", folds, at_least=2)
     check_integer("seed", seed, at_least=0)
-    source, label, _ = as_columns(to_source(data), label)
-    empty, label = planned(source, label, options)
-    if empty.schema.weight is not None:
-        raise ParameterError("data without weights, to compare models", got="weights")
+    source, empty, label = plan_model(data, label, options, "to compare models")
     empty = with_text_selection(empty, now=False)  # each model selects text variants on all of its training rows
     rows = _LabelledRows.read(source, empty, label)
     fold = FoldAssigner(folds, seed)(rows.labels)
@@ -130,10 +126,8 @@ def _concatenated(tables: list[Table]) -> Table:
     if len(tables) == 1:
         return tables[0]
     names = dict.fromkeys(name for table in tables for name in table.columns)
-    columns = {
-        name: _concatenated_column([table.columns.get(name, [None] * table.n_rows) for table in tables])
-        for name in names
-    }
+    parts = {name: [table.columns.get(name, [None] * table.n_rows) for table in tables] for name in names}
+    columns = {name: _concatenated_column(own) for name, own in parts.items()}
     return Table(sum(table.n_rows for table in tables), columns)
 
 
@@ -194,10 +188,8 @@ def _evaluation(data: _LabelledRows, classes: list[int], log_proba: Any, test: R
 def _row(model: str, size: int, evaluations: list[Evaluation]) -> dict[str, Any]:
     """The mean of both measures over the folds, and the standard error of the mean."""
     row: dict[str, Any] = {"model": model, "size": size}
-    for measure, values in {
-        "error": [1 - one.accuracy for one in evaluations],
-        "log_loss": [one.log_loss for one in evaluations],
-    }.items():
+    errors, losses = [1 - one.accuracy for one in evaluations], [one.log_loss for one in evaluations]
+    for measure, values in (("error", errors), ("log_loss", losses)):
         defined = np.array([value for value in values if not np.isnan(value)])
         has_error = len(defined) > 1 and bool(np.isfinite(defined).all())
         row[measure] = float(defined.mean()) if len(defined) else float("nan")

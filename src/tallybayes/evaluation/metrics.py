@@ -45,9 +45,7 @@ class Evaluation:
     (0.667, 0.415, 0.273, 1.0)
     """
 
-    confusion: dict[tuple[Any, Any], int] = field(
-        default_factory=dict
-    )  # rows by (true, predicted); None: no prediction
+    confusion: dict[tuple[Any, Any], int] = field(default_factory=dict)  # rows by (true, predicted or None)
     sum_log_loss: float = 0.0
     sum_brier: float = 0.0
     sum_prior_log_loss: float = 0.0  # of the class shares of the training rows; NaN where they are unknown

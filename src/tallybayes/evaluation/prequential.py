@@ -13,16 +13,15 @@ from typing import Any, Unpack
 import numpy as np
 
 from tallybayes.data.batch import columns_to_read
-from tallybayes.data.read import to_source
-from tallybayes.data.source import Source, as_columns
+from tallybayes.data.source import Source
 from tallybayes.data.table import Table
-from tallybayes.errors import DataError, ParameterError, check_integer
-from tallybayes.evaluation.evaluate import add_rows, score_table
+from tallybayes.errors import DataError, check_integer
+from tallybayes.evaluation.evaluate import add_rows, plan_model, score_table
 from tallybayes.evaluation.evaluation_text import digits
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.formatting import finite_json, text_table
 from tallybayes.model import Model
-from tallybayes.model.fit import check_value, planned
+from tallybayes.model.fit import check_value
 from tallybayes.state.options import FitOptions, with_options
 
 __all__ = ["Prequential", "prequential"]
@@ -86,10 +85,7 @@ def prequential(
     """
     if every is not None:
         every = check_integer("every", every, at_least=1)
-    source, label, _ = as_columns(to_source(data), label)
-    model, label = planned(source, label, options)
-    if model.schema.weight is not None:
-        raise ParameterError("data without weights, for prequential evaluation", got="weights")
+    source, model, label = plan_model(data, label, options, "for prequential evaluation")
     stream = _StreamEvaluation(source, model, label, every)
     for table in source.batches(columns_to_read(model.schema, label)):
         stream.read(table)
