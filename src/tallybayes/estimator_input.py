@@ -15,6 +15,7 @@ import pyarrow as pa
 from scipy.sparse import csr_array
 from sklearn.utils.validation import validate_data
 
+from tallybayes.data.arrow import is_text_type
 from tallybayes.data.encode import as_reals
 from tallybayes.data.input_kind import is_frame
 from tallybayes.data.table import Table, is_missing, to_table
@@ -23,8 +24,6 @@ from tallybayes.sklearn_input import check_matrix, is_plain, small_numeric_frame
 __all__ = ["TEXT", "InputForm", "read_input"]
 
 TEXT = "text"  # the name of the column that a list of texts becomes
-
-_STRINGS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ def read_input(estimator: Any, X: Any, fitted: InputForm | None = None) -> tuple
 def _texts(X: Any) -> Any:
     """A list, series or array of texts as a column; None if X is something else."""
     if isinstance(X, (pa.Array, pa.ChunkedArray)):
-        return X if any(is_kind(X.type) for is_kind in _STRINGS) else None
+        return X if is_text_type(X.type) else None
     if getattr(X, "ndim", 1) != 1 or not hasattr(X, "__len__") or isinstance(X, (str, bytes, Mapping)):
         return None
     if not isinstance(X, (list, tuple)):

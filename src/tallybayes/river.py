@@ -19,6 +19,7 @@ from typing import Any, Unpack
 import numpy as np
 import pyarrow as pa
 
+from tallybayes.data.input_kind import library_of
 from tallybayes.data.schema import SPECIFIED, Field, Schema
 from tallybayes.errors import ParameterError
 from tallybayes.families import parse
@@ -76,11 +77,10 @@ class NaiveBayes(base.MiniBatchClassifier):
         families = values.pop("families")
         if bag is not None and families is not None:
             raise ParameterError("families or bag, not both: the tokens of a bag have no families")
-        chosen = (
-            {_BAG: parse(f"multinomial:variant={bag}")}
-            if bag is not None
-            else OPTIONS["families"].domain.check("families", families or {})
-        )
+        if bag is not None:
+            chosen = {_BAG: parse(f"multinomial:variant={bag}")}
+        else:
+            chosen = OPTIONS["families"].domain.check("families", families or {})
         fields = {name: Field(name, family, SPECIFIED) for name, family in chosen.items()}
         self._model = Model(ModelState(Schema(None, fields), Settings(**values, infer="type")))
 
@@ -131,17 +131,13 @@ class NaiveBayes(base.MiniBatchClassifier):
         """A data frame, or its rows as bags."""
         if self.bag is None:
             return X
-        library = _library(X)
+        library = library_of(X)
         rows = X.to_dict("records") if library == "pandas" else X.to_dicts() if library == "polars" else X
         return {_BAG: rows.to_pylist() if isinstance(rows, (pa.Table, pa.RecordBatch)) else list(rows)}
 
 
-def _library(data: Any) -> str:
-    return type(data).__module__.partition(".")[0]
-
-
 def _frame(scores: Floats, classes: list[Any], like: Any) -> Any:
-    library = _library(like)
+    library = library_of(like)
     if library == "pandas":
         import pandas as pd
 
@@ -155,7 +151,7 @@ def _frame(scores: Floats, classes: list[Any], like: Any) -> Any:
 
 
 def _series(labels: Any, like: Any) -> Any:
-    library = _library(like)
+    library = library_of(like)
     if library == "pandas":
         import pandas as pd
 

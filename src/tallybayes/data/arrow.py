@@ -12,7 +12,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["as_doubles", "combined", "integers", "strings", "to_list", "to_numpy", "valid_rows"]
+__all__ = [
+    "as_doubles",
+    "combined",
+    "integers",
+    "is_text_type",
+    "strings",
+    "text_buffers",
+    "to_list",
+    "to_numpy",
+    "valid_rows",
+]
 
 
 def to_numpy(array: Any, null: float = np.nan) -> NDArray[Any]:
@@ -59,6 +69,27 @@ def as_doubles(array: Any) -> Any:
 def combined(array: Any) -> Any:
     """A chunked array as a single one."""
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+
+
+def is_text_type(kind: Any) -> bool:
+    """Whether an Arrow type is one of texts."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def text_buffers(array: Any) -> tuple[NDArray[np.integer], NDArray[np.uint8], NDArray[np.bool_] | None]:
+    """Where each text begins and ends, the bytes of all texts, and which are not null (None: all).
+
+    >>> bounds, content, _ = text_buffers(pa.array(["a", "bc"]))
+    >>> bounds.tolist(), content.tobytes()[:3]
+    ([0, 1, 3], b'abc')
+    """
+    wide = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
+    dtype = np.dtype(np.int64 if wide else np.int32)
+    _, offsets, data = array.buffers()
+    n = len(array)
+    bounds = np.frombuffer(offsets, dtype, n + 1, array.offset * dtype.itemsize) if n else np.zeros(1, dtype)
+    content = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+    return bounds, content, valid_rows(array) if array.null_count else None
 
 
 def valid_rows(array: Any) -> NDArray[np.bool_]:

@@ -16,25 +16,14 @@ import pyarrow as pa
 from tallybayes import kernels
 from tallybayes.arrays.axis import rough_kind
 from tallybayes.arrays.column import Codes, Key
-from tallybayes.data.arrow import combined, integers, to_list, to_numpy, valid_rows
+from tallybayes.data.arrow import combined, integers, text_buffers, to_list, to_numpy
 from tallybayes.data.table import Raw, is_missing
 from tallybayes.errors import DataError
 
 __all__ = ["check_key", "text_codes", "to_codes"]
 
-_KEYS = (
-    str,
-    bytes,
-    bool,
-    int,
-    float,
-    decimal.Decimal,
-    datetime.date,
-    datetime.time,
-    datetime.timedelta,
-    uuid.UUID,
-    np.generic,
-)
+_TIMES = (datetime.date, datetime.time, datetime.timedelta)
+_KEYS = (str, bytes, bool, int, float, decimal.Decimal, uuid.UUID, np.generic, *_TIMES)
 _SHORT = 256  # texts in a list that is too short to be worth a call of the kernel
 _SPAN = 65536  # integers within a span of this many stand for themselves; others get a dictionary
 _WIDE = (np.int64, np.int32, np.int16, np.int8, np.uint8)
@@ -76,11 +65,7 @@ def _is_key(key: Any) -> bool:
 def text_codes(raw: Any) -> tuple[np.ndarray, list[Any]]:
     """An Arrow array, mostly of text, as the codes of its rows (-1 where it is null) and the distinct values."""
     if pa.types.is_string(raw.type):
-        _, offsets, data = raw.buffers()
-        bounds = np.frombuffer(offsets, np.int32, len(raw) + 1, raw.offset * 4) if len(raw) else np.zeros(1, np.int32)
-        content = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
-        valid = valid_rows(raw) if raw.null_count else None
-        codes, first = kernels.active.number_words(bounds, content, valid)
+        codes, first = kernels.active.number_words(*text_buffers(raw))
         return codes, to_list(raw.take(integers(first)))
     encoded = raw if pa.types.is_dictionary(raw.type) else raw.dictionary_encode()
     indices = encoded.indices if encoded.indices.type == pa.int32() else encoded.indices.cast(pa.int32())

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from tallybayes.arrays.sparse_matrix import is_sparse
-from tallybayes.data.arrow import as_doubles, combined, to_list, to_numpy, valid_rows
+from tallybayes.data.arrow import as_doubles, combined, is_text_type, to_list, to_numpy, valid_rows
 from tallybayes.data.encode import as_reals
 from tallybayes.data.encode_categories import text_codes
 from tallybayes.data.schema import Field
@@ -45,14 +45,12 @@ _DATE = re.compile(
     r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ]\d{1,2}:.*)?\s*$"
     r"|\s*\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*$"
 )
-_NO_SPACES = re.compile(
-    "[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]"
-)  # Thai, Khmer, Chinese ...
+# Thai, Khmer, Chinese ...
+_NO_SPACES = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 _SOME = 1000  # texts whose words are counted
 _LONG = 200  # mean number of characters from which text that hardly repeats can only be prose
 _WORDS = 4  # mean number of words from which text that hardly repeats is prose
 _LISTS, _SETS = (list, tuple, np.ndarray), (set, frozenset)
-_STRINGS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 
 
 def propose(name: str, raw: Raw, numeric: Family) -> Field:
@@ -107,7 +105,7 @@ def _values(raw: Any) -> Iterator[Any]:
 
 def _from_arrow(name: str, raw: Any, numeric: Family) -> Field:
     kind = raw.type.value_type if pa.types.is_dictionary(raw.type) else raw.type
-    is_text = any(is_kind(kind) for is_kind in _STRINGS)
+    is_text = is_text_type(kind)
     if pa.types.is_boolean(kind):
         return Field(name, Bernoulli(), _BOOLEANS)
     if pa.types.is_temporal(kind):

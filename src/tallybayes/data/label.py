@@ -53,15 +53,12 @@ def find_labels(table: Table, label: Any) -> Labels:
     if isinstance(label, Labels):
         return label
     if isinstance(label, (str, int, float)) or label is None:
-        name = str(label)
         if not table.columns and not table.n_rows:
             return Labels([], np.zeros(0, np.int32), np.zeros(0, np.int64))  # the start of a stream
-        column, value = label_column(name, table.columns)
+        column, value = label_column(str(label), table.columns)
         if column not in table.columns:
-            hint = (
-                did_you_mean(column, table.columns)
-                or "label= takes the name of a column or an array of labels (tally learn and forget: --class)"
-            )
+            hint = "label= takes the name of a column or an array of labels (tally learn and forget: --class)"
+            hint = did_you_mean(column, table.columns) or hint
             raise DataError("the label column in the data", got=list(table.columns), column=column, hint=hint)
         labels = encode_labels(column, table.columns[column])
         return labels if value is None else _is_value(labels, value)
@@ -96,20 +93,14 @@ def label_column(label: str, names: Collection[str]) -> tuple[str, str | None]:
 
 def _is_value(labels: Labels, value: str) -> Labels:
     """Whether each label is this value, compared as text."""
-    hit = np.array(
-        [str(key).lower() == value.lower() if isinstance(key, bool) else _text(key) == value for key in labels.keys]
-        + [False]
-    )
+    hits = [shown(key) == (value.lower() if isinstance(key, bool) else value) for key in labels.keys]
+    hit = np.array([*hits, False])
     codes = np.where(labels.codes < 0, -1, hit[labels.codes]).astype(np.int32)
     counts = np.bincount(codes[codes >= 0], minlength=2)
     there = np.flatnonzero(counts)
     lookup = np.full(3, -1, np.int32)
     lookup[there] = np.arange(len(there))
     return Labels([bool(i) for i in there], lookup[codes], counts[there])
-
-
-def _text(key: Any) -> str:
-    return str(int(key)) if isinstance(key, float) and key.is_integer() else str(key)
 
 
 def encode_labels(name: str, raw: Any) -> Labels:

@@ -125,9 +125,8 @@ def to_table(data: Any) -> Table:
         return _from_mapping(data)
     if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
         return _from_rows(data)
-    raise DataError(
-        "a table: a data frame, a NumPy or sparse matrix, a list of dicts or a dict of lists", got=type(data).__name__
-    )
+    expected = "a table: a data frame, a NumPy or sparse matrix, a list of dicts or a dict of lists"
+    raise DataError(expected, got=type(data).__name__)
 
 
 def raw_column(values: Any) -> Raw:
@@ -192,10 +191,8 @@ def _from_arrow(data: Any) -> Table:
     try:
         table = data if isinstance(data, pa.Table) else pa.table(data)
     except pa.ArrowException as error:
-        raise DataError(
-            f"the data frame cannot be read as Arrow: {error}",
-            hint="it has a column of a type that Arrow does not have, or is not a table",
-        ) from error
+        hint = "it has a column of a type that Arrow does not have, or is not a table"
+        raise DataError(f"the data frame cannot be read as Arrow: {error}", hint=hint) from error
     columns = table.columns
     if library_of(data) == "polars":
         columns = [own.to_list() if _is_object_series(own) else found for own, found in zip(data, columns, strict=True)]
@@ -232,12 +229,8 @@ def _from_mapping(data: Mapping[Any, Any]) -> Table:
     n_rows: int | None = None
     for name, values in data.items():
         if _is_single(values):
-            raise DataError(
-                "a column of values",
-                got=values,
-                column=str(name),
-                hint="give one row that has lists as a list of one dict: [{...}]",
-            )
+            hint = "give one row that has lists as a list of one dict: [{...}]"
+            raise DataError("a column of values", got=values, column=str(name), hint=hint)
         if str(name) in columns:
             raise DataError("column names that differ", got=str(name))
         sparse = is_sparse(values)

@@ -19,7 +19,7 @@ from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads, n_threads
 from tallybayes.arrays.column import Bag
 from tallybayes.arrays.token_rules import Tokeniser, packed
-from tallybayes.data.arrow import valid_rows
+from tallybayes.data.arrow import combined, is_text_type, text_buffers, valid_rows
 from tallybayes.data.table import Raw, is_missing
 from tallybayes.errors import DataError
 
@@ -27,7 +27,6 @@ __all__ = ["to_documents"]
 
 _SMALL = 2**16  # bytes below which a thread does not pay
 
-_TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 _BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_binary_view)
 _PLAIN = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
 
@@ -81,14 +80,7 @@ def _bytes(name: str, raw: Raw) -> Bytes:
         raw = raw.tolist()
     if not isinstance(raw, (pa.Array, pa.ChunkedArray)):
         return _from_list(name, list(raw))
-    array = _arrow(name, raw)
-    wide = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
-    dtype: Any = np.int64 if wide else np.int32
-    _, offsets, data = array.buffers()
-    n = len(array)
-    bounds = np.frombuffer(offsets, dtype, n + 1, array.offset * dtype().itemsize) if n else np.zeros(1, dtype)
-    content = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
-    return bounds, content, valid_rows(array) if array.null_count else None
+    return text_buffers(_arrow(name, raw))
 
 
 def _arrow(name: str, raw: Any) -> Any:
@@ -99,17 +91,16 @@ def _arrow(name: str, raw: Any) -> Any:
     kind = raw.type
     if pa.types.is_null(kind):
         return pa.nulls(len(raw), pa.string())
-    text, plain = (any(is_kind(kind) for is_kind in kinds) for kinds in (_TEXTS, _PLAIN))
-    if not text and not any(is_kind(kind) for is_kind in _BYTES):
-        row = int(np.argmax(valid_rows(raw.combine_chunks() if isinstance(raw, pa.ChunkedArray) else raw)))
+    is_text = is_text_type(kind)
+    if not is_text and not any(is_kind(kind) for is_kind in _BYTES):
+        row = int(np.argmax(valid_rows(combined(raw))))
         raise _not_text(name, raw[row].as_py(), row)
-    if not plain:
-        raw = raw.cast(pa.large_string() if text else pa.large_binary())
-    if isinstance(raw, pa.ChunkedArray) and raw.num_chunks > 1 and raw.nbytes >= 2**31:
-        raw = raw.cast(pa.large_string() if text else pa.large_binary())
-    if isinstance(raw, pa.ChunkedArray):
-        return raw.chunk(0) if raw.num_chunks == 1 else raw.combine_chunks()
-    return raw
+    in_chunks = isinstance(raw, pa.ChunkedArray) and raw.num_chunks > 1
+    if not any(is_kind(kind) for is_kind in _PLAIN) or (in_chunks and raw.nbytes >= 2**31):
+        raw = raw.cast(pa.large_string() if is_text else pa.large_binary())
+    if isinstance(raw, pa.ChunkedArray) and raw.num_chunks == 1:
+        return raw.chunk(0)  # without a copy
+    return combined(raw)
 
 
 def _from_list(name: str, values: list[Any]) -> Bytes:

@@ -188,13 +188,11 @@ class GaussianNB(DropInNB):
     @derived
     def _predictive(self) -> GaussianPredictive:
         """The normal densities; a class without rows has the moments of all rows."""
-        sums, (mean, low, variance, units) = self._sums[1], self._moments
+        sums, (*moments, units) = self._sums[1], self._moments
         n = sums["n"].floats()
-        pooled = [
-            np.where(n > 0, of_class, of_all[:, None])
-            for of_class, of_all in zip((mean, low, variance), self._pooled, strict=True)
-        ]
-        mean, low, variance = pooled
+        mean, low, variance = (
+            np.where(n > 0, of_class, of_all[:, None]) for of_class, of_all in zip(moments, self._pooled, strict=True)
+        )
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             spread = variance + self._epsilon[:, None]
             flat = ~((spread > 0) & (spread < np.inf))

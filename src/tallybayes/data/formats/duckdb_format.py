@@ -62,7 +62,7 @@ class DuckDBFormat(FileFormat):
 
     def original_cell(self, name: str) -> str:
         """The SQL expression of a cell as it is in the file."""
-        return self.expressions[name][0]
+        return self._cell(name)
 
     def broken(self, error: BaseException) -> TallyError:
         """An error of DuckDB as an error of this library."""

@@ -17,14 +17,7 @@ MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")  # words for miss
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read files; what is None is detected.
-
-    format: csv, tsv, json, parquet, duckdb, sqlite, sql, text, mail or mbox.
-    delimiter, decimal, encoding: of files of text.
-    missing: the words that mean a missing value, besides the empty cell.
-    header: whether the first line has the names of the columns (x0, x1, ... otherwise).
-    table: the table of a database file, or a query on it.
-    """
+    """How to read files: the options of `tallybayes.read`; what is None is detected."""
 
     format: str | None = None
     delimiter: str | None = None

@@ -28,9 +28,8 @@ HEADERS = ("subject", "from", "to", "date")
 _DEEP = 50  # levels of nested parts that are read
 _LONG = 2**16  # characters of a header that are read; the standard allows 998 in a line
 _WORD = r"=\?[^?\s]+\?[bq]\?[^?\n]*\?="
-_ENCODED = re.compile(
-    rf"{_WORD}(?:\s*{_WORD})*", re.IGNORECASE
-)  # adjacent words of one character set are decoded together
+# Adjacent words of one character set are decoded together.
+_ENCODED = re.compile(rf"{_WORD}(?:\s*{_WORD})*", re.IGNORECASE)
 _HEADER = re.compile(rb"([!-9;-~]+):")
 _USUAL = frozenset(
     b"from to subject date cc sender reply-to received return-path delivered-to message-id mime-version content-type"

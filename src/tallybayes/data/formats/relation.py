@@ -73,10 +73,9 @@ class Database(_Typed):
     def __init__(self, file: InputFile, options: ReadOptions) -> None:
         self.name, self.size = file.name, None
         self.connection = connect(file.literal_path)
-        tables = (
-            "SELECT table_name FROM duckdb_tables() UNION ALL SELECT view_name FROM duckdb_views() WHERE NOT internal"
-        )
-        names = [name for (name,) in self.connection.sql(f"{tables} ORDER BY 1").fetchall()]
+        views = "SELECT view_name FROM duckdb_views() WHERE NOT internal"
+        query = f"SELECT table_name FROM duckdb_tables() UNION ALL {views} ORDER BY 1"
+        names = [name for (name,) in self.connection.sql(query).fetchall()]
         if is_query(options.table):
             self._from = as_subquery(options.table, self.connection)
         else:
