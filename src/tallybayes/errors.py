@@ -24,9 +24,11 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 __all__ = [
+    "NONE",
     "NOTHING_CHANGED",
     "CountError",
     "DataError",
+    "Described",
     "FileError",
     "ForgetError",
     "ParameterError",
@@ -40,6 +42,22 @@ __all__ = [
 NOTHING_CHANGED = "nothing was changed"
 
 _NOTHING = object()
+
+
+class Described(str):
+    """What was given, in words instead of its value: shown without quotes.
+
+    >>> str(ParameterError("a file", got=Described("a folder")))
+    'expected a file, got a folder'
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+NONE = Described("none")
 
 
 class TallyError(Exception):

@@ -142,5 +142,20 @@ def test_nothing_is_written_over_data(here):
     before = (here / "pets.csv").read_bytes()
     for arguments in (["fit", "pets.csv", "--label", "pet"], ["predict", "pets.tally", "pets.csv"]):
         assert tally(*arguments, "-o", "pets.csv", cwd=here).returncode == 2
-    assert tally("fit", "pets.csv", "--label", "pet", "-o", "new.csv", cwd=here).returncode == 1  # not a model
+    (here / "keep.csv").write_text("notes")
+    for arguments in (
+        ["fit", "pets.csv", "--label", "pet"],
+        ["merge", "pets.tally", "pets.tally"],
+        ["report", "pets.tally", "pets.csv"],
+    ):
+        done = tally(*arguments, "-o", "keep.csv", cwd=here)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "to replace, got a file of another kind" in done.stderr
+    assert (here / "keep.csv").read_text() == "notes"
     assert (here / "pets.csv").read_bytes() == before
+
+
+def test_an_earlier_result_is_replaced(here):
+    for arguments in (["merge", "pets.tally", "pets.tally", "-o", "pets.tally"], ["report", "pets.tally", "pets.csv"]):
+        for _ in range(2):
+            fine(*arguments, cwd=here)

@@ -179,6 +179,15 @@ def test_contributions_of_words_sum_to_that_of_a_text(split, page):
     assert by_words - by_words.max() == pytest.approx(whole - whole.max(), abs=1e-7)
 
 
+def test_a_text_that_is_scored_by_the_complement_has_a_ruler():
+    rows = mixed()
+    model = tb.fit(rows, label="species", families={**FAMILIES, "story": "text:complement"})
+    story = next(ruler for ruler in held(report(model, rows), "nomogram-data")["rulers"] if ruler["name"] == "story")
+    one = np.array(story["empty"]) + np.array(story["adds"])[story["marks"].index("purr")]
+    whole = model.explain([{"story": "purr"}])[0].log_evidence["story"]
+    assert one - one.max() == pytest.approx(whole - whole.max(), abs=1e-7)
+
+
 def test_an_impossible_class_is_impossible_in_the_nomogram():
     rows = {"sky": ["red", "red", "blue", "grey"] * 5, "rain": [0, 0, 1, 1] * 5}
     model = tb.fit(rows, label="rain", smoothing=0)

@@ -49,11 +49,13 @@ def merge(
 
     The result is the model of all rows. Its options are those of the first model.
     """
+    from tallybayes.cli.fit_command import model_path
     from tallybayes.errors import ParameterError
     from tallybayes.model.saved_model import load
 
     if len(models) < 2:
         raise ParameterError("two or more models", got=models)
+    model_path(output, [])
     total = load(models[0])
     for path in models[1:]:
         other = load(path)

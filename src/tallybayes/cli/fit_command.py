@@ -78,16 +78,12 @@ COMMANDS = [(fit, EXAMPLE)]
 
 def model_path(output: str | None, data: list[str]) -> str:
     """Return the path of the model file to write, checked before any work is done."""
-    from tallybayes.cli.output import refuse_overwriting
-    from tallybayes.errors import FileError
+    from tallybayes.cli.output import refuse_overwriting, refuse_replacing
     from tallybayes.storage.model_file import is_model
 
     path = output or _named_after(data)
     refuse_overwriting(path, data)
-    if not os.path.isdir(os.path.dirname(path) or "."):
-        raise FileError("a folder to write the model to", got=os.path.dirname(path))
-    if os.path.exists(path) and not is_model(path):
-        raise FileError("a new file or a model file to write to", got="another file", file=path)
+    refuse_replacing(path, is_model, "a model")
     return path
 
 

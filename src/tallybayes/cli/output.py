@@ -8,14 +8,14 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import IO, Any, Self
 
 from tallybayes.atomic_file import replacing
-from tallybayes.errors import FileError, ParameterError
+from tallybayes.errors import Described, FileError, ParameterError
 from tallybayes.formatting import finite_json, json_text, printable, shown
 
-__all__ = ["Writer", "form_of", "refuse_overwriting"]
+__all__ = ["Writer", "form_of", "refuse_overwriting", "refuse_replacing"]
 
 _ENDINGS = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet"}
 _DIGITS = 10  # of probabilities in text: the last digits of a double differ between machines
@@ -44,6 +44,15 @@ def refuse_overwriting(output: str | None, data: list[str]) -> None:
     for path in data if output is not None and os.path.exists(output) else ():
         if os.path.exists(path) and os.path.samefile(path, str(output)):
             raise ParameterError("an output file that is not an input", got=output)
+
+
+def refuse_replacing(output: str, is_own: Callable[[str], bool], what: str) -> None:
+    """Raise a FileError if the output is a folder, or a file of another kind than the command writes."""
+    if not os.path.isdir(os.path.dirname(output) or "."):
+        raise FileError(f"a folder to write {what} to", got=os.path.dirname(output))
+    if os.path.isdir(output) or (os.path.isfile(output) and os.path.getsize(output) and not is_own(output)):
+        got = "a folder" if os.path.isdir(output) else "a file of another kind"
+        raise FileError(f"a new file, or {what} to replace", got=Described(got), file=output)
 
 
 class Writer:

@@ -44,14 +44,15 @@ def report(
 
     The report works offline. It needs: pip install 'tallybayes[report]'.
     """
-    from tallybayes.cli.output import refuse_overwriting
+    from tallybayes.cli.output import refuse_overwriting, refuse_replacing
     from tallybayes.model.saved_model import load
+    from tallybayes.reporting import is_report, write_report
     from tallybayes.reporting import report as create
-    from tallybayes.reporting import write_report
     from tallybayes.reporting.chart_style import altair
 
     altair()
     refuse_overwriting(output, [model, *data])
+    refuse_replacing(output, is_report, "a report")
     loaded, curve = load(model), None if tuning is None else _curve(tuning)
     with progress("evaluating") as step:
         source = reader(data, step)

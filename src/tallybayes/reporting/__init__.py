@@ -1,5 +1,5 @@
 """Reports about models: HTML pages made by `tallybayes.report`, and the charts in them."""
 
-from tallybayes.reporting.report import report, write_report
+from tallybayes.reporting.report import is_report, report, write_report
 
-__all__ = ["report", "write_report"]
+__all__ = ["is_report", "report", "write_report"]

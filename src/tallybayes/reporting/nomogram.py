@@ -130,7 +130,10 @@ def _tokens(table: list[dict[str, Any]]) -> list[Any]:
 def _added(model: Model, drafts: dict[str, _Draft]) -> dict[str, Floats]:
     """The contributions of the marks of every ruler, (marks, classes), with column weights."""
     predictives = model.predictives(weighted=True)
-    return {name: predictives[name].log_prob([draft.column]) for name, draft in drafts.items()}
+    added = {name: np.zeros((len(draft.column), len(model.classes))) for name, draft in drafts.items()}
+    for name, draft in drafts.items():
+        predictives[name].bind([draft.column])(added[name], 0, len(added[name]))  # not log_prob: complement has none
+    return added
 
 
 def _ruler(draft: _Draft, added: Floats) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from tallybayes.reporting.report_context import ReportContext
 from tallybayes.reporting.report_data import collect
 from tallybayes.version import __version__
 
-__all__ = ["report", "write_report"]
+__all__ = ["is_report", "report", "write_report"]
 
 
 def report(
@@ -49,6 +49,12 @@ def report(
     add_tuning(page, getattr(tuning, "curve", tuning))
     add_nomogram(page, context)
     return page.render(head(context, title), f"Made by tallybayes {__version__}. This page loads no other files.")
+
+
+def is_report(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins like an HTML page."""
+    with open(path, "rb") as file:
+        return file.read(15).lower() == b"<!doctype html>"
 
 
 def write_report(path: str | os.PathLike[str], html: str) -> None:
