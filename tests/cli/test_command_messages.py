@@ -25,7 +25,7 @@ from command_line import TALLY, fine, table, tally
         (["fit", "pets.csv", "--label", "pet=dgo"], 1, "did you mean 'dog'?"),
         (["fit", "pets.csv", "--label", "pet", "--smoothing", "much"], 2, "--smoothing: auto, a number"),
         (["fit", "pets.csv", "--label", "pet", "--prior", "cat=0.5"], 2, "that add up to 1"),
-        (["fit", "pets.csv", "--label", "pet", "-o", "no/where.tally"], 1, "a folder to write the model to"),
+        (["fit", "pets.csv", "--label", "pet", "-o", "no/where.tally"], 1, "a folder to write a model to"),
         (["fit", "pets.csv", "--label", "pet", "--format", "parket"], 2, "did you mean 'parquet'?"),
         (["fti", "pets.csv"], 2, "Did you mean 'fit'?"),
         (["fit", "pets.csv", "--lable", "pet"], 2, "--label"),
@@ -35,11 +35,12 @@ from command_line import TALLY, fine, table, tally
         (["evaluate", "pets.csv"], 2, "a model, or --label"),
         (["evaluate", "pets.tally"], 2, "data to evaluate the model on"),
         (["evaluate", "pets.tally", "new.csv"], 1, "the label column"),
-        (["evaluate", "pets.csv", "--label", "pet", "--folds", "1"], 2, "folds to be an integer of at least 2"),
+        (["evaluate", "pets.csv", "--label", "pet", "--folds", "1"], 2, "--folds to be an integer of at least 2"),
         (["explain", "pets.tally", "new.csv", "--row", "7"], 2, "a row of the data (it has 2)"),
         (["explain", "pets.tally", "new.csv", "--for", "cow"], 2, "a class of the model"),
         (["inspect", "pets.tally", "--column", "colours"], 2, "did you mean 'colour'?"),
         (["merge", "pets.tally", "-o", "x.tally"], 2, "two or more models"),
+        (["merge", "pets.tally", "pets.tally", "-o", "."], 1, "a new file, or a model to replace, got a folder"),
         (["sample", "pets.tally", "-n", "-1"], 2, "n to be an integer of at least 0"),
     ],
 )
@@ -50,6 +51,14 @@ def test_mistakes_are_reported_in_a_few_lines(here, arguments, code, words):
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
     assert not (here / "x.tally").exists()
+
+
+def test_an_empty_model_answers_nothing(here):
+    fine("forget", "pets.tally", "pets.csv", cwd=here)
+    for verb in ("predict", "explain"):
+        done = tally(verb, "pets.tally", "new.csv", cwd=here)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "pets.tally: expected a model that has learned rows, got an empty model" in done.stderr
 
 
 def test_a_file_without_rows_is_an_error_for_fit(tmp_path):

@@ -46,6 +46,17 @@ def test_leave_one_out_is_that_of_the_library(here, tally):
     assert told["log_loss"] == found["log_loss"]
 
 
+@pytest.mark.parametrize(
+    ("rule", "optimistic"), [(["t.csv", "--false-negatives", "0"], True), (["--threshold", "0.5"], False)]
+)
+def test_a_threshold_that_was_selected_on_the_same_rows_is_named(tally, capsys, rule, optimistic):
+    command = typer.main.get_command(app)
+    tally("decide", "t.tally", "--class", "yes", *rule)
+    command.main(["evaluate", "t.tally", "t.csv", "--leave-one-out"], standalone_mode=False)
+    assert ("slightly optimistic: decision threshold" in capsys.readouterr().err) == optimistic
+    tally("decide", "t.tally", "--most-probable")
+
+
 def test_intervals_stand_beside_the_figures(here, tally):
     found = json.loads(tally("evaluate", "t.csv", "--label", "y", "--bootstrap", 200, "--seed", 3, "--json"))
     judged = tb.cross_validate(here / "t.csv", label="y", seed=3)
@@ -83,7 +94,13 @@ def test_compare_answers_in_words_and_in_json(here, tally):
         (["evaluate", "t.tally", "t.csv", "--prequential"], "without a model"),
         (["evaluate", "t.csv", "--label", "y", "--every", "5"], "--every only with --prequential"),
         (["evaluate", "t.csv", "--label", "y", "--weight", "w"], "--weight only with --leave-one-out"),
-        (["evaluate", "t.csv", "--label", "y", "--bootstrap", "0"], "n to be an integer of at least 1"),
+        (["evaluate", "t.csv", "--label", "y", "--bootstrap", "1"], "--bootstrap to be an integer of at least 100"),
+        (["evaluate", "t.tally", "t.csv", "--folds", "5"], "--folds only for cross-validation of data, got a model"),
+        (["evaluate", "t.csv", "--label", "y", "--prequential", "--folds", "3"], "--folds only .*, got --prequential"),
+        (["evaluate", "t.csv", "--label", "y", "--folds", "1"], "--folds to be an integer of at least 2"),
+        (["evaluate", "t.tally", "t.csv", "--numeric", "gaussian"], "options of fit only with data"),
+        (["fit", "t.csv", "--label", "y", "--table", "t"], r"a database file \(duckdb or sqlite\) .*, got 't.csv'"),
+        (["explain", "t.tally", "t.csv", "--for", "no", "--against", "no"], "different classes, got 'no'"),
         (["evaluate", "t.csv", "--label", "y", "--prequential", "--every", "0"], "every to be an integer"),
         (["compare", "t.csv"], "--label COL"),
         (["compare", "t.csv", "--label", "y", "--sizes", "a,b"], "--sizes: integers"),

@@ -85,15 +85,22 @@ def test_every_prefix_of_the_rows_is_stratified():
     assert again.tolist() != order.tolist()
 
 
-def comparison(ours, theirs, majority=None):
+def comparison(ours, theirs, majority=None, noise=0.0):
+    """Two folds; the noise is added to one of them and taken from the other, for naive Bayes only."""
     sizes = [10 * 2**i for i in range(len(ours))]
     curves = {"tallybayes": ours, "logistic": theirs, "majority": majority or [0.5] * len(ours)}
-    rows = [
-        {"model": model, "size": size, "error": curve[i], "error_se": 0.1, "log_loss": curve[i], "log_loss_se": 0.1}
-        for i, size in enumerate(sizes)
-        for model, curve in curves.items()
-    ]
-    return tb.Comparison(rows, 100, 5)
+    rows = []
+    for i, size in enumerate(sizes):
+        for model, curve in curves.items():
+            off = noise if model == "tallybayes" else 0.0
+            by_fold = [curve[i] - off, curve[i] + off]
+            own = {
+                f"{measure}{end}": value
+                for measure in ("error", "log_loss")
+                for end, value in (("", curve[i]), ("_se", 0.1), ("_by_fold", by_fold))
+            }
+            rows.append({"model": model, "size": size, **own})
+    return tb.Comparison(rows, 100, 2)
 
 
 @pytest.mark.parametrize(
@@ -114,6 +121,12 @@ def test_the_conclusion_names_the_best_model_and_from_which_size_on(ours, theirs
     assert found.logistic_from() == found.logistic_from("log_loss") == first
     assert f"error: {words}" in str(found)
     assert found.to_dict()["logistic_from"] == {"error": first, "log_loss": first}
+
+
+def test_a_difference_within_its_standard_error_is_not_called_best():
+    found = str(comparison([0.3, 0.2], [0.1, 0.15], noise=0.1))  # the standard error of the difference is 0.1
+    words = "logistic regression has the lowest mean at every size, with 20 rows by less than the standard error"
+    assert f"error: {words} of the difference" in found
 
 
 def test_naive_bayes_is_not_called_best_where_the_majority_class_is_better():

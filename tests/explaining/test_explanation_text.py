@@ -1,7 +1,10 @@
 """The printed explanation: every figure is rounded by itself."""
 
 import numpy as np
+import pytest
 
+import tallybayes as tb
+from tallybayes.errors import ParameterError
 from tallybayes.explaining.explanation import Explanation
 from tallybayes.formatting import DECIBANS
 
@@ -31,3 +34,17 @@ def test_both_classes_ruled_out_is_stated_instead_of_a_sum():
     one = explanation(1.0)
     one.log_evidence["x1"] = np.array([-np.inf, -np.inf])
     assert one.shown("yes", "no").splitlines()[-1].endswith("both are ruled out")
+
+
+def test_a_calibrated_probability_is_called_calibrated():
+    rows = {"x": [0, 0, 1, 1, 1] * 6, "y": ["a", "b", "b", "b", "a"] * 6}
+    model = tb.fit(rows, label="y")
+    assert "calibrated" not in str(model.explain({"x": 1})[0])
+    model.calibrate(rows)
+    assert f"the probability is calibrated, the sum is not: {model.calibration}" in str(model.explain({"x": 1})[0])
+
+
+def test_a_class_is_not_compared_with_itself():
+    one = tb.fit({"x": [0, 1], "y": ["a", "b"]}, label="y").explain({"x": 1})[0]
+    with pytest.raises(ParameterError, match="two different classes"):
+        one.shown("a", "a")

@@ -108,6 +108,7 @@ def test_it_is_chosen_on_calibrated_probabilities_of_rows_left_out():
         ({"abstain": -0.1}, "abstain"),
         ({"costs": {"R": 3}}, "true: .answered"),
         ({"costs": {"R": {"G": "much"}}}, "costs that are finite numbers"),
+        ({"costs": {"R": {"G": -3}}}, "costs that are finite numbers of at least 0"),
         ({"label": "R", "threshold": 0.5, "costs": {"R": {"G": 2}}}, "not both"),
     ],
 )

@@ -16,7 +16,9 @@ __all__ = ["COMMANDS", "calibrate", "decide"]
 
 SomeData = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[DATA]", help="Rows that the model has learned (leave-one-out), or new rows with --new."),
+    typer.Argument(
+        metavar="[DATA...]", help="Rows that the model has learned (leave-one-out), or new rows with --new."
+    ),
 ]
 New = Annotated[bool, typer.Option("--new", help="The rows are new: the model has not learned them.")]
 
@@ -38,13 +40,15 @@ def calibrate(
     Naive Bayes is overconfident where columns depend on each other. The calibration is saved in the model file;
     `tally predict --raw` ignores it.
     """
-    from tallybayes.errors import ParameterError
+    from tallybayes.errors import NONE, ParameterError
     from tallybayes.model.saved_model import edit_model_file
 
     if method != "none" and not data:
-        raise ParameterError("DATA to calibrate on", got=None, hint="tally calibrate MODEL DATA")
+        raise ParameterError("DATA to calibrate on", got=NONE, hint="tally calibrate MODEL DATA")
+    if method == "none" and data:
+        raise ParameterError("no data for --method none, which removes the calibration", got=data)
     with progress("calibrating") as step, edit_model_file(model, on_wait=lambda: note_waiting(model)) as loaded:
-        if not data or method == "none":
+        if not data:
             loaded.calibration = None
         else:
             source = reader(data, step)
@@ -100,12 +104,16 @@ def decide(
     """
     from dataclasses import replace
 
-    from tallybayes.errors import ParameterError
+    from tallybayes.errors import NONE, Described, ParameterError
     from tallybayes.model.saved_model import edit_model_file, load
     from tallybayes.state.decision import Decision
 
     rules = (threshold, false_negatives, false_positives, cost)
     has_rule = any(one is not None for one in (*rules, abstain, class_))
+    constrained = false_negatives is not None or false_positives is not None
+    if (data or new) and not constrained:
+        got = data or Described("--new")
+        raise ParameterError("data only for --false-negatives or --false-positives, to select the threshold", got=got)
     if most_probable and has_rule:
         raise ParameterError("--most-probable without other options", got="another rule")
     if not most_probable and not has_rule:
@@ -116,9 +124,8 @@ def decide(
         return
     if sum(one is not None for one in rules) > 1:
         raise ParameterError("one of --threshold, --false-negatives, --false-positives and --cost", got="several")
-    constrained = false_negatives is not None or false_positives is not None
     if constrained and not data:
-        raise ParameterError("DATA to select the threshold on", got=None, hint="tally decide MODEL DATA --class C ...")
+        raise ParameterError("DATA to select the threshold on", got=NONE, hint="tally decide MODEL DATA --class C ...")
     with progress("deciding") as step, edit_model_file(model, on_wait=lambda: note_waiting(model)) as loaded:
         own = _class_of_threshold(loaded, class_, has_threshold=constrained or threshold is not None)
         if constrained:
@@ -137,13 +144,13 @@ def decide(
 
 
 def _class_of_threshold(model: Model, name: str | None, *, has_threshold: bool) -> Any:
-    from tallybayes.errors import ParameterError
+    from tallybayes.errors import NONE, ParameterError
 
     label = None if name is None else class_named(model.classes, name)
     if label is None and has_threshold:
-        raise ParameterError("--class, the class of the threshold", got=None)
+        raise ParameterError("--class, the class of the threshold", got=NONE)
     if label is not None and not has_threshold:
-        raise ParameterError("--threshold, --false-negatives or --false-positives for --class", got=None)
+        raise ParameterError("--threshold, --false-negatives or --false-positives for --class", got=NONE)
     return label
 
 

@@ -23,6 +23,8 @@ tally evaluate films.tally films.csv --leave-one-out   # on the rows it has lear
 tally evaluate log.csv --label failed --prequential    # predict each row, then learn it
 """
 
+_LEAST_SAMPLES = 100  # of a bootstrap: with fewer, the ends of a 95 % interval are the extremes
+
 
 @reads
 @fits
@@ -32,7 +34,9 @@ def evaluate(
     ],
     *,
     label: Label = None,
-    folds: Annotated[int, typer.Option(metavar="N", help="The number of folds of cross-validation.")] = 10,
+    folds: Annotated[
+        int | None, typer.Option(metavar="N", help="The number of folds of cross-validation. [10]")
+    ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="The seed for the folds and for --bootstrap.")] = 0,
     leave_one_out: LeaveOneOut = False,
     weight: Weight = None,
@@ -43,7 +47,7 @@ def evaluate(
         int | None, typer.Option(metavar="N", help="Rows per block for --prequential. [2 % of the rows before it]")
     ] = None,
     bootstrap: Annotated[
-        int | None, typer.Option(metavar="N", help="Add 95 % bootstrap intervals from N resamples, such as 1000.")
+        int | None, typer.Option(metavar="N", help="Add 95 % bootstrap intervals from N samples, such as 1000.")
     ] = None,
     fitting: dict[str, Any],
     json: Json = False,
@@ -54,31 +58,35 @@ def evaluate(
     Prints accuracy and log loss with the baselines that ignore the columns, Brier score, AUC, calibration error,
     precision and recall of every class, and the confusion matrix. With --label, the options of `tally fit` apply.
     """
-    from tallybayes.errors import ParameterError
+    from tallybayes.errors import Described, ParameterError, check_integer
     from tallybayes.evaluation import cross_validate
     from tallybayes.evaluation import prequential as stream
+    from tallybayes.formatting import rows_of
     from tallybayes.storage.model_file import is_model
 
     first, rest = model_and_data[0], model_and_data[1:]
     has_model = first.endswith(".tally") or is_model(first)
-    for wrong, expected in (
-        (leave_one_out and not has_model, "a model and the data it has learned, for --leave-one-out"),
-        (prequential and has_model, "data and --label, without a model, for --prequential"),
-        (every is not None and not prequential, "--every only with --prequential"),
-        (
-            weight is not None and not leave_one_out,
-            "--weight only with --leave-one-out: otherwise all rows have the same weight",
-        ),
+    method = "a model" if has_model else "--prequential" if prequential else "cross-validation"
+    refitted = any(fitting[name] != default for name, (_, default) in FITTING.items())
+    for wrong, expected, got in (
+        (leave_one_out and not has_model, "a model and the data it has learned, for --leave-one-out", "data alone"),
+        (prequential and has_model, "data and --label, without a model, for --prequential", method),
+        (every is not None and not prequential, "--every only with --prequential", method),
+        (folds is not None and method != "cross-validation", "--folds only for cross-validation of data", method),
+        (weight is not None and not leave_one_out, "--weight only with --leave-one-out", method),
+        (refitted and has_model, "options of fit only with data and --label", "a model, which is already fitted"),
     ):
         if wrong:
-            raise ParameterError(expected)
+            raise ParameterError(expected, got=Described(got))
+    if folds is not None:
+        check_integer("--folds", folds, at_least=2)
+    if bootstrap is not None:
+        check_integer("--bootstrap", bootstrap, at_least=_LEAST_SAMPLES)
     found: Any
     with progress("evaluating") as step:
         if has_model:
             if not rest:
                 raise ParameterError("data to evaluate the model on", got=model_and_data)
-            if any(fitting[name] != default for name, (_, default) in FITTING.items()):
-                raise ParameterError("options of fit only with data and --label: this model is already fitted")
             source = reader(rest, step)
             found = evaluation = _of_model(first, source, label, leave_one_out=leave_one_out, weight=weight)
         else:
@@ -91,12 +99,12 @@ def evaluate(
                 found = stream(source, label, every=every, **options)
                 evaluation = found.evaluation
             else:
-                found = evaluation = cross_validate(source, label, folds=folds, seed=seed, **options)
+                found = evaluation = cross_validate(source, label, folds=folds or 10, seed=seed, **options)
     if bootstrap is not None:
         evaluation.bootstrap(bootstrap, seed)
     note_bad_rows(source)
     if evaluation.skipped:
-        note(f"{evaluation.skipped} rows without a label were skipped")
+        note(f"skipped {rows_of(evaluation.skipped)} without a label")
     print_result(found.to_dict() if json else str(found))
 
 
@@ -107,9 +115,15 @@ def _of_model(path: str, source: Source, label: str | None, *, leave_one_out: bo
 
     model = load(path)
     evaluation = evaluate_model(model, source, label, leave_one_out=leave_one_out, weight=weight)
-    held = [name for name in ("column_weights", "calibration") if getattr(model.settings, name)]
-    if leave_one_out and held:
-        note(f"not refitted for each row, so the result is slightly optimistic: {', '.join(held)}")
+    settings = model.settings
+    fixed = {
+        "column weights": settings.column_weights,
+        "calibration": settings.calibration,
+        "decision threshold": settings.decision and settings.decision.constraint,
+    }
+    if leave_one_out and any(fixed.values()):
+        names = ", ".join(name for name, value in fixed.items() if value)
+        note(f"not refitted for each row, so the result is slightly optimistic: {names}")
     return evaluation
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from tallybayes.cli.messages import note_bad_rows, print_result
-from tallybayes.cli.shared_options import Data, Json, ModelFile, Reader, class_named, reads
+from tallybayes.cli.shared_options import Data, Json, ModelFile, Reader, class_named, learned_model, reads
 
 __all__ = ["COMMANDS", "explain"]
 
@@ -44,11 +44,13 @@ def explain(
     change the answer.
     """
     from tallybayes.errors import ParameterError
-    from tallybayes.model.saved_model import load
 
     if units not in ("decibans", "log-odds"):
         raise ParameterError("--units decibans or log-odds", got=units)
-    loaded = load(model)
+    loaded = learned_model(model)
+    names = [None if text is None else class_named(loaded.classes, text) for text in (for_, against)]
+    if for_ is not None and for_ == against:
+        raise ParameterError("--for and --against with different classes", got=for_)
     wanted = sorted(set(row)) if row else list(range(max(n, 0)))
     source = reader(data)
     found, n_rows = _rows(loaded, source, wanted)
@@ -56,7 +58,6 @@ def explain(
     if row and lacking:
         raise ParameterError(f"a row of the data (it has {n_rows})", got=lacking[0])
     note_bad_rows(source)
-    names = [None if text is None else class_named(loaded.classes, text) for text in (for_, against)]
     if json:
         print_result([{"row": number, **one.to_dict()} for number, one in found.items()])
         return

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from tallybayes.cli.messages import note, note_bad_rows, progress
-from tallybayes.cli.shared_options import Data, Json, ModelFile, Output, Reader, reads
+from tallybayes.cli.shared_options import Data, Json, ModelFile, Output, Reader, learned_model, reads
 
 __all__ = ["COMMANDS", "predict"]
 
@@ -42,14 +42,10 @@ def predict(
     JSON lines), or the one that the name of the output file ends in, such as .parquet.
     """
     from tallybayes.cli.output import Writer, form_of, refuse_overwriting
-    from tallybayes.errors import DataError
     from tallybayes.formatting import rows_of
-    from tallybayes.model.saved_model import load
 
     refuse_overwriting(output, data)
-    loaded = load(model)
-    if not loaded.classes:
-        raise DataError("the model has not learned any row yet", file=model)
+    loaded = learned_model(model)
     n_rows = 0
     with progress("predicting", unless_shown=output is None) as step:
         source = reader(data, step)

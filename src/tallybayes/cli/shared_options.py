@@ -12,6 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 
 if TYPE_CHECKING:
     from tallybayes.data.source import Progress, Source
+    from tallybayes.model import Model
 
 __all__ = [
     "Command",
@@ -26,6 +27,7 @@ __all__ = [
     "adds",
     "class_named",
     "debugging",
+    "learned_model",
     "reads",
 ]
 
@@ -61,7 +63,24 @@ class _ExampleFirst:
 
 
 class Command(_ExampleFirst, TyperCommand):
-    """A subcommand."""
+    """A subcommand, whose arguments are shown as their metavars say: MODEL DATA..."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the parts of the usage line after the name of the command."""
+        return ["[OPTIONS]", *(name for name, _ in self._arguments())]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments and the options with their help."""
+        shown = [one.get_help_record(ctx) for one in self.get_params(ctx) if one.param_type_name == "option"]
+        for title, records in (("Arguments", self._arguments()), ("Options", [one for one in shown if one])):
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+    def _arguments(self) -> list[tuple[str, str]]:
+        """The metavar and the help of each argument."""
+        found: list[Any] = [one for one in self.params if one.param_type_name == "argument"]
+        return [(one.metavar, one.help) for one in found]
 
 
 class Group(_ExampleFirst, TyperGroup):
@@ -71,7 +90,7 @@ class Group(_ExampleFirst, TyperGroup):
 Data = Annotated[
     list[str],
     typer.Argument(
-        metavar="DATA", help="Files, folders, globs, an SQL query, or - for standard input.", show_default=False
+        metavar="DATA...", help="Files, folders, globs, an SQL query, or - for standard input.", show_default=False
     ),
 ]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file (*.tally).", show_default=False)]
@@ -157,6 +176,17 @@ def adds(name: str, options: dict[str, tuple[Any, Any]], make: Callable[..., Any
 
 
 reads = adds("reader", _READING, Reader)
+
+
+def learned_model(path: str) -> Model:
+    """A model file with at least one class."""
+    from tallybayes.errors import DataError, Described
+    from tallybayes.model.saved_model import load
+
+    model = load(path)
+    if not model.classes:
+        raise DataError("a model that has learned rows", got=Described("an empty model"), file=path)
+    return model
 
 
 def class_named(classes: list[Any], text: str) -> Any:

@@ -135,6 +135,13 @@ class Files(Source):
 
 
 def _format(path: str, options: ReadOptions) -> FileFormat:
+    found = _opened(path, options)
+    if options.table is not None and found.kind not in ("duckdb", "sqlite"):
+        raise ParameterError("a database file (duckdb or sqlite) for the option table", got=path)
+    return found
+
+
+def _opened(path: str, options: ReadOptions) -> FileFormat:
     if options.format == "sql" or (options.format is None and is_query(path) and not os.path.exists(path)):
         return Sql(path, options)
     if os.path.isdir(path):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from tallybayes.errors import ParameterError
 from tallybayes.evaluation.evaluation_text import digits
 from tallybayes.formatting import finite_json, text_table
@@ -20,7 +22,8 @@ _NAMES = {"tallybayes": "naive Bayes", "logistic": "logistic regression", "major
 class Comparison:
     """Learning curves: for each model and size the mean over the folds and its standard error. Print it.
 
-    rows: dicts with model ("tallybayes", "logistic" or "majority"), size, error, error_se, log_loss and log_loss_se.
+    rows: dicts with model ("tallybayes", "logistic" or "majority"), size, error, error_se, error_by_fold, and the same
+    three for log_loss.
     """
 
     rows: list[dict[str, Any]]
@@ -86,7 +89,20 @@ class Comparison:
         if last is None:
             return f"no single model is best with {self.sizes[-1]} rows"
         since = self._since(measure)
-        return f"{_NAMES[last]} is best {'at every size' if since == self.sizes[0] else f'from {since} rows on'}"
+        where = "at every size" if since == self.sizes[0] else f"from {since} rows on"
+        unclear = [str(size) for size in self.sizes if size >= since and not self._is_clear(measure, size, last)]
+        if not unclear:
+            return f"{_NAMES[last]} is best {where}"
+        near = f"with {', '.join(unclear)} rows by less than the standard error of the difference"
+        return f"{_NAMES[last]} has the lowest mean {where}, {near}"
+
+    def _is_clear(self, measure: str, size: int, best: str) -> bool:
+        """Whether the model is better than each other by more than the standard error of the paired difference."""
+        values = {row["model"]: np.array(row[f"{measure}_by_fold"]) for row in self.rows if row["size"] == size}
+        with np.errstate(invalid="ignore"):
+            differences = [values[model] - values[best] for model in MODELS if model != best]
+        finite = [own for own in differences if np.isfinite(own).all()]  # an infinite loss has no standard error
+        return all(own.mean() > own.std(ddof=1) / np.sqrt(len(own)) for own in finite)
 
     def _since(self, measure: str) -> int:
         """The smallest size from which on the best model does not change."""

@@ -186,12 +186,13 @@ def _evaluation(data: _LabelledRows, classes: list[int], log_proba: Any, test: R
 
 
 def _row(model: str, size: int, evaluations: list[Evaluation]) -> dict[str, Any]:
-    """The mean of both measures over the folds, and the standard error of the mean."""
+    """Both measures: the values of the folds, their mean, and the standard error of the mean."""
     row: dict[str, Any] = {"model": model, "size": size}
     errors, losses = [1 - one.accuracy for one in evaluations], [one.log_loss for one in evaluations]
     for measure, values in (("error", errors), ("log_loss", losses)):
         defined = np.array([value for value in values if not np.isnan(value)])
         has_error = len(defined) > 1 and bool(np.isfinite(defined).all())
+        row[f"{measure}_by_fold"] = values
         row[measure] = float(defined.mean()) if len(defined) else float("nan")
         row[f"{measure}_se"] = float(defined.std(ddof=1) / np.sqrt(len(defined))) if has_error else float("nan")
     return row

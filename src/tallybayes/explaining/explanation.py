@@ -198,6 +198,8 @@ class Explanation:
         rows.append(["sum", "", "both are ruled out" if np.isnan(total) else signed(float(total) * scale, digits)])
         p = self.probabilities[classes.index(best)]
         head = f"{shown(best)} with probability {probability(p)}, against {shown(other)}"
+        if self.posterior is not None and self.posterior.calibration is not None:
+            head += f"\nthe probability is calibrated, the sum is not: {self.posterior.calibration}"
         if self.posterior is not None and self.posterior.decision is not None:
             answer = "none" if self.answer is None else shown(self.answer)
             head += f"\nanswer: {answer}, by the decision rule: {self.posterior.decision}"
@@ -213,6 +215,8 @@ class Explanation:
             best = order[0] if self.answer is None else self.answer
             if best == against:
                 best = next(one for one in order if one != against)
+        if best == against:
+            raise ParameterError("two different classes to compare", got=(best, against))
         return best, next(one for one in order if one != best) if against is None else against
 
     def word_odds(self, column: str, label: Any, against: Any) -> list[tuple[TokenEvidence, float]]:

@@ -184,8 +184,8 @@ def _nested(costs: Mapping[Any, Any]) -> dict[Any, dict[Any, float]]:
         if given is None and not (isinstance(key, tuple) and len(key) == 2):
             raise ParameterError("costs: {true: {answered: cost}}", got=dict(costs))
         for true, answered, cost in [(key, a, c) for a, c in given.items()] if given is not None else [(*key, value)]:
-            if not _is_number(cost) or not np.isfinite(cost):
-                raise ParameterError("costs that are finite numbers", got=cost)
+            if not _is_number(cost) or not 0 <= cost < np.inf:
+                raise ParameterError("costs that are finite numbers of at least 0", got=cost)
             pairs.setdefault(true, {})[answered] = float(cost)
     return {true: {a: pairs[true][a] for a in sort_keys(pairs[true])} for true in sort_keys(pairs)}
 
