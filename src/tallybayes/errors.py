@@ -42,6 +42,7 @@ __all__ = [
 NOTHING_CHANGED = "nothing was changed"
 
 _NOTHING = object()
+_NEAR = 0.65  # of difflib: 'dgo' is near 'dog' (0.67), 'nope' is not near 'one' (0.57)
 
 
 class Described(str):
@@ -150,12 +151,16 @@ def shorten(value: Any, width: int = 60) -> str:
     return text if len(text) <= width else f"{text[: width - 4]}..."
 
 
-def did_you_mean(name: Any, names: Iterable[Any]) -> str | None:
-    """A hint for a misspelt name, or None if nothing is near.
+def did_you_mean(name: Any, names: Iterable[Any], what: str | None = None) -> str | None:
+    """A hint for a misspelt name; if none is near, a list of the names, or None unless it is said `what` they are.
 
     >>> did_you_mean("labl", ["label", "age"])
     "did you mean 'label'?"
+    >>> did_you_mean("year", ["label", "age"], "columns")
+    "the columns are ['label', 'age']"
     """
     known = {str(known).lower(): known for known in names}
-    near = difflib.get_close_matches(str(name).lower(), known, n=1, cutoff=0.5)
-    return f"did you mean {str(known[near[0]])!r}?" if near else None
+    near = difflib.get_close_matches(str(name).lower(), known, n=1, cutoff=_NEAR)
+    if near:
+        return f"did you mean {str(known[near[0]])!r}?"
+    return f"the {what} are {shorten(list(known.values()), 200)}" if what and known else None

@@ -41,16 +41,48 @@ from command_line import TALLY, fine, table, tally
         (["inspect", "pets.tally", "--column", "colours"], 2, "did you mean 'colour'?"),
         (["merge", "pets.tally", "-o", "x.tally"], 2, "two or more models"),
         (["merge", "pets.tally", "pets.tally", "-o", "."], 1, "a new file, or a model to replace, got a folder"),
+        (
+            ["forget", "pets.tally", "other.csv"],
+            1,
+            "other.csv, column 'pet': expected the label column in the data, got ['q",
+        ),
+        (["importance", "pets.tally", "other.csv"], 1, "expected the label column in the data, got ['q', 'r']"),
+        (["fit", "nope.csv", "--label", "pet"], 1, "hint: there is no such file"),
+        (["predict", "pets.tally", "new.csv", "--id", "zip"], 2, "hint: the columns are ['name', "),
+        (["explain", "pets.tally", "new.csv", "--for", "cow"], 2, "hint: the classes are ['cat', 'dog', 'rabbit']"),
+        (["inspect", "pets.tally", "--column", "zip"], 2, "hint: the columns are ["),
+        (["tune", "pets.csv", "--label", "pet", "--what", "bogus"], 2, "hint: one of smoothing, families"),
+        (["fit", "pets.csv"], 2, "the column to predict, got none"),
+        (["evaluate", "pets.csv", "--label", "pet", "--folds", "x"], 2, "'--folds': expected an integer, got 'x'"),
+        (["predict", "pets.tally", "new.csv", "--interval", "x"], 2, "'--interval': expected a number, got 'x'"),
+        (["fit", "pets.csv", "--label", "pet", "--schema", "other.csv"], 1, "other.csv, line 1: expected a schema"),
+        (
+            ["fit", "other.csv", "--label", "q", "--weight", "r"],
+            1,
+            "'r': expected rows with a weight above 0, got none",
+        ),
+        (["fit", "broken.parquet", "--label", "q"], 1, "broken.parquet: expected a complete parquet file, got one"),
+        (["fit", "broken.csv", "--label", "q", "--encoding", "cp1252"], 1, "text in cp1252, got the byte 0x81"),
         (["sample", "pets.tally", "-n", "-1"], 2, "n to be an integer of at least 0"),
     ],
 )
 def test_mistakes_are_reported_in_a_few_lines(here, arguments, code, words):
+    (here / "other.csv").write_text("q,r\na,0\n")
+    (here / "broken.parquet").write_bytes(b"PAR1" + b"x" * 20)
+    (here / "broken.csv").write_bytes(b"q,r\n\x81,0\n")
     done = tally(*arguments, cwd=here)
     assert done.returncode == code, done.stderr
     assert words in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
     assert not (here / "x.tally").exists()
+
+
+def test_a_single_class_is_noted(tmp_path):
+    (tmp_path / "one.csv").write_text("x,y\n1,cat\n2,cat\n,\nz,cat\n")
+    done = tally("fit", "one.csv", "--label", "y", "--as", "x=gaussian", "--skip-bad", cwd=tmp_path)
+    assert "only one class, cat: every prediction is that class" in done.stderr
+    assert "skipped 1 without a label, skipped 1 bad row;" in done.stdout
 
 
 def test_an_empty_model_answers_nothing(here):
@@ -91,7 +123,7 @@ def test_options_for_fitting_are_refused_beside_a_model(here):
     for option in (["--as", "kilos=gaussian"], ["--numeric", "gaussian"], ["--smoothing", "1"]):
         done = tally("evaluate", "pets.tally", "pets.csv", *option, cwd=here)
         assert done.returncode == 2
-        assert "this model is already fitted" in done.stderr
+        assert "got a model, which is already fitted" in done.stderr
 
 
 def on_a_terminal(arguments, cwd, stream="stderr", **env):

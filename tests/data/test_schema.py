@@ -47,7 +47,7 @@ def test_a_schema_is_saved_edited_and_given_back(tmp_path, files):
         '{"columns": {}, "x": 1}',
     ):
         (tmp_path / "bad.json").write_text(nonsense)
-        with pytest.raises(FileError, match=r"bad\.json: a schema cannot be read"):
+        with pytest.raises(FileError, match=r"bad\.json(: a schema cannot be read|, line 1: expected a schema)"):
             tb.Schema.load(tmp_path / "bad.json")
 
 

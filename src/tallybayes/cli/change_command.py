@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from tallybayes.cli.messages import note, note_bad_rows, note_waiting, print_result, progress
-from tallybayes.cli.shared_options import Data, Debug, Json, ModelFile, Reader, reads
+from tallybayes.cli.shared_options import Data, Debug, Json, ModelFile, Reader, check_label_column, reads
 
 __all__ = ["COMMANDS", "forget", "learn", "merge"]
 
@@ -80,8 +80,11 @@ def _changed(verb: str, path: str, data: list[str], label: str | None, json: boo
     with progress("learning" if verb == "learn" else "forgetting") as step:
         source = reader(data, step)
         with edit_model_file(path, on_wait=lambda: note_waiting(path)) as model:
+            own = model.snapshot().label_or_default()
+            if label is None:
+                check_label_column(source, own)
             before = set(model.schema.families)
-            rows = source if label is None else Given(source, {model.snapshot().label_or_default(): label})
+            rows = source if label is None else Given(source, {own: label})
             change = getattr(model, verb)(rows)
     new = [name for name in model.schema.families if name not in before]
     if new:

@@ -39,13 +39,10 @@ def compare(
 
     The options of `tally fit` apply to naive Bayes.
     """
-    from tallybayes.errors import ParameterError
     from tallybayes.evaluation import compare as compare_models
 
     with progress("comparing") as step:
         source = reader(data, None)
-        if label is None and fitting["schema"] is None:
-            raise ParameterError("--label COL, the column to predict", got=None)
         options = fit_options(source, label, **fitting)
         steps = None if sizes is None else _numbers(sizes)
         found = compare_models(source, label, sizes=steps, folds=folds, seed=seed, progress=step, **options)

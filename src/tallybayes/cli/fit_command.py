@@ -46,7 +46,8 @@ def fit(
     reader: Reader,
 ) -> None:
     """Fit a model to data and save it in a file."""
-    from tallybayes.errors import DataError
+    from tallybayes.errors import NONE, DataError, Described
+    from tallybayes.formatting import rows_of, shown
     from tallybayes.model.fit import fit as fit_model
     from tallybayes.model.fit import planned
 
@@ -60,7 +61,9 @@ def fit(
             path = model_path(output, data)
             model = fit_model(source, label, weight=weight, **options)
             if not model.classes:
-                got = f"none in {model.skipped} rows" if model.skipped else "no rows"
+                if weight is not None and not model.skipped:
+                    raise DataError("rows with a weight above 0", got=NONE, column=weight)
+                got = Described(f"none in {rows_of(model.skipped)}" if model.skipped else "no rows")
                 raise DataError("rows with a label", got=got, column=label, hint=_labels_of(data))
             model.save(path)
     if save_schema is not None:
@@ -69,6 +72,8 @@ def fit(
     note_bad_rows(source)
     if not model.schema.families:
         note("no column is used: the model has only a class prior (--as COL=FAMILY includes a column)")
+    if len(model.classes) == 1:
+        note(f"only one class, {shown(model.classes[0])}: every prediction is that class")
     facts = report(model, source, path)
     print_result(facts if json else _for_people(facts))
 
@@ -132,7 +137,7 @@ def _for_people(facts: dict[str, Any]) -> str:
     more = [["...", f"and {len(classes) - _CLASSES} more"]] if len(classes) > _CLASSES else []
     parts.append(text_table([str(facts["label"]), "rows"], classes[:_CLASSES] + more))
     skipped = f", skipped {facts['skipped']} without a label" if facts["skipped"] else ""
-    bad = f", skipped {facts['bad']} bad rows" if facts["bad"] else ""
+    bad = f", skipped {facts['bad']} bad row{'s' if facts['bad'] > 1 else ''}" if facts["bad"] else ""
     parts.append(f"learned {rows_of(facts['rows'])}{skipped}{bad}; the model is in {facts['model']}")
     return "\n\n".join(parts)
 

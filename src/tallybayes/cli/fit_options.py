@@ -45,12 +45,12 @@ fits = adds("fitting", FITTING, dict)
 def fit_options(source: Source, label: str | None, *, weight: str | None = None, **given: Any) -> FitOptions:
     """The values given on the command line as options of `tallybayes.fit`; there must be a label or a schema."""
     from tallybayes.data.label import label_column
-    from tallybayes.errors import ParameterError, shorten
+    from tallybayes.errors import NONE, ParameterError, shorten
 
     columns = list(source.head().columns)
     if label is None and given["schema"] is None:
         hint = f"the columns are {shorten(columns, 200)}"
-        raise ParameterError("--label COL, the column to predict", got=None, hint=hint)
+        raise ParameterError("--label COL, the column to predict", got=NONE, hint=hint)
     names = [name for name in columns if name not in (weight, label_column(label or "", columns)[0])]
     options: Any = {
         name: _value(OPTIONS[name], value, names, source, label)
@@ -78,14 +78,14 @@ def _value(option: Option, given: Any, names: list[str], source: Source, label: 
 def _split(option: str, text: str, names: list[str]) -> tuple[str, str]:
     """The column and the value of COL=VALUE."""
     from tallybayes.data.label import split_name
-    from tallybayes.errors import ParameterError, did_you_mean, shorten
+    from tallybayes.errors import ParameterError, did_you_mean
 
     if (found := split_name(text, names)) is not None:
         return found
     name = text.partition("=")[0]
     if "=" not in text:
         raise ParameterError(f"{option} COL=VALUE", got=text)
-    hint = did_you_mean(name, names) or f"the columns are {shorten(names, 200)}"
+    hint = did_you_mean(name, names, "columns")
     raise ParameterError(f"the name of a column for {option}", got=name, hint=hint)
 
 

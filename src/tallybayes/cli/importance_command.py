@@ -8,7 +8,7 @@ import typer
 
 from tallybayes.cli.fit_options import Label, Weight
 from tallybayes.cli.messages import note_bad_rows, print_result, progress
-from tallybayes.cli.shared_options import Data, Json, ModelFile, Reader, reads
+from tallybayes.cli.shared_options import Data, Json, ModelFile, Reader, check_label_column, reads
 
 __all__ = ["COMMANDS", "importance"]
 
@@ -40,7 +40,9 @@ def importance(
 
     with progress("scoring") as step:
         source = reader(data, step)
-        found = column_importance(load(model), source, label=label, weight=weight, rows=rows, seed=seed)
+        loaded = load(model)
+        check_label_column(source, loaded.snapshot().label_or_default(label))
+        found = column_importance(loaded, source, label=label, weight=weight, rows=rows, seed=seed)
     note_bad_rows(source)
     print_result(found.to_dict() if json else str(found))
 

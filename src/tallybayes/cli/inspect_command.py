@@ -47,7 +47,7 @@ def inspect(
     known = loaded.schema.families
     for name in column or ():
         if name not in known:
-            raise ParameterError("a column that the model uses", got=name, hint=did_you_mean(name, known))
+            raise ParameterError("a column that the model uses", got=name, hint=did_you_mean(name, known, "columns"))
     described = loaded.describe() if level is None else loaded.intervals(level)
     description = described.only(column) if column else described
     fitted = {} if column else _fitted(loaded)

@@ -68,7 +68,7 @@ class Writer:
     def __enter__(self) -> Self:
         if self._path is None:
             if self._form == "parquet":
-                raise FileError("a file for Parquet", hint="-o FILE")
+                raise FileError("-o FILE for Parquet", got=Described("standard output"))
             return self
         with contextlib.ExitStack() as stack:
             self._file = stack.enter_context(replacing(self._path, "the output"))

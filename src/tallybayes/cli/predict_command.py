@@ -72,7 +72,7 @@ def _check_columns(wanted: list[str], names: list[str]) -> None:
 
     for name in wanted:
         if name not in names:
-            raise ParameterError("--id, a column of the data", got=name, hint=did_you_mean(name, names))
+            raise ParameterError("--id, a column of the data", got=name, hint=did_you_mean(name, names, "columns"))
 
 
 def _no_rows(names: list[str], model: Any, level: float | None) -> tuple[Any, Any, Any, Any]:

@@ -66,14 +66,18 @@ def _curve(path: str) -> list[dict[str, float]]:
     """The curve in the output of `tally tune --json`."""
     import json
 
-    from tallybayes.errors import FileError
+    from tallybayes.errors import Described, FileError
 
     try:
         with open(path, encoding="utf-8") as file:
             curve = json.load(file)["curve"]
         return [{"k": float(one["k"]), "log_loss": float(one["log_loss"])} for one in curve]
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise FileError("the output of tally tune --json", got=str(error), file=path) from error
+    except OSError as error:
+        raise FileError(f"cannot be read: {error.strerror}", file=path) from error
+    except (ValueError, TypeError, KeyError) as error:
+        not_json = isinstance(error, json.JSONDecodeError)
+        got = Described("text that is not JSON" if not_json else "JSON without a curve")
+        raise FileError("the output of tally tune --json", got=got, file=path) from error
 
 
 COMMANDS = [(report, EXAMPLE)]

@@ -25,6 +25,7 @@ __all__ = [
     "Output",
     "Reader",
     "adds",
+    "check_label_column",
     "class_named",
     "debugging",
     "learned_model",
@@ -32,6 +33,8 @@ __all__ = [
 ]
 
 Verb = Callable[..., None]
+
+_NUMBERS = {"int_parsing": "an integer", "float_parsing": "a number"}  # by what pydantic calls the error
 
 _debug = False
 
@@ -64,6 +67,16 @@ class _ExampleFirst:
 
 class Command(_ExampleFirst, TyperCommand):
     """A subcommand, whose arguments are shown as their metavars say: MODEL DATA..."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the command line; a value that is not a number is reported in our words."""
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            for one in getattr(error.__cause__, "errors", list)():
+                if one["type"] in _NUMBERS:
+                    error.message = f"expected {_NUMBERS[one['type']]}, got {one['input']!r}"
+            raise
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the parts of the usage line after the name of the command."""
@@ -178,6 +191,18 @@ def adds(name: str, options: dict[str, tuple[Any, Any]], make: Callable[..., Any
 reads = adds("reader", _READING, Reader)
 
 
+def check_label_column(source: Source, label: Any) -> None:
+    """Raise a DataError that names the columns of the data unless the label is one of them."""
+    from tallybayes.data.label import check_label
+    from tallybayes.errors import DataError
+
+    head = source.head()
+    try:
+        check_label(label, head.columns)
+    except DataError as error:
+        raise head.located(error) from None
+
+
 def learned_model(path: str) -> Model:
     """A model file with at least one class."""
     from tallybayes.errors import DataError, Described
@@ -196,5 +221,5 @@ def class_named(classes: list[Any], text: str) -> Any:
 
     known = {shown(label): label for label in classes}
     if text not in known:
-        raise ParameterError("a class of the model", got=text, hint=did_you_mean(text, known))
+        raise ParameterError("a class of the model", got=text, hint=did_you_mean(text, known, "classes"))
     return known[text]

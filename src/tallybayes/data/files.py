@@ -180,6 +180,7 @@ def _is_empty(raw: Any) -> bool:
 
 def _near(path: str) -> str | None:
     """A hint that names a file of a similar name."""
-    folder = os.path.dirname(path) or "."
-    names = os.listdir(folder) if os.path.isdir(folder) else []
-    return did_you_mean(os.path.basename(path), names) or "there is no such file"
+    folder, name = os.path.dirname(path) or ".", os.path.basename(path)
+    stem, names = os.path.splitext(name)[0], os.listdir(folder) if os.path.isdir(folder) else []
+    near = [one for one in names if did_you_mean(stem, [os.path.splitext(one)[0]])]  # a common suffix is not near
+    return did_you_mean(name, near) or "there is no such file"

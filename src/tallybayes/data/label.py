@@ -24,6 +24,7 @@ from tallybayes.formatting import shown
 
 __all__ = [
     "Labels",
+    "check_label",
     "encode_labels",
     "find_labels",
     "find_weights",
@@ -55,11 +56,8 @@ def find_labels(table: Table, label: Any) -> Labels:
     if isinstance(label, (str, int, float)) or label is None:
         if not table.columns and not table.n_rows:
             return Labels([], np.zeros(0, np.int32), np.zeros(0, np.int64))  # the start of a stream
+        check_label(label, table.columns)
         column, value = label_column(str(label), table.columns)
-        if column not in table.columns:
-            hint = "label= takes the name of a column or an array of labels (tally learn and forget: --class)"
-            hint = did_you_mean(column, table.columns) or hint
-            raise DataError("the label column in the data", got=list(table.columns), column=column, hint=hint)
         labels = encode_labels(column, table.columns[column])
         return labels if value is None else _is_value(labels, value)
     raw = raw_column(label)
@@ -68,6 +66,15 @@ def find_labels(table: Table, label: Any) -> Labels:
     if len(raw) != table.n_rows:
         raise DataError(f"{table.n_rows} labels, one per row", got=len(raw))
     return encode_labels("label", raw)
+
+
+def check_label(label: Any, names: Collection[str]) -> None:
+    """Raise a DataError unless the label is one of these columns."""
+    column, _ = label_column(str(label), names)
+    if column not in names:
+        hint = "label= takes the name of a column or an array of labels (tally learn and forget: --class)"
+        hint = did_you_mean(column, names) or hint
+        raise DataError("the label column in the data", got=list(names), column=column, hint=hint)
 
 
 def split_name(text: str, names: Collection[str]) -> tuple[str, str] | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tallybayes.atomic_file import write_file
-from tallybayes.errors import FileError, ParameterError
+from tallybayes.errors import Described, FileError, ParameterError, TallyError
 from tallybayes.families import Family, parse
 
 __all__ = ["SPECIFIED", "Field", "Schema"]
@@ -105,8 +105,13 @@ class Schema:
             return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
         except OSError as error:
             raise FileError(f"cannot be read: {error.strerror}", file=os.fspath(path)) from error
-        except (ValueError, RecursionError) as error:  # TallyErrors are ValueErrors too
+        except TallyError as error:
             raise FileError(f"a schema cannot be read from it: {error}", file=os.fspath(path)) from error
+        except (ValueError, RecursionError) as error:
+            expected, line = "a schema, as Schema.save (--save-schema) writes it", getattr(error, "lineno", None)
+            raise FileError(
+                expected, got=Described("text that is not JSON"), file=os.fspath(path), line=line
+            ) from error
 
     def __repr__(self) -> str:
         return str(self)

@@ -4,7 +4,7 @@ They compare smoothing strengths within a family, not families with each other: 
 smoothing "auto", model the classes given the values, the others the values given the classes.
 """
 
-from tallybayes.errors import UnsupportedError
+from tallybayes.errors import Described, UnsupportedError
 from tallybayes.state.model_state import ModelState
 
 __all__ = ["log_evidence"]
@@ -19,7 +19,8 @@ def log_evidence(state: ModelState) -> dict[str, float]:
         for name in tally.features:
             family, k = state.schema.families[name], state.settings.smoothing_of(name)
             if k == 0:
-                raise UnsupportedError("smoothing above 0: maximum likelihood has no prior", column=name)
+                got = Described("maximum likelihood, which has no prior")
+                raise UnsupportedError("smoothing above 0", got=got, column=name)
             part = tally.only((name,))
             result[name] = float(family.evidence(part, family.prior(part, k))[0])
     return dict(sorted(result.items()))

@@ -23,7 +23,7 @@ import numpy as np
 from tallybayes.arrays.array_types import Indices
 from tallybayes.arrays.column import Bag
 from tallybayes.arrays.special import betaincinv, digamma, gammaincinv, polygamma, stdtrit
-from tallybayes.errors import UnsupportedError
+from tallybayes.errors import Described, UnsupportedError
 from tallybayes.families.predictive import Floats
 from tallybayes.families.shrinkage import by_group, matched_beta
 from tallybayes.kernels.binning_runs import counts_of_runs, forward_backward
@@ -54,7 +54,8 @@ def check_posterior(known: bool, column: str) -> None:
     """Raise unless the parameters have a posterior: frequencies have none."""
     if not known:
         hint = "fit with smoothing above 0, or 'auto'"
-        raise UnsupportedError("smoothing above 0: maximum likelihood has no posterior", column=column, hint=hint)
+        got = Described("maximum likelihood, which has no posterior")
+        raise UnsupportedError("smoothing above 0", got=got, column=column, hint=hint)
 
 
 # Intervals

@@ -15,7 +15,7 @@ import numpy as np
 
 from tallybayes.arrays.array_types import Codes32, Floats
 from tallybayes.arrays.column import Column
-from tallybayes.errors import UnsupportedError
+from tallybayes.errors import Described, UnsupportedError
 from tallybayes.tally.tally import Tally
 
 __all__ = ["Add", "Codes32", "Floats", "Predictive", "Score", "Smoothing", "Steps", "TokenEvidence", "Unseen"]
@@ -121,7 +121,8 @@ class Predictive(ABC):
         Its mean minus the score, its variance and its third cumulant, as in `tallybayes.families.credible`.
         """
         column = self.features[0] if self.features else None
-        raise UnsupportedError("a family with a posterior in closed form", column=column)
+        got = Described(type(self).__name__)
+        raise UnsupportedError("a family with a posterior in closed form", got=got, column=column)
 
     def log_prob(self, columns: Sequence[Column]) -> Floats:
         """Log likelihood of each row under each class, (rows, classes)."""

@@ -25,7 +25,7 @@ from tallybayes.data.formats.duckdb_connection import duckdb_errors, first_line,
 from tallybayes.data.formats.file_format import FileFormat
 from tallybayes.data.source import BadRows, Kind
 from tallybayes.data.table import Table
-from tallybayes.errors import DataError, FileError, TallyError
+from tallybayes.errors import DataError, Described, FileError, TallyError
 
 __all__ = ["DuckDBFormat", "Faults", "line_in"]
 
@@ -66,7 +66,10 @@ class DuckDBFormat(FileFormat):
 
     def broken(self, error: BaseException) -> TallyError:
         """An error of DuckDB as an error of this library."""
-        return FileError(f"cannot be read: {first_line(error)}", file=self.name)
+        hint = f"DuckDB reports: {first_line(error)}"
+        return FileError(
+            f"a complete {self.kind} file", got=Described("one that cannot be read"), file=self.name, hint=hint
+        )
 
     def reported(self) -> list[DataError]:
         """The lines that DuckDB could not read in the last query with `faults="report"`."""
@@ -227,7 +230,7 @@ def _gathered(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
 
 
 def _not_castable(cells: _Cells, value: str, row: int) -> DataError:
-    hint = f"if {value!r} means a missing value: missing= (--missing); if these are categories: families= (--as)"
+    hint = f"if {value!r} means a missing value: missing= (--missing); for categories: fit with families= (--as)"
     return DataError(_EXPECTED[cells.kind or "number"], got=value, column=cells.name, row=row, hint=hint)
 
 

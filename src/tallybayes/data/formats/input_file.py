@@ -24,7 +24,7 @@ from typing import IO
 
 import pyarrow as pa
 
-from tallybayes.errors import FileError
+from tallybayes.errors import Described, FileError
 
 __all__ = ["InputFile", "without_compression_suffix"]
 
@@ -96,7 +96,11 @@ class InputFile:
             try:
                 copied = _copied(_Utf8(codecs.getreader(encoding)(file)))
             except UnicodeError as error:
-                raise FileError(f"text in {encoding}", got=str(error), file=self.name) from error
+                got = Described("bytes in another encoding")
+                if isinstance(error, UnicodeDecodeError):
+                    got = Described(f"the byte 0x{error.object[error.start]:02x}")
+                hint = "name another encoding with encoding= (--encoding), for example latin-1"
+                raise FileError(f"text in {encoding}", got=got, file=self.name, hint=hint) from error
         return replace(InputFile.of(copied), name=self.name)
 
 

@@ -22,7 +22,7 @@ from tallybayes.data.formats.file_format import ReadOptions
 from tallybayes.data.formats.input_file import InputFile
 from tallybayes.data.source import HEAD, BadRows, Kind
 from tallybayes.data.table import Table, is_number, to_table
-from tallybayes.errors import DataError, FileError, TallyError
+from tallybayes.errors import DataError, Described, FileError, TallyError
 
 __all__ = ["Json"]
 
@@ -78,7 +78,9 @@ class Json(DuckDBFormat):
                 try:
                     rows = json.load(file)
                 except (ValueError, RecursionError) as error:
-                    raise FileError(f"cannot be read as JSON: {error}", file=self.name) from error
+                    line = getattr(error, "lineno", None)
+                    got = Described("text that is not JSON")
+                    raise FileError("an array of JSON objects", got=got, file=self.name, line=line) from error
             odd = next((row for row in rows if not isinstance(row, dict)), None)
             if odd is not None:
                 raise FileError("an array of objects", got=odd, file=self.name)
