@@ -206,7 +206,7 @@ void fill_tables(const Sums &sums, const View<const int64_t> &units, const View<
             location = two_sum(location.high, location.low + centre_low);
             tables[i] = location.high;
             tables[size + i] = location.low;
-            if (spread == 0) continue; // silent
+            if (spread == 0) continue; // contributes nothing
             Freedom &f = freedom[c];
             f.set(nu + n);
             const double wide = nu * spread + n * variance[i] + kappa * n / more * delta * delta;

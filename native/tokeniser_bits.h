@@ -1,4 +1,4 @@
-// Which of 64 bytes belong to words, in a text that was made ready: ASCII letters, digits, low lines and all above 127.
+// Which of 64 bytes belong to words, in a text that was made ready: ASCII letters, digits, underscores and all above 127.
 #pragma once
 #include <cstdint>
 #ifdef __SSE2__ // every x86-64

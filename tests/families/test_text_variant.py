@@ -12,7 +12,7 @@ from tallybayes import kernels
 from tallybayes.arrays.column import Bag
 from tallybayes.arrays.token_rules import packed
 from tallybayes.families import Text
-from tallybayes.families.text_variant import LEAST, _Trial
+from tallybayes.families.text_variant import LEAST_DOCUMENTS, _Trial
 from tallybayes.tally.vocabulary import TEXT_KINDS
 
 CANDIDATES = [
@@ -87,11 +87,11 @@ def test_with_few_documents_the_choice_is_left_open():
     assert model.schema.families["text"] == Text()
     assert model.predict({"text": ["cash", "lunch"]}).tolist() == ["spam", "ham"]
     assert fit({"text": ["one class"] * 50, "label": ["a"] * 50}).schema.families["text"] == Text()
-    more = mails(4 * LEAST)
+    more = mails(4 * LEAST_DOCUMENTS)
     model.learn(more)
     assert model.schema.families["text"].variant != "auto"
     decided = model.schema.families["text"]
-    model.learn(mails(4 * LEAST, seed=9))
+    model.learn(mails(4 * LEAST_DOCUMENTS, seed=9))
     assert model.schema.families["text"] == decided  # once chosen, it stays
 
 

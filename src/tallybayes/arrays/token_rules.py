@@ -20,7 +20,7 @@ Packed = tuple[NDArray[np.uint8], Integers]
 class Rules(NamedTuple):
     """What counts as a token; all integers, in the order in which the kernels take them.
 
-    The steps, in this order: characters that show nothing are dropped (`python` keeps them), letters are folded
+    The steps, in this order: invisible (format) characters are dropped (`python` keeps them), letters are folded
     (`case`), accents are taken off (`accents`), digits become 0 (`digits`); what is left is cut into words, or into
     characters (`characters`); words of a wrong length and stop words are left out; n-grams are made of the rest.
     """

@@ -1,7 +1,8 @@
 """The cells of a histogram gathered into buckets, and P(class | bucket) averaged over all ways to cut them into runs.
 
-For leave-one-out, the buckets of a column, their class shares, the strength and the rate of cuts are fixed
-(`FixedBinning`); only the counts change, and with them the weight of every run that contains the row.
+A run is a sequence of neighbouring buckets without an edge between them. For leave-one-out, the buckets of a column,
+their class shares, the strength and the prior probability of an edge between buckets are fixed (`FixedBinning`); only
+the counts change, and with them the weight of every run that contains the row.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ __all__ = [
 ]
 
 BUCKETS = 128  # at most; the work grows with its square
-_WORK = 2**20  # runs x classes per column; with more than 64 classes there are fewer buckets
-_ROWS = 2.0**40  # counts are scaled down to it: beyond, log gammas are too coarse to compare partitions
+_MOST_WORK = 2**20  # runs x classes per column; with more than 64 classes there are fewer buckets
+_LARGEST_TOTAL = 2.0**40  # counts are scaled down to it: beyond, log gammas are too coarse to compare partitions
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +61,7 @@ def buckets_of(tally: Grid) -> GridBuckets:
     amount = tally.amounts.floats()
     per_cell = np.bincount(cell_of_entry, weights=amount, minlength=len(owner))
     limit = BUCKETS
-    while limit > 8 and limit * limit * tally.n_classes > _WORK:
+    while limit > 8 and limit * limit * tally.n_classes > _MOST_WORK:
         limit //= 2
     n_cells = np.bincount(owner, minlength=len(tally.features))
     first_cell = np.concatenate([[0], np.cumsum(n_cells)])[:-1]
@@ -97,7 +98,7 @@ def averaged(
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """P(class | bucket), and strength, rate and log evidence per column."""
     total = np.add.reduceat(np.append(steps.counts.sum(axis=1), 0.0), steps.offsets[:-1]) if len(steps.owner) else 0.0
-    scale = np.minimum(1.0, _ROWS / np.maximum(total, 1.0))
+    scale = np.minimum(1.0, _LARGEST_TOTAL / np.maximum(total, 1.0))
     counts = steps.counts * scale[steps.owner, None] if np.any(scale < 1) else steps.counts
     result: tuple[Floats, Floats, Floats, Floats] = kernels.active.average_binnings(
         counts, steps.offsets, np.array(strengths), np.array(rates)

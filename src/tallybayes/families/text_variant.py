@@ -29,9 +29,9 @@ from tallybayes.families.family import Floats, Smoothing
 from tallybayes.families.text import Text
 from tallybayes.tally import Vocabulary
 
-__all__ = ["DOCUMENTS", "LEAST", "PAIRS", "VariantChoice", "choose"]
+__all__ = ["DOCUMENTS", "LEAST_DOCUMENTS", "PAIRS", "VariantChoice", "choose"]
 
-LEAST = 10  # documents needed for a selection
+LEAST_DOCUMENTS = 10  # documents needed for a selection
 _STRENGTHS = (4.0, 0.25, 2.0**-6, 2.0**-10)  # evaluated first; then those a factor of 4 away from the better ones
 PAIRS = 48_000  # (document, token) pairs of the sample, unless documents are few
 DOCUMENTS = 300  # at least this many documents are in the sample, however long they are
@@ -138,7 +138,7 @@ def _used(bag: Bag, slots: Integers, n: int, n_classes: int) -> tuple[Bag, Integ
     bag = bag.take(np.arange(n))
     named = slots[bag.indices] >= 0  # tokens of a limited vocabulary may be pooled
     used, indices = np.unique(bag.indices[named], return_inverse=True)
-    if len(used) * n_classes > _CELLS and n > LEAST:
+    if len(used) * n_classes > _CELLS and n > LEAST_DOCUMENTS:
         return None
     ends = np.concatenate([[0], np.cumsum(named)])[bag.indptr].astype(np.int64)
     return Bag(ends, indices.astype(np.int32), np.asarray(bag.amounts)[named], ()), slots[used]

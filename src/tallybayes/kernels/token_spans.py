@@ -8,8 +8,9 @@ is no part of a word. Then, character by character:
     accents   NFKD, without the characters that combine
     digits    every decimal digit (category Nd) becomes 0
 
-A word is a longest run of letters, digits (str.isalnum) and low lines, and unless rules.python also of marks (category
-M: accents and vowel signs written by themselves). With rules.addresses, where an address begins, that is the word.
+A word is a longest run of letters, digits (str.isalnum) and underscores, and unless rules.python also of marks
+(category M: accents and vowel signs written by themselves). With rules.addresses, where an address begins, that is the
+word.
 """
 
 from __future__ import annotations

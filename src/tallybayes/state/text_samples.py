@@ -20,7 +20,7 @@ from tallybayes.arrays.column import Bag
 from tallybayes.data.batch import Batch
 from tallybayes.data.schema import Schema
 from tallybayes.families import Family, Text
-from tallybayes.families.text_variant import DOCUMENTS, LEAST, PAIRS, choose
+from tallybayes.families.text_variant import DOCUMENTS, LEAST_DOCUMENTS, PAIRS, choose
 from tallybayes.families.token_weights import integer_amounts
 from tallybayes.state.settings import Settings
 from tallybayes.state.statistics import SufficientStatistics
@@ -146,7 +146,7 @@ def select_text_variants(
             continue
         n_documents = tally.n_rows(name).floats()
         codes = positions(sample.labels, total.labels).astype(np.int32)
-        if len(codes) < LEAST or np.count_nonzero(n_documents >= 2) < 2 or not tally.tokens[name].n_keys:
+        if len(codes) < LEAST_DOCUMENTS or np.count_nonzero(n_documents >= 2) < 2 or not tally.tokens[name].n_keys:
             continue
         words, in_use = tally.tokens[name], np.flatnonzero(n_documents > 0)
         slots = sample.slots(words)

@@ -79,7 +79,9 @@ class Sums(Tally):
         if not all(numbers.is_whole for name, numbers in self.statistics.items() if name not in room):
             return None
         for name, numbers in self.statistics.items():
-            self.statistics[name] = numbers.roomy(room[name]) if name in room else Exact(numbers.digits.copy())
+            self.statistics[name] = (
+                numbers.with_spare_digits(room[name]) if name in room else Exact(numbers.digits.copy())
+            )
         return self.statistics
 
     def prepare(self, other: Sums, sign: int) -> Commit:

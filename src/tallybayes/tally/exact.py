@@ -233,7 +233,7 @@ class Exact:
         low, high = min(low, wide.low), max(high, wide.low + wide.digits.shape[-1])
         return Exact(wide._window(low, high), low)
 
-    def roomy(self, room: int) -> Exact:
+    def with_spare_digits(self, room: int) -> Exact:
         """A copy of the numbers with room for more digits on either side."""
         wide = self.trimmed().wide()
         return wide.widened(wide.low - room, wide.low + wide.digits.shape[-1] + room)

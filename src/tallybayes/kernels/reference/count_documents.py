@@ -95,7 +95,7 @@ def merge_cells(cells_a: Integers, sums_a: Integers, cells_b: Integers, sums_b: 
 def fingerprint_documents(
     indptr: Indices, indices: Integers32, amounts: Integers32, data: NDArray[np.uint8], offsets: Indices
 ) -> NDArray[np.uint64]:
-    """A number for each document that depends on nothing but what it says.
+    """A number for each document that depends only on its tokens and their counts.
 
     That is how many different tokens it has, and up to 32 of them, evenly spread, with their amounts. Of a token the
     first and the last eight bytes and the length are used; `data` and `offsets` hold the tokens.
@@ -147,8 +147,8 @@ def score_documents_leave_one_out(
 
     table: of the documents' tokens, (tokens, classes), and their sums over the classes, `whole`; totals: of all tokens,
     (classes); n_tokens: how many there are in all. What a document has added is `own` times its weight, in its own
-    class; what its tokens count when it is scored is `amounts`. A token that nothing is left of is silent, and one
-    token fewer.
+    class; what its tokens count when it is scored is `amounts`. A token without any other occurrence
+    contributes nothing, and there is one token fewer.
     """
     out = np.zeros((len(codes), len(totals)))
     for row, (code, weight) in enumerate(zip(codes.tolist(), weights.tolist(), strict=True)):

@@ -16,7 +16,8 @@ Binnings: without a row of class y in bucket b, the runs I that hold b have thei
 
     P'(I) proportional to P(I) gamma(n_I + a) / gamma(n_I + a - w) * gamma(n_Iy + a p_y - w) / gamma(n_Iy + a p_y)
 
-(for w = 1 a quotient of two numbers), the class shares p, the strength a and the rate of cuts being held.
+(for w = 1 a quotient of two numbers), the class shares p, the strength a and the prior probability of an edge between
+buckets being fixed.
 """
 
 from collections.abc import Callable

@@ -198,8 +198,8 @@ def add_events(
 ) -> int:
     """Add the log of the negative binomial (see `tallybayes.families.poisson`), or of the Poisson without shapes.
 
-    `shape`, `rate` and `silent` are (columns, classes); a cell that is silent adds nothing. Returns the first place of
-    a value that is not an integer in 0 .. 2**53.
+    `shape`, `rate` and `silent` are (columns, classes); a cell that is silent contributes nothing. Returns the first
+    place of a value that is not an integer in 0 .. 2**53.
     """
     bad = -1
     for j, column in enumerate(columns := as_list(columns)):
