@@ -33,8 +33,8 @@ def student_tables(
 ) -> Floats:
     """The five tables of `add_student` from mean to log_constant, (5, columns, classes).
 
-    The arguments are those of `posterior`. A column whose prior variance is 0 contributes nothing: its last three tables
-    are 0. `shared`: the classes have one variance.
+    The arguments are those of `posterior`. A column whose prior variance is 0 contributes nothing: its last three
+    tables are 0. `shared`: the classes have one variance.
     """
     shift, spread, kappa_n, nu_n = posterior(n, moments, prior, kappa, nu)
     if shared:
