@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from tallybayes.data.input_kind import library_of
 from tallybayes.data.schema import SPECIFIED, Field, Schema
-from tallybayes.errors import ParameterError
+from tallybayes.errors import Described, ParameterError
 from tallybayes.families import parse
 from tallybayes.families.family import Floats
 from tallybayes.model.model import Model
@@ -76,7 +76,7 @@ class NaiveBayes(base.MiniBatchClassifier):
         self.bag = bag
         families = values.pop("families")
         if bag is not None and families is not None:
-            raise ParameterError("families or bag, not both: the tokens of a bag have no families")
+            raise ParameterError("families or bag, because the tokens of a bag have no families", got=Described("both"))
         if bag is not None:
             chosen = {_BAG: parse(f"multinomial:variant={bag}")}
         else:

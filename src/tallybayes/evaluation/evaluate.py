@@ -40,7 +40,7 @@ def evaluate(
     if not model.classes:
         raise DataError("a model with training rows", got="none")
     if weight is not None and not leave_one_out:
-        raise ParameterError("weight= only with leave_one_out=True", hint="otherwise all rows count alike")
+        raise ParameterError("weight= only with leave_one_out=True", got=weight, hint="otherwise all rows count alike")
     source, evaluation = to_source(data), Evaluation()
     snapshot = model.snapshot()
     label = snapshot.label_or_default(label)

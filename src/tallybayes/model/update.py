@@ -50,7 +50,9 @@ class CountedRows:
         columns = None
         if not isinstance(source, Whole):
             if not isinstance(self.label, str) or not (self.weight is None or isinstance(self.weight, str)):
-                raise ParameterError("label and weight as names of columns, for data that comes in batches")
+                raise ParameterError(
+                    "label and weight as names of columns, for data in batches", got=(self.label, self.weight)
+                )
             source.missing = self.schema.missing if source.missing is None else source.missing
             self._grow(source.head())
             columns = columns_to_read(self.schema, self.label, self.weight)
