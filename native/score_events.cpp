@@ -29,7 +29,10 @@ double stirling_error(double x) {
 // x log(x / m) + m - x, for x > 0 and m >= 0; by its series where x is near m.
 double deviance(double x, double m) {
     const double v = (x - m) / (x + m), square = v * v;
-    if (!(std::abs(v) < 0.1)) return x * std::log(x / m) + m - x;
+    if (!(std::abs(v) < 0.1)) {
+        const double ratio = x / m;
+        return x * (std::isinf(ratio) ? std::log(x) - std::log(m) : std::log(ratio)) + m - x;
+    }
     double series = 0.0;
     for (int i = 9; i > 0; --i) series = (series + 1.0 / (2 * i + 1)) * square;
     return v * (x - m) + 2 * x * v * series;

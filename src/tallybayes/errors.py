@@ -36,6 +36,7 @@ __all__ = [
     "UnsupportedError",
     "check_integer",
     "did_you_mean",
+    "is_real_number",
     "shorten",
 ]
 
@@ -137,6 +138,15 @@ def check_integer(name: str, value: Any, *, at_least: int) -> int:
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < at_least:
         raise ParameterError(f"{name} to be an integer of at least {at_least}", got=value)
     return int(value)
+
+
+def is_real_number(value: Any) -> bool:
+    """Whether an argument is a real number of any type, a boolean excepted.
+
+    >>> is_real_number(2), is_real_number(True)
+    (True, False)
+    """
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def shorten(value: Any, width: int = 60) -> str:

@@ -100,7 +100,7 @@ class NaiveBayes(base.MiniBatchClassifier):
         self._model.learn_one(x if self.bag is None else {_BAG: x}, y)
 
     def forget_one(self, x: Row, y: Hashable) -> None:
-        """Remove a row: the model becomes the one that never saw it."""
+        """Remove a row: exactly, for histograms on their present grid."""
         self._model.forget_one(x if self.bag is None else {_BAG: x}, y)
 
     def predict_proba_one(self, x: Row, **kwargs: Any) -> dict[Any, float]:

@@ -15,6 +15,8 @@ CALLS = {
     "every": lambda n: tb.prequential(ROWS, label="y", every=n),
     "rows": lambda n: tb.importance(tb.fit(ROWS, label="y"), ROWS, rows=n),
     "strengths": lambda n: tb.tune(ROWS, label="y", what="smoothing", rows=50, strengths=n),
+    "seed of intervals": lambda n: tb.fit(ROWS, label="y").predict_interval(ROWS, seed=n),
+    "seed of importance": lambda n: tb.importance(tb.fit(ROWS, label="y"), ROWS, seed=n),
     "n": lambda n: tb.fit(ROWS, label="y").sample(n, seed=n),
     "bins": lambda n: tb.evaluate(tb.fit(ROWS, label="y"), ROWS).reliability(bins=n),
     "bootstrap": lambda n: tb.evaluate(tb.fit(ROWS, label="y"), ROWS).bootstrap(n, seed=n),

@@ -18,6 +18,12 @@ def test_the_delimiter_is_found(delimiter):
     assert csv_file(text).head().columns["size"].to_pylist() == [1.5, 2.5, None]
 
 
+@pytest.mark.parametrize("separator", ["\u2028", "\x85", "\x0b", "\x0c", "\x1c"])
+def test_only_line_feeds_and_carriage_returns_end_a_line(separator):
+    text = f"na{separator}me,b,y\nx,1,p\ny,2,q\n"
+    assert list(csv_file(text).head().columns) == [f"na{separator}me", "b", "y"]
+
+
 def test_the_decimal_comma_is_found_and_can_be_told():
     text = "size;y\n1,5;p\n-2,25;q\n3;p\n"
     assert csv_file(text).head().columns["size"].to_pylist() == [1.5, -2.25, 3.0]

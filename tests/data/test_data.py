@@ -13,15 +13,20 @@ import tallybayes as tb
 from tallybayes.errors import DataError
 
 N = 60
-RNG = np.random.default_rng(0)
-COLUMNS = {
-    "age": [float(v) if v > 5 else None for v in RNG.integers(0, 90, N)],
-    "visits": RNG.integers(0, 6, N).tolist(),
-    "smoker": [bool(v) for v in RNG.integers(0, 2, N)],
-    "town": [["Leeds", "York", None][v] for v in RNG.integers(0, 3, N)],
-    "tags": [["a|b", "b", "", "a|c"][v] for v in RNG.integers(0, 4, N)],
-    "ill": [["no", "yes"][v] for v in RNG.integers(0, 2, N)],
-}
+
+
+def columns(rng):
+    return {
+        "age": [float(v) if v > 5 else None for v in rng.integers(0, 90, N)],
+        "visits": rng.integers(0, 6, N).tolist(),
+        "smoker": [bool(v) for v in rng.integers(0, 2, N)],
+        "town": [["Leeds", "York", None][v] for v in rng.integers(0, 3, N)],
+        "tags": [["a|b", "b", "", "a|c"][v] for v in rng.integers(0, 4, N)],
+        "ill": [["no", "yes"][v] for v in rng.integers(0, 2, N)],
+    }
+
+
+COLUMNS = columns(np.random.default_rng(0))
 ROWS = [dict(zip(COLUMNS, values, strict=True)) for values in zip(*COLUMNS.values(), strict=True)]
 FAMILIES = {"tags": "tags"}
 
@@ -57,8 +62,9 @@ def test_duckdb_relations():
 
 @pytest.mark.parametrize("layout", ["C", "F", "strided", "float32", "int8", "list"])
 def test_matrices_of_any_layout(layout):
-    X = RNG.integers(-20, 20, (N, 4)).astype(np.float64)
-    y = RNG.integers(0, 2, N)
+    rng = np.random.default_rng(1)
+    X = rng.integers(-20, 20, (N, 4)).astype(np.float64)
+    y = rng.integers(0, 2, N)
     given = {
         "C": X,
         "F": np.asfortranarray(X),
@@ -74,8 +80,9 @@ def test_matrices_of_any_layout(layout):
 
 @pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csc_array, sp.coo_array, sp.csr_array])
 def test_sparse_matrices_are_one_bag(kind):
-    X = RNG.poisson(0.5, (N, 9))
-    y = RNG.integers(0, 3, N)
+    rng = np.random.default_rng(1)
+    X = rng.poisson(0.5, (N, 9))
+    y = rng.integers(0, 3, N)
     model = tb.fit(kind(X), label=y)
     dicts = [{"x": {int(j): int(row[j]) for j in np.flatnonzero(row)}} for row in X]
     assert model == tb.fit(dicts, label=y, families={"x": "multinomial"})
@@ -83,10 +90,11 @@ def test_sparse_matrices_are_one_bag(kind):
 
 
 def test_fractional_amounts_are_exact():
-    X = sp.csr_array(RNG.random((N, 9)) * (RNG.random((N, 9)) < 0.4))
-    y = RNG.integers(0, 3, N)
+    rng = np.random.default_rng(1)
+    X = sp.csr_array(rng.random((N, 9)) * (rng.random((N, 9)) < 0.4))
+    y = rng.integers(0, 3, N)
     whole = tb.fit(X, label=y)
-    order = RNG.permutation(N)
+    order = rng.permutation(N)
     assert whole == tb.fit(X[order], label=y[order])
     whole.forget(X[:30], label=y[:30])
     assert whole == tb.fit(X[30:], label=y[30:])
@@ -133,7 +141,8 @@ def test_smoothing_can_be_chosen_by_column():
 
 
 def test_weights_by_name_or_array():
-    weights = RNG.integers(0, 4, N).astype(float)
+    rng = np.random.default_rng(1)
+    weights = rng.integers(0, 4, N).astype(float)
     by_name = tb.fit({**COLUMNS, "w": weights}, label="ill", weight="w", families=FAMILIES)
     by_array = tb.fit(COLUMNS, label="ill", weight=weights, families=FAMILIES)
     assert by_name == by_array

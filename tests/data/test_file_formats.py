@@ -78,7 +78,7 @@ def test_files_globs_and_queries(files, tmp_path):
         tb.fit(f"SELECT agee FROM '{files['parquet']}'", label="pet")
     with pytest.raises(FileError, match=r"got 'nothing\.csv'"):
         tb.fit("nothing.csv", label="pet")
-    with pytest.raises(FileError, match=r"expected a file, got 'a folder'"):
+    with pytest.raises(FileError, match=r"expected a file, got a folder"):
         tb.fit(tmp_path, label="pet")
 
 

@@ -83,7 +83,7 @@ def test_every_label_has_its_share_of_the_first_rows(post, monkeypatch):
 
 def test_a_folder_of_tables_is_refused_with_a_hint(tmp_path):
     written(tmp_path / "t" / "a.csv", "x,y\n1,p\n")
-    with pytest.raises(FileError, match=r"t: expected a file, got 'a folder'\nhint: .*/t/\*\.csv reads what is in it"):
+    with pytest.raises(FileError, match=r"t: expected a file, got a folder\nhint: .*/t/\*\.csv reads what is in it"):
         tb.fit(tmp_path / "t", label="y")
     assert [row["text"] for row in rows(tmp_path / "t", format="text")] == ["x,y\n1,p\n"]
     written(tmp_path / "u" / "year=2020" / "a.parquet.gz", "x")
@@ -93,7 +93,7 @@ def test_a_folder_of_tables_is_refused_with_a_hint(tmp_path):
     with pytest.raises(FileError, match=r"w/\* reads what"):
         tb.fit(tb.read(tmp_path / "w", format="csv"), label="y")
     (tmp_path / "v").mkdir()
-    with pytest.raises(FileError, match="a folder with files in it, got 'an empty one'"):
+    with pytest.raises(FileError, match="a folder with files in it, got an empty one"):
         tb.fit(tmp_path / "v", label="y")
 
 

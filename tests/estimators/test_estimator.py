@@ -1,6 +1,5 @@
-"""NaiveBayesClassifier: scikit-learn's checks, every form of input, and scikit-learn's tools."""
+"""NaiveBayesClassifier: scikit-learn's checks, and every form of input."""
 
-import pickle
 import warnings
 
 import numpy as np
@@ -9,19 +8,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
-import sklearn
-from sklearn.base import clone
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import ColumnTransformer, make_column_selector
+from mixed_frame import mixed
 from sklearn.datasets import load_iris
 from sklearn.ensemble import VotingClassifier
-from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV, cross_val_predict, cross_val_score
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import tallybayes as tb
@@ -31,24 +22,6 @@ from tallybayes import NaiveBayesClassifier
 @parametrize_with_checks([NaiveBayesClassifier(), NaiveBayesClassifier(numeric="gaussian", smoothing=1.0)])
 def test_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
-
-
-def mixed(n=300, seed=0):
-    """Numbers, categories, flags, tags, gaps, and a label that depends on them."""
-    rng = np.random.default_rng(seed)
-    y = rng.choice(["cat", "dog", "rabbit"], n)
-    kind = np.searchsorted(["cat", "dog", "rabbit"], y)
-    frame = pd.DataFrame(
-        {
-            "kilos": np.where(rng.random(n) < 0.1, np.nan, rng.normal(4 + 8 * (kind == 1), 2)),
-            "legs": rng.integers(3, 5, n),
-            "colour": pd.Categorical.from_codes((kind + rng.integers(0, 2, n)) % 3, ["black", "brown", "white"]),
-            "home": np.where(rng.random(n) < 0.1, None, np.where(rng.random(n) < 0.3 + 0.2 * kind, "in", "out")),
-            "tame": rng.random(n) < 0.5 + 0.2 * (kind == 1),
-            "likes": ["sun|" * int(k != 1) + "fetch" * int(k == 1) for k in kind],
-        }
-    )
-    return frame, y
 
 
 FRAMES = {
@@ -211,69 +184,6 @@ def test_class_weights():
         balanced.partial_fit(X, y)
     with pytest.raises(ValueError, match="class_weight"):
         NaiveBayesClassifier(class_weight={"x": 1}).fit(X, y)
-
-
-# Tools of scikit-learn
-
-
-def test_works_in_pipelines_searches_and_ensembles():
-    frame, y = mixed()
-    C = NaiveBayesClassifier
-    numbers = make_column_selector(dtype_include="number")
-    scaled = ColumnTransformer([("scaled", StandardScaler(), numbers)], remainder="passthrough")
-    one_hot = ColumnTransformer([("one hot", OneHotEncoder(), ["colour", "home"])])
-    assert make_pipeline(scaled, C()).fit(frame, y).score(frame, y) > 0.8
-    assert make_pipeline(scaled.set_output(transform="pandas"), C()).fit(frame, y).score(frame, y) > 0.8
-    assert make_pipeline(one_hot, C()).fit(frame, y).score(frame, y) > 0.4
-    assert cross_val_score(C(), frame, y, cv=3).mean() > 0.8
-    search = GridSearchCV(C(), {"smoothing": ["auto", 1.0], "numeric": ["histogram", "gaussian"]}, cv=3)
-    assert search.fit(frame, y).best_score_ > 0.8
-    assert CalibratedClassifierCV(C(), cv=3).fit(frame, y).score(frame, y) > 0.8
-    assert OneVsRestClassifier(C()).fit(frame, y).score(frame, y) > 0.8
-    voting = VotingClassifier([("a", C()), ("b", C(numeric="gaussian"))], voting="soft")
-    assert voting.fit(frame, y).score(frame, y) > 0.8
-    tuned = TunedThresholdClassifierCV(C(), cv=3).fit(frame, y == "dog")
-    assert 0 < tuned.best_threshold_ < 1
-    assert tuned.score(frame, y == "dog") > 0.8
-
-
-def test_predictions_are_the_same_in_other_processes():
-    frame, y = mixed()
-    alone = cross_val_predict(NaiveBayesClassifier(), frame, y, cv=3, method="predict_proba")
-    together = cross_val_predict(NaiveBayesClassifier(), frame, y, cv=3, method="predict_proba", n_jobs=2)
-    assert np.array_equal(alone, together)
-
-
-def test_sample_weights_are_routed_as_metadata():
-    frame, y = mixed()
-    weight = np.random.default_rng(0).integers(1, 3, 300)
-    with sklearn.config_context(enable_metadata_routing=True):
-        one = NaiveBayesClassifier().set_fit_request(sample_weight=True)
-        pipeline = make_pipeline(one).fit(frame, y, sample_weight=weight)
-        expected = NaiveBayesClassifier().fit(frame, y, sample_weight=weight)
-        assert pipeline[-1].model_ == expected.model_
-        ovr = OneVsRestClassifier(NaiveBayesClassifier().set_partial_fit_request(classes=True))
-        assert ovr.get_metadata_routing()
-
-
-def test_clones_pickles_parameters_and_html():
-    frame, y = mixed()
-    one = NaiveBayesClassifier(smoothing=3.0).fit(frame, y)
-    again = pickle.loads(pickle.dumps(one))
-    assert np.array_equal(again.predict_proba(frame), one.predict_proba(frame))
-    assert again.model_ == one.model_
-    fresh = clone(one).set_params(numeric="gaussian")
-    assert fresh.get_params()["smoothing"] == 3.0
-    assert not hasattr(fresh, "classes_")
-    assert repr(fresh) == "NaiveBayesClassifier(numeric='gaussian', smoothing=3.0)"
-    assert "NaiveBayesClassifier" in one._repr_html_()
-    with pytest.raises(NotFittedError):
-        fresh.predict(frame)
-    tags = one.__sklearn_tags__()
-    assert tags.input_tags.allow_nan
-    assert tags.input_tags.sparse
-    assert tags.input_tags.string
-    assert tags.input_tags.categorical
 
 
 # Invalid input

@@ -93,6 +93,13 @@ def test_tiny_weights_give_finite_probabilities(name, smoothing):
     assert np.isfinite(model.predict_proba(table)).all()
 
 
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_class_or_value_of_the_least_weight_has_a_finite_score(name):
+    table = {"x": [1.0, 0.0, 1.0, 0.0]}
+    model = tb.fit(table, ["p", "p", "q", "q"], weight=[5e-324, 1.0, 1000.0, 5e-324], families={"x": name})
+    assert np.isfinite(model.log_joint(table)).all()
+
+
 @pytest.mark.parametrize("option", ["smoothing", "prior_smoothing"])
 def test_smoothing_that_would_overflow_is_refused(option):
     for k in (1e308, 1.1e100):

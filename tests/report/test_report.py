@@ -3,15 +3,14 @@
 import html
 import json
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from animals import FAMILIES, mixed
 
 import tallybayes as tb
-from tallybayes.errors import DataError, FileError, ParameterError, UnsupportedError
-from tallybayes.reporting import report, write_report
+from tallybayes.errors import ParameterError
+from tallybayes.reporting import report
 from tallybayes.reporting.nomogram import nomogram
 from tallybayes.reporting.report_data import collect
 from tallybayes.state.column_weights import ColumnWeights
@@ -20,44 +19,6 @@ pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
 NASTY = "</script><img src=x onerror=alert(1)>\u2028&\"'"
-
-
-def mixed(n=240, seed=3):
-    """Rows with columns of every family, missing values, and different degrees of information."""
-    rng = np.random.default_rng(seed)
-    species = rng.choice(["cat", "dog", "fox"], n, p=[0.5, 0.3, 0.2])
-    code = np.searchsorted(["cat", "dog", "fox"], species)
-    words = {"cat": ["purr", "sofa", "milk"], "dog": ["bark", "walk", "ball"], "fox": ["den", "night", "hen"]}
-    rows = []
-    for s, c in zip(species.tolist(), code.tolist(), strict=True):
-        own = [*rng.choice(words[s], 3), *rng.choice(["the", "and", "very", "quiet", "house"], 4)]
-        row = {
-            "kilos": float(rng.normal(4 + 6 * c, 2)),
-            "litter": int(rng.poisson(2 + 2 * c)),
-            "colour": str(rng.choice(["red", "black", "white"], p=[[0.2, 0.4, 0.4], [0.3, 0.4, 0.3], [1, 0, 0]][c])),
-            "tame": bool(rng.random() < [0.9, 0.95, 0.05][c]),
-            "likes": "|".join(sorted({str(w) for w in own[:2]})),
-            "story": " ".join(map(str, own)),
-            "length": float(rng.gamma(2, 10 * (c + 1))),
-            "species": s,
-        }
-        gap = rng.choice(["kilos", "colour", "tame", "likes", "story", "none"], p=[0.1, 0.1, 0.1, 0.05, 0.05, 0.6])
-        rows.append({**row, **({gap: None} if gap != "none" else {})})
-    return rows
-
-
-FAMILIES = {"kilos": "gaussian", "litter": "poisson", "likes": "tags", "story": "text:counts", "tame": "bernoulli"}
-
-
-@pytest.fixture(scope="module")
-def split():
-    rows = mixed()
-    return tb.fit(rows[:160], label="species", families=FAMILIES), rows[160:]
-
-
-@pytest.fixture(scope="module")
-def page(split):
-    return report(*split)
 
 
 def held(page, name):
@@ -371,38 +332,6 @@ def test_only_the_first_rows_are_evaluated(split):
     assert found.evaluation.log_loss == pytest.approx(tb.evaluate(model, rows[:30]).log_loss)
     with pytest.raises(ParameterError, match="rows"):
         collect(model, rows, rows=0)
-
-
-def test_missing_labels_and_missing_folders_are_errors(split, tmp_path):
-    model, rows = split
-    with pytest.raises(DataError, match="rows with a label"):
-        report(model, [{**row, "species": None} for row in rows])
-    with pytest.raises(FileError, match="cannot be written"):
-        write_report(tmp_path / "no" / "such" / "folder.html", "page")
-
-
-def test_without_altair_the_error_has_the_install_command(split, monkeypatch):
-    monkeypatch.setitem(sys.modules, "altair", None)
-    with pytest.raises(UnsupportedError, match=r"pip install 'tallybayes\[report\]'"):
-        report(*split)
-
-
-def test_the_command_writes_the_page(split, tmp_path):
-    model, rows = split
-    model.save(tmp_path / "pets.tally")
-    (tmp_path / "new.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    run = lambda *words: subprocess.run(  # noqa: E731
-        [sys.executable, "-m", "tallybayes.cli.main", "report", *words], cwd=tmp_path, capture_output=True, text=True
-    )
-    done = run("pets.tally", "new.jsonl", "-o", "page.html", "--title", "Pets")
-    assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr == "wrote the report to page.html\n"
-    assert "<h1>Pets</h1>" in (tmp_path / "page.html").read_text()
-    before = (tmp_path / "new.jsonl").read_text()
-    refused = run("pets.tally", "new.jsonl", "-o", "new.jsonl")
-    assert refused.returncode == 2
-    assert (tmp_path / "new.jsonl").read_text() == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["new.jsonl", "page.html", "pets.tally"]
 
 
 def test_contributions_of_a_ruler_are_those_of_explain(split):

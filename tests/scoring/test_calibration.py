@@ -149,3 +149,11 @@ def test_calibrated_probabilities_do_not_pass_through_underflow():
     assert np.exp(snapshot.posterior.log_proba(model.log_joint(one)))[0, 0] == pytest.approx(truth, abs=1e-9)
     (_, log_proba), *_ = snapshot.log_proba_batches([one])
     assert np.exp(log_proba)[0, 0] == pytest.approx(truth, abs=1e-9)
+
+
+def test_a_temperature_is_found_whatever_the_number_of_copies():
+    x = ["a"] * 400 + ["b"] * 100 + ["a"] * 100 + ["b"] * 400
+    table = {f"x{i}": x for i in range(900)} | {"y": ["p"] * 500 + ["q"] * 500}
+    model = tb.fit(table, label="y", smoothing=1)
+    model.calibrate(table)
+    assert model.predict_proba({f"x{i}": "a" for i in range(900)})[0, 0] == pytest.approx(0.8, abs=0.005)

@@ -13,7 +13,7 @@ import numpy as np
 
 from tallybayes.arrays.array_types import Indices
 from tallybayes.arrays.chunks import in_threads
-from tallybayes.errors import DataError
+from tallybayes.errors import DataError, Described
 
 __all__ = ["checked_csr", "is_sparse"]
 
@@ -40,7 +40,7 @@ def checked_csr(matrix: Any, column: str | None = None) -> Any:
     tallybayes.errors.DataError: column 'x', row 0: expected a column index from 0 to 2, got 5
     """
     if len(matrix.shape) != 2:
-        raise DataError("a matrix of rows and columns", got=f"an array of shape {matrix.shape}")
+        raise DataError("a matrix of rows and columns", got=Described(f"an array of shape {matrix.shape}"))
     n_rows, n_columns = matrix.shape
     if matrix.format == "csr":
         _check_compressed(matrix, n_rows, n_columns, ("row", "column"), column)
@@ -61,7 +61,7 @@ def _check_compressed(matrix: Any, n_lines: int, size: int, axes: tuple[str, str
     """Refuse compressed lines (the rows of CSR) with a wrong indptr, or with an index outside 0 .. size - 1."""
     indptr, indices, (line_name, index_name) = matrix.indptr, matrix.indices, axes
     if indptr.dtype not in _INDICES or indices.dtype not in _INDICES:
-        raise DataError("int32 or int64 indices", got=f"{indptr.dtype} and {indices.dtype}", column=column)
+        raise DataError("int32 or int64 indices", got=Described(f"{indptr.dtype} and {indices.dtype}"), column=column)
     if indptr.shape != (n_lines + 1,) or indices.ndim != 1 or len(matrix.data) != len(indices):
         shapes = f"{indptr.shape}, {indices.shape} and {len(matrix.data)} values"
         raise DataError(f"an indptr of {n_lines + 1} and as many indices as values", got=shapes, column=column)

@@ -32,8 +32,8 @@ def learn(model: ModelFile, data: Data, *, class_: Class = None, json: Json = Fa
 def forget(model: ModelFile, data: Data, *, class_: Class = None, json: Json = False, reader: Reader) -> None:
     """Remove rows from a model, all of them or none.
 
-    The result is the model that would have been fitted without them. If another command is changing the same file, this
-    one waits until it is done.
+    The sums are then those of the other rows, exactly; histograms keep the grid of values that they have now. If
+    another command is changing the same file, this one waits until it is done.
     """
     _changed("forget", model, data, class_, json, reader)
 

@@ -115,7 +115,7 @@ def decide(
         got = data or Described("--new")
         raise ParameterError("data only for --false-negatives or --false-positives, to select the threshold", got=got)
     if most_probable and has_rule:
-        raise ParameterError("--most-probable without other options", got="another rule")
+        raise ParameterError("--most-probable without other options", got=Described("another rule"))
     if not most_probable and not has_rule:
         loaded = load(model)
         if "decision" in loaded.stale:
@@ -123,7 +123,9 @@ def decide(
         _print_rule(model, loaded.decision, json)
         return
     if sum(one is not None for one in rules) > 1:
-        raise ParameterError("one of --threshold, --false-negatives, --false-positives and --cost", got="several")
+        raise ParameterError(
+            "one of --threshold, --false-negatives, --false-positives and --cost", got=Described("several")
+        )
     if constrained and not data:
         raise ParameterError("DATA to select the threshold on", got=NONE, hint="tally decide MODEL DATA --class C ...")
     with progress("deciding") as step, edit_model_file(model, on_wait=lambda: note_waiting(model)) as loaded:

@@ -19,7 +19,7 @@ from tallybayes.data.encode_bag import to_bag
 from tallybayes.data.encode_categories import to_codes
 from tallybayes.data.table import Raw, is_missing, is_number
 from tallybayes.data.tokenise import to_documents
-from tallybayes.errors import DataError
+from tallybayes.errors import DataError, Described
 from tallybayes.families.family import Family
 
 __all__ = ["as_codes", "as_reals", "empty_column", "encode"]
@@ -55,7 +55,7 @@ def as_codes(name: str, raw: Raw) -> Codes:
 def _checked(work: Callable[[str, Raw], ColumnT], name: str, raw: Raw, expected: str) -> ColumnT:
     """The encoded column; errors of other libraries become a DataError."""
     if is_sparse(raw) and expected != "bags of tokens":
-        raise DataError(expected, got=f"a sparse matrix of shape {raw.shape}", column=name)
+        raise DataError(expected, got=Described(f"a sparse matrix of shape {raw.shape}"), column=name)
     try:
         return work(name, raw)
     except DataError:

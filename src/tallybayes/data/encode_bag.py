@@ -15,7 +15,7 @@ from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.data.arrow import combined, to_list
 from tallybayes.data.encode_categories import check_key, text_codes
 from tallybayes.data.table import Raw, is_missing, is_number
-from tallybayes.errors import DataError
+from tallybayes.errors import DataError, Described
 
 __all__ = ["to_bag"]
 
@@ -99,7 +99,7 @@ def _sparse_bag(name: str, matrix: Any) -> Bag:
         matrix.sum_duplicates()
     data = matrix.data
     if data.dtype.kind not in "fiub":
-        raise DataError(_AMOUNT, got=f"values of type {data.dtype}", column=name)
+        raise DataError(_AMOUNT, got=Described(f"values of type {data.dtype}"), column=name)
     if data.dtype not in (np.float64, np.float32, np.int64, np.int32):
         data = data.astype(np.float64)
     # One pass: as unsigned integers, the bits of negative numbers, infinities and NaN are the greatest.
@@ -109,5 +109,7 @@ def _sparse_bag(name: str, matrix: Any) -> Bag:
     if max(tops) >= limit and not np.all((data >= 0) & (data < np.inf)):  # -0.0 is allowed
         place = int(np.argmax(~((data >= 0) & (data < np.inf))))
         row = int(np.searchsorted(matrix.indptr, place, side="right")) - 1
-        raise DataError(_AMOUNT, got=f"{data[place]} at column {matrix.indices[place]}", column=name, row=row)
+        raise DataError(
+            _AMOUNT, got=Described(f"{data[place]} at column {matrix.indices[place]}"), column=name, row=row
+        )
     return Bag(matrix.indptr, matrix.indices, data, range(matrix.shape[1]))

@@ -26,7 +26,7 @@ from tallybayes.data.formats.relation import Database, Parquet, Sql, is_query
 from tallybayes.data.formats.sqlite import Sqlite
 from tallybayes.data.source import HEAD, Kind, Progress, Source
 from tallybayes.data.table import Table
-from tallybayes.errors import FileError, ParameterError, did_you_mean
+from tallybayes.errors import Described, FileError, ParameterError, did_you_mean
 
 __all__ = ["FORMATS", "Files"]
 
@@ -168,7 +168,9 @@ def _kind(file: InputFile) -> str:
     if ending in _ENDINGS:
         return _ENDINGS[ending]
     if ending in (".parquet", ".duckdb", ".sqlite"):
-        raise FileError(f"a {ending[1:]} file", got=f"a file that begins with {start[:16]!r}", file=file.name)
+        raise FileError(
+            f"a {ending[1:]} file", got=Described(f"a file that begins with {start[:16]!r}"), file=file.name
+        )
     if (kind := document_kind(file.name, start)) is not None:
         return kind
     return "json" if re.match(rb"(\xef\xbb\xbf)?\s*(\[\s*)?\{", start) else "csv"

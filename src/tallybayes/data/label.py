@@ -19,7 +19,7 @@ from tallybayes.arrays.axis import kind_of, rough_kind, sort_keys
 from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.data.encode import as_codes, as_reals
 from tallybayes.data.table import Table, raw_column
-from tallybayes.errors import DataError, ParameterError, did_you_mean
+from tallybayes.errors import DataError, Described, ParameterError, did_you_mean
 from tallybayes.formatting import shown
 
 __all__ = [
@@ -62,7 +62,7 @@ def find_labels(table: Table, label: Any) -> Labels:
         return labels if value is None else _is_value(labels, value)
     raw = raw_column(label)
     if is_sparse(raw):
-        raise DataError("a column of labels", got=f"a sparse matrix of shape {raw.shape}")
+        raise DataError("a column of labels", got=Described(f"a sparse matrix of shape {raw.shape}"))
     if len(raw) != table.n_rows:
         raise DataError(f"{table.n_rows} labels, one per row", got=len(raw))
     return encode_labels("label", raw)

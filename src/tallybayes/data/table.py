@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tallybayes.arrays.sparse_matrix import checked_csr, is_sparse
 from tallybayes.data.arrow import integers
 from tallybayes.data.input_kind import has_attribute, is_pandas_frame, library_of
-from tallybayes.errors import DataError, TallyError
+from tallybayes.errors import DataError, Described, TallyError
 
 __all__ = ["Origin", "Raw", "Table", "is_missing", "is_number", "is_row", "raw_column", "to_table"]
 
@@ -133,7 +133,7 @@ def raw_column(values: Any) -> Raw:
     """One column of any kind: a list, an array, a series."""
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
-            raise DataError("a column of values", got=f"an array of shape {values.shape}")
+            raise DataError("a column of values", got=Described(f"an array of shape {values.shape}"))
         return values
     if isinstance(values, (list, pa.Array, pa.ChunkedArray)) or is_sparse(values):
         return values
@@ -203,7 +203,7 @@ def _from_numpy(data: np.ndarray) -> Table:
     if data.dtype.names:
         return Table(len(data), {name: data[name] for name in data.dtype.names})
     if data.ndim != 2:
-        raise DataError("a matrix of rows and columns", got=f"an array of shape {data.shape}")
+        raise DataError("a matrix of rows and columns", got=Described(f"an array of shape {data.shape}"))
     if data.dtype == object:
         return Table(len(data), {f"x{j}": data[:, j].tolist() for j in range(data.shape[1])})
     return Table(len(data), {f"x{j}": data[:, j] for j in range(data.shape[1])})

@@ -17,7 +17,7 @@ from tallybayes.data.batch import columns_to_read
 from tallybayes.data.label import Labels, find_labels
 from tallybayes.data.source import BadRows, Source
 from tallybayes.data.table import Table
-from tallybayes.errors import DataError, check_integer
+from tallybayes.errors import DataError, Described, check_integer
 from tallybayes.evaluation.evaluate import add_rows, plan_model, score_table
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.model import Model
@@ -57,7 +57,7 @@ def cross_validate(
             for _ in source.good(table, partial(parts[fold].learn, label=label)):
                 pass
     if sum(bool(part.classes) for part in parts) < 2:
-        raise DataError(f"rows with a label in at least two of {folds} folds", got="fewer")
+        raise DataError(f"rows with a label in at least two of {folds} folds", got=Described("fewer"))
     models = [with_text_selection(model, now=True) for model in _without_each(parts)]
     snapshots = [model.snapshot() for model in models]
     check_value(models[0].merge(parts[0]), label, source)

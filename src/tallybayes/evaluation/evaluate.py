@@ -10,7 +10,7 @@ from tallybayes.data.label import Labels, find_labels, to_label_type
 from tallybayes.data.read import to_source
 from tallybayes.data.source import Source, as_columns
 from tallybayes.data.table import Table
-from tallybayes.errors import DataError, ParameterError
+from tallybayes.errors import NONE, DataError, Described, ParameterError
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.families.family import Floats
 from tallybayes.model import Model
@@ -38,7 +38,7 @@ def evaluate(
     0.75
     """
     if not model.classes:
-        raise DataError("a model with training rows", got="none")
+        raise DataError("a model with training rows", got=NONE)
     if weight is not None and not leave_one_out:
         raise ParameterError("weight= only with leave_one_out=True", got=weight, hint="otherwise all rows count alike")
     source, evaluation = to_source(data), Evaluation()
@@ -48,7 +48,7 @@ def evaluate(
         add_rows(evaluation, snapshot, log_proba, find_labels(table, label), from_file=table.is_from_file)
     evaluation.bad = 0 if source.bad is None else source.bad.count
     if not evaluation.n_rows:
-        raise DataError("rows with a label", got="none")
+        raise DataError("rows with a label", got=NONE)
     return evaluation
 
 
@@ -57,7 +57,7 @@ def plan_model(data: Any, label: Any, options: FitOptions, purpose: str) -> tupl
     source, label, _ = as_columns(to_source(data), label)
     model, label = planned(source, label, options)
     if model.schema.weight is not None:
-        raise ParameterError(f"data without weights, {purpose}", got="weights")
+        raise ParameterError(f"data without weights, {purpose}", got=Described("weights"))
     return source, model, label
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from tallybayes.data.batch import columns_to_read
 from tallybayes.data.source import Source
 from tallybayes.data.table import Table
-from tallybayes.errors import DataError, check_integer
+from tallybayes.errors import NONE, DataError, check_integer
 from tallybayes.evaluation.evaluate import add_rows, plan_model, score_table
 from tallybayes.evaluation.evaluation_text import digits
 from tallybayes.evaluation.metrics import Evaluation
@@ -92,7 +92,7 @@ def prequential(
     stream.learn()
     check_value(model, label, source)
     if not stream.result.rows:
-        raise DataError("rows with a label after the first block, which is learned without being scored", got="none")
+        raise DataError("rows with a label after the first block, which is learned without being scored", got=NONE)
     total = stream.result.evaluation
     total.skipped = model.skipped
     total.bad = 0 if source.bad is None else source.bad.count

@@ -176,7 +176,7 @@ def average_predictive(tally: Grid, prior: HistogramPrior) -> HistogramPredictiv
     with np.errstate(divide="ignore", invalid="ignore"):
         log_ratio = np.log(share) - np.log(average[steps.owner])
     log_ratio = np.where((average[steps.owner] > 0) & (prior.share > 0), log_ratio, 0.0)
-    log_mass = np.log(p) - np.log(steps.n_cells)
+    log_mass = np.log(per_bucket) - np.log(total[steps.owner]) - np.log(steps.n_cells)
     return HistogramPredictive(steps.offsets, steps.edges, log_mass[:, None] + log_ratio, tally, steps.bucket_of_cell)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Booleans, Indices, Integers, Integers32, Weights
-from tallybayes.errors import ForgetError
+from tallybayes.errors import Described, ForgetError
 from tallybayes.families.predictive import Codes32, Floats, Score
 from tallybayes.families.shrinkage import Shares
 from tallybayes.kernels.densities import laplace
@@ -44,7 +44,9 @@ _ROUNDING = 1e-12  # a difference of fractional weights below this share of the 
 def never_learned(column: str, row: int) -> ForgetError:
     """The error for a row that was not learned."""
     hint = "leave-one-out needs the rows that the model has learned, with the same labels and weights"
-    return ForgetError("a row that was learned", got="one that was not", column=column or None, row=row, hint=hint)
+    return ForgetError(
+        "a row that was learned", got=Described("one that was not"), column=column or None, row=row, hint=hint
+    )
 
 
 def added(scores: Floats) -> Score:

@@ -37,7 +37,7 @@ from tallybayes.arrays.array_types import Indices, Integers, Weights
 from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Bag
 from tallybayes.arrays.token_rules import Rules, packed
-from tallybayes.errors import ParameterError, UnsupportedError, check_integer
+from tallybayes.errors import Described, ParameterError, UnsupportedError, check_integer
 from tallybayes.families.bag_counts import add_columns, lengths_by_class
 from tallybayes.families.family import Codes32, Family, Floats, Smoothing
 from tallybayes.families.text_predictive import TextPredictive
@@ -127,9 +127,11 @@ class Text(TokenFamily):
         if isinstance(self.cap, bool) or not isinstance(self.cap, (int, float)) or not 0 <= self.cap < math.inf:
             raise ParameterError("cap of text: a number of at least 0 (0: no cap)", got=self.cap)
         if self.shortest > self.ngrams:
-            raise ParameterError(f"n-grams from shortest={self.shortest} up", got=f"ngrams={self.ngrams}")
+            raise ParameterError(f"n-grams from shortest={self.shortest} up", got=Described(f"ngrams={self.ngrams}"))
         if 0 < self.max_length < self.min_length:
-            raise ParameterError(f"words from min_length={self.min_length} up", got=f"max_length={self.max_length}")
+            raise ParameterError(
+                f"words from min_length={self.min_length} up", got=Described(f"max_length={self.max_length}")
+            )
         for option, most in (("ngrams", 16), ("buckets", 2**22)):
             if getattr(self, option) > most:
                 raise ParameterError(f"{option} of text: at most {most}", got=getattr(self, option))
@@ -142,7 +144,7 @@ class Text(TokenFamily):
         if self.buckets and self.key == "":
             self._settle("key", secrets.token_hex(16))
         if self.key != "" and not (self.buckets and isinstance(self.key, str) and _KEY.fullmatch(self.key)):
-            raise ParameterError("a key of 32 hexadecimal digits, for buckets", got="something else")
+            raise ParameterError("a key of 32 hexadecimal digits, for buckets", got=Described("something else"))
 
     def _settle(self, option: str, value: object) -> None:
         object.__setattr__(self, option, value)

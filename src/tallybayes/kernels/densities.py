@@ -144,4 +144,7 @@ def _deviance(x: Floats, m: Floats) -> Floats:
     near = np.abs(v) < 0.1
     small = np.where(near, v, 0.0)
     series = sum(small ** (2 * i) / (2 * i + 1) for i in range(9, 0, -1))
-    return np.where(near, small * (x - m) + 2 * x * small * series, x * np.log(x / m) + m - x)
+    with np.errstate(over="ignore", divide="ignore"):
+        ratio = x / m
+        log_ratio = np.where(np.isinf(ratio), np.log(x) - np.log(m), np.log(ratio))  # m may be the least of doubles
+    return np.where(near, small * (x - m) + 2 * x * small * series, x * log_ratio + m - x)

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from tallybayes.data.read import to_source
-from tallybayes.errors import ParameterError
+from tallybayes.errors import Described, ParameterError
 from tallybayes.model.single_row import SingleRowLearner
 from tallybayes.model.update import CountedRows, add_rows, change_notes, subtract_rows
 from tallybayes.scoring.snapshot import Snapshot
@@ -78,7 +78,9 @@ class CurrentState:
             counted = CountedRows(state, snapshot.label_or_default(label), weight, grows=sign > 0)
             counted.count(source)
             if self.snapshot is not snapshot:
-                raise ParameterError("data that does not change the model while it is read", got="a changed model")
+                raise ParameterError(
+                    "data that does not change the model while it is read", got=Described("a changed model")
+                )
             with self.lock:
                 in_place = state.statistics.may_change
                 if in_place:

@@ -13,7 +13,7 @@ import numpy as np
 from tallybayes.arrays.axis import positions
 from tallybayes.data.label import find_labels, find_weights, to_label_type
 from tallybayes.data.table import Table
-from tallybayes.errors import DataError
+from tallybayes.errors import NONE, DataError
 from tallybayes.families.family import Codes32, Floats
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.calibration import Calibration
@@ -56,7 +56,7 @@ def _scores(
     )
     parts = [(log_proba, _codes(snapshot, table, label), find_weights(table, weight)) for table, log_proba in batches]
     if not parts:
-        raise DataError("rows with labels", got="none")
+        raise DataError("rows with labels", got=NONE)
     log_proba, codes = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
     weights = None if parts[0][2] is None else np.concatenate([part[2] for part in parts if part[2] is not None])
     return log_proba, codes, weights

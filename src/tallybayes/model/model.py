@@ -194,6 +194,7 @@ class Model:
 
     def predict_interval(self, data: Any, level: float = 0.95, *, seed: int = 0, calibrated: bool = True) -> Floats:
         """Credible intervals of P(class | row), (rows, classes, 2); they become narrower with the number of rows."""
+        check_integer("seed", seed, at_least=0)
         with self.reading() as snapshot:
             batches = snapshot.interval_batches(data, level, seed=seed, calibrated=calibrated)
             return snapshot.joined((ends for _, (_, ends) in batches), 2)

@@ -17,7 +17,7 @@ from tallybayes.data.label import label_column, to_label_type
 from tallybayes.data.schema import Schema
 from tallybayes.data.source import Source, Whole
 from tallybayes.data.table import Table
-from tallybayes.errors import DataError, ForgetError, ParameterError
+from tallybayes.errors import DataError, Described, ForgetError, ParameterError
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.state.text_samples import TextSamples, is_open, select_text_variants
@@ -198,7 +198,7 @@ def _changed(statistics: SufficientStatistics, part: SufficientStatistics, sign:
 def _check_prior(state: ModelState, label: Any) -> None:
     """Refuse a label that a given class prior does not contain."""
     if isinstance(state.settings.prior, Mapping) and label not in state.settings.prior:
-        raise ParameterError("a prior probability for every label", got=f"none for {label!r}")
+        raise ParameterError("a prior probability for every label", got=Described(f"none for {label!r}"))
 
 
 def _check_mergeable(left: ModelState, right: ModelState, name: str) -> None:

@@ -20,7 +20,7 @@ from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Column
 from tallybayes.arrays.memory_budget import check_budget
 from tallybayes.arrays.special import logsumexp
-from tallybayes.errors import ParameterError
+from tallybayes.errors import Described, ParameterError
 from tallybayes.families.family import Family, Floats, Predictive, Score, Smoothing
 from tallybayes.scoring.weighted_predictive import unweighted, with_column_weights
 from tallybayes.state.model_state import ModelState
@@ -189,7 +189,7 @@ def _log_class_prior(classes: Sequence[Any], counts: Floats, settings: Settings)
     if isinstance(settings.prior, Mapping) and len(classes):
         lacking = [label for label in classes if label not in settings.prior]
         if lacking:
-            raise ParameterError("a prior probability for every label", got=f"none for {lacking[0]!r}")
+            raise ParameterError("a prior probability for every label", got=Described(f"none for {lacking[0]!r}"))
         given = np.array([settings.prior[label] for label in classes], np.float64)
         if not given.any():  # only labels that were said to be impossible have come: nothing is known of them
             given = np.ones(len(classes))

@@ -6,7 +6,9 @@ fitted on the probabilities that a model gave to rows it had not seen, and their
     temperature   P'(c) proportional to P(c)^(1/T): one number, keeps the order of the classes of every row
     isotonic      P(c) through an increasing function per class (isotonic regression), then scaled to add up to 1
 
-It changes probabilities only: statistics, scores and explanations stay, and it can be removed again.
+Isotonic steps are functions of P, so they cannot tell apart rows whose P is 1 in doubles; a temperature, which works on
+logarithms, can. A calibration changes probabilities only: statistics, scores and explanations stay, and it can be
+removed again.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tallybayes.errors import DataError, ParameterError
+from tallybayes.errors import DataError, ParameterError, is_real_number
 from tallybayes.families.family import Codes32, Floats
 
 __all__ = ["Calibration"]
@@ -49,7 +51,7 @@ class Calibration:
     def __post_init__(self) -> None:
         if self.method not in ("temperature", "isotonic"):
             raise ParameterError("a method of calibration: 'temperature' or 'isotonic'", got=self.method)
-        if not isinstance(self.temperature, (int, float, np.number)) or not 0 < self.temperature < np.inf:
+        if not is_real_number(self.temperature) or not 0 < self.temperature < np.inf:
             raise ParameterError("a temperature above 0", got=self.temperature)
         object.__setattr__(self, "steps", dict(self.steps))
         for before, after in self.steps.values():
@@ -107,7 +109,9 @@ def _temperature(log_p: Floats, codes: Codes32, weights: Floats) -> float:
         own = np.maximum(scaled[np.arange(len(codes)), codes] - log_whole, -1e6)
         return float(-(weights * own).sum() + _STRENGTH / 2 * (np.exp(-log_t) - 1) ** 2)
 
-    found = minimize_scalar(loss, bounds=(-4.0, 6.0), method="bounded", options={"xatol": 1e-6})
+    spread = float(np.median(finite.max(axis=1) - finite.min(axis=1)))  # many copies of a column need a T as large
+    bounds = (-4.0, 6.0 + np.log1p(spread))
+    found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-6})
     return float(np.exp(found.x))
 
 

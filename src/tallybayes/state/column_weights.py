@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.errors import ParameterError, did_you_mean
+from tallybayes.errors import ParameterError, did_you_mean, is_real_number
 from tallybayes.families.family import Floats
 
 __all__ = ["ColumnWeights"]
@@ -43,9 +43,11 @@ class ColumnWeights:
         object.__setattr__(self, "offsets", dict(self.offsets))
         for name, own in weights.items():
             for weight in own.values() if isinstance(own, dict) else [own]:
-                if not _is_number(weight) or not 0 <= weight < np.inf:
+                if not is_real_number(weight) or not 0 <= weight < np.inf:
                     raise ParameterError("a weight of at least 0", got=weight, column=name)
-        if not all(_is_number(offset) and np.isfinite(offset) for offset in (*self.offsets.values(), self.model_rows)):
+        if not all(
+            is_real_number(offset) and np.isfinite(offset) for offset in (*self.offsets.values(), self.model_rows)
+        ):
             raise ParameterError("finite offsets", got=self.offsets)
 
     def check(self, names: Collection[str], classes: Collection[Any]) -> None:
@@ -69,7 +71,3 @@ class ColumnWeights:
     def log_offsets(self, classes: Sequence[Any]) -> Floats:
         """The offsets, added to the log prior, (classes,)."""
         return np.array([self.offsets.get(label, 0.0) for label in classes], np.float64)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)

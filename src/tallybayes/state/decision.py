@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import sort_keys
-from tallybayes.errors import DataError, ParameterError, did_you_mean
+from tallybayes.errors import NONE, DataError, ParameterError, did_you_mean, is_real_number
 from tallybayes.families.family import Codes32, Floats
 
 __all__ = ["Decision"]
@@ -55,9 +55,9 @@ class Decision:
         object.__setattr__(self, "costs", _nested(self.costs))
         if (self.label is None) != (self.threshold is None):
             raise ParameterError("label and threshold together", got=(self.label, self.threshold))
-        if self.threshold is not None and not (_is_number(self.threshold) and 0 <= self.threshold <= 1):
+        if self.threshold is not None and not (is_real_number(self.threshold) and 0 <= self.threshold <= 1):
             raise ParameterError("a threshold from 0 to 1", got=self.threshold)
-        if not (_is_number(self.abstain) and 0 <= self.abstain <= 1):
+        if not (is_real_number(self.abstain) and 0 <= self.abstain <= 1):
             raise ParameterError("abstain: a probability from 0 to 1", got=self.abstain)
         if self.threshold is not None and self.costs:
             raise ParameterError("a threshold or costs, not both", got=(self.threshold, self.costs))
@@ -138,7 +138,7 @@ class Decision:
             counted, what, words = p[~mine], "other classes", "positives"
         n = _allowed(false_negatives if false_negatives is not None else false_positives, len(counted))
         if not len(counted):
-            raise DataError(f"rows of {what}, for the constraint on false {words}", got="none")
+            raise DataError(f"rows of {what}, for the constraint on false {words}", got=NONE)
         counted = np.sort(counted)
         if false_negatives is not None:
             threshold = float(counted[n]) * (1 - _ROUNDING) if n < len(counted) else 1.0
@@ -169,7 +169,7 @@ class Decision:
 
 def _allowed(given: Any, n_rows: int) -> int:
     """The number of rows that a constraint allows: an integer, or a share of the rows."""
-    if not _is_number(given) or not 0 <= given < np.inf:
+    if not is_real_number(given) or not 0 <= given < np.inf:
         raise ParameterError("a number of rows from 0 on, or a share below 1", got=given)
     if given >= 1 and given != int(given):
         raise ParameterError("an integer number of rows, or a share below 1", got=given)
@@ -184,11 +184,7 @@ def _nested(costs: Mapping[Any, Any]) -> dict[Any, dict[Any, float]]:
         if given is None and not (isinstance(key, tuple) and len(key) == 2):
             raise ParameterError("costs: {true: {answered: cost}}", got=dict(costs))
         for true, answered, cost in [(key, a, c) for a, c in given.items()] if given is not None else [(*key, value)]:
-            if not _is_number(cost) or not 0 <= cost < np.inf:
+            if not is_real_number(cost) or not 0 <= cost < np.inf:
                 raise ParameterError("costs that are finite numbers of at least 0", got=cost)
             pairs.setdefault(true, {})[answered] = float(cost)
     return {true: {a: pairs[true][a] for a in sort_keys(pairs[true])} for true in sort_keys(pairs)}
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)

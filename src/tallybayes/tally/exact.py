@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.arrays.array_types import BigIntegers, Booleans, Floats, Indices, Integers
 from tallybayes.arrays.chunks import in_threads
-from tallybayes.errors import CountError
+from tallybayes.errors import NOTHING_CHANGED, CountError
 from tallybayes.kernels.digits import carry, integers
 
 __all__ = ["Exact", "check_amounts", "check_counts", "check_totals", "require"]
@@ -29,7 +29,7 @@ _PLACES = 128  # digits in a file lie between these places: a square times a wei
 def check_counts(amounts: Exact) -> None:
     """Raise if a count has left the range of 64 bits."""
     if not amounts.is_whole and not (np.abs(amounts.floats()) < 2.0**63).all():
-        raise CountError("a count left the range of 64 bits", hint="the sums are as they were")
+        raise CountError("a count left the range of 64 bits", hint=NOTHING_CHANGED)
 
 
 def require(fact: object, expected: str) -> None:

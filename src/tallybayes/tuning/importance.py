@@ -108,7 +108,7 @@ def importance(
     >>> [(one.column, round(one.information, 2), round(one.decibans)) for one in found.columns]
     [('fever', 0.32, 150), ('coin', -0.0, -6)]
     """
-    rows = check_integer("rows", rows, at_least=_LEAST)
+    rows, seed = check_integer("rows", rows, at_least=_LEAST), check_integer("seed", seed, at_least=0)
     if len(model.classes) < 2:
         raise DataError("a model of at least two classes", got=model.classes)
     source = to_source(data)

@@ -23,7 +23,7 @@ from tallybayes.data.formats.input_file import InputFile, without_compression_su
 from tallybayes.data.formats.line_facts import LineFacts
 from tallybayes.data.source import BadRows, Kind
 from tallybayes.data.table import Table
-from tallybayes.errors import DataError, FileError, ParameterError, TallyError, shorten
+from tallybayes.errors import DataError, Described, FileError, ParameterError, TallyError, shorten
 
 __all__ = ["Delimited"]
 
@@ -68,7 +68,7 @@ class Delimited(DuckDBFormat):
             reader = csv.reader(file, delimiter=self.delimiter)
             row = next((cells for cells in reader if any(cell.strip() for cell in cells)), None)
             if row is None:
-                raise FileError("a line with the names of the columns", got="an empty file", file=self.name)
+                raise FileError("a line with the names of the columns", got=Described("an empty file"), file=self.name)
             line = reader.line_num
         row[0] = row[0].removeprefix("\ufeff")
         if not self.header:
@@ -118,7 +118,7 @@ class Delimited(DuckDBFormat):
             lines = LineFacts.of(file)
         if lines.longest > _LONGEST_LINE:
             expected = f"lines of at most {_LONGEST_LINE >> 20} MB"
-            raise DataError(expected, got=f"a line of {lines.longest >> 20} MB", file=self.name)
+            raise DataError(expected, got=Described(f"a line of {lines.longest >> 20} MB"), file=self.name)
         # DuckDB reports a quote that is never closed only if it reads in parallel
         large = self.file.size > _ONE_PART or self.file.compression != "none"
         options = ["parallel=false"] if large and lines.has_long_cells and not lines.has_open_quote else []
@@ -244,7 +244,7 @@ def _delimiter(sample: str) -> str:
     >>> _delimiter("a;b;c\n1,5;2,5;x\n"), _delimiter("name\nSmith, John\n")
     (';', ';')
     """
-    lines = [line for line in sample.splitlines() if line.strip()][:50]
+    lines = [line for line in re.split(r"\r\n|\r|\n", sample) if line.strip()][:50]
     lines = lines[:-1] if len(lines) > 1 and not sample.endswith("\n") else lines
 
     def fitness(delimiter: str) -> tuple[bool, int]:

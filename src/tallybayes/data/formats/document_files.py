@@ -28,7 +28,7 @@ from tallybayes.data.formats.mail import HEADERS, is_mail, mail
 from tallybayes.data.formats.mbox import LONGEST, is_mbox, messages
 from tallybayes.data.source import BadRows, Kind
 from tallybayes.data.table import Origin, Table
-from tallybayes.errors import DataError, FileError, TallyError
+from tallybayes.errors import DataError, Described, FileError, TallyError
 
 __all__ = ["KINDS", "Document", "DocumentFiles", "combined", "document_kind"]
 
@@ -188,7 +188,7 @@ def document_kind(name: str, start: bytes) -> str | None:
 
 def _text(data: bytes, encoding: str | None, name: str) -> dict[str, Any]:
     if len(data) > LONGEST:
-        raise DataError(f"a text of at most {LONGEST >> 20} MB", got="a longer one", file=name, hint=_SKIP)
+        raise DataError(f"a text of at most {LONGEST >> 20} MB", got=Described("a longer one"), file=name, hint=_SKIP)
     text = decoded(data, encoding)
     if "\x00" in text[:1024]:
         hint = f"encoding= (--encoding) if it is text after all; {_SKIP}"

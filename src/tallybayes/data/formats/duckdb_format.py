@@ -168,7 +168,7 @@ class DuckDBFormat(FileFormat):
     ) -> Table:
         """The rows without a fault; the others are counted, or the first of them is an error."""
         for row in np.flatnonzero(faults < len(cells)).tolist():
-            error = DataError("a JSON object", got="another JSON value", row=row)
+            error = DataError("a JSON object", got=Described("another JSON value"), row=row)
             if faults[row] >= 0:
                 own = cells[faults[row]]
                 error = _not_castable(own, batch.column(own.read)[row].as_py(), row)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from tallybayes.data.formats.document_files import KINDS, Document, DocumentFiles
 from tallybayes.data.formats.encoding import cleaned
 from tallybayes.data.formats.file_format import ReadOptions
-from tallybayes.errors import FileError
+from tallybayes.errors import Described, FileError
 
 __all__ = ["Folder"]
 
@@ -41,9 +41,9 @@ class Folder(DocumentFiles):
         if reading.format not in (None, *KINDS) or (reading.format is None and tables is not None):
             place = os.path.join(path, tables or "*")
             hint = f"{place} reads what is in it; format= (--format) text takes every file for a text"
-            raise FileError("a file", got="a folder", file=path, hint=hint)
+            raise FileError("a file", got=Described("a folder"), file=path, hint=hint)
         if not n_files:
-            raise FileError("a folder with files in it", got="an empty one", file=path)
+            raise FileError("a folder with files in it", got=Described("an empty one"), file=path)
         labels = [entry.name for entry in _entries(path) if entry.is_dir()]
         groups = [_Group(path, label) for label in (*labels, None)]
         super().__init__(path, groups, reading, size=size, labelled=True)

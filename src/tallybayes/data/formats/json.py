@@ -22,7 +22,7 @@ from tallybayes.data.formats.file_format import ReadOptions
 from tallybayes.data.formats.input_file import InputFile
 from tallybayes.data.source import HEAD, BadRows, Kind
 from tallybayes.data.table import Table, is_number, to_table
-from tallybayes.errors import DataError, Described, FileError, TallyError
+from tallybayes.errors import NONE, DataError, Described, FileError, TallyError
 
 __all__ = ["Json"]
 
@@ -51,7 +51,7 @@ class Json(DuckDBFormat):
         rows = list(itertools.islice(self._objects(skip_bad), n))
         columns = {name: _column(values) for name, values in to_table(rows).columns.items()}
         if not columns:
-            raise FileError("a JSON object that is not empty", got="none", file=self.name)
+            raise FileError("a JSON object that is not empty", got=NONE, file=self.name)
         self.expressions = {
             name: (sql_name(f"f{i}"), _read_as(values)) for i, (name, values) in enumerate(columns.items())
         }
@@ -85,7 +85,9 @@ class Json(DuckDBFormat):
             if odd is not None:
                 raise FileError("an array of objects", got=odd, file=self.name)
             if not all(map(_is_unicode, rows)):
-                raise FileError("text in Unicode", got="half of a surrogate pair", file=self.name, hint=_SURROGATE)
+                raise FileError(
+                    "text in Unicode", got=Described("half of a surrogate pair"), file=self.name, hint=_SURROGATE
+                )
             return list(rows)
         query = f"SELECT json FROM read_json_objects({self._options()}) LIMIT {HEAD}"
         return [json.loads(row) for (row,) in self.connection.sql(query).fetchall()]
