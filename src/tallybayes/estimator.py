@@ -87,13 +87,15 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
             self.classes_, labels = self._labels(X, y)
             self._classes_given = False
             self._check_class_weight()
-            self.model_ = self._fitted(X, labels, sample_weight)
+            self.model_ = self._fitted(X, labels, sample_weight, self.weights)
         if not self.model_.schema.families:
             warnings.warn(f"no column is used:\n{self.model_.schema}", UserWarning, stacklevel=2)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more rows. New labels are accepted unless `classes` was given in the first call.
+
+        Column weights are not fitted to batches: weights="auto" means none here.
 
         With small batches, infer="type" is the safer choice: the families do not depend on the values that happen to
         be in the first batch.
@@ -122,13 +124,13 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         if new.any():
             self.classes_ = np.asarray(merged(known, labels.keys), np.result_type(self.classes_, found))
         if first:
-            self.model_ = self._fitted(X, labels, sample_weight)
+            self.model_ = self._fitted(X, labels, sample_weight, None if self.weights == "auto" else self.weights)
         else:
             self.model_.learn(X, label=labels, weight=self._weights(labels, sample_weight))
         return self
 
-    def _fitted(self, X: Any, labels: Labels, sample_weight: Any) -> Model:
-        options = {name: getattr(self, name) for name in OPTIONS}
+    def _fitted(self, X: Any, labels: Labels, sample_weight: Any, weights: Any) -> Model:
+        options = {name: getattr(self, name) for name in OPTIONS} | {"weights": weights}
         if self._form.kind == "texts" and options["families"] is None and options["schema"] is None:
             found = propose(TEXT, X.columns[TEXT], Histogram())
             options["families"] = {TEXT: found.family if found.is_text else Text()}

@@ -56,7 +56,7 @@ def test_values_and_indices_of_different_lengths_are_refused() -> None:
 def test_indices_that_are_not_integers_are_refused() -> None:
     matrix = csr()
     matrix.indices = matrix.indices.astype(np.float64)
-    with pytest.raises(DataError, match="expected int32 or int64 indices, got 'int32 and float64'"):
+    with pytest.raises(DataError, match="expected int32 or int64 indices, got int32 and float64"):
         checked_csr(matrix)
 
 

@@ -25,7 +25,7 @@ def presence(sentence):
 
 def sentences(**options):
     rows = [presence(text) | {"animal": label} for text, label in SENTENCES]
-    return tb.fit(rows, label="animal", families=dict.fromkeys(WORDS, "bernoulli"), **options)
+    return tb.fit(rows, label="animal", families=dict.fromkeys(WORDS, "bernoulli"), **options, weights=None)
 
 
 def test_a_sentence_by_maximum_likelihood():
@@ -53,7 +53,9 @@ def test_a_sentence_with_laplace():
 def test_the_same_sentences_as_a_bag_of_words():
     """Multinomial counts: theta is the share of a word among all words of the class."""
     bags = {"text": [text.split() for text, _ in SENTENCES], "animal": [label for _, label in SENTENCES]}
-    model = tb.fit(bags, label="animal", estimate="mle", prior_smoothing=0, families={"text": "multinomial"})
+    model = tb.fit(
+        bags, label="animal", estimate="mle", prior_smoothing=0, families={"text": "multinomial"}, weights=None
+    )
     n_words = sum(len(text.split()) for text, label in SENTENCES if label == 1)
     log_is = model.log_joint({"text": [["is"]]})[0, 1] - model.log_joint({"text": [[]]})[0, 1]
     assert math.exp(log_is) == pytest.approx(5 / n_words)
@@ -70,7 +72,7 @@ def test_the_cancer_test():
 
 def test_laplace_and_the_sunrise():
     """Laplace's day by day: a Bernoulli with k = 1 after 1,826,213 sunrises."""
-    model = tb.fit({"sun": [True], "y": [0]}, label="y", weight=[1_826_213], smoothing=1.0)
+    model = tb.fit({"sun": [True], "y": [0]}, label="y", weight=[1_826_213], smoothing=1.0, weights=None)
     p = math.exp(model.log_joint({"sun": True})[0, 0])
     assert p == pytest.approx(1_826_214 / 1_826_215, rel=1e-15)
 
@@ -78,7 +80,7 @@ def test_laplace_and_the_sunrise():
 def test_the_smoothed_estimate_runs_from_frequency_to_uniform():
     data = {"x": ["a", "a", "b"], "y": [0, 0, 0]}
     for k, wanted in [(0, 2 / 3), (1, 3 / 5), (100, 102 / 203), (math.inf, 1 / 2)]:
-        model = tb.fit(data, label="y", smoothing=k)
+        model = tb.fit(data, label="y", smoothing=k, weights=None)
         assert math.exp(model.log_joint({"x": "a"})[0, 0]) == pytest.approx(wanted)
 
 
@@ -87,12 +89,14 @@ def test_maximum_likelihood_minimises_the_objective_and_the_objective_splits():
     rng = np.random.default_rng(0)
     y = (rng.random(200) < 0.3).astype(int)
     data = {"f": (rng.random(200) < 0.2 + 0.5 * y).astype(int), "x": rng.normal(size=200) + y, "y": y}
-    best = tb.fit(data, label="y", numeric="gaussian", estimate="mle", prior_smoothing=0).objective(data)
+    best = tb.fit(data, label="y", numeric="gaussian", estimate="mle", prior_smoothing=0, weights=None).objective(data)
     pi = y.mean()
     assert best.prior == pytest.approx(-(y * np.log(pi) + (1 - y) * np.log(1 - pi)).sum())
     assert best.total == pytest.approx(best.prior + best.columns["f"] + best.columns["x"])
     for k in (0.5, 2.0, 10.0):
-        other = tb.fit(data, label="y", numeric="gaussian", smoothing=k, prior_smoothing=k).objective(data)
+        other = tb.fit(data, label="y", numeric="gaussian", smoothing=k, prior_smoothing=k, weights=None).objective(
+            data
+        )
         assert other.prior > best.prior
         assert other.columns["f"] > best.columns["f"]
         assert other.columns["x"] > best.columns["x"]
@@ -100,7 +104,7 @@ def test_maximum_likelihood_minimises_the_objective_and_the_objective_splits():
 
 def test_gaussian_maximum_likelihood_is_the_mean_and_variance_by_n():
     x = [1.0, 2.0, 4.0]
-    (row,) = tb.fit({"x": x, "y": [0] * 3}, label="y", numeric="gaussian").describe().columns["x"]
+    (row,) = tb.fit({"x": x, "y": [0] * 3}, label="y", numeric="gaussian", weights=None).describe().columns["x"]
     assert row["mean"] == pytest.approx(7 / 3)
     assert row["sd"] ** 2 == pytest.approx(np.var(x))
 
@@ -109,7 +113,7 @@ def test_log_sum_exp_does_not_underflow_at_a_thousand_features():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 100)
     X = (rng.random((100, 1000)) < 0.5 + 0.02 * y[:, None]).astype(int)
-    model = tb.fit(X, label=y, families="bernoulli", smoothing=1.0)
+    model = tb.fit(X, label=y, families="bernoulli", smoothing=1.0, weights=None)
     log_joint = model.log_joint(X)
     assert log_joint.max() < -600
     direct = np.exp(log_joint - logsumexp(log_joint, axis=1, keepdims=True))
@@ -125,7 +129,9 @@ def test_the_film_data(shared_data):
     films["R"] = films.pop("MPAA_Rating") == "R"
     films = films.sample(frac=1, random_state=0)
     columns = ["Year", "Body_Count", "Genre", "R"]
-    model = tb.fit(films[columns][:200], label="R", families={"Genre": "tags", "Year": "gaussian"}, smoothing=1.0)
+    model = tb.fit(
+        films[columns][:200], label="R", families={"Genre": "tags", "Year": "gaussian"}, smoothing=1.0, weights=None
+    )
     test = films[columns][200:]
     accuracy = (model.predict(test) == test["R"].to_numpy()).mean()
     assert accuracy > test["R"].mean()  # better than calling every film R
@@ -135,5 +141,5 @@ def test_iris():
     from sklearn.datasets import load_iris
 
     iris = load_iris()
-    model = tb.fit(iris.data[:, :2], label=iris.target, numeric="gaussian", estimate="mle")
+    model = tb.fit(iris.data[:, :2], label=iris.target, numeric="gaussian", estimate="mle", weights=None)
     assert (model.predict(iris.data[:, :2]) == iris.target).mean() == pytest.approx(0.78, abs=0.01)

@@ -87,13 +87,13 @@ def test_numpy_and_sparse_matrices():
 
 def test_frames_match_by_name_and_matrices_by_position():
     frame, y = load_iris(return_X_y=True, as_frame=True)
-    one = NaiveBayesClassifier().fit(frame, y)
+    one = NaiveBayesClassifier(weights=None).fit(frame, y)
     expected = one.predict_proba(frame)
     with pytest.raises(ValueError, match="feature names should match"):
         one.predict(frame.iloc[:, ::-1])
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         assert np.array_equal(one.predict_proba(frame.to_numpy()), expected)
-    other = NaiveBayesClassifier().fit(frame.to_numpy(), y)
+    other = NaiveBayesClassifier(weights=None).fit(frame.to_numpy(), y)
     with pytest.warns(UserWarning, match="was fitted without feature names"):
         np.testing.assert_allclose(other.predict_proba(frame), expected)  # columns are added up in the order of names
     assert not hasattr(other, "feature_names_in_")
@@ -116,7 +116,7 @@ def test_partial_fit_equals_fit_and_accepts_new_labels():
         "tame": "bernoulli",
         "likes": "tags",
     }
-    whole = NaiveBayesClassifier(families=families).fit(frame, y)
+    whole = NaiveBayesClassifier(families=families, weights=None).fit(frame, y)
     parts = NaiveBayesClassifier(families=families)
     for start in range(0, 300, 40):
         parts.partial_fit(frame[start : start + 40], y[start : start + 40])

@@ -12,10 +12,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import tallybayes as tb
+from tallybayes.data.fold_assignment import FoldAssigner
 from tallybayes.data.label import find_labels
 from tallybayes.data.table import to_table
 from tallybayes.errors import DataError, ParameterError
-from tallybayes.evaluation.cross_validation import FoldAssigner
 from tallybayes.evaluation.learning_curve import _nested
 
 

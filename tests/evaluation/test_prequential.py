@@ -30,7 +30,9 @@ def test_every_block_is_scored_by_the_model_of_the_rows_before_it():
     table, expected = made(130), Evaluation()
     found = tb.prequential(table, label="y", every=25, **HOW)
     for row, start in zip(found.rows, range(25, 130, 25), strict=True):
-        block = tb.evaluate(tb.fit(part(table, 0, start), label="y", **HOW), part(table, start, start + 25))
+        block = tb.evaluate(
+            tb.fit(part(table, 0, start), label="y", **HOW, weights=None), part(table, start, start + 25)
+        )
         expected += block
         assert row == {
             "rows": min(start + 25, 130),
@@ -48,7 +50,7 @@ def test_every_block_is_scored_by_the_model_of_the_rows_before_it():
 def test_blocks_can_be_single_rows():
     table = made(40)
     found = tb.prequential(table, label="y", every=1, **HOW)
-    model = tb.fit(part(table, 0, 1), label="y", **HOW)
+    model = tb.fit(part(table, 0, 1), label="y", **HOW, weights=None)
     right = 0
     for i in range(1, 40):
         right += model.predict(part(table, i, i + 1))[0] == table["y"][i]

@@ -278,7 +278,7 @@ def test_auto_smoothing_makes_a_useless_column_silent_and_a_telling_one_loud():
     y = rng.integers(0, 2, 2000)
     noise = [f"v{i}" for i in rng.integers(0, 200, 2000)]
     telling = [f"w{i}" for i in y * 5 + rng.integers(0, 5, 2000)]
-    model = tb.fit({"noise": noise, "telling": telling}, label=y)
+    model = tb.fit({"noise": noise, "telling": telling}, label=y, weights=None)
     (one,) = model.explain({"noise": ["v3"], "telling": ["w7"]})
     odds = one.log_odds(1, 0)
     assert abs(odds["noise"]) < 0.1
@@ -331,25 +331,32 @@ def test_scikit_learn_agrees_on_the_classical_estimates():
     bags = sp.csr_array(counts)
     kw = {"smoothing": 1.0, "prior_smoothing": 0}
     pairs = [
-        (BernoulliNB().fit(flags, y), flags, tb.fit(flags, label=y, families="bernoulli", **kw), flags),
-        (CategoricalNB().fit(flags, y), flags, tb.fit(flags, label=y, families="categorical", **kw), flags),
-        (MultinomialNB().fit(counts, y), counts, tb.fit(bags, label=y, **kw), bags),
+        (BernoulliNB().fit(flags, y), flags, tb.fit(flags, label=y, families="bernoulli", **kw, weights=None), flags),
+        (
+            CategoricalNB().fit(flags, y),
+            flags,
+            tb.fit(flags, label=y, families="categorical", **kw, weights=None),
+            flags,
+        ),
+        (MultinomialNB().fit(counts, y), counts, tb.fit(bags, label=y, **kw, weights=None), bags),
         (
             BernoulliNB().fit(flags, y),
             flags,
-            tb.fit(bags > 1, label=y, families={"x": "multinomial:presence"}, **kw),
+            tb.fit(bags > 1, label=y, families={"x": "multinomial:presence"}, **kw, weights=None),
             bags > 1,
         ),
         (
             ComplementNB().fit(counts, y),
             counts,
-            tb.fit(bags, label=y, families={"x": "multinomial:complement"}, smoothing=1.0, prior="uniform"),
+            tb.fit(
+                bags, label=y, families={"x": "multinomial:complement"}, smoothing=1.0, prior="uniform", weights=None
+            ),
             bags,
         ),
         (
             GaussianNB(var_smoothing=0).fit(counts, y),
             counts,
-            tb.fit(counts, label=y, families="gaussian", estimate="mle", prior_smoothing=0),
+            tb.fit(counts, label=y, families="gaussian", estimate="mle", prior_smoothing=0, weights=None),
             counts,
         ),
     ]

@@ -64,7 +64,7 @@ def mails(n: int, seed: int = 0, classes: int = 3) -> dict[str, list]:
 
 
 def fit(data, family="text", **options):
-    return tb.fit(data, label="label", families={"text": family}, **options)
+    return tb.fit(data, label="label", families={"text": family}, **options, weights=None)
 
 
 @pytest.mark.parametrize("family", OPTIONS)
@@ -121,7 +121,7 @@ def test_batches_and_order_do_not_matter(family):
         for part in parts[1:]:
             other.learn(part)
         assert other == whole
-        other = tb.fit(pa.concat_tables(parts), label="label", schema=whole.schema)
+        other = tb.fit(pa.concat_tables(parts), label="label", schema=whole.schema, weights=None)
         assert (other.log_joint(data) == whole.log_joint(data)).all()
 
 
@@ -220,6 +220,7 @@ def test_texts_of_every_kind(column):
         pa.table({"text": column}) if isinstance(column, (pa.Array, pa.ChunkedArray)) else {"text": column},
         label=["a", "a", "b"],
         families={"text": "text:counts"},
+        weights=None,
     )
     assert (model.log_joint({"text": ["cash", "lunch"]}) == plain.log_joint({"text": ["cash", "lunch"]})).all()
 
@@ -318,9 +319,9 @@ def test_hashed_tokens_have_a_secret_key(tmp_path):
     with pytest.raises(DataError, match="same family"):
         one.merge(two)
     more = mails(50, seed=1)
-    other = tb.fit(more, label="label", schema=one.schema)
+    other = tb.fit(more, label="label", schema=one.schema, weights=None)
     both = {name: data[name] + more[name] for name in data}
-    assert one.merge(other) == tb.fit(both, label="label", schema=one.schema)
+    assert one.merge(other) == tb.fit(both, label="label", schema=one.schema, weights=None)
     assert len(one.snapshot().state.statistics.blocks[one.schema.families["text"].counted].tokens["text"].index) == 64
 
 
@@ -361,7 +362,7 @@ def test_any_text_gives_finite_answers(texts, family):
     model = (
         fit({"text": texts, "label": ["a", "b"] * 6}, family)
         if len(texts) == 12
-        else tb.fit({"text": texts}, label=[i % 2 for i in range(len(texts))], families={"text": family})
+        else tb.fit({"text": texts}, label=[i % 2 for i in range(len(texts))], families={"text": family}, weights=None)
     )
     scores = model.predict_proba({"text": [*texts, "something else"]})
     assert np.isfinite(scores).all()
@@ -388,6 +389,6 @@ def test_scripts_without_blanks_are_cut_into_characters():
     fruit, money = ["我喜欢吃苹果和香蕉", "苹果很好吃", "香蕉也很好"], ["股票市场今天上涨", "银行的利率", "股票和银行"]
     data = {"text": fruit * 5 + money * 5, "label": ["fruit"] * 15 + ["money"] * 15}
     data["text"] = [f"{text}{chr(0x4E00 + i)}" for i, text in enumerate(data["text"])]
-    model = tb.fit(data, label="label")
+    model = tb.fit(data, label="label", weights=None)
     assert model.schema.families["text"].tokens == "characters"
     assert model.predict({"text": ["香蕉", "股票"]}).tolist() == ["fruit", "money"]

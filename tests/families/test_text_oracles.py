@@ -115,7 +115,7 @@ def test_spans_count_characters_also_behind_half_a_surrogate_pair():
 @pytest.mark.parametrize("kind", [pa.binary_view(), pa.binary(4)], ids=str)
 def test_bytes_of_other_arrow_types(kind):
     texts = pa.array([b"cash", b"noon"], pa.binary()).cast(kind)
-    model = tb.fit(pa.table({"text": texts}), label=["a", "b"], families={"text": "text:counts"})
+    model = tb.fit(pa.table({"text": texts}), label=["a", "b"], families={"text": "text:counts"}, weights=None)
     assert model.predict({"text": ["cash", "noon"]}).tolist() == ["a", "b"]
 
 
@@ -130,7 +130,9 @@ def test_many_classes_take_little_memory():
 
 
 def test_huge_weights_are_counted():
-    model = tb.fit(mails(60), label="label", families={"text": "text:counts,k=1"}, weight=np.full(60, 1e10))
+    model = tb.fit(
+        mails(60), label="label", families={"text": "text:counts,k=1"}, weight=np.full(60, 1e10), weights=None
+    )
     assert model.class_counts == {name: n * 1e10 for name, n in fit(mails(60), "text:counts").class_counts.items()}
 
 

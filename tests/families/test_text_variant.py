@@ -30,7 +30,7 @@ def test_a_document_left_out_is_a_document_never_seen(family, k, weighted):
     rows = [i for i, text in enumerate(data["text"]) if text is not None]
     data = {name: [column[i] for i in rows] for name, column in data.items()}
     weights = np.random.default_rng(0).integers(1, 4, len(rows)).astype(float) if weighted else np.ones(len(rows))
-    model = tb.fit(data, label="label", families={"text": family}, smoothing=k, weight=weights)
+    model = tb.fit(data, label="label", families={"text": family}, smoothing=k, weight=weights, weights=None)
     tally = model.snapshot().state.statistics.blocks[family.counted]
     words, n_documents = tally.tokens["text"], tally.n_rows("text").floats()
     data_, offsets = packed(data["text"])
@@ -48,7 +48,9 @@ def test_a_document_left_out_is_a_document_never_seen(family, k, weighted):
     losses = []
     for i in range(len(rows)):
         without = {name: column[:i] + column[i + 1 :] for name, column in data.items()}
-        other = tb.fit(without, label="label", families={"text": family}, smoothing=k, weight=np.delete(weights, i))
+        other = tb.fit(
+            without, label="label", families={"text": family}, smoothing=k, weight=np.delete(weights, i), weights=None
+        )
         p = other.predict_proba({"text": [data["text"][i]]})[0]
         losses.append(-np.log(p[other.classes.index(data["label"][i])]))
     np.testing.assert_allclose(trial.losses(family, k), losses, rtol=1e-9, atol=1e-12)
@@ -65,7 +67,7 @@ def test_the_choice_does_not_depend_on_order_or_batches():
     assert str(fit(data.take(order)).schema) == str(whole.schema)
     batches = iter([data.slice(start, 37) for start in range(0, 600, 37)])
     assert str(fit(batches).schema) == str(whole.schema)
-    weighted = tb.fit(data, label="label", families={"text": "text"}, weight=np.ones(600))
+    weighted = tb.fit(data, label="label", families={"text": "text"}, weight=np.ones(600), weights=None)
     assert str(weighted.schema) == str(whole.schema)
 
 

@@ -53,6 +53,7 @@ TABLE = {"table": reals(T, K)}
 # A call of every kernel, its arguments in order and by name.
 CALLS: dict[str, dict[str, Any]] = {
     "sum_columns": {"columns": columns(), **COUNTED, "weights": reals(N), "order": 2, **ROWS},
+    "hash_columns": {"columns": columns(), "salts": np.array([3, 5], np.uint64), **ROWS},
     "sum_groups": {"values": reals(N), "weights": reals(N), "groups": integers(0, 1, 2, 1, 0), "n_groups": 3},
     "sum_bags": {**bag(), "weights": reals(N), "codes": codes(), "n_tokens": T, "first": 0, "last": K},
     "mean_variance": {**SUMS, "units": integers(0, 1)},

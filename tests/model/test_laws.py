@@ -88,12 +88,11 @@ def test_equal_sums_of_many_keys_score_equal_bit_for_bit(seed):
         for _ in range(200)
     ]
     families = {"kind": "categorical", "genre": "tags", "words": "multinomial"}
-    whole = tb.fit(data, label=LABEL, families=families)
-    shuffled = tb.fit([data[i] for i in rng.permutation(200)], label=LABEL, families=families)
-    merged = tb.fit(data[120:], label=LABEL, families=families).merge(
-        tb.fit(data[:120], label=LABEL, families=families)
-    )
-    there_and_back = tb.fit(data[50:], label=LABEL, families=families)
+    given = {"label": LABEL, "families": families, "weights": None}
+    whole = tb.fit(data, **given)
+    shuffled = tb.fit([data[i] for i in rng.permutation(200)], **given)
+    merged = tb.fit(data[120:], **given).merge(tb.fit(data[:120], **given))
+    there_and_back = tb.fit(data[50:], **given)
     for one in data[:50]:
         there_and_back.learn([one])
     there_and_back.learn(data[:70])

@@ -12,7 +12,7 @@ from tallybayes.cli.main import app
 from tallybayes.errors import ParameterError
 from tallybayes.model.saved_model import dumps, loads
 from tallybayes.river import NaiveBayes
-from tallybayes.state.options import OPTIONS, SETTINGS, complete
+from tallybayes.state.options import OPTIONS, SETTINGS, UNWEIGHTED, complete
 from tallybayes.state.settings import Settings
 from transcripts import ROOT, options_table
 
@@ -46,9 +46,10 @@ def defaults(function):
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_functions_have_every_option_in_signature_and_docstring(function):
-    assert defaults(function) == {name: option.default for name, option in OPTIONS.items()}
+    options = UNWEIGHTED if function in (tb.tune, tb.prequential) else OPTIONS
+    assert defaults(function) == {name: option.default for name, option in options.items()}
     assert inspect.Parameter.VAR_KEYWORD not in {p.kind for p in inspect.signature(function).parameters.values()}
-    for name, option in OPTIONS.items():
+    for name, option in options.items():
         assert f"{name}: {option.help}" in words(inspect.getdoc(function)), name
 
 
@@ -81,12 +82,13 @@ def test_the_river_estimator_has_every_setting():
 @pytest.mark.parametrize("verb", ["fit", "tune", "evaluate", "compare"])
 def test_commands_have_every_option(verb):
     declared = {parameter.name: parameter for parameter in typer.main.get_command(app).commands[verb].params}
-    for name, option in OPTIONS.items():
+    for name, option in UNWEIGHTED.items():
         found = declared[name]
         assert found.opts == [f"--{(option.flag or name).replace('_', '-')}"]
         assert found.help.removesuffix(" (repeatable)") == option.help
         default = found.default[0] if isinstance(found.default, list) else found.default
         assert default == (option.default or None)
+    assert ("weights" in declared) == (verb != "tune")
 
 
 def test_the_model_file_keeps_every_setting():

@@ -10,8 +10,8 @@ import tallybayes as tb
 from tables import LABEL, mixed_frame
 from tallybayes.data.read import to_source
 from tallybayes.errors import DataError, ParameterError
+from tallybayes.scoring.weight_fit import KINDS, _Problem, cross_fitted, fitted
 from tallybayes.tuning.column_evidence import ColumnEvidence, sampled
-from tallybayes.tuning.weight_fit import KINDS, _Problem, cross_fitted, fitted
 
 EXCLUDED = "excluded by tuning: removing it lowers the leave-one-out log loss"
 
@@ -25,7 +25,7 @@ def problem(seed=0, n=40, columns=3, classes=3):
 
 @pytest.mark.parametrize("kind", KINDS[1:])
 def test_the_gradient_equals_finite_differences(kind):
-    own = _Problem(kind, *problem())
+    own = _Problem(kind, *problem(), None)
     for seed in range(3):
         at = np.random.default_rng(seed).random(own._n + 1 + 3)
         np.testing.assert_allclose(own._loss(at)[1], approx_fprime(at, lambda v: own._loss(v)[0], 1e-7), atol=1e-4)
@@ -34,9 +34,9 @@ def test_the_gradient_equals_finite_differences(kind):
 @pytest.mark.parametrize("kind", KINDS[1:])
 def test_fitted_weights_are_a_local_minimum(kind):
     given = problem()
-    own, found = _Problem(kind, *given), fitted(kind, *given)
+    own, found = _Problem(kind, *given, None), fitted(kind, *given)
     assert (found.weights >= 0).all()
-    best = own.solved()
+    best = own.minimum()
     rng = np.random.default_rng(0)
     for _ in range(50):
         near = best + rng.normal(size=len(best)) * 0.05
@@ -63,7 +63,7 @@ def test_the_leave_one_out_log_loss_estimates_that_of_new_rows():
     table, new = copies(3000, 4, noise=3), copies(3000, 4, noise=3, seed=1)
     tuned = tb.tune(table, label="y", strengths=10)
     assert tb.evaluate(tuned.model, new).log_loss == pytest.approx(tuned.log_loss[1], abs=0.03)
-    plain = tb.evaluate(tb.fit(table, label="y"), new)
+    plain = tb.evaluate(tb.fit(table, label="y", weights=None), new)
     assert plain.log_loss == pytest.approx(tuned.log_loss[0], abs=0.15)  # a wrong row costs several nats
 
 
@@ -94,7 +94,7 @@ def test_the_family_that_generated_the_numbers_is_selected():
 
 def test_a_number_without_a_logarithm_is_scored_as_missing_and_refused_in_learning():
     table = {"x": [1.0, 2.0, 3.0, 9.0], "y": ["p", "p", "q", "q"]}
-    model = tb.fit(table, label="y", families={"x": "gaussian:log=True"})
+    model = tb.fit(table, label="y", families={"x": "gaussian:log=True"}, weights=None)
     assert model.predict_proba({"x": [0.0, -3.0]}).tolist() == [[0.5, 0.5], [0.5, 0.5]]
     with pytest.raises(DataError, match="a number above 0"):
         model.learn({"x": [0.0], "y": ["p"]})
@@ -106,7 +106,7 @@ def test_the_curve_is_the_leave_one_out_log_loss_of_each_k():
     assert len(tuned.curve) == 7
     codes = np.searchsorted(["p", "q"], table["y"])
     for point in tuned.curve[::3]:
-        left = tb.fit(table, label="y", smoothing=point["k"]).leave_one_out(table)
+        left = tb.fit(table, label="y", smoothing=point["k"], weights=None).leave_one_out(table)
         assert point["log_loss"] == pytest.approx(-left[np.arange(200), codes].mean(), rel=1e-9)
     assert "<- minimum" in str(tuned)
 
@@ -157,7 +157,7 @@ def test_evidence_selects_the_k_with_the_largest_marginal_likelihood():
     table = {"x": ["a", "b", "b", "a", "c"] * 50, "y": ["p", "q"] * 125}
     tuned = tb.tune(table, label="y", by="evidence")
     k = tuned.model.settings.smoothing["x"]
-    tried = {s: tb.fit(table, label="y", smoothing=s).log_evidence()["x"] for s in (k / 4, k, k * 4)}
+    tried = {s: tb.fit(table, label="y", smoothing=s, weights=None).log_evidence()["x"] for s in (k / 4, k, k * 4)}
     assert max(tried, key=tried.get) == k
 
 
@@ -209,7 +209,7 @@ def test_weights_are_evaluated_on_other_folds():
 
 def test_column_evidence_sums_to_leave_one_out():
     table = mixed_frame(50)
-    model = tb.fit(table, label=LABEL, smoothing=1.0)
+    model = tb.fit(table, label=LABEL, smoothing=1.0, weights=None)
     source = to_source(table)
     evidence = ColumnEvidence(model, sampled(source, model, LABEL, None, n_rows=50, limit=20, seed=0), LABEL, None)
     total = evidence.rows(model).log_prior + sum(evidence.of(model, name) for name in model.schema.families)
@@ -230,7 +230,9 @@ def test_tuning_does_not_harm_on_real_tables(shared_data, name, label):
     for number in range(3):
         train, test = frame[fold != number], frame[fold == number]
         tuned = tb.tune(train, label=label).model
-        losses.append([tb.evaluate(model, test).log_loss for model in (tb.fit(train, label=label), tuned)])
+        losses.append(
+            [tb.evaluate(model, test).log_loss for model in (tb.fit(train, label=label, weights=None), tuned)]
+        )
     before, after = np.mean(losses, axis=0)
     assert after < before * 1.02
 
@@ -245,7 +247,7 @@ def leave_one_out_log_loss(model, table, label):
 def test_the_reported_log_loss_is_that_of_the_model(what):
     """Before and after tuning, by leave-one-out on the same rows."""
     table = mixed_frame(150)
-    plain = tb.fit(table, label=LABEL)
+    plain = tb.fit(table, label=LABEL, weights=None)
     tuned = tb.tune(table, label=LABEL, what=what, strengths=5)
     assert tuned.log_loss[0] == pytest.approx(leave_one_out_log_loss(plain, table, LABEL), rel=1e-9)
     assert tuned.log_loss[1] == pytest.approx(leave_one_out_log_loss(tuned.model, table, LABEL), rel=1e-9)
@@ -261,7 +263,7 @@ def test_maximum_likelihood_has_no_smoothing_to_tune():
 def test_a_model_tuned_on_arrays_has_no_label_column():
     table = copies(100, 2)
     y = table.pop("y")
-    tuned, fitted_model = tb.tune(table, y, weight=np.ones(100)).model, tb.fit(table, label=y)
+    tuned, fitted_model = tb.tune(table, y, weight=np.ones(100)).model, tb.fit(table, label=y, weights=None)
     assert (tuned.schema.label, tuned.schema.weight) == (None, None)
     tuned.learn({"x0": ["p"], "x1": ["p"]}, label=["p"])
     assert sum(fitted_model.merge(tuned).class_counts.values()) == 201
@@ -312,7 +314,7 @@ def test_log_likelihoods_of_long_texts_are_not_truncated():
     options = {"label": "y", "families": {"t": "text:variant=counts,tf=count,k=0.01"}}
     tuned = tb.tune(table, what="prior", **options)
     assert tuned.log_loss[0] == pytest.approx(
-        leave_one_out_log_loss(tb.fit(table, **options), table, "y"), rel=1e-9, abs=1e-12
+        leave_one_out_log_loss(tb.fit(table, **options, weights=None), table, "y"), rel=1e-9, abs=1e-12
     )
 
 

@@ -49,6 +49,8 @@ def merge(
 
     The result is the model of all rows. Its options are those of the first model.
     """
+    from dataclasses import replace
+
     from tallybayes.cli.fit_command import model_path
     from tallybayes.errors import ParameterError
     from tallybayes.model.saved_model import load
@@ -59,7 +61,7 @@ def merge(
     total = load(models[0])
     for path in models[1:]:
         other = load(path)
-        if other.settings != total.settings:
+        if replace(other.settings, column_weights=None) != replace(total.settings, column_weights=None):
             note(f"{path} was fitted with other options; the options of {models[0]} are used")
         mine, theirs = total.schema.families, other.schema.families
         if any(

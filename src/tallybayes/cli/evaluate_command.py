@@ -96,6 +96,7 @@ def evaluate(
             source = reader(model_and_data, step)
             options = fit_options(source, label, **fitting)
             if prequential:
+                options.pop("weights", None)  # a stream has none in any case
                 found = stream(source, label, every=every, **options)
                 evaluation = found.evaluation
             else:
@@ -116,8 +117,9 @@ def _of_model(path: str, source: Source, label: str | None, *, leave_one_out: bo
     model = load(path)
     evaluation = evaluate_model(model, source, label, leave_one_out=leave_one_out, weight=weight)
     settings = model.settings
+    weights = settings.column_weights
     fixed = {
-        "column weights": settings.column_weights,
+        "column weights": weights is not None and not weights.fitted_on,
         "calibration": settings.calibration,
         "decision threshold": settings.decision and settings.decision.constraint,
     }

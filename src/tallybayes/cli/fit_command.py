@@ -50,6 +50,7 @@ def fit(
     from tallybayes.formatting import rows_of, shown
     from tallybayes.model.fit import fit as fit_model
     from tallybayes.model.fit import planned
+    from tallybayes.model.weight_selection import LEAST_ROWS, MOST_CLASSES
 
     with progress("fitting") as step:
         source = reader(data, step)
@@ -72,6 +73,8 @@ def fit(
     note_bad_rows(source)
     if not model.schema.families:
         note("no column is used: the model has only a class prior (--as COL=FAMILY includes a column)")
+    if not dry_run and "weights" not in options and not model.column_weights.weights and model.schema.families:
+        note(f"no column weights: they need {LEAST_ROWS} rows, and 2 to {MOST_CLASSES:,} classes")
     if len(model.classes) == 1:
         note(f"only one class, {shown(model.classes[0])}: every prediction is that class")
     facts = report(model, source, path)
@@ -118,6 +121,7 @@ def report(model: Model, source: Source, path: str | None) -> dict[str, Any]:
             }
             for field in model.schema.fields.values()
         ],
+        "weights": model.column_weights.fitted_on or None,
         "found": getattr(source, "facts", dict)(),
     }
 
@@ -133,6 +137,8 @@ def _for_people(facts: dict[str, Any]) -> str:
     parts.append(text_table(["column", "family", "reason"], columns))
     if facts["model"] is None:
         return "\n\n".join([*parts, "nothing was fitted or written"])
+    if facts["weights"]:
+        parts.append(f"column weights fitted on held-out rows, {number(facts['weights'], 12)} in the sample")
     classes = [[shown(c["class"]), number(c["rows"], 12)] for c in facts["classes"]]
     more = [["...", f"and {len(classes) - _CLASSES} more"]] if len(classes) > _CLASSES else []
     parts.append(text_table([str(facts["label"]), "rows"], classes[:_CLASSES] + more))

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tallybayes.cli.shared_options import adds
-from tallybayes.state.option_domains import CLASS_PRIOR, FAMILIES, FAMILY, NAMES, SCHEMA, STRENGTH, STRENGTHS
-from tallybayes.state.options import OPTIONS, FitOptions, Option
+from tallybayes.state.option_domains import CLASS_PRIOR, FAMILIES, FAMILY, NAMES, SCHEMA, STRENGTH, STRENGTHS, WEIGHTS
+from tallybayes.state.options import OPTIONS, UNWEIGHTED, FitOptions, Option
 
 if TYPE_CHECKING:
     from tallybayes.data.source import Source
 
-__all__ = ["FITTING", "Label", "Weight", "fit_options", "fits"]
+__all__ = ["FITTING", "Label", "Weight", "fit_options", "fits", "fits_unweighted"]
 
 Label = Annotated[
     str | None,
@@ -30,6 +30,8 @@ _SINGLE = {SCHEMA: "FILE", FAMILY: "FAMILY", STRENGTH: "K"}
 def _declared(name: str, option: Option) -> tuple[Any, Any]:
     """The annotation and the default of an option, for typer."""
     flag, domain, default = f"--{(option.flag or name).replace('_', '-')}", option.domain, option.default
+    if domain is WEIGHTS:
+        return Annotated[bool, typer.Option(flag, help="Plain naive Bayes: all columns have weight 1.")], False
     if metavar := _REPEATABLE.get(domain):
         shown = typer.Option(flag, metavar=metavar, help=f"{option.help} (repeatable)")
         return Annotated[list[str] | None, shown], [default] if isinstance(default, str) else None
@@ -40,6 +42,7 @@ def _declared(name: str, option: Option) -> tuple[Any, Any]:
 
 FITTING = {name: _declared(name, option) for name, option in OPTIONS.items()}
 fits = adds("fitting", FITTING, dict)
+fits_unweighted = adds("fitting", {name: FITTING[name] for name in UNWEIGHTED}, dict)
 
 
 def fit_options(source: Source, label: str | None, *, weight: str | None = None, **given: Any) -> FitOptions:
@@ -55,7 +58,7 @@ def fit_options(source: Source, label: str | None, *, weight: str | None = None,
     options: Any = {
         name: _value(OPTIONS[name], value, names, source, label)
         for name, value in given.items()
-        if value not in (None, [])
+        if value not in (None, [], False)
     }
     return options  # type: ignore[no-any-return]
 
@@ -68,6 +71,8 @@ def _value(option: Option, given: Any, names: list[str], source: Source, label: 
         from tallybayes.data.schema import Schema
 
         return Schema.load(given)
+    if option.domain is WEIGHTS:
+        return None
     if option.domain is STRENGTHS:
         return _strengths([_strength(text, names) for text in given], names)
     if option.domain is CLASS_PRIOR:

@@ -59,9 +59,11 @@ def inspect(
 
 def _fitted(model: Any) -> dict[str, str]:
     """What was fitted afterwards, as text."""
-    from tallybayes.formatting import shown, signed
+    from tallybayes.formatting import number, shown, signed
 
     weights, result = model.column_weights, {}
+    if weights.fitted_on:
+        result["column weights"] = f"fitted on held-out rows, {number(weights.fitted_on, 12)} in the sample"
     if weights.offsets:
         result["class offsets"] = ", ".join(f"{shown(c)} {signed(offset, 3)}" for c, offset in weights.offsets.items())
     if model.calibration is not None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from tallybayes.cli.fit_command import ModelOutput, model_path
-from tallybayes.cli.fit_options import Label, Weight, fit_options, fits
+from tallybayes.cli.fit_options import Label, Weight, fit_options, fits_unweighted
 from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
 from tallybayes.cli.shared_options import Data, Json, Reader, reads
 
@@ -21,7 +21,7 @@ tally tune films.csv --label rating --by validation       # select k on a valida
 
 
 @reads
-@fits
+@fits_unweighted
 def tune(
     data: Data,
     *,

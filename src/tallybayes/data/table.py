@@ -22,9 +22,10 @@ from tallybayes.data.arrow import integers
 from tallybayes.data.input_kind import has_attribute, is_pandas_frame, library_of
 from tallybayes.errors import DataError, Described, TallyError
 
-__all__ = ["Origin", "Raw", "Table", "is_missing", "is_number", "is_row", "raw_column", "to_table"]
+__all__ = ["Origin", "Raw", "Table", "concatenated", "is_missing", "is_number", "is_row", "raw_column", "to_table"]
 
 _FEW_ROWS = 64
+_TAKEABLE = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}  # Arrow takes no rows of views
 _NUMBERS = (int, float, np.integer, np.floating, np.bool_, decimal.Decimal)
 
 Raw = Any  # a NumPy array, an Arrow (chunked) array, a list, or a SciPy sparse matrix
@@ -97,10 +98,43 @@ class Table:
         return name == "file" and self.origin is not None and self.origin.files is not None
 
 
+def concatenated(tables: Sequence[Table]) -> Table:
+    """The rows of several tables as one table, with the origin of the first.
+
+    >>> concatenated([to_table({"a": [1]}), to_table({"a": [2], "b": ["x"]})]).columns
+    {'a': [1, 2], 'b': [None, 'x']}
+    """
+    if len(tables) == 1:
+        return tables[0]
+    names = dict.fromkeys(name for table in tables for name in table.columns)
+    parts = {name: [table.columns.get(name, [None] * table.n_rows) for table in tables] for name in names}
+    columns = {name: _concatenated_column(own) for name, own in parts.items()}
+    origin = next((table.origin for table in tables if table.origin is not None), None)
+    return Table(sum(table.n_rows for table in tables), columns, origin)
+
+
+def _concatenated_column(parts: list[Raw]) -> Raw:
+    """The parts of a column as one: arrays of one type as such an array, others as a list."""
+    kinds = {str(getattr(part, "type", getattr(part, "dtype", None))) for part in parts}
+    if len(kinds) == 1 and all(isinstance(part, (pa.Array, pa.ChunkedArray)) for part in parts):
+        return pa.chunked_array([chunk for part in parts for chunk in getattr(part, "chunks", [part])])
+    if len(kinds) == 1 and all(isinstance(part, np.ndarray) for part in parts):
+        return np.concatenate(parts)
+    if all(is_sparse(part) for part in parts):
+        from scipy.sparse import vstack
+
+        return vstack(parts, format="csr")
+    return [value for part in parts for value in (part.to_pylist() if hasattr(part, "to_pylist") else list(part))]
+
+
 def _taken(raw: Raw, rows: NDArray[np.int64]) -> Raw:
     if isinstance(raw, list):
         return [raw[i] for i in rows.tolist()]
-    return raw.take(integers(rows)) if isinstance(raw, (pa.Array, pa.ChunkedArray)) else raw[rows]
+    if not isinstance(raw, (pa.Array, pa.ChunkedArray)):
+        return raw[rows]
+    if (plain := _TAKEABLE.get(raw.type)) is not None:
+        raw = raw.cast(plain)
+    return raw.take(integers(rows))
 
 
 def to_table(data: Any) -> Table:

@@ -11,21 +11,23 @@ from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallybayes.data.batch import columns_to_read
-from tallybayes.data.label import Labels, find_labels
+from tallybayes.data.fold_assignment import FoldAssigner
+from tallybayes.data.label import find_labels
 from tallybayes.data.source import BadRows, Source
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError, Described, check_integer
 from tallybayes.evaluation.evaluate import add_rows, plan_model, score_table
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.model import Model
-from tallybayes.model.fit import check_value
+from tallybayes.model.fit import check_value, weighting
 from tallybayes.model.text_selection import with_text_selection
+from tallybayes.model.weighting import learn_sampled, sample_for, weighted
 from tallybayes.state.options import FitOptions, with_options
+from tallybayes.state.row_sample import RowSample
 
-__all__ = ["FoldAssigner", "cross_validate"]
+__all__ = ["cross_validate"]
 
 
 @with_options()
@@ -48,17 +50,21 @@ def cross_validate(
     check_integer("seed", seed, at_least=0)
     source, empty, label = plan_model(data, label, options, "for cross-validation")
     empty = with_text_selection(empty, now=False)  # each model selects text variants on all of its training rows
-    parts = [empty.copy() for _ in range(folds)]
+    parts, weights = [empty.copy() for _ in range(folds)], weighting(options)
+    samples = [sample_for(weights) for _ in range(folds)]
     skipped = 0
     for fold, table in _by_fold(source, empty, label, folds, seed):
         if fold < 0:
             skipped += table.n_rows
         else:
-            for _ in source.good(table, partial(parts[fold].learn, label=label)):
+            for _ in source.good(table, partial(learn_sampled, parts[fold], samples[fold], label=label)):
                 pass
     if sum(bool(part.classes) for part in parts) < 2:
         raise DataError(f"rows with a label in at least two of {folds} folds", got=Described("fewer"))
-    models = [with_text_selection(model, now=True) for model in _without_each(parts)]
+    models = [
+        weighted(with_text_selection(model, now=True), weights, _merged([*samples[:fold], *samples[fold + 1 :]]))
+        for fold, model in enumerate(_without_each(parts))
+    ]
     snapshots = [model.snapshot() for model in models]
     check_value(models[0].merge(parts[0]), label, source)
     bad, source.bad = source.bad, None if source.bad is None else BadRows()  # the first pass has counted them
@@ -73,6 +79,11 @@ def cross_validate(
     return sum(evaluations, start)
 
 
+def _merged(samples: list[RowSample | None]) -> RowSample:
+    """The sample of all training rows of a model."""
+    return RowSample.merged(sample for sample in samples if sample is not None)
+
+
 def _by_fold(source: Source, model: Model, label: Any, folds: int, seed: int) -> Iterator[tuple[int, Table]]:
     """Every batch split by fold; rows without a label have the fold -1."""
     assign = FoldAssigner(folds, seed)
@@ -82,32 +93,6 @@ def _by_fold(source: Source, model: Model, label: Any, folds: int, seed: int) ->
             rows = np.flatnonzero(fold == number)
             if len(rows):
                 yield number, table.take(rows)
-
-
-class FoldAssigner:
-    """Assigns the rows of each class to the folds in turn, in shuffled order, independently of batch boundaries."""
-
-    def __init__(self, folds: int, seed: int) -> None:
-        self._folds, self._seed = folds, seed
-        self._pending: dict[Any, tuple[np.random.Generator, NDArray[np.int64]]] = {}
-
-    def __call__(self, labels: Labels) -> NDArray[np.int64]:
-        """The fold of every row, -1 for rows without a label."""
-        fold = np.full(len(labels.codes), -1, np.int64)
-        for code, label in enumerate(labels.keys):
-            rows = np.flatnonzero(labels.codes == code)
-            fold[rows] = self._next(label, len(rows))
-        return fold
-
-    def _next(self, label: Any, n: int) -> NDArray[np.int64]:
-        """The folds of the next n rows of a class: one permutation of all folds after another."""
-        seed = [self._seed, *str(label).encode("utf-8", "surrogatepass")]
-        generator, pending = self._pending.get(label) or (np.random.default_rng(seed), np.zeros(0, np.int64))
-        n_rounds = -(-max(n - len(pending), 0) // self._folds)
-        rounds = generator.permuted(np.tile(np.arange(self._folds), (n_rounds, 1)), axis=1).ravel()
-        assigned = np.concatenate([pending, rounds])
-        self._pending[label] = generator, assigned[n:]
-        return assigned[:n]
 
 
 def _without_each(parts: list[Model]) -> list[Model]:

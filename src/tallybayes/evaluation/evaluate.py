@@ -15,6 +15,7 @@ from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.families.family import Floats
 from tallybayes.model import Model
 from tallybayes.model.fit import planned
+from tallybayes.model.training_scores import log_proba_of_training_rows
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.options import FitOptions
 
@@ -44,7 +45,11 @@ def evaluate(
     source, evaluation = to_source(data), Evaluation()
     snapshot = model.snapshot()
     label = snapshot.label_or_default(label)
-    for table, log_proba in snapshot.log_proba_batches(source, label=label, weight=weight, leave_one_out=leave_one_out):
+    if leave_one_out:
+        batches = log_proba_of_training_rows(snapshot, source, label=label, weight=weight)
+    else:
+        batches = snapshot.log_proba_batches(source, label=label)
+    for table, log_proba in batches:
         add_rows(evaluation, snapshot, log_proba, find_labels(table, label), from_file=table.is_from_file)
     evaluation.bad = 0 if source.bad is None else source.bad.count
     if not evaluation.n_rows:

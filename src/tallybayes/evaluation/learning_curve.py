@@ -13,22 +13,22 @@ from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from tallybayes.data.batch import columns_to_read
+from tallybayes.data.fold_assignment import FoldAssigner
 from tallybayes.data.label import Labels, find_labels
 from tallybayes.data.source import Source
-from tallybayes.data.table import Raw, Table
+from tallybayes.data.table import Table, concatenated
 from tallybayes.errors import DataError, ParameterError, check_integer
 from tallybayes.evaluation.comparison import MODELS, Comparison
-from tallybayes.evaluation.cross_validation import FoldAssigner
 from tallybayes.evaluation.evaluate import add_rows, plan_model, score_table
 from tallybayes.evaluation.logistic_baseline import Design, Logistic
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.model import Model
-from tallybayes.model.fit import check_value
+from tallybayes.model.fit import check_value, weighting
 from tallybayes.model.text_selection import with_text_selection
+from tallybayes.model.weighting import Weighting, learn_sampled, sample_for, weighted
 from tallybayes.state.options import FitOptions, with_options
 
 __all__ = ["compare"]
@@ -81,7 +81,7 @@ def compare(
     done, evaluations = 0, {(model, size): list[Evaluation]() for model in MODELS for size in steps}
     for number in range(folds):
         order = _nested(rows.labels.codes, np.flatnonzero(fold != number), np.random.default_rng([seed, number]))
-        for size, found in _evaluated(rows, empty, order, np.flatnonzero(fold == number), steps):
+        for size, found in _evaluated(rows, empty, weighting(options), order, np.flatnonzero(fold == number), steps):
             for model, one in zip(MODELS, found, strict=True):
                 evaluations[model, size].append(one)
             done += size
@@ -107,7 +107,7 @@ class _LabelledRows:
         for table in source.batches(columns_to_read(empty.schema, label)):
             for part, _ in source.good(table, partial(_fitted, empty, label)):
                 tables.append(part.take(np.flatnonzero(find_labels(part, label).codes >= 0)))
-        table = _concatenated(tables)
+        table = concatenated(tables)
         labels = find_labels(table, label)
         if len(labels.keys) < 2:
             check_value(_fitted(empty, label, table), label, source)
@@ -119,24 +119,6 @@ def _fitted(empty: Model, label: Any, table: Table) -> Model:
     model = empty.copy()
     model.learn(table, label=label)
     return model
-
-
-def _concatenated(tables: list[Table]) -> Table:
-    """Batches as one table."""
-    if len(tables) == 1:
-        return tables[0]
-    names = dict.fromkeys(name for table in tables for name in table.columns)
-    parts = {name: [table.columns.get(name, [None] * table.n_rows) for table in tables] for name in names}
-    columns = {name: _concatenated_column(own) for name, own in parts.items()}
-    return Table(sum(table.n_rows for table in tables), columns)
-
-
-def _concatenated_column(parts: list[Raw]) -> Raw:
-    """The parts of a column as one: Arrow arrays of one type as an Arrow array, others as a list."""
-    kinds = {str(getattr(part, "type", None)) for part in parts}
-    if len(kinds) == 1 and all(isinstance(part, (pa.Array, pa.ChunkedArray)) for part in parts):
-        return pa.chunked_array([chunk for part in parts for chunk in getattr(part, "chunks", [part])])
-    return [value for part in parts for value in (part.to_pylist() if hasattr(part, "to_pylist") else list(part))]
 
 
 def _sizes(given: Iterable[int] | None, largest: int) -> list[int]:
@@ -161,14 +143,14 @@ def _nested(codes: NDArray[np.int32], rows: Rows, rng: np.random.Generator) -> R
 
 
 def _evaluated(
-    data: _LabelledRows, empty: Model, order: Rows, test: Rows, sizes: list[int]
+    data: _LabelledRows, empty: Model, weights: Weighting, order: Rows, test: Rows, sizes: list[int]
 ) -> Iterator[tuple[int, tuple[Evaluation, ...]]]:
     """The three models evaluated on the test rows, for every size; naive Bayes only learns the rows that are new."""
-    growing, start = empty.copy(), 0
+    growing, start, sample = empty.copy(), 0, sample_for(weights)
     for size in sizes:
-        growing.learn(data.table.take(order[start:size]), label=data.label)
+        learn_sampled(growing, sample, data.table.take(order[start:size]), label=data.label)
         start = size
-        model = with_text_selection(growing, now=True).snapshot()
+        model = weighted(with_text_selection(growing, now=True), weights, sample).snapshot()
         scores = score_table(model, data.label, data.table.take(test))
         add_rows(evaluation := Evaluation(), model, *scores, from_file=data.table.is_from_file)
         codes = data.labels.codes

@@ -22,7 +22,7 @@ from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.formatting import finite_json, text_table
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value
-from tallybayes.state.options import FitOptions, with_options
+from tallybayes.state.options import UNWEIGHTED, FitOptions, complete, with_options
 
 __all__ = ["Prequential", "prequential"]
 
@@ -65,7 +65,7 @@ class Prequential:
     __repr__ = __str__
 
 
-@with_options()
+@with_options(UNWEIGHTED)
 def prequential(
     data: Any, label: Any = None, *, every: int | None = None, **options: Unpack[FitOptions]
 ) -> Prequential:
@@ -85,6 +85,7 @@ def prequential(
     """
     if every is not None:
         every = check_integer("every", every, at_least=1)
+    complete(options, UNWEIGHTED)
     source, model, label = plan_model(data, label, options, "for prequential evaluation")
     stream = _StreamEvaluation(source, model, label, every)
     for table in source.batches(columns_to_read(model.schema, label)):

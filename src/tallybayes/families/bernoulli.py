@@ -10,7 +10,7 @@ the posterior mean under a Beta(k, k) prior; k = 0 is the frequency, k = 1 Lapla
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +24,7 @@ from tallybayes.families.credible import beta_cumulants, beta_interval, check_po
 from tallybayes.families.discrete_family import DiscreteFamily, DiscretePrior
 from tallybayes.families.family import Add, Codes32, Floats, Score
 from tallybayes.families.leave_one_out_scores import Values, discrete
+from tallybayes.families.line_weights import weighted_lines
 from tallybayes.families.shrinkage import Shares, averaged_shares, dirichlet_evidence
 from tallybayes.kernels.densities import beta_tables
 from tallybayes.tally import Exact, Sums
@@ -44,6 +45,7 @@ class Bernoulli(DiscreteFamily[Sums]):
     """
 
     name: ClassVar[str] = "bernoulli"
+    takes_class_weights: ClassVar[bool] = True
     column: ClassVar[type[Column]] = Flags
 
     def observe(
@@ -132,6 +134,11 @@ class BernoulliPredictive(ArrayPredictive):
             refuse(place, self.features, arrays, _EXPECTED)
 
         return score
+
+    def weighted(self, weights: Floats, log_prior: Floats) -> BernoulliPredictive:
+        """With weights in the tables."""
+        log_no, log_yes = (weighted_lines(table, weights, log_prior) for table in (self.log_no, self.log_yes))
+        return replace(self, log_no=log_no, log_yes=log_yes)
 
     def part(self, number: int) -> BernoulliPredictive:
         """One column."""

@@ -28,6 +28,7 @@ from tallybayes.families.credible import beta_cumulants, check_posterior, gamma_
 from tallybayes.families.discrete_family import DiscreteFamily, DiscretePrior
 from tallybayes.families.family import Add, Codes32, Family, Floats, Predictive, Score, Unseen
 from tallybayes.families.leave_one_out_scores import Values, discrete
+from tallybayes.families.line_weights import weighted_lines
 from tallybayes.families.shrinkage import Shares, averaged_shares
 from tallybayes.tally import Counts, Exact
 
@@ -53,6 +54,7 @@ class Categorical(DiscreteFamily[Counts]):
             raise ParameterError("unseen: 'prior' or 'missing'", got=self.unseen)
 
     name: ClassVar[str] = "categorical"
+    takes_class_weights: ClassVar[bool] = True
     column: ClassVar[type[Column]] = Codes
 
     def observe(
@@ -142,6 +144,12 @@ class CategoricalPredictive(Predictive):
     n_values: Floats  # (columns,)
     norm: Floats | None  # (columns, classes)
     unseen: Unseen
+    weights: Floats | None = None  # (columns, classes), applied to every line
+    log_prior: Floats | None = None  # (classes,), with the weights
+
+    def weighted(self, weights: Floats, log_prior: Floats) -> CategoricalPredictive:
+        """With weights in the tables."""
+        return replace(self, weights=weights, log_prior=log_prior)
 
     def log_table(self, number: int, keys: Sequence[Key]) -> Floats:
         """Log P(key | class) of one column, (keys, classes); an unseen key has the prior's share, or 0."""
@@ -167,7 +175,9 @@ class CategoricalPredictive(Predictive):
             log_p = log_value + np.where((n > 0) & ~new[:, None], log_share, 0.0)
         if self.unseen == "missing":
             log_p[new] = 0.0
-        return log_p
+        if self.weights is None or self.log_prior is None:
+            return log_p
+        return weighted_lines(log_p, self.weights[numbers], self.log_prior)
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Prepare to score columns of categories."""
@@ -186,7 +196,7 @@ class CategoricalPredictive(Predictive):
     def bind_matrix(self, values: Floats) -> Score | None:
         """Prepare to score a matrix of slots: directly from open counts, otherwise slot by slot as they occur."""
         counts, k, silent = self.tally.open_counts(), self.prior.k, self.unseen == "missing"
-        if counts is not None and k is not None:
+        if counts is not None and k is not None and self.weights is None:
             return lambda out, start, stop: kernels.active.add_laplace(
                 values, counts, self.totals, k, self.n_values, silent, out, start, stop
             )
@@ -221,6 +231,7 @@ class CategoricalPredictive(Predictive):
             totals=self.totals[rows],
             n_values=self.n_values[rows],
             norm=None if self.norm is None else self.norm[rows],
+            weights=None if self.weights is None else self.weights[rows],
         )
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:

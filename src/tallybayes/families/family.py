@@ -46,6 +46,7 @@ class Family(ABC, Generic[TallyT, PriorT]):
 
     name: ClassVar[str]
     column: ClassVar[type[Column]]  # the kind of column it counts
+    takes_class_weights: ClassVar[bool] = False  # whether its predictive folds a weight for each class into its tables
     takes_smoothing: ClassVar[bool] = False  # whether the prior depends on k, for 0 < k < infinity
 
     def __init_subclass__(cls) -> None:
@@ -127,6 +128,10 @@ class Family(ABC, Generic[TallyT, PriorT]):
     def display_name(self) -> str:
         """The string form without secrets, for people."""
         return str(self)
+
+    def selects_from_data(self, smoothing: Smoothing) -> bool:
+        """Whether the prior depends on the data by more than what `repooled` computes again, such as by evidence."""
+        return self.takes_smoothing and smoothing == "auto" and self.own_smoothing == "auto"
 
     def is_open(self, smoothing: Smoothing) -> bool:
         """Whether some of its options are still to be chosen, by leave-one-out on a sample of documents."""

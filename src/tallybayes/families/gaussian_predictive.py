@@ -86,6 +86,12 @@ class GaussianPredictive(ArrayPredictive):
             result[:, c] = np.where(np.isnan(x), 0.0, np.where(x == value, -np.log(np.spacing(abs(value))), -np.inf))
         return result
 
+    def weighted(self, weights: Floats, log_prior: Floats) -> GaussianPredictive | None:
+        """With weights in the constants of Student's t, if the classes share them."""
+        if self.half is None or self.log or (weights != weights[:, :1]).any():
+            return None
+        return replace(self, half=self.half * weights, log_constant=self.log_constant * weights)
+
     def part(self, number: int) -> GaussianPredictive:
         """One column."""
         rows = slice(number, number + 1)

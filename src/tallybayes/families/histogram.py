@@ -59,6 +59,7 @@ class Histogram(Family[Grid, HistogramPrior]):
     """
 
     name: ClassVar[str] = "histogram"
+    takes_class_weights: ClassVar[bool] = True
     column: ClassVar[type[Column]] = Reals
 
     def observe(
@@ -85,6 +86,10 @@ class Histogram(Family[Grid, HistogramPrior]):
         for part in rest:
             first.prepare(part, 1)()
         return first
+
+    def selects_from_data(self, smoothing: Smoothing) -> bool:
+        """Buckets, strength and rate, unless the column contributes nothing or is a table of frequencies."""
+        return 0 < (1.0 if smoothing == "auto" else smoothing) < np.inf
 
     def prior(self, tally: Grid, smoothing: Smoothing) -> HistogramPrior:
         """The grid of strengths and rates; the choice is made by evidence in `predictive`."""

@@ -7,7 +7,7 @@ leave-one-out: it keeps the buckets and what was chosen by evidence (`FixedBinni
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from tallybayes.arrays.column import Column
 from tallybayes.families.alignment import ArrayPredictive, real_arrays, refuse
 from tallybayes.families.credible import averaged_binnings, check_posterior, gamma_cumulants, interval_rows
 from tallybayes.families.histogram_buckets import FixedBinning, averaged, buckets_of, cells_of, held_shares
+from tallybayes.families.line_weights import weighted_lines
 from tallybayes.families.predictive import Floats, Score, Steps
 from tallybayes.tally import Grid
 from tallybayes.tally.grid import lowest_value
@@ -65,6 +66,11 @@ class HistogramPredictive(ArrayPredictive):
             refuse(place, self.features, arrays, "a finite number")
 
         return score
+
+    def weighted(self, weights: Floats, log_prior: Floats) -> HistogramPredictive:
+        """With weights in the table."""
+        own = np.repeat(weights, np.diff(self.offsets), axis=0)
+        return replace(self, log_p=weighted_lines(self.log_p, own, log_prior))
 
     def part(self, number: int) -> HistogramPredictive:
         """One column."""

@@ -41,7 +41,7 @@ __all__ = [
 _ROUNDING = 1e-12  # a difference of fractional weights below this share of the sum is a rounding error
 
 
-def never_learned(column: str, row: int) -> ForgetError:
+def never_learned(column: str, row: int | None) -> ForgetError:
     """The error for a row that was not learned."""
     hint = "leave-one-out needs the rows that the model has learned, with the same labels and weights"
     return ForgetError(

@@ -82,6 +82,14 @@ class Predictive(ABC):
         """The lexicon that numbers the tokens of a column of text; None for other columns."""
         return None
 
+    def weighted(self, weights: Floats, log_prior: Floats) -> Predictive | None:
+        """The predictive whose scores are those of this one with column weights, at no cost; None: not available.
+
+        weights: (columns, classes). Where the weights of a column differ between the classes, its score is centred at
+        log sum over c of P(c) P(value | c) first, with log P(c) from `log_prior`.
+        """
+        return None
+
     @abstractmethod
     def part(self, number: int) -> Predictive:
         """The predictive of one column of the block."""

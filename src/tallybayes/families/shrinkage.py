@@ -35,6 +35,8 @@ __all__ = [
     "strengths_by_evidence",
 ]
 
+_TINY = 2.3e-308  # a share of tiny weights may underflow, and the log gamma of what is smaller is infinite
+
 STRENGTHS = 2.0 ** np.arange(-3, 17)
 _TERMS = 2**16  # cells times strengths computed at a time
 
@@ -102,7 +104,7 @@ class Shares:
     def evidence(self, a: Floats) -> Floats:
         """Log evidence of the classes given the values, (..., columns), for a strength per column, (..., columns)."""
         column = self.owner[self.value]
-        prior = a[..., column] * self.p[column, self.klass]
+        prior = np.maximum(a[..., column] * self.p[column, self.klass], _TINY)
         cells = gammaln(prior + self.amount) - gammaln(prior)
         values = gammaln(a[..., self.owner]) - gammaln(a[..., self.owner] + self.per_value)
         return by_group(column, cells, self.n_features) + by_group(self.owner, values, self.n_features)

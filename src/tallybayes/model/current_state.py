@@ -18,6 +18,7 @@ from tallybayes.model.single_row import SingleRowLearner
 from tallybayes.model.update import CountedRows, add_rows, change_notes, subtract_rows
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.model_state import ModelState
+from tallybayes.state.row_sample import RowSample
 
 __all__ = ["Change", "CurrentState", "Reading"]
 
@@ -66,8 +67,8 @@ class CurrentState:
             self.snapshot = Snapshot(snapshot.state, snapshot.small_batches)
             return True
 
-    def change(self, data: Any, label: Any, weight: Any, sign: int) -> Change:
-        """Add (1) or subtract (-1) rows, all or nothing."""
+    def change(self, data: Any, label: Any, weight: Any, sign: int, sample: RowSample | None = None) -> Change:
+        """Add (1) or subtract (-1) rows, all or nothing; sample: to which the rows are added."""
         apply = add_rows if sign > 0 else subtract_rows
         with self._writing:
             snapshot = self.snapshot
@@ -75,7 +76,7 @@ class CurrentState:
             state.require_learned("learn" if sign > 0 else "forget")
             source = to_source(data)
             weight = state.schema.weight if weight is None else weight
-            counted = CountedRows(state, snapshot.label_or_default(label), weight, grows=sign > 0)
+            counted = CountedRows(state, snapshot.label_or_default(label), weight, grows=sign > 0, sample=sample)
             counted.count(source)
             if self.snapshot is not snapshot:
                 raise ParameterError(

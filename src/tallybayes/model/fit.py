@@ -15,11 +15,12 @@ from tallybayes.data.table import Table
 from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
 from tallybayes.families import Family, Text
 from tallybayes.model.model import Model
+from tallybayes.model.weighting import Weighting, learn_sampled, sample_for, weighted
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.options import OPTIONS, SETTINGS, FitOptions, complete, with_options
 from tallybayes.state.settings import Settings
 
-__all__ = ["check_value", "fit", "plan", "planned"]
+__all__ = ["check_value", "fit", "plan", "planned", "weighting"]
 
 
 @with_options()
@@ -42,17 +43,26 @@ def fit(data: Any, label: Any = None, *, weight: Any = None, **options: Unpack[F
     """
     source = to_source(data)
     model, label = planned(source, label, options, weight=weight)
-    change = model.learn(source, label=label, weight=weight)
+    weights = weighting(options)
+    sample = sample_for(weights)
+    change = learn_sampled(model, sample, source, label=label, weight=weight)
     if not change.rows and not change.skipped and source.head().is_from_file:
         hint = "the file has no rows, or all of them were skipped as bad rows"
         raise source.head().located(DataError("rows to learn from", got=0, hint=hint))
     check_value(model, label, source)
-    return model
+    return weighted(model, weights, sample)
+
+
+def weighting(options: FitOptions) -> Weighting:
+    """The option `weights`, checked."""
+    found: Weighting = OPTIONS["weights"].domain.check("weights", options.get("weights", OPTIONS["weights"].default))
+    return found
 
 
 def planned(source: Source, label: Any, options: FitOptions, *, weight: Any = None) -> tuple[Model, Any]:
     """The model that `fit` would fill, still empty, and its label."""
     values = complete(options)
+    OPTIONS["weights"].domain.check("weights", values.pop("weights"))
     settings = Settings(**{name: values.pop(name) for name in SETTINGS})
     columns = {name: OPTIONS[name].domain.check(name, value) for name, value in values.items()}
     schema: Schema | None = columns["schema"]

@@ -15,6 +15,7 @@ from tallybayes.data.label import find_labels, find_weights, to_label_type
 from tallybayes.data.table import Table
 from tallybayes.errors import NONE, DataError
 from tallybayes.families.family import Codes32, Floats
+from tallybayes.model.training_scores import log_proba_of_training_rows
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.calibration import Calibration
 from tallybayes.state.decision import Decision
@@ -51,9 +52,10 @@ def _scores(
     """Log P(class | row) of labelled rows, the codes of their classes and their weights."""
     label = snapshot.label_or_default(label)
     weight = snapshot.state.schema.weight if weight is None and leave_one_out else weight
-    batches = snapshot.log_proba_batches(
-        data, label=label, weight=weight, leave_one_out=leave_one_out, calibrated=calibrated
-    )
+    if leave_one_out:
+        batches = log_proba_of_training_rows(snapshot, data, label=label, weight=weight, calibrated=calibrated)
+    else:
+        batches = snapshot.log_proba_batches(data, label=label, calibrated=calibrated)
     parts = [(log_proba, _codes(snapshot, table, label), find_weights(table, weight)) for table, log_proba in batches]
     if not parts:
         raise DataError("rows with labels", got=NONE)

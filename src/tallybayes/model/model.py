@@ -205,15 +205,17 @@ class Model:
             return snapshot.log_joint(data)
 
     def log_marginal(self, data: Any) -> Floats:
-        """Log p(row): low for rows unlike anything learned."""
+        """Log p(row), without column weights: low for rows unlike anything learned."""
         with self.reading() as snapshot:
             snapshot.state.require_likelihoods("log_marginal")
-            return log_marginal(snapshot.log_joint(data))
+            return log_marginal(snapshot.plain().log_joint(data))
 
     def leave_one_out(self, data: Any, *, label: Any = None, weight: Any = None, calibrated: bool = True) -> Floats:
         """Log P(class | row) of rows that were learned, each by the model without it, (rows, classes).
 
-        In closed form, at about the cost of scoring. Rows without a label or of weight 0 are scored by the whole model.
+        In closed form, at about the cost of scoring: what was chosen from the data (strengths by evidence, buckets of
+        histograms, column weights) is kept. `evaluate` and `calibrate` choose it anew. Rows without a label or of
+        weight 0 are scored by the whole model.
 
         >>> import tallybayes as tb
         >>> rows = {"fever": [1, 1, 0, 0, 0], "ill": ["yes", "yes", "no", "no", "yes"]}
@@ -222,9 +224,7 @@ class Model:
         [0.667, 0.667, 0.545, 0.545, 0.25]
         """
         with self.reading() as snapshot:
-            batches = snapshot.log_proba_batches(
-                data, label=label, weight=weight, leave_one_out=True, calibrated=calibrated
-            )
+            batches = snapshot.leave_one_out_batches(data, label=label, weight=weight, calibrated=calibrated)
             return snapshot.joined(part for _, part in batches)
 
     def explain(self, data: Any) -> list[Explanation]:

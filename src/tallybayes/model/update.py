@@ -19,6 +19,7 @@ from tallybayes.data.source import Source, Whole
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError, Described, ForgetError, ParameterError
 from tallybayes.state.model_state import ModelState
+from tallybayes.state.row_sample import RowSample
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.state.text_samples import TextSamples, is_open, select_text_variants
 
@@ -35,6 +36,7 @@ class CountedRows:
     label: Any
     weight: Any
     grows: bool  # whether new columns are added to the schema
+    sample: RowSample | None = None  # to which the rows are added
     schema: Schema = field(init=False)
     text_samples: TextSamples = field(init=False)
     statistics: SufficientStatistics = field(default_factory=SufficientStatistics.empty)
@@ -72,7 +74,10 @@ class CountedRows:
         labels = merged(self.statistics.labels or self.state.statistics.labels, keys)
         if self.grows:
             self.text_samples.add(batch, keys, self.schema.families, self.state.settings)
-        return SufficientStatistics.observed(batch, keys, labels, self.schema), batch.labels.n_missing
+        found = SufficientStatistics.observed(batch, keys, labels, self.schema)
+        if self.sample is not None:
+            self.sample.add(table, batch, keys)
+        return found, batch.labels.n_missing
 
     def _add(self, part: SufficientStatistics) -> None:
         if self.statistics.labels or self.statistics.blocks:

@@ -23,6 +23,7 @@ from tallybayes.evaluation import Evaluation
 from tallybayes.evaluation.evaluate import add_rows
 from tallybayes.explaining.explanation import Explanation
 from tallybayes.model import Model
+from tallybayes.model.training_scores import log_proba_of_training_rows
 from tallybayes.reporting.held_out_importance import HeldOutImportance
 from tallybayes.tuning.importance import ColumnImportance, importance
 
@@ -57,7 +58,11 @@ def collect(
     source, found, held_out = to_source(data), ReportData(), HeldOutImportance()
     snapshot = model.snapshot()
     label = snapshot.label_or_default(label)
-    for table, log_proba in snapshot.log_proba_batches(source, label=label, leave_one_out=leave_one_out):
+    if leave_one_out:
+        batches = log_proba_of_training_rows(snapshot, source, label=label)
+    else:
+        batches = snapshot.log_proba_batches(source, label=label)
+    for table, log_proba in batches:
         labels = find_labels(table, label)
         if rows is not None and found.n_rows + table.n_rows > rows:
             first = rows - found.n_rows

@@ -8,6 +8,7 @@ length is scored in bounded memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,12 @@ class Snapshot:
             found = Posterior(scorer.classes, scorer.log_prior, settings.calibration, settings.decision)
             self._posterior = found
         return found
+
+    def plain(self) -> Snapshot:
+        """The snapshot without column weights: its scores are likelihoods."""
+        if self.state.settings.column_weights is None:
+            return self
+        return Snapshot(replace(self.state, settings=replace(self.state.settings, column_weights=None)))
 
     @property
     def leave_one_out(self) -> LeaveOneOut:
@@ -144,14 +151,9 @@ class Snapshot:
         return self.worked_batches(data, self.scorer.log_joint, label=label, keep=keep)
 
     def log_proba_batches(
-        self, data: Any, *, label: Any = None, weight: Any = None, leave_one_out: bool = False, calibrated: bool = True
+        self, data: Any, *, label: Any = None, calibrated: bool = True
     ) -> Iterator[tuple[Table, Floats]]:
-        """Data batch by batch, each with log P(class | row).
-
-        leave_one_out: the rows were learned, and each is scored by the model without it.
-        """
-        if leave_one_out:
-            return self._leave_one_out_batches(data, label, weight, self.posterior_for(calibrated))
+        """Data batch by batch, each with log P(class | row)."""
         posterior = self.posterior_for(calibrated)
         batches = self.log_joint_batches(data, label=label)
         return ((table, posterior.log_proba(log_joint)) for table, log_joint in batches)
@@ -176,10 +178,11 @@ class Snapshot:
         for source, table in self.batches(data, label, keep=keep):
             yield from source.good(table, lambda part: self._worked(part, work))
 
-    def _leave_one_out_batches(
-        self, data: Any, label: Any, weight: Any, posterior: Posterior
+    def leave_one_out_batches(
+        self, data: Any, *, label: Any = None, weight: Any = None, calibrated: bool = True
     ) -> Iterator[tuple[Table, Floats]]:
-        label = self.label_or_default(label)
+        """Rows that were learned batch by batch, each with log P(class | row) by the model without it."""
+        posterior, label = self.posterior_for(calibrated), self.label_or_default(label)
         weight = self.state.schema.weight if weight is None else weight
 
         def work(table: Table) -> Floats:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from tallybayes.arrays.column import Column
-from tallybayes.arrays.special import logsumexp
+from tallybayes.families.line_weights import weighted_lines
 from tallybayes.families.predictive import Floats, Predictive, Score, TokenEvidence
 from tallybayes.state.column_weights import ColumnWeights
 from tallybayes.tally import Tally
@@ -24,6 +25,11 @@ class WeightedPredictive(Predictive):
     inner: Predictive
     weights: Floats
     log_prior: Floats  # (classes,), to centre the contribution of a column
+
+    @cached_property
+    def folded(self) -> Predictive | None:
+        """A predictive with the weights in its tables, if there is one: scoring costs nothing more then."""
+        return self.inner.weighted(self.weights, self.log_prior)
 
     @property
     def features(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -56,7 +62,9 @@ class WeightedPredictive(Predictive):
         return [replace(word, log_evidence=np.where(weights == 0, 0.0, word.log_evidence * weights)) for word in words]
 
     def bind(self, columns: Sequence[Column]) -> Score:
-        """Prepare to score columns, each on its own."""
+        """Prepare to score columns: with weights in the tables, or else each column on its own."""
+        if self.folded is not None:
+            return self.folded.bind(columns)
         parts = [
             weighted_score(self.inner.part(j).bind([column]), own, self.log_prior)
             for j, (column, own) in enumerate(zip(columns, self.weights, strict=True))
@@ -71,6 +79,8 @@ class WeightedPredictive(Predictive):
 
     def bind_matrix(self, values: Floats) -> Score | None:
         """Prepare to score a matrix; None unless every column can be scored from numbers."""
+        if self.folded is not None:
+            return self.folded.bind_matrix(values)
         parts = []
         for j, own in enumerate(self.weights):
             if own.any():
@@ -111,7 +121,8 @@ class WeightedPredictive(Predictive):
     def note(self, number: int) -> str:
         """The note of the inner predictive, and the weight."""
         own = self.weights[number]
-        weight = f"weight {own[0]:.3g}" if (own == own[0]).all() else f"weights {own.min():.3g} to {own.max():.3g}"
+        low, high = f"{own.min():.3g}", f"{own.max():.3g}"
+        weight = f"weight {low}" if low == high else f"weights {low} to {high}"
         return ", ".join(text for text in (self.inner.note(number), weight) if text)
 
 
@@ -122,30 +133,16 @@ def weighted_score(score: Score, weights: Floats, log_prior: Floats) -> Score:
     """
     if (weights == 1).all():
         return score
-    zero = weights == 0
-    differ = (weights != weights[0]).any()
 
     def scaled(out: Floats, start: int, stop: int) -> None:
-        part = out[
-            start:stop
-        ]  # the kernels add in place: what was there is put aside, so that only the contribution is scaled
+        part = out[start:stop]  # kernels add in place: what is there is put aside, and only the contribution is scaled
         before = part.copy()
         part[:] = 0.0
         score(out, start, stop)
-        if differ:
-            part -= _average(part, log_prior if log_prior.ndim == 1 else log_prior[start:stop])
-        part[:, zero] = 0.0
-        part *= weights
+        part[:] = weighted_lines(part, weights, log_prior if log_prior.ndim == 1 else log_prior[start:stop])
         part += before
 
     return scaled
-
-
-def _average(log_p: Floats, log_prior: Floats) -> Floats:
-    """Log of the average of P, (rows, 1); 0 where it is 0."""
-    with np.errstate(divide="ignore"):
-        average = np.asarray(logsumexp(log_p + log_prior - logsumexp(log_prior, axis=-1)[..., None], axis=1))[:, None]
-    return np.where(np.isinf(average), 0.0, average)
 
 
 def with_column_weights(

@@ -26,7 +26,7 @@ __all__ = ["ColumnWeights"]
 class ColumnWeights:
     """Weights of columns (default 1) and offsets of classes (default 0).
 
-    model_rows: the rows in the model when they were fitted.
+    model_rows: the rows in the model when they were fitted; fitted_on: the rows of the sample they were fitted on.
 
     >>> weights = ColumnWeights({"fever": 0.5, "cough": {"ill": 2.0}}, {"ill": 0.1})
     >>> weights.table(["cough", "fever"], ["ill", "well"]).tolist()
@@ -36,6 +36,7 @@ class ColumnWeights:
     weights: Mapping[str, float | Mapping[Any, float]] = field(default_factory=dict)
     offsets: Mapping[Any, float] = field(default_factory=dict)
     model_rows: float = 0.0
+    fitted_on: float = 0.0
 
     def __post_init__(self) -> None:
         weights = {str(name): dict(own) if isinstance(own, Mapping) else own for name, own in self.weights.items()}
@@ -45,10 +46,11 @@ class ColumnWeights:
             for weight in own.values() if isinstance(own, dict) else [own]:
                 if not is_real_number(weight) or not 0 <= weight < np.inf:
                     raise ParameterError("a weight of at least 0", got=weight, column=name)
-        if not all(
-            is_real_number(offset) and np.isfinite(offset) for offset in (*self.offsets.values(), self.model_rows)
-        ):
+        if not all(is_real_number(offset) and np.isfinite(offset) for offset in self._numbers()):
             raise ParameterError("finite offsets", got=self.offsets)
+
+    def _numbers(self) -> tuple[float, ...]:
+        return (*self.offsets.values(), self.model_rows, self.fitted_on)
 
     def check(self, names: Collection[str], classes: Collection[Any]) -> None:
         """Raise an error if it names a column or label that the model does not have."""

@@ -14,6 +14,8 @@ from tallybayes.state.text_samples import TextSamples
 
 __all__ = ["ModelState"]
 
+_STALE = 0.2  # of the rows: weights fitted on a sample change little before that
+
 
 @dataclass(frozen=True, eq=False)
 class ModelState:
@@ -45,12 +47,28 @@ class ModelState:
 
     @property
     def stale(self) -> list[str]:
-        """Which of column_weights, calibration and decision were fitted on other rows, or under other probabilities."""
+        """Which of column_weights, calibration and decision were fitted on other rows, or under other probabilities.
+
+        Weights that `fit` has fitted are stale once the number of rows has changed by a fifth.
+        """
         if self.given is not None:
             return []
         rows = float(self.statistics.class_rows.floats().sum())
         fitted = {name: getattr(self.settings, name) for name in ("column_weights", "calibration", "decision")}
-        return [name for name, own in fitted.items() if own is not None and own.model_rows not in (0, rows)]
+        result = [name for name, own in fitted.items() if own is not None and own.model_rows not in (0, rows)]
+        weights = self.settings.column_weights
+        if weights is not None and weights.fitted_on and abs(rows - weights.model_rows) < _STALE * weights.model_rows:
+            result = [name for name in result if name != "column_weights"]
+        return result
+
+    @property
+    def selects_from_data(self) -> bool:
+        """Whether anything is chosen from the data beyond sums: strengths by evidence, buckets, column weights."""
+        weights = self.settings.column_weights
+        if weights is not None and weights.fitted_on:
+            return True
+        families = self.schema.families.items()
+        return any(family.selects_from_data(self.settings.smoothing_of(name)) for name, family in families)
 
     def require_learned(self, verb: str) -> None:
         """Raise an error for a model that was given instead of learned."""
@@ -59,9 +77,6 @@ class ModelState:
 
     def require_likelihoods(self, verb: str) -> None:
         """Raise an error unless the score of every column is a log likelihood."""
-        if self.settings.column_weights is not None and verb != "sample":
-            hint = "model.column_weights = None"
-            raise UnsupportedError(f"{verb} needs likelihoods; this model has column weights", hint=hint)
         for name, family in self.schema.families.items():
             if not family.is_likelihood:
                 hint = "fit with the 'counts' or 'presence' variant"

@@ -19,7 +19,18 @@ from typing import Any
 
 from tallybayes.errors import ParameterError
 
-__all__ = ["CLASS_PRIOR", "FAMILIES", "FAMILY", "NAMES", "SCHEMA", "STRENGTH", "STRENGTHS", "Domain", "choice"]
+__all__ = [
+    "CLASS_PRIOR",
+    "FAMILIES",
+    "FAMILY",
+    "NAMES",
+    "SCHEMA",
+    "STRENGTH",
+    "STRENGTHS",
+    "WEIGHTS",
+    "Domain",
+    "choice",
+]
 
 _LEAST, _MOST = 1e-300, 1e100  # beyond, products with counts underflow or overflow
 
@@ -121,6 +132,16 @@ def _schema(value: Any) -> Any:
     return value
 
 
+def _weights(value: Any) -> Any:
+    from tallybayes.state.column_weights import ColumnWeights
+
+    if value is None or (isinstance(value, str) and value == "auto") or isinstance(value, ColumnWeights):
+        return value
+    if not isinstance(value, Mapping):
+        raise _Outside
+    return ColumnWeights(value)
+
+
 _RANGE = f"0, a number from {_LEAST} to {_MOST}, or inf"
 STRENGTH = Domain(_RANGE, _strength)
 STRENGTHS = Domain(f"'auto', {_RANGE}; or a dict of these by column", _strengths)
@@ -128,4 +149,5 @@ CLASS_PRIOR = Domain("'empirical', 'uniform', or a dict of probabilities by labe
 FAMILY = Domain("a family, such as 'gaussian'", _family)
 FAMILIES = Domain("a dict of families by column, one family for all columns, or None", _families)
 NAMES = Domain("names of columns", _names)
+WEIGHTS = Domain("'auto', None, or a dict of weights by column", _weights)
 SCHEMA = Domain("a Schema, as Schema.load returns it", _schema)

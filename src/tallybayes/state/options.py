@@ -24,6 +24,7 @@ from tallybayes.state.option_domains import (
     SCHEMA,
     STRENGTH,
     STRENGTHS,
+    WEIGHTS,
     Domain,
     choice,
 )
@@ -35,8 +36,9 @@ if TYPE_CHECKING:
     from tallybayes.data.schema import Schema
     from tallybayes.families import Family, Smoothing
     from tallybayes.families.family import Unseen
+    from tallybayes.state.column_weights import ColumnWeights
 
-__all__ = ["OPTIONS", "SETTINGS", "FitOptions", "Option", "SettingOptions", "complete", "with_options"]
+__all__ = ["OPTIONS", "SETTINGS", "UNWEIGHTED", "FitOptions", "Option", "SettingOptions", "complete", "with_options"]
 
 _Declared = TypeVar("_Declared", bound=Callable[..., Any])
 
@@ -123,7 +125,22 @@ class SettingOptions(TypedDict, total=False):
     ]
 
 
-class FitOptions(ColumnOptions, SettingOptions, total=False):
+class WeightOptions(TypedDict, total=False):
+    """The option that determines how columns are weighted; a model keeps the result as its `ColumnWeights`."""
+
+    weights: Annotated[
+        "Literal['auto'] | Mapping[str, float | Mapping[Any, float]] | ColumnWeights | None",
+        Option(
+            WEIGHTS,
+            "auto",
+            "Weights of columns: auto (fitted on held-out rows of a sample), None (all are 1: plain naive Bayes), or a"
+            " weight for each column.",
+            flag="no-weights",
+        ),
+    ]
+
+
+class FitOptions(ColumnOptions, SettingOptions, WeightOptions, total=False):
     """Every option of `fit`, for `**options: Unpack[FitOptions]`."""
 
 
@@ -133,6 +150,7 @@ def _declared(options: type) -> dict[str, Option]:
 
 OPTIONS: Mapping[str, Option] = _declared(FitOptions)
 SETTINGS: Mapping[str, Option] = _declared(SettingOptions)
+UNWEIGHTED: Mapping[str, Option] = {**_declared(ColumnOptions), **SETTINGS}  # of functions that do not fit weights
 
 
 def complete(given: Mapping[str, Any], options: Mapping[str, Option] = OPTIONS) -> dict[str, Any]:

@@ -6,7 +6,6 @@ on the order and the batches of the rows, and the sample of two samples is the s
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes import kernels
 from tallybayes.arrays.axis import positions
 from tallybayes.arrays.column import Bag
 from tallybayes.data.batch import Batch
@@ -22,6 +20,7 @@ from tallybayes.data.schema import Schema
 from tallybayes.families import Family, Text
 from tallybayes.families.text_variant import DOCUMENTS, LEAST_DOCUMENTS, PAIRS, choose
 from tallybayes.families.token_weights import integer_amounts
+from tallybayes.state.row_hash import Hashes, document_hashes, key_hashes
 from tallybayes.state.settings import Settings
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.tally import TokenTally, Vocabulary
@@ -30,8 +29,6 @@ from tallybayes.tally.key_index import lexicon_of
 __all__ = ["TextSamples", "is_open", "select_text_variants"]
 
 _DOCUMENTS = 2000  # in a sample, at most
-
-Hashes = NDArray[np.uint64]
 
 
 def is_open(family: Family | None, settings: Settings, name: str) -> bool:
@@ -56,7 +53,7 @@ class _Sample:
         there = (codes >= 0) if bag.present is None else (codes >= 0) & bag.present
         weights = np.ones(len(codes)) if batch.weights is None else batch.weights
         rows = np.flatnonzero(there & (weights > 0))
-        prints = fingerprints(bag)[rows] ^ _hashed(keys)[codes[rows]]  # equal texts of different classes differ
+        prints = document_hashes(bag)[rows] ^ key_hashes(keys)[codes[rows]]  # equal texts of different classes differ
         prints += weights[rows].view(np.uint64)
         first = _first(prints, np.diff(bag.indptr)[rows])
         rows = rows[first]
@@ -166,28 +163,3 @@ def _renumbered(n_documents: NDArray[np.float64]) -> NDArray[np.int64]:
     """New numbers of the classes that have documents, -1 for the others."""
     there = n_documents > 0
     return np.where(there, np.cumsum(there) - 1, -1)
-
-
-def fingerprints(bag: Bag) -> Hashes:
-    """A hash of the content of each document."""
-    keys = lexicon_of(bag.keys)
-    indices: NDArray[np.integer] = np.ascontiguousarray(bag.indices, np.int32)
-    if hasattr(keys, "packed"):
-        data, offsets = keys.packed()
-    else:  # of a bucket, its number
-        used, indices = np.unique(indices, return_inverse=True)
-        data, offsets = used.astype(np.int64).view(np.uint8), np.arange(0, 8 * len(used) + 1, 8)
-    prints: Hashes = kernels.active.fingerprint_documents(
-        np.ascontiguousarray(bag.indptr, np.int64),
-        np.ascontiguousarray(indices, np.int32),
-        integer_amounts(bag),
-        data,
-        offsets,
-    )
-    return prints
-
-
-def _hashed(values: Iterable[Any]) -> Hashes:
-    """A hash of each value."""
-    digests = (hashlib.blake2b(repr(value).encode("utf-8", "surrogatepass"), digest_size=8) for value in values)
-    return np.array([int.from_bytes(digest.digest(), "little") for digest in digests], np.uint64)

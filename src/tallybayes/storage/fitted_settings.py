@@ -34,6 +34,7 @@ def fitted_to_json(settings: Settings) -> dict[str, Any]:
             "weights": weights,
             "offsets": _labelled(column_weights.offsets),
             "model_rows": float(column_weights.model_rows),
+            "fitted_on": float(column_weights.fitted_on),
         }
     if (calibration := settings.calibration) is not None:
         steps = sorted([key_text(c), list(before), list(after)] for c, (before, after) in calibration.steps.items())
@@ -63,12 +64,15 @@ def fitted_from_json(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _column_weights(given: Any) -> ColumnWeights:
-    facts = object_of(given, "weights", "offsets", "model_rows")
+    names = ("weights", "offsets", "model_rows", "fitted_on")
+    facts = object_of({"fitted_on": 0.0} | given if isinstance(given, dict) else given, *names)  # older files have none
     weights = {
         name: _by_label(own) if isinstance(own, list) else _number(own)
         for name, own in unique(_pairs(facts["weights"], str)).items()
     }
-    return ColumnWeights(weights, _by_label(facts["offsets"]), _number(facts["model_rows"]))
+    return ColumnWeights(
+        weights, _by_label(facts["offsets"]), _number(facts["model_rows"]), _number(facts["fitted_on"])
+    )
 
 
 def _calibration(given: Any) -> Calibration:

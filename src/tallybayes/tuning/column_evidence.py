@@ -21,17 +21,18 @@ from tallybayes.errors import DataError
 from tallybayes.families.family import Codes32, Family, Floats, Smoothing
 from tallybayes.model import Model
 from tallybayes.scoring.scorer import Block
+from tallybayes.scoring.weight_fit import losses_of
 from tallybayes.state.model_state import ModelState
 from tallybayes.tally import Tally
 
-__all__ = ["FAR", "ColumnEvidence", "LearnableRows", "RowSample", "losses_of", "sampled"]
+__all__ = ["FAR", "ColumnEvidence", "LearnableRows", "ScoredRows", "sampled"]
 
 _FEW = 8  # classes up to which a loop over the classes is faster
 FAR = 100.0  # nats: replaces an infinite difference between classes
 
 
 @dataclass(frozen=True, eq=False)
-class RowSample:
+class ScoredRows:
     """Rows with their classes and weights, and the leave-one-out log P(class), (rows, classes)."""
 
     codes: Codes32
@@ -45,14 +46,6 @@ class RowSample:
     def losses(self, log_joint: Floats) -> Floats:
         """-log P(class | row) of every row."""
         return losses_of(log_joint, self.codes)
-
-
-def losses_of(log_joint: Floats, codes: Codes32) -> Floats:
-    """-log P(class | row) of every row."""
-    top = _greatest(log_joint)
-    share = np.exp(log_joint - top[:, None])
-    whole = share @ np.ones(share.shape[1])  # faster than a sum along a short axis
-    return np.asarray(top + np.log(whole) - log_joint[np.arange(len(codes)), codes])
 
 
 def _greatest(scores: Floats) -> Floats:
@@ -82,11 +75,11 @@ class ColumnEvidence:
         self._blocks: dict[Any, Block] = {}
         self._models = [model]  # kept alive: the dictionaries are keyed by their ids
 
-    def rows(self, model: Model) -> RowSample:
+    def rows(self, model: Model) -> ScoredRows:
         """The rows, with the class prior of a model's settings."""
         weights = self._weights if self.is_weighted else None
         log_prior = model.snapshot().leave_one_out.log_prior(self.codes, weights)
-        return RowSample(self.codes, self._weights, np.where(np.isinf(log_prior), -FAR, log_prior))
+        return ScoredRows(self.codes, self._weights, np.where(np.isinf(log_prior), -FAR, log_prior))
 
     def of(self, model: Model, name: str, smoothing: Smoothing | None = None, family: Family | None = None) -> Floats:
         """Leave-one-out log P(value | class) minus its maximum, (rows, classes); an impossible class has -FAR.

@@ -28,8 +28,8 @@ from tallybayes.families.family import Floats
 from tallybayes.formatting import DECIBANS, signed, text_table
 from tallybayes.model import Model
 from tallybayes.scoring.scorer import Block
-from tallybayes.tuning.column_evidence import ColumnEvidence, LearnableRows, RowSample, sampled
-from tallybayes.tuning.weight_fit import centred
+from tallybayes.scoring.weight_fit import centred
+from tallybayes.tuning.column_evidence import ColumnEvidence, LearnableRows, ScoredRows, sampled
 
 __all__ = ["ColumnImportance", "Importance", "importance"]
 
@@ -160,7 +160,7 @@ def _weighted(model: Model, name: str, part: Floats, log_prior: Floats) -> Float
     return np.asarray(own * part)
 
 
-def _log_loss(model: Model, log_joint: Floats, sample: RowSample) -> float:
+def _log_loss(model: Model, log_joint: Floats, sample: ScoredRows) -> float:
     """The mean of -log P(class | row), with the calibration of the model."""
     return sample.mean(-model.snapshot().posterior.log_proba(log_joint)[np.arange(len(log_joint)), sample.codes])
 

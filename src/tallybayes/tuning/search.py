@@ -16,10 +16,10 @@ import numpy as np
 from tallybayes.families import Family
 from tallybayes.families.family import Floats
 from tallybayes.model import Model
+from tallybayes.scoring.weight_fit import KINDS, STRENGTH, Weights, cross_fitted, fitted
 from tallybayes.tuning.candidate import Candidate, grid, other_options, other_strengths, with_strength
-from tallybayes.tuning.column_evidence import ColumnEvidence, RowSample
+from tallybayes.tuning.column_evidence import ColumnEvidence, ScoredRows
 from tallybayes.tuning.tuning_result import Step
-from tallybayes.tuning.weight_fit import KINDS, STRENGTH, Weights, cross_fitted, fitted
 
 __all__ = ["UNCHANGED", "Progress", "Search"]
 
@@ -39,7 +39,7 @@ class Search:
     given: Mapping[str, Family]  # the families before any choice
     progress: Progress
     now: dict[str, Candidate]
-    rows: RowSample
+    rows: ScoredRows
     temperature: float = 1.0
     steps: list[Step] = field(default_factory=list)
     curve: list[dict[str, float]] = field(default_factory=list)

@@ -16,7 +16,7 @@ from tallybayes.data.source import Stream, as_columns
 from tallybayes.errors import DataError, ParameterError, check_integer, did_you_mean
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value, planned
-from tallybayes.state.options import FitOptions, with_options
+from tallybayes.state.options import UNWEIGHTED, FitOptions, complete, with_options
 from tallybayes.tuning.by_evidence import by_evidence
 from tallybayes.tuning.by_leave_one_out import by_leave_one_out
 from tallybayes.tuning.by_validation import by_validation
@@ -30,7 +30,7 @@ WHAT = ("smoothing", "families", "text", "prior", "columns", "weights")
 _LEAST = 10  # rows to tune on
 
 
-@with_options()
+@with_options(UNWEIGHTED)
 def tune(
     data: Any,
     label: Any = None,
@@ -67,6 +67,7 @@ def tune(
     (True, {'again': 0.38, 'and again': 0.38, 'x': 0.38})
     """
     chosen = _checked(what, by, rows, strengths, seed)
+    complete(options, UNWEIGHTED)
     if by != "leave-one-out" and chosen not in (WHAT, ("smoothing",)):
         raise ParameterError(f"what='smoothing' with by={by!r}, which selects nothing else", got=what)
     source, given = to_source(data), {"label": label, "weight": weight}

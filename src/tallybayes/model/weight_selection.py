@@ -1,0 +1,49 @@
+"""Column weights for a state, fitted on held-out evidence of a sample of its rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tallybayes.scoring.held_out import held_out_evidence
+from tallybayes.scoring.weight_fit import Kind, fitted
+from tallybayes.state.column_weights import ColumnWeights
+from tallybayes.state.model_state import ModelState
+from tallybayes.state.row_sample import RowSample
+
+__all__ = ["LEAST_ROWS", "MOST_CLASSES", "select_weights"]
+
+LEAST_ROWS = 50  # fewer rows tell little about dependence; on 57 rows weights made the log loss of a table worse
+MOST_CLASSES = 1000  # with more, a sample has a few rows of each at best
+_DIGITS = 6  # of fitted weights: what is beyond depends on the last bits of the evidence
+
+
+def select_weights(state: ModelState, sample: RowSample | None) -> ColumnWeights | None:
+    """Weights fitted on held-out evidence; None if there are too few rows, classes or columns.
+
+    Every column has a weight for each class, shrunk to one temperature, or the same weight for all classes if its
+    family asks for that. If there are more columns than rows, there is only the temperature.
+    """
+    rows = sample.rows() if sample is not None else None
+    if rows is None or rows.counts.sum() < LEAST_ROWS or not state.schema.families:
+        return None
+    if not 2 <= len(state.classes) <= MOST_CLASSES:
+        return None
+    held_out = held_out_evidence(state, rows)
+    if len(np.unique(held_out.codes[held_out.weights > 0])) < 2:
+        return None
+    families, names, classes = state.schema.families, held_out.names, state.classes
+    shared = np.array([not families[name].takes_class_weights for name in names], bool)
+    kind: Kind = "temperature" if held_out.is_sum or len(names) >= len(held_out.codes) else "per class"
+    evidence = held_out.log_prior, held_out.evidence, held_out.codes, held_out.weights
+    found = fitted(kind, *evidence, shared=shared)
+    table = np.broadcast_to(found.weights, (len(names), len(classes))).round(_DIGITS)
+    weights: dict[str, Any] = {
+        name: float(own[0]) if (own == own[0]).all() else dict(zip(classes, own.tolist(), strict=True))
+        for name, own in zip(names, table, strict=True)
+    }
+    is_given = state.settings.prior != "empirical"  # then offsets, which correct the class frequencies, do not apply
+    offsets = {} if is_given else dict(zip(classes, found.offsets.round(_DIGITS).tolist(), strict=True))
+    model_rows = float(sum(state.class_counts.values()))
+    return ColumnWeights(weights, offsets, model_rows, float(rows.counts.sum()))

@@ -1,0 +1,34 @@
+"""Column weights of a model that has just learned: fitted on a sample of its rows, given, or none."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from tallybayes.model.model import Change, Model
+from tallybayes.model.weight_selection import select_weights
+from tallybayes.state.column_weights import ColumnWeights
+from tallybayes.state.row_sample import RowSample
+
+__all__ = ["Weighting", "learn_sampled", "sample_for", "weighted"]
+
+Weighting = Literal["auto"] | ColumnWeights | None
+
+
+def sample_for(weights: Weighting) -> RowSample | None:
+    """The sample that learning has to draw for these weights; None if they need none."""
+    return RowSample() if isinstance(weights, str) else None
+
+
+def learn_sampled(model: Model, sample: RowSample | None, data: Any, *, label: Any, weight: Any = None) -> Change:
+    """Let a model learn rows, as `Model.learn`, and add them to a sample."""
+    return model._current.change(data, label, weight, 1, sample)
+
+
+def weighted(model: Model, weights: Weighting, sample: RowSample | None) -> Model:
+    """The model with its column weights: given ones, or fitted on a sample of the rows that it has learned."""
+    if weights is None:
+        return model
+    found = weights if isinstance(weights, ColumnWeights) else select_weights(model.snapshot().state, sample)
+    if found is not None:
+        model.column_weights = found
+    return model

@@ -1,0 +1,122 @@
+"""A sample of the rows that a model learns, to fit column weights on.
+
+It holds the different rows with the smallest hashes (`row_hash.py`), each with the number of times it occurred. So it
+does not depend on the order of the rows or on batches, and samples can be merged. It lives only while a model is
+fitted: nothing of it is kept in the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.data.batch import Batch
+from tallybayes.data.table import Table, concatenated
+from tallybayes.state.row_hash import Hashes, row_hashes
+
+__all__ = ["RowSample", "SampledRows"]
+
+_MOST = 2.0**40  # counts of rows stay exact
+
+ROWS = 3000  # weights fitted on 1,000 rows are nearly as good (mean log loss .416 instead of .410 on 26 tables)
+
+
+@dataclass(frozen=True, eq=False)
+class SampledRows:
+    """Different rows in order of their hashes: how often each occurred, its label, weight (of one) and cells."""
+
+    hashes: Hashes
+    counts: NDArray[np.int64]
+    labels: list[Any]
+    weights: NDArray[np.float64]
+    table: Table
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+    def first(self, n: int) -> SampledRows:
+        """The n rows with the smallest hashes."""
+        return self if n >= len(self) else self._take(np.arange(n))
+
+    def _take(self, rows: NDArray[np.int64]) -> SampledRows:
+        labels = [self.labels[i] for i in rows.tolist()]
+        return SampledRows(self.hashes[rows], self.counts[rows], labels, self.weights[rows], self.table.take(rows))
+
+    @classmethod
+    def joined(cls, parts: Sequence[SampledRows], limit: int) -> SampledRows:
+        """The rows of several samples: equal ones become one, and at most `limit` remain."""
+        hashes = np.concatenate([part.hashes for part in parts])
+        counts = np.concatenate([part.counts for part in parts])
+        _, first, number = np.unique(hashes, return_index=True, return_inverse=True)
+        total = np.bincount(number, weights=counts).astype(np.int64)[:limit]
+        kept, start, result = first[:limit], 0, []
+        for part in parts:
+            own = np.sort(kept[(kept >= start) & (kept < start + len(part))]) - start
+            result.append(part._take(own))
+            start += len(part)
+        table = concatenated([part.table for part in result])
+        order = np.argsort(np.concatenate([part.hashes for part in result]))
+        labels = [label for part in result for label in part.labels]
+        weights = np.concatenate([part.weights for part in result])
+        whole = cls(hashes[np.sort(kept)], np.zeros(len(kept), np.int64), labels, weights, table)._take(order)
+        return cls(whole.hashes, total, whole.labels, whole.weights, whole.table)
+
+
+class RowSample:
+    """The sample so far. Batches are added as they are learned."""
+
+    def __init__(self, limit: int = ROWS) -> None:
+        self._limit = limit
+        self._parts: list[SampledRows] = []
+        self._bound = np.uint64(2**64 - 1)  # no row with a larger hash can be in the sample
+
+    def add(self, table: Table, batch: Batch, keys: list[Any]) -> None:
+        """Add the labelled rows of a table and its encoded columns; `keys` are the labels of its codes."""
+        codes = batch.labels.codes
+        weights = np.ones(len(codes)) if batch.weights is None else batch.weights
+        is_count = (weights == np.floor(weights)) & (weights < _MOST)  # a weight of 3 is the row three times
+        own_weights = np.where(is_count, 1.0, weights)
+        hashes = row_hashes(batch, keys, None if batch.weights is None else own_weights)
+        rows = np.flatnonzero((codes >= 0) & (weights > 0) & (hashes <= self._bound))
+        rows = _smallest(hashes, rows, self._limit)
+        used, first, number = np.unique(hashes[rows], return_index=True, return_inverse=True)
+        if not len(used):
+            return
+        copies = np.where(is_count, weights, 1.0)[rows]
+        counts = np.bincount(number, weights=copies).astype(np.int64)[: self._limit]
+        used, first = used[: self._limit], rows[first[: self._limit]]
+        labels = [keys[code] for code in codes[first].tolist()]
+        own = {name: table.columns[name] for name in batch.columns}  # without the label and columns that are not used
+        cells = Table(table.n_rows, own, table.origin, table.rows).take(first)
+        self._parts.append(SampledRows(used, counts, labels, own_weights[first], cells))
+        if sum(map(len, self._parts)) > 2 * self._limit:
+            self._parts = [SampledRows.joined(self._parts, self._limit)]
+            self._bound = self._parts[0].hashes[-1]
+
+    def rows(self) -> SampledRows | None:
+        """The sample; None if there are no rows."""
+        if len(self._parts) > 1:
+            self._parts = [SampledRows.joined(self._parts, self._limit)]
+        return self._parts[0] if self._parts else None
+
+    @classmethod
+    def merged(cls, samples: Iterable[RowSample]) -> RowSample:
+        """The sample of the rows of several samples."""
+        result = cls()
+        result._parts = [part for sample in samples for part in sample._parts]
+        return result
+
+
+def _smallest(hashes: Hashes, rows: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
+    """All rows with the `limit` smallest different hashes, and some more: sorting them all would take long."""
+    n = 2 * limit
+    while n < len(rows):
+        own: NDArray[np.int64] = rows[hashes[rows] <= np.partition(hashes[rows], n)[n]]
+        if len(np.unique(hashes[own])) >= limit:
+            return own
+        n *= 8
+    return rows
