@@ -65,7 +65,7 @@ ROWS = {"x": ["a", "a", "a", "b", "b", "b"] * 5, "y": ["G", "G", "R", "R", "R", 
 
 
 def test_a_model_goes_by_its_rule_and_keeps_it():
-    model = tb.fit(ROWS, label="y")
+    model = tb.fit(ROWS, label="y", smoothing=1)
     assert set(model.predict(ROWS)) == {"G", "R"}
     model.decide(ROWS, "R", false_negatives=0)
     assert (model.predict({"x": ["a", "b"]}) == "R").all()
@@ -76,7 +76,7 @@ def test_a_model_goes_by_its_rule_and_keeps_it():
     assert model.predict({"x": ["a"]}).tolist() == [None]
     model.decision = None
     assert model.predict({"x": ["a"]}).tolist() == ["G"]
-    assert model.settings == tb.fit(ROWS, label="y").settings
+    assert model.settings == tb.fit(ROWS, label="y", smoothing=1).settings
 
 
 def test_the_constraint_holds_for_predict_on_new_rows_it_was_chosen_on():
@@ -93,7 +93,7 @@ def test_the_constraint_holds_for_predict_on_new_rows_it_was_chosen_on():
 
 
 def test_it_is_chosen_on_calibrated_probabilities_of_rows_left_out():
-    model = tb.fit(ROWS, label="y")
+    model = tb.fit(ROWS, label="y", smoothing=1)
     model.calibrate(ROWS)
     rule = model.decide(ROWS, "R", false_negatives=2)
     chosen = rule.answer_codes(np.exp(model.leave_one_out(ROWS)), model.classes)
@@ -118,7 +118,7 @@ def test_wrong_rules_are_refused(given, words):
 
 
 def test_rules_about_other_labels_and_impossible_constraints_are_refused():
-    model = tb.fit(ROWS, label="y")
+    model = tb.fit(ROWS, label="y", smoothing=1)
     with pytest.raises(ParameterError, match="a label of the model"):
         model.decision = tb.Decision(label="X", threshold=0.5)
     with pytest.raises(ParameterError, match="a label of the model"):
@@ -152,14 +152,14 @@ def test_no_answer_is_no_wrong_answer():
 
 
 def test_labels_that_the_model_does_not_know_count_as_others():
-    model = tb.fit(ROWS, label="y")
+    model = tb.fit(ROWS, label="y", smoothing=1)
     new = {"x": ["a"] * 5 + ["b"] * 5, "y": ["zz"] * 9 + ["R"]}
     model.decide(new, "R", false_positives=0, leave_one_out=False)
     assert (model.predict(new)[:9] != "R").all()
 
 
 def test_a_constraint_that_was_chosen_under_other_probabilities_is_stale():
-    model = tb.fit(ROWS, label="y")
+    model = tb.fit(ROWS, label="y", smoothing=1)
     model.decide(ROWS, "R", false_negatives=0)
     assert model.stale == []
     model.calibrate(ROWS)
@@ -172,7 +172,7 @@ def test_a_constraint_that_was_chosen_under_other_probabilities_is_stale():
 
 
 def test_explanations_tell_the_answer_by_the_rule():
-    model = tb.fit(ROWS, label="y")
+    model = tb.fit(ROWS, label="y", smoothing=1)
     model.decide(ROWS, "R", false_negatives=0)
     (one,) = model.explain({"x": ["a"]})
     assert one.answer == model.predict({"x": ["a"]})[0] == "R"
@@ -183,7 +183,7 @@ def test_explanations_tell_the_answer_by_the_rule():
 def test_the_wrappers_go_by_the_rule_too():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"x": ROWS["x"]})
-    classifier = tb.NaiveBayesClassifier().fit(frame, ROWS["y"])
+    classifier = tb.NaiveBayesClassifier(smoothing=1).fit(frame, ROWS["y"])
     classifier.model_.decide({"x": ROWS["x"]}, "R", false_negatives=0, label=ROWS["y"])
     assert (classifier.predict(frame) == "R").all()
     classifier.model_.decision = tb.Decision(abstain=0.999)

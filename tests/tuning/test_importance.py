@@ -142,7 +142,7 @@ def table_of(n=400, seed=0):
 
 def test_gain_is_the_leave_one_out_log_loss_of_the_model_without_the_column():
     table = table_of()
-    model = tb.fit(table, label="y", families={"real": "gaussian"}, weights=None)
+    model = tb.fit(table, label="y", families={"real": "gaussian"}, weights=None, smoothing=1.0, numeric="gaussian")
 
     def log_loss(model):
         codes = np.searchsorted(model.classes, table["y"])
@@ -153,17 +153,31 @@ def test_gain_is_the_leave_one_out_log_loss_of_the_model_without_the_column():
     assert found.n_rows == len(table["y"])
     for one in found.columns:
         rest = {name: values for name, values in table.items() if name != one.column}
-        without = tb.fit(rest, label="y", families={"real": "gaussian"} if "real" in rest else None, weights=None)
+        without = tb.fit(
+            rest,
+            label="y",
+            families={"real": "gaussian"} if "real" in rest else None,
+            weights=None,
+            smoothing=1.0,
+            numeric="gaussian",
+        )
         assert one.gain == pytest.approx(log_loss(without) - log_loss(model), abs=1e-9)
         family = {one.column: model.schema.families[one.column]}
-        alone = tb.fit({one.column: table[one.column], "y": table["y"]}, label="y", families=family, weights=None)
+        alone = tb.fit(
+            {one.column: table[one.column], "y": table["y"]},
+            label="y",
+            families=family,
+            weights=None,
+            smoothing=1.0,
+            numeric="gaussian",
+        )
         assert one.information == pytest.approx(found.entropy - log_loss(alone), abs=1e-9)
     assert [one.gain for one in found.columns] == sorted((one.gain for one in found.columns), reverse=True)
 
 
 def test_gain_includes_the_column_weights_and_the_calibration():
     table = table_of()
-    model = tb.fit(table, label="y", weights=None)
+    model = tb.fit(table, label="y", weights=None, smoothing=1.0, numeric="gaussian")
     model.column_weights = tb.ColumnWeights(
         {"kind": 0.4, "real": {"p": 1.0, "q": 0.2, "r": 0.8}, "flag": 0.0}, {"p": 0.3}
     )
@@ -213,7 +227,7 @@ def test_the_sample_of_rows_is_the_same_for_a_table_and_a_file(tmp_path):
 def test_label_and_weight_can_be_arrays():
     table = table_of()
     y, w = table.pop("y"), np.tile([1.0, 2.0], 200)
-    model = tb.fit(table, label=y, weight=w, weights=None)
+    model = tb.fit(table, label=y, weight=w, weights=None, smoothing=1.0, numeric="gaussian")
     found = tb.importance(model, table, label=y, weight=w)
     codes = np.searchsorted(model.classes, y)
     losses = -model.leave_one_out(table, label=y, weight=w)[np.arange(len(codes)), codes]

@@ -209,7 +209,7 @@ def test_weights_are_evaluated_on_other_folds():
 
 def test_column_evidence_sums_to_leave_one_out():
     table = mixed_frame(50)
-    model = tb.fit(table, label=LABEL, smoothing=1.0, weights=None)
+    model = tb.fit(table, label=LABEL, smoothing=1.0, numeric="gaussian", weights=None)
     source = to_source(table)
     evidence = ColumnEvidence(model, sampled(source, model, LABEL, None, n_rows=50, limit=20, seed=0), LABEL, None)
     total = evidence.rows(model).log_prior + sum(evidence.of(model, name) for name in model.schema.families)
@@ -247,8 +247,9 @@ def leave_one_out_log_loss(model, table, label):
 def test_the_reported_log_loss_is_that_of_the_model(what):
     """Before and after tuning, by leave-one-out on the same rows."""
     table = mixed_frame(150)
-    plain = tb.fit(table, label=LABEL, weights=None)
-    tuned = tb.tune(table, label=LABEL, what=what, strengths=5)
+    fixed = {"label": LABEL, "smoothing": 1.0, "numeric": "gaussian"}
+    plain = tb.fit(table, **fixed, weights=None)
+    tuned = tb.tune(table, what=what, strengths=5, **fixed)
     assert tuned.log_loss[0] == pytest.approx(leave_one_out_log_loss(plain, table, LABEL), rel=1e-9)
     assert tuned.log_loss[1] == pytest.approx(leave_one_out_log_loss(tuned.model, table, LABEL), rel=1e-9)
 

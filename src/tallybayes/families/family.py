@@ -129,8 +129,8 @@ class Family(ABC, Generic[TallyT, PriorT]):
         """The string form without secrets, for people."""
         return str(self)
 
-    def selects_from_data(self, smoothing: Smoothing) -> bool:
-        """Whether the prior depends on the data by more than what `repooled` computes again, such as by evidence."""
+    def derives_by_selection(self, smoothing: Smoothing) -> bool:
+        """Whether deriving selects something from the data that leave-one-out keeps, such as a strength by evidence."""
         return self.takes_smoothing and smoothing == "auto" and self.own_smoothing == "auto"
 
     def is_open(self, smoothing: Smoothing) -> bool:

@@ -87,7 +87,7 @@ class Histogram(Family[Grid, HistogramPrior]):
             first.prepare(part, 1)()
         return first
 
-    def selects_from_data(self, smoothing: Smoothing) -> bool:
+    def derives_by_selection(self, smoothing: Smoothing) -> bool:
         """Buckets, strength and rate, unless the column contributes nothing or is a table of frequencies."""
         return 0 < (1.0 if smoothing == "auto" else smoothing) < np.inf
 

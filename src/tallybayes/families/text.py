@@ -176,10 +176,6 @@ class Text(TokenFamily):
         """Its own options."""
         return self
 
-    def selects_from_data(self, smoothing: Smoothing) -> bool:
-        """Variant, tf and k may have been selected on a sample of the documents."""
-        return True
-
     def is_open(self, smoothing: Smoothing) -> bool:
         """Whether variant, tf or k are "auto"; not with k = 0, where a single word can rule out every class."""
         k = self.k if smoothing == "auto" else smoothing

@@ -63,12 +63,14 @@ class ModelState:
 
     @property
     def selects_from_data(self) -> bool:
-        """Whether anything is chosen from the data beyond sums: strengths by evidence, buckets, column weights."""
+        """Whether strengths, buckets, variants of text or column weights are selected from the data."""
         weights = self.settings.column_weights
         if weights is not None and weights.fitted_on:
             return True
-        families = self.schema.families.items()
-        return any(family.selects_from_data(self.settings.smoothing_of(name)) for name, family in families)
+        return any(
+            family.tokeniser is not None or family.derives_by_selection(self.settings.smoothing_of(name))
+            for name, family in self.schema.families.items()
+        )
 
     def require_learned(self, verb: str) -> None:
         """Raise an error for a model that was given instead of learned."""

@@ -1,7 +1,9 @@
-"""The leave-one-out log-likelihoods of every column on a sample of the training rows: the basis of tuning.
+"""The log-likelihoods of every column for a sample of training rows, as if they were new: the basis of tuning.
 
-The sums are those of all rows. The sample does not depend on the batches. A column with another family or another k is
-another array; the log loss of any combination is computed by adding arrays.
+Where deriving selects nothing from the data, each row is scored by leave-one-out in closed form; otherwise by the sums
+without its fold, with every selection made anew. The sums are those of all rows, and the sample does not depend on the
+batches. A column with another family or another k is another array; the log loss of any combination is computed by
+adding arrays.
 """
 
 from __future__ import annotations
@@ -12,13 +14,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tallybayes.arrays.column import Column, Reals
 from tallybayes.data.batch import columns_to_read
+from tallybayes.data.fold_assignment import FoldAssigner
+from tallybayes.data.label import Labels
 from tallybayes.data.source import BadRows, Kind, Source
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError
-from tallybayes.families.family import Codes32, Family, Floats, Smoothing
+from tallybayes.families.family import Codes32, Family, Floats, Score, Smoothing
 from tallybayes.model import Model
 from tallybayes.scoring.scorer import Block
 from tallybayes.scoring.weight_fit import losses_of
@@ -28,6 +33,7 @@ from tallybayes.tally import Tally
 __all__ = ["FAR", "ColumnEvidence", "LearnableRows", "ScoredRows", "sampled"]
 
 _FEW = 8  # classes up to which a loop over the classes is faster
+_FOLDS = 5
 FAR = 100.0  # nats: replaces an infinite difference between classes
 
 
@@ -70,6 +76,10 @@ class ColumnEvidence:
         own = [np.ones(len(codes)) if weights is None else weights for _, codes, weights in parts]
         self._weights = np.concatenate([w[rows] for w, rows in zip(own, self._rows, strict=True)])
         self.is_weighted = any(weights is not None for _, _, weights in parts)
+        classes = list(range(len(model.classes)))
+        self._fold = FoldAssigner(_FOLDS, 0)(
+            Labels(classes, self.codes, np.bincount(self.codes, minlength=len(classes)))
+        )
         self._encoded: dict[Any, dict[str, list[Column]]] = {id(model): self._columns(parts)}
         self._arrays: dict[Any, Floats] = {}
         self._blocks: dict[Any, Block] = {}
@@ -115,18 +125,43 @@ class ColumnEvidence:
             self._models.append(model)
         block = self.block_of(model, name)
         own = Block(family or block.family, block.tally, block.smoothing if smoothing is None else smoothing)
-        prior, first, parts = own.prior(), 0, []
-        for column, rows in zip(self._encoded[id(model)][name], self._rows, strict=True):
-            codes = self.codes[first : first + len(rows)]
-            weights = self._weights[first : first + len(rows)] if self.is_weighted else None
-            (score,) = own.family.leave_one_out(own.tally, prior, [column], codes, weights)
-            score(out := np.zeros((len(rows), own.tally.n_classes)), 0, len(rows))
-            parts.append(out)
-            first += len(rows)
-        out = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        held_out = own.family.derives_by_selection(own.smoothing)
+        out = self._by_folds(model, own) if held_out else self._by_leave_one_out(model, own)
         top = _greatest(out)[:, None]
         out -= np.where(np.isinf(top), 0.0, top)
         return np.where(np.isinf(out), -FAR, out)
+
+    def _by_leave_one_out(self, model: Model, block: Block) -> Floats:
+        """Each row scored by the sums without it, in closed form."""
+        prior, parts = block.prior(), []
+        for column, rows in self._parts(model, block):
+            weights = self._weights[rows] if self.is_weighted else None
+            (score,) = block.family.leave_one_out(block.tally, prior, [column], self.codes[rows], weights)
+            parts.append(_scored(score, len(rows), block.tally.n_classes))
+        return np.concatenate(parts)
+
+    def _by_folds(self, model: Model, block: Block) -> Floats:
+        """Each row scored by the sums without its fold, from which everything is derived anew."""
+        out = np.zeros((len(self.codes), block.tally.n_classes))
+        for number in range(_FOLDS):
+            rest, fold = block.tally.copy(), []
+            for column, rows in self._parts(model, block):
+                own = np.flatnonzero(self._fold[rows] == number)
+                values, weights = column.take(own), self._weights[rows[own]] if self.is_weighted else None
+                args = self.codes[rows[own]], block.tally.n_classes, weights
+                rest.prepare(block.family.observe(block.tally.features, [values], *args), -1)()
+                fold.append((values, rows[own]))
+            predictive = block.family.derive(rest, block.smoothing)
+            for values, rows in fold:
+                out[rows] = _scored(predictive.bind([values]), len(rows), block.tally.n_classes)
+        return out
+
+    def _parts(self, model: Model, block: Block) -> Iterator[tuple[Column, NDArray[np.int64]]]:
+        """A column, table by table, and the numbers of its rows in the sample."""
+        first = 0
+        for column, rows in zip(self._encoded[id(model)][block.tally.features[0]], self._rows, strict=True):
+            yield column, np.arange(first, first + len(rows))
+            first += len(rows)
 
     def _labelled(self, model: Model, table: Table) -> tuple[Mapping[str, Column], Codes32, Floats | None]:
         return model.snapshot().labelled(table, self._label, self._weight)
@@ -140,6 +175,11 @@ class ColumnEvidence:
             name: [part[name].take(rows) for (part, _, _), rows in zip(parts, self._rows, strict=True)]
             for name in names
         }
+
+
+def _scored(score: Score, n_rows: int, n_classes: int) -> Floats:
+    score(out := np.zeros((n_rows, n_classes)), 0, n_rows)
+    return out
 
 
 class LearnableRows(Source):
