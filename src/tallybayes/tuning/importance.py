@@ -106,7 +106,7 @@ def importance(
     >>> table = {"fever": [1, 1, 1, 0, 0, 0] * 20, "coin": [0, 1] * 60, "ill": [*["yes"] * 2, *["no"] * 4] * 20}
     >>> found = tb.importance(tb.fit(table, label="ill"), table)
     >>> [(one.column, round(one.information, 2), round(one.decibans)) for one in found.columns]
-    [('fever', 0.32, 150), ('coin', -0.0, -6)]
+    [('fever', 0.31, 150), ('coin', -0.0, -6)]
     """
     rows, seed = check_integer("rows", rows, at_least=_LEAST), check_integer("seed", seed, at_least=0)
     if len(model.classes) < 2:
