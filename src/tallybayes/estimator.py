@@ -124,7 +124,9 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         if new.any():
             self.classes_ = np.asarray(merged(known, labels.keys), np.result_type(self.classes_, found))
         if first:
-            self.model_ = self._fitted(X, labels, sample_weight, None if self.weights == "auto" else self.weights)
+            self.model_ = self._fitted(
+                X, labels, sample_weight, None if isinstance(self.weights, str) else self.weights
+            )
         else:
             self.model_.learn(X, label=labels, weight=self._weights(labels, sample_weight))
         return self

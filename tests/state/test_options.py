@@ -168,3 +168,19 @@ def test_a_mapping_given_as_an_option_is_copied():
 
 def test_options_not_given_have_their_defaults():
     assert complete({}) == {name: option.default for name, option in OPTIONS.items()}
+
+
+def test_zero_is_a_value_on_the_command_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("x,y\n1,a\n2,b\n3,a\n")
+    arguments = ["fit", "t.csv", "--label", "y", "--prior-smoothing", "0", "--smoothing", "0"]
+    typer.main.get_command(app)(arguments, standalone_mode=False)
+    found = tb.load("t.tally").settings
+    assert (found.prior_smoothing, found.smoothing) == (0.0, 0.0)
+
+
+def test_no_weights_can_be_asked_for_where_there_are_none():
+    rows = {"x": ["a", "b"] * 30, "y": ["p", "q"] * 30}
+    assert tb.prequential(rows, label="y", weights=None).rows == tb.prequential(rows, label="y").rows
+    with pytest.raises(ParameterError, match="the name of an option"):
+        tb.tune(rows, label="y", weights="auto")

@@ -96,7 +96,6 @@ def evaluate(
             source = reader(model_and_data, step)
             options = fit_options(source, label, **fitting)
             if prequential:
-                options.pop("weights", None)  # a stream has none in any case
                 found = stream(source, label, every=every, **options)
                 evaluation = found.evaluation
             else:

@@ -74,7 +74,7 @@ def fit(
     if not model.schema.families:
         note("no column is used: the model has only a class prior (--as COL=FAMILY includes a column)")
     if not dry_run and "weights" not in options and not model.column_weights.weights and model.schema.families:
-        note(f"no column weights: they need {LEAST_ROWS} rows, and 2 to {MOST_CLASSES:,} classes")
+        note(f"no column weights: they need {LEAST_ROWS} rows and 2 to {MOST_CLASSES:,} classes that have several rows")
     if len(model.classes) == 1:
         note(f"only one class, {shown(model.classes[0])}: every prediction is that class")
     facts = report(model, source, path)
@@ -138,7 +138,7 @@ def _for_people(facts: dict[str, Any]) -> str:
     if facts["model"] is None:
         return "\n\n".join([*parts, "nothing was fitted or written"])
     if facts["weights"]:
-        parts.append(f"column weights fitted on held-out rows, {number(facts['weights'], 12)} in the sample")
+        parts.append(f"column weights fitted on held-out rows ({number(facts['weights'], 12)} different rows)")
     classes = [[shown(c["class"]), number(c["rows"], 12)] for c in facts["classes"]]
     more = [["...", f"and {len(classes) - _CLASSES} more"]] if len(classes) > _CLASSES else []
     parts.append(text_table([str(facts["label"]), "rows"], classes[:_CLASSES] + more))

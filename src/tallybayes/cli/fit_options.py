@@ -58,7 +58,7 @@ def fit_options(source: Source, label: str | None, *, weight: str | None = None,
     options: Any = {
         name: _value(OPTIONS[name], value, names, source, label)
         for name, value in given.items()
-        if value not in (None, [], False)
+        if value is not None and value is not False and value != []
     }
     return options  # type: ignore[no-any-return]
 

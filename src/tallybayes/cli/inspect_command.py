@@ -63,7 +63,7 @@ def _fitted(model: Any) -> dict[str, str]:
 
     weights, result = model.column_weights, {}
     if weights.fitted_on:
-        result["column weights"] = f"fitted on held-out rows, {number(weights.fitted_on, 12)} in the sample"
+        result["column weights"] = f"fitted on held-out rows ({number(weights.fitted_on, 12)} different rows)"
     if weights.offsets:
         result["class offsets"] = ", ".join(f"{shown(c)} {signed(offset, 3)}" for c, offset in weights.offsets.items())
     if model.calibration is not None:

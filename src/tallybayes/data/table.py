@@ -9,7 +9,7 @@ streams) is read by `tallybayes.data.source`.
 from __future__ import annotations
 
 import decimal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,6 +76,11 @@ class Table:
         kept = None if self.kept is None else self.kept.take(integers(rows))
         return Table(len(rows), columns, self.origin, numbers, kept)
 
+    def only(self, names: Container[str]) -> Table:
+        """Some of the columns."""
+        columns = {name: raw for name, raw in self.columns.items() if name in names}
+        return Table(self.n_rows, columns, self.origin, self.rows)
+
     def located(self, error: TallyError) -> TallyError:
         """An error about a row of this table, with its file and line, or its number in all rows."""
         if error.file is not None:
@@ -124,7 +129,15 @@ def _concatenated_column(parts: list[Raw]) -> Raw:
         from scipy.sparse import vstack
 
         return vstack(parts, format="csr")
-    return [value for part in parts for value in (part.to_pylist() if hasattr(part, "to_pylist") else list(part))]
+    return [value for part in parts for value in _as_list(part)]
+
+
+def _as_list(raw: Raw) -> list[Any]:
+    """A column as a list; a row of a sparse matrix is a dict of amounts."""
+    if is_sparse(raw):
+        ends = zip(raw.indptr, raw.indptr[1:], strict=False)
+        return [dict(zip(raw.indices[a:b].tolist(), raw.data[a:b].tolist(), strict=True)) for a, b in ends]
+    return raw.to_pylist() if hasattr(raw, "to_pylist") else list(raw)
 
 
 def _taken(raw: Raw, rows: NDArray[np.int64]) -> Raw:
@@ -134,7 +147,10 @@ def _taken(raw: Raw, rows: NDArray[np.int64]) -> Raw:
         return raw[rows]
     if (plain := _TAKEABLE.get(raw.type)) is not None:
         raw = raw.cast(plain)
-    return raw.take(integers(rows))
+    try:
+        return raw.take(integers(rows))
+    except pa.ArrowNotImplementedError:  # views inside lists or structures
+        return [raw[i].as_py() for i in rows.tolist()]
 
 
 def to_table(data: Any) -> Table:

@@ -61,10 +61,10 @@ def cross_validate(
                 pass
     if sum(bool(part.classes) for part in parts) < 2:
         raise DataError(f"rows with a label in at least two of {folds} folds", got=Described("fewer"))
-    models = [
-        weighted(with_text_selection(model, now=True), weights, _merged([*samples[:fold], *samples[fold + 1 :]]))
-        for fold, model in enumerate(_without_each(parts))
-    ]
+    models = []
+    for fold, model in enumerate(_without_each(parts)):
+        sample = _merged([*samples[:fold], *samples[fold + 1 :]])
+        models.append(weighted(with_text_selection(model, now=True), weights, sample, is_part=True))
     snapshots = [model.snapshot() for model in models]
     check_value(models[0].merge(parts[0]), label, source)
     bad, source.bad = source.bad, None if source.bad is None else BadRows()  # the first pass has counted them

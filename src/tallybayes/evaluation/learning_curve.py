@@ -150,7 +150,7 @@ def _evaluated(
     for size in sizes:
         learn_sampled(growing, sample, data.table.take(order[start:size]), label=data.label)
         start = size
-        model = weighted(with_text_selection(growing, now=True), weights, sample).snapshot()
+        model = weighted(with_text_selection(growing, now=True), weights, sample, is_part=True).snapshot()
         scores = score_table(model, data.label, data.table.take(test))
         add_rows(evaluation := Evaluation(), model, *scores, from_file=data.table.is_from_file)
         codes = data.labels.codes

@@ -383,6 +383,9 @@ class Model:
         [0.75, 0.67, 0.52]
         """
         state = self.snapshot().state
+        weights = state.settings.column_weights
+        if weights is not None and weights.fitted_on and not {"prior", "column_weights"} >= changes.keys():
+            changes = {"column_weights": replace(weights, model_rows=-1.0)} | changes  # fitted under other settings
         return Model(replace(state, settings=replace(state.settings, **changes)))
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -10,15 +10,16 @@ columns that bias adds up. Calibration, decision rule and variants of text are k
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import positions
+from tallybayes.data.batch import columns_to_read
 from tallybayes.data.fold_assignment import FoldAssigner
-from tallybayes.data.label import find_labels, find_weights
+from tallybayes.data.label import Labels, find_labels, find_weights
 from tallybayes.data.read import to_source
 from tallybayes.data.source import BadRows, Source, Stream, Whole, as_columns
 from tallybayes.data.table import Table
@@ -51,16 +52,16 @@ def log_proba_of_training_rows(
     weight = snapshot.state.schema.weight if weight is None else weight
     source, label, weight = as_columns(source, snapshot.label_or_default(label), weight)
     total, source.bad = source.bad, None if source.bad is None else BadRows()  # bad rows are counted once
-    counted = _counted_by_fold(snapshot, source, label, weight)
+    folds = _Folds(snapshot, label, weight)
+    counted = folds.counted(source)
     source.bad = total
     others = [_without(snapshot.state, counted, number) for number in range(_FOLDS)]
+    for number, table in folds.tables(source):
 
-    for table, fold_of in _with_folds(snapshot, source, label, weight):
-
-        def work(part: Table, fold_of: _FoldOfRows = fold_of) -> Floats:
-            fold, result = fold_of(part), np.empty((part.n_rows, len(snapshot.classes)))
-            for number, own in ((-1, snapshot), *enumerate(others)):
-                rows = np.flatnonzero(fold == number)
+        def work(part: Table, number: int = number) -> Floats:
+            fold, result = folds.of(part, number), np.empty((part.n_rows, len(snapshot.classes)))
+            for which, own in ((-1, snapshot), *enumerate(others)):
+                rows = np.flatnonzero(fold == which)
                 if len(rows):
                     result[rows] = _log_proba(own, part.take(rows), snapshot, calibrated=calibrated)
             return result
@@ -68,44 +69,61 @@ def log_proba_of_training_rows(
         yield from source.good(table, work)
 
 
-def _counted_by_fold(snapshot: Snapshot, source: Source, label: Any, weight: Any) -> list[CountedRows]:
-    counted = [CountedRows(snapshot.state, label, weight, grows=False, sample=RowSample()) for _ in range(_FOLDS)]
-    for table, fold_of in _with_folds(snapshot, source, label, weight):
+class _Folds:
+    """The folds of the rows of some data: assigned when they are counted, and looked up when they are scored."""
 
-        def count(part: Table, fold_of: _FoldOfRows = fold_of) -> None:
-            fold = fold_of(part)
-            for number in np.unique(fold[fold >= 0]).tolist():
-                counted[number].count(Whole(part.take(np.flatnonzero(fold == number))))
+    def __init__(self, snapshot: Snapshot, label: Any, weight: Any) -> None:
+        self._snapshot, self._label, self._weight = snapshot, label, weight
+        self._assign = FoldAssigner(_FOLDS, 0)
+        self._of_batch: list[tuple[NDArray[np.int64] | None, NDArray[np.int8]]] = []  # numbers of the rows, their folds
 
-        for _ in source.good(table, count):
-            pass
-    return counted
+    def tables(self, source: Source) -> Iterator[tuple[int, Table]]:
+        """The batches with their numbers, without columns that are not needed."""
+        needed = columns_to_read(self._snapshot.state.schema, self._label, self._weight)
+        batches = self._snapshot.batches(source, self._label, self._weight)
+        return ((number, table.only(needed)) for number, (_, table) in enumerate(batches))
 
+    def counted(self, source: Source) -> list[CountedRows]:
+        """The rows of each fold, counted. Bad rows are in no fold."""
+        state = self._snapshot.state
+        result = [CountedRows(state, self._label, self._weight, grows=False, sample=RowSample()) for _ in range(_FOLDS)]
+        for number, table in self.tables(source):
+            self._of_batch.append((table.rows, np.full(table.n_rows, -1, np.int8)))
+            for part, parts in source.good(table, self._counted_apart):
+                self._of_batch[number][1][self._positions(part, number)] = parts[0]
+                for own, rows in zip(result, parts[1], strict=True):
+                    if rows is not None:
+                        own.add(rows)
+        return result
 
-def _with_folds(snapshot: Snapshot, source: Source, label: Any, weight: Any) -> Iterator[tuple[Table, _FoldOfRows]]:
-    """The batches of a source, each with the folds of its rows: the same in every pass."""
-    assign = FoldAssigner(_FOLDS, 0)
-    for _, table in snapshot.batches(source, label, weight):
-        yield table, _FoldOfRows.of(table, assign(find_labels(table, label)), find_weights(table, weight))
+    def of(self, part: Table, number: int) -> NDArray[np.int8]:
+        """The fold of every row of a part of a batch, -1 for rows that were not learned; raises for bad rows."""
+        self._learned(part)
+        return self._of_batch[number][1][self._positions(part, number)]
 
+    def _positions(self, part: Table, number: int) -> NDArray[np.int64]:
+        """Where the rows of a part are in their batch."""
+        numbers = self._of_batch[number][0]
+        if part.rows is None:
+            return np.arange(part.n_rows)
+        return part.rows if numbers is None else np.searchsorted(numbers, part.rows)
 
-@dataclass(frozen=True, eq=False)
-class _FoldOfRows:
-    """The fold of every row of a table, for its parts."""
+    def _learned(self, part: Table) -> tuple[Labels, NDArray[np.bool_]]:
+        labels, weights = find_labels(part, self._label), find_weights(part, self._weight)
+        return labels, (labels.codes >= 0) if weights is None else (labels.codes >= 0) & (weights > 0)
 
-    rows: NDArray[np.int64]
-    fold: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, table: Table, fold: NDArray[np.int64], weights: Floats | None) -> _FoldOfRows:
-        """Rows of weight 0 are in no fold: they were not learned."""
-        learned = fold if weights is None else np.where(weights > 0, fold, -1)
-        return cls(np.arange(table.n_rows) if table.rows is None else table.rows, learned)
-
-    def __call__(self, part: Table) -> NDArray[np.int64]:
-        """The fold of every row of a part, -1 for rows that were not learned."""
-        rows = np.arange(part.n_rows) if part.rows is None else part.rows
-        return np.asarray(self.fold[np.searchsorted(self.rows, rows)])
+    def _counted_apart(self, part: Table) -> tuple[NDArray[np.int8], list[CountedRows | None]]:
+        """The fold of every row of a part, and its rows counted by fold: nothing else changes if a row is bad."""
+        labels, learned = self._learned(part)
+        fold = np.where(learned, self._assign(labels), -1).astype(np.int8)
+        result: list[CountedRows | None] = []
+        for number in range(_FOLDS):
+            rows = np.flatnonzero(fold == number)
+            own = CountedRows(self._snapshot.state, self._label, self._weight, grows=False, sample=RowSample())
+            if len(rows):
+                own.count(Whole(part.take(rows)))
+            result.append(own if len(rows) else None)
+        return fold, result
 
 
 def _without(state: ModelState, counted: list[CountedRows], fold: int) -> Snapshot:

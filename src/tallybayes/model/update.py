@@ -65,6 +65,14 @@ class CountedRows:
                 self.n_rows += part.n_rows
                 self.n_missing += n_missing
 
+    def add(self, other: CountedRows) -> None:
+        """Add the rows that another has counted."""
+        self._add(other.statistics)
+        self.n_rows += other.n_rows
+        self.n_missing += other.n_missing
+        if self.sample is not None and other.sample is not None:
+            self.sample = RowSample.merged([self.sample, other.sample])
+
     def _counted(self, table: Table) -> tuple[SufficientStatistics, int]:
         """The statistics of one table, over all labels so far."""
         batch = read_batch(table, self.schema, self.label, self.weight)
@@ -137,10 +145,12 @@ def subtract_rows(state: ModelState, counted: CountedRows) -> ModelState:
             raise ForgetError("a label that was learned", got=label)
     statistics = _changed(state.statistics, counted.statistics, -1)
     statistics.free()
+    schema, settings = _without_unused(state.schema, statistics), state.settings
+    if settings.column_weights is not None:
+        weights = settings.column_weights.only(schema.families, statistics.in_use())
+        settings = replace(settings, column_weights=weights)
     # The text samples may hold documents that are forgotten now, so they start anew.
-    return replace(
-        state, statistics=statistics, schema=_without_unused(state.schema, statistics), text_samples=TextSamples()
-    )
+    return replace(state, statistics=statistics, schema=schema, settings=settings, text_samples=TextSamples())
 
 
 def merge_states(left: ModelState, right: ModelState) -> ModelState:

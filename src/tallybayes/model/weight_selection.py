@@ -16,6 +16,7 @@ __all__ = ["LEAST_ROWS", "MOST_CLASSES", "select_weights"]
 
 LEAST_ROWS = 50  # fewer rows tell little about dependence; on 57 rows weights made the log loss of a table worse
 MOST_CLASSES = 1000  # with more, a sample has a few rows of each at best
+_PER_ROW = 10  # weights for each row up to which they differ between the classes
 _DIGITS = 6  # of fitted weights: what is beyond depends on the last bits of the evidence
 
 
@@ -23,7 +24,7 @@ def select_weights(state: ModelState, sample: RowSample | None) -> ColumnWeights
     """Weights fitted on held-out evidence; None if there are too few rows, classes or columns.
 
     Every column has a weight for each class, shrunk to one temperature, or the same weight for all classes if its
-    family asks for that. If there are more columns than rows, there is only the temperature.
+    family asks for that or there are few rows. With more columns than rows there is only the temperature.
     """
     rows = sample.rows() if sample is not None else None
     if rows is None or rows.counts.sum() < LEAST_ROWS or not state.schema.families:
@@ -35,7 +36,8 @@ def select_weights(state: ModelState, sample: RowSample | None) -> ColumnWeights
         return None
     families, names, classes = state.schema.families, held_out.names, state.classes
     shared = np.array([not families[name].takes_class_weights for name in names], bool)
-    kind: Kind = "temperature" if held_out.is_sum or len(names) >= len(held_out.codes) else "per class"
+    n_rows, n_weights = len(held_out.codes), len(names) * len(classes)
+    kind: Kind = "temperature" if held_out.is_sum else "per class" if n_weights <= _PER_ROW * n_rows else "shared"
     evidence = held_out.log_prior, held_out.evidence, held_out.codes, held_out.weights
     found = fitted(kind, *evidence, shared=shared)
     table = np.broadcast_to(found.weights, (len(names), len(classes))).round(_DIGITS)
@@ -43,7 +45,6 @@ def select_weights(state: ModelState, sample: RowSample | None) -> ColumnWeights
         name: float(own[0]) if (own == own[0]).all() else dict(zip(classes, own.tolist(), strict=True))
         for name, own in zip(names, table, strict=True)
     }
-    is_given = state.settings.prior != "empirical"  # then offsets, which correct the class frequencies, do not apply
-    offsets = {} if is_given else dict(zip(classes, found.offsets.round(_DIGITS).tolist(), strict=True))
+    offsets = dict(zip(classes, found.offsets.round(_DIGITS).tolist(), strict=True))
     model_rows = float(sum(state.class_counts.values()))
-    return ColumnWeights(weights, offsets, model_rows, float(rows.counts.sum()))
+    return ColumnWeights(weights, offsets, model_rows, float(held_out.n_rows))

@@ -9,6 +9,8 @@ evidence is that of new rows, except that the variant of a text is kept.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +26,7 @@ from tallybayes.state.model_state import ModelState
 from tallybayes.state.row_sample import SampledRows
 from tallybayes.state.statistics import SufficientStatistics
 
-__all__ = ["HeldOutEvidence", "held_out_evidence"]
+__all__ = ["FAR", "HeldOutEvidence", "held_out_evidence"]
 
 FOLDS = 5
 _FEW = 2  # folds, if the sample is a small part of the rows: the model hardly changes without it
@@ -32,7 +34,7 @@ _SMALL_PART = 0.1
 _MANY_COLUMNS = 2000  # deriving them takes seconds
 _CELLS = 2**23  # (column, row, class) in memory, 64 MB
 _LEAST_ROWS = 300
-_FAR = 100.0  # nats: replaces an infinite difference between classes
+FAR = 100.0  # nats: replaces an infinite difference between classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +49,7 @@ class HeldOutEvidence:
     log_prior: Floats
     codes: Codes32
     weights: Floats
+    n_rows: int  # different ones
     is_sum: bool = False
 
 
@@ -57,47 +60,66 @@ def held_out_evidence(state: ModelState, rows: SampledRows) -> HeldOutEvidence:
     names, classes = tuple(sorted(state.schema.families)), state.classes
     size = max(len(names) * len(classes), 1)
     rows = rows.first(max(_LEAST_ROWS, _CELLS // size))
-    is_sum = len(rows) * size > 4 * _CELLS
-    codes = positions(rows.labels, classes).astype(np.int32)
-    is_small = len(rows) < _SMALL_PART * sum(state.class_counts.values())
-    n_folds = _FEW if is_small or len(names) > _MANY_COLUMNS else FOLDS
-    row, fold, copies = _divided(codes, rows.counts, n_folds)
+    share = float((rows.counts * rows.weights).sum()) / sum(state.class_counts.values())
+    n_folds = _FEW if share < _SMALL_PART or len(names) > _MANY_COLUMNS else FOLDS
+    while len(_divided(rows, classes, n_folds).row) * size > 2 * _CELLS and len(rows) > _LEAST_ROWS:
+        rows = rows.first(max(_LEAST_ROWS, len(rows) // 2))  # copies of a row are lines of their own in each fold
+    dealt = _divided(rows, classes, n_folds)
+    n = len(dealt.row)
+    is_sum = n * size > 2 * _CELLS or len(names) >= n
     learned, scored = _columns_to_learn(plain, rows), Snapshot(plain).encoded(rows.table)
-    evidence = np.zeros((1 if is_sum else len(names), len(row), len(classes)))
-    log_prior, known = np.full((len(row), len(classes)), -_FAR), np.zeros(len(row), bool)
-    is_weighted = bool((rows.weights != 1).any())
+    line_of = {name: 0 if is_sum else line for line, name in enumerate(names)}
+    evidence = np.zeros((1 if is_sum else len(names), n, len(classes)))
+    log_prior, known = np.full((n, len(classes)), -FAR), np.zeros(n, bool)
     for number in range(n_folds):
-        own = np.flatnonzero(fold == number)
+        own = np.flatnonzero(dealt.fold == number)
         if not len(own):
             continue
-        weights = rows.weights[row[own]] if is_weighted else copies[own].astype(np.float64)
-        taken = {name: column.take(row[own]) for name, column in learned.items()}
-        scorer = Scorer.of(_without(plain, taken, codes[row[own]], classes, weights))
+        scorer = Scorer.of(_without(plain, learned, classes, *dealt.amounts(own, rows.weights)))
         here = positions(list(scorer.classes), classes)
-        log_prior[np.ix_(own, here)] = np.maximum(scorer.log_prior, -_FAR)
-        known[own] = np.isin(codes[row[own]], here)  # a class without other rows cannot be predicted
-        columns = {name: column.take(row[own]) for name, column in scored.items()}
+        log_prior[np.ix_(own, here)] = np.maximum(scorer.log_prior, -FAR)
+        known[own] = np.isin(dealt.codes[own], here)  # a class without other rows cannot be predicted
+        columns = {name: column.take(dealt.row[own]) for name, column in scored.items()}
         for name, part in scorer.evidence(columns, len(own)).items():
-            line = evidence[0 if is_sum else names.index(name)]
-            line[np.ix_(own, here)] += _bounded(part)
-    weights = np.where(known, rows.weights[row] * copies, 0.0)
-    return HeldOutEvidence(names, evidence, log_prior, codes[row], weights, is_sum)
+            evidence[line_of[name]][np.ix_(own, here)] += _bounded(part)
+    weights = np.where(known, rows.weights[dealt.row] * dealt.copies, 0.0)
+    return HeldOutEvidence(names, evidence, log_prior, dealt.codes, weights, len(rows), is_sum)
 
 
-def _divided(
-    codes: Codes32, counts: NDArray[np.int64], n_folds: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """The rows dealt to the folds class by class: row, fold and number of copies for every pair that has any."""
+@dataclass(frozen=True, eq=False)
+class _Dealt:
+    """Rows dealt to folds: a line for every row and fold that has copies of it."""
+
+    row: NDArray[np.int64]
+    fold: NDArray[np.int64]
+    copies: NDArray[np.int64]
+    codes: Codes32  # of the class of each line
+
+    def amounts(self, lines: NDArray[np.int64], weights: Floats) -> tuple[NDArray[np.int64], Codes32, Floats]:
+        """The rows of some lines, their classes and weights, so that subtracting them is exact.
+
+        Copies are one row with a multiple of its weight, or several rows where that product would be rounded.
+        """
+        own, copies = weights[self.row[lines]], self.copies[lines]
+        product = own * copies
+        is_exact = own == 1
+        for i in np.flatnonzero(~is_exact).tolist():
+            is_exact[i] = Fraction(float(own[i])) * int(copies[i]) == Fraction(float(product[i]))
+        at = np.repeat(np.arange(len(lines)), np.where(is_exact, 1, copies))
+        return self.row[lines][at], self.codes[lines][at], np.where(is_exact, product, own)[at]
+
+
+def _divided(rows: SampledRows, classes: list[Any], n_folds: int) -> _Dealt:
+    """The copies of the rows dealt to the folds in turn, class by class in the order of their hashes."""
+    codes, counts = positions(rows.labels, classes).astype(np.int32), rows.counts
     order = np.argsort(codes, kind="stable")
     end = np.empty(len(codes), np.int64)
     end[order] = np.cumsum(counts[order])
-    first_of_class = np.searchsorted(codes[order], codes)
-    end -= np.concatenate([[0], np.cumsum(counts[order])])[first_of_class]
-    start = end - counts
-    fold = np.arange(n_folds)
+    end -= np.concatenate([[0], np.cumsum(counts[order])])[np.searchsorted(codes[order], codes)]
+    start, fold = end - counts, np.arange(n_folds)
     copies = (end[:, None] - fold + n_folds - 1) // n_folds - (start[:, None] - fold + n_folds - 1) // n_folds
     row, number = np.nonzero(copies)
-    return row, number, copies[row, number]
+    return _Dealt(row, number, copies[row, number], codes[row])
 
 
 def _columns_to_learn(state: ModelState, rows: SampledRows) -> dict[str, Column]:
@@ -111,9 +133,15 @@ def _columns_to_learn(state: ModelState, rows: SampledRows) -> dict[str, Column]
 
 
 def _without(
-    state: ModelState, columns: dict[str, Column], codes: Codes32, classes: list[object], weights: Floats
+    state: ModelState,
+    learned: dict[str, Column],
+    classes: list[Any],
+    rows: NDArray[np.int64],
+    codes: Codes32,
+    weights: Floats,
 ) -> ModelState:
     """The state without some of its rows."""
+    columns = {name: column.take(rows) for name, column in learned.items()}
     labels = Labels(classes, codes, np.bincount(codes, minlength=len(classes)))
     batch = Batch(len(codes), columns, labels, None if (weights == 1).all() else weights)
     statistics = state.statistics.copy()
@@ -123,10 +151,10 @@ def _without(
 
 
 def _bounded(evidence: Floats) -> Floats:
-    """Evidence relative to the most probable class of each row; an impossible class has -_FAR.
+    """Evidence relative to the most probable class of each row; an impossible class has -FAR.
 
     Weights near the smallest doubles can leave sums that are not numbers: these rows have no evidence.
     """
-    evidence = np.nan_to_num(evidence, nan=0.0, posinf=_FAR, neginf=-np.inf)
+    evidence = np.nan_to_num(evidence, nan=0.0, posinf=FAR, neginf=-np.inf)
     top = evidence.max(axis=1, keepdims=True, initial=-np.inf)
-    return np.asarray(np.maximum(evidence - np.where(np.isinf(top), 0.0, top), -_FAR))
+    return np.asarray(np.maximum(evidence - np.where(np.isinf(top), 0.0, top), -FAR))

@@ -179,9 +179,10 @@ def _score_one(predictive: Predictive, column: Column, n_rows: int) -> Floats:
 def log_class_prior(classes: Sequence[Any], counts: Floats, settings: Settings) -> Floats:
     """Log P(c): given, uniform, or (N_c + k) / (N + k C); moved by offsets, if there are any."""
     log_prior = _log_class_prior(classes, counts, settings)
-    if settings.column_weights is None or not settings.column_weights.offsets:
-        return log_prior
-    moved = log_prior + settings.column_weights.log_offsets(classes)
+    weights = settings.column_weights
+    if weights is None or not weights.offsets or (weights.fitted_on and settings.prior != "empirical"):
+        return log_prior  # fitted offsets correct the class frequencies, not a prior that is given
+    moved = log_prior + weights.log_offsets(classes)
     return np.asarray(moved - logsumexp(moved))
 
 

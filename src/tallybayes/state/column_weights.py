@@ -5,13 +5,14 @@
 Naive Bayes counts dependent columns as if they were independent; a weight below 1 corrects for that, and 0 removes a
 column. A score stays a sum, so explanations stay exact. There is one weight for each column, or one for each column and
 class; in the second case the contribution of a column is centred at log sum over c of P(c) P(x_j | c), because its
-level matters where weights differ. `tallybayes.tune` fits them; `scoring/weighted_predictive.py` applies them.
+level matters where weights differ. `tallybayes.fit` and `tallybayes.tune` fit them (`scoring/weight_fit.py`);
+`scoring/weighted_predictive.py` applies them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -62,14 +63,42 @@ class ColumnWeights:
             if label not in classes:
                 raise ParameterError("weights and offsets for labels of the model", got=label)
 
+    def only(self, names: Collection[str], classes: Collection[Any]) -> ColumnWeights:
+        """The weights of some columns and classes: what a model has forgotten is not named any more."""
+        weights = {
+            name: {label: one for label, one in own.items() if label in classes} if isinstance(own, Mapping) else own
+            for name, own in self.weights.items()
+            if name in names
+        }
+        offsets = {label: offset for label, offset in self.offsets.items() if label in classes}
+        if weights == self.weights and offsets == self.offsets:
+            return self
+        return replace(self, weights={name: own for name, own in weights.items() if own != {}}, offsets=offsets)
+
+    def is_complete(self, names: Collection[str], classes: Collection[Any]) -> bool:
+        """Whether there is a weight for each of these columns and classes."""
+        by_label = [own for own in (*self.weights.values(), self.offsets) if isinstance(own, Mapping) and own]
+        return set(names) <= self.weights.keys() and all(set(classes) <= own.keys() for own in by_label)
+
     def table(self, names: Sequence[str], classes: Sequence[Any]) -> Floats:
-        """The weights, (columns, classes)."""
-        result = np.ones((len(names), len(classes)))
+        """The weights, (columns, classes).
+
+        What is not named has weight 1. If the weights were fitted, a new class has the mean weight of the other classes
+        instead, and a new column the mean of all columns: beside small weights a weight of 1 would dominate.
+        """
+        means = {name: _mean(own) for name, own in self.weights.items() if own != {}}
+        other = float(np.mean(list(means.values()))) if self.fitted_on and means else 1.0
+        result = np.full((len(names), len(classes)), other)
         for j, name in enumerate(names):
-            own = self.weights.get(name, 1.0)
-            result[j] = [own.get(label, 1.0) for label in classes] if isinstance(own, Mapping) else own
+            own = self.weights.get(name, other)
+            new = means[name] if self.fitted_on and name in means else 1.0
+            result[j] = [own.get(label, new) for label in classes] if isinstance(own, Mapping) else own
         return result
 
     def log_offsets(self, classes: Sequence[Any]) -> Floats:
         """The offsets, added to the log prior, (classes,)."""
         return np.array([self.offsets.get(label, 0.0) for label in classes], np.float64)
+
+
+def _mean(own: float | Mapping[Any, float]) -> float:
+    return float(np.mean(list(own.values()))) if isinstance(own, Mapping) else float(own)

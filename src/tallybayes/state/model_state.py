@@ -49,7 +49,8 @@ class ModelState:
     def stale(self) -> list[str]:
         """Which of column_weights, calibration and decision were fitted on other rows, or under other probabilities.
 
-        Weights that `fit` has fitted are stale once the number of rows has changed by a fifth.
+        Weights that `fit` has fitted are stale once the number of rows has changed by a fifth, or if there is none for
+        a new class or column.
         """
         if self.given is not None:
             return []
@@ -57,8 +58,11 @@ class ModelState:
         fitted = {name: getattr(self.settings, name) for name in ("column_weights", "calibration", "decision")}
         result = [name for name, own in fitted.items() if own is not None and own.model_rows not in (0, rows)]
         weights = self.settings.column_weights
-        if weights is not None and weights.fitted_on and abs(rows - weights.model_rows) < _STALE * weights.model_rows:
+        if weights is not None and weights.fitted_on:
+            is_near = abs(rows - weights.model_rows) < _STALE * weights.model_rows
+            is_fresh = is_near and weights.is_complete(self.schema.families, self.classes)
             result = [name for name in result if name != "column_weights"]
+            result = result if is_fresh else ["column_weights", *result]
         return result
 
     @property

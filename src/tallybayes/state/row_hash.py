@@ -30,7 +30,10 @@ _SIZES = (1, 2, 4, 8)  # bytes of the numbers that the kernel reads
 
 def row_hashes(batch: Batch, keys: Sequence[Key], weights: NDArray[np.float64] | None = None) -> Hashes:
     """A hash of every row of a batch with its label and weight; `keys` are the labels of the codes."""
-    arrays: dict[str, Any] = {name: _prepared(column) for name, column in batch.columns.items()}
+    names, arrays = list(batch.columns), dict[str, Any]()
+    if names:
+        prepared = in_threads(lambda i, _: _prepared(batch.columns[names[i]]), len(names), size=1, small=0)
+        arrays = dict(zip(names, prepared, strict=True))
     arrays["\0label"] = np.append(key_hashes(keys), np.uint64(0))[batch.labels.codes]
     if weights is not None:
         arrays["\0weight"] = np.where(weights == 1, np.nan, weights)  # a weight of 1 is none
@@ -79,9 +82,14 @@ def _prepared(column: Column) -> Any:
         return hashes if bag.present is None else np.where(bag.present, hashes, np.uint64(0))
     if isinstance(column, Codes):
         own = column.with_keys_in_use()
-        place = own.codes.astype(np.int64) - own.origin
-        missing = (place < 0) | (place >= len(own.keys))
-        return np.append(key_hashes(own.keys), np.uint64(0))[np.where(missing, len(own.keys), place)]
+        table = np.append(key_hashes(own.keys), np.uint64(0))  # the last is of a missing value
+        if own.codes.dtype == np.int8:  # a table for every byte
+            every = np.arange(256, dtype=np.uint8).view(np.int8).astype(np.int64) - own.origin
+            return table[np.where((every < 0) | (every >= len(own.keys)), -1, every)][own.codes.view(np.uint8)]
+        place = own.codes if own.origin == 0 else own.codes.astype(np.int64) - own.origin
+        if len(place) and (place.min() < -1 or place.max() >= len(own.keys)):
+            place = np.where((place < 0) | (place >= len(own.keys)), -1, place)
+        return table[place]
     values = column.values
     return values if values.dtype.kind in "fib" and values.dtype.itemsize in _SIZES else values.astype(np.float64)
 

@@ -25,16 +25,16 @@ from tallybayes.data.table import Table
 from tallybayes.errors import DataError
 from tallybayes.families.family import Codes32, Family, Floats, Score, Smoothing
 from tallybayes.model import Model
+from tallybayes.scoring.held_out import FAR
 from tallybayes.scoring.scorer import Block
 from tallybayes.scoring.weight_fit import losses_of
 from tallybayes.state.model_state import ModelState
 from tallybayes.tally import Tally
 
-__all__ = ["FAR", "ColumnEvidence", "LearnableRows", "ScoredRows", "sampled"]
+__all__ = ["ColumnEvidence", "LearnableRows", "ScoredRows", "sampled"]
 
 _FEW = 8  # classes up to which a loop over the classes is faster
 _FOLDS = 5
-FAR = 100.0  # nats: replaces an infinite difference between classes
 
 
 @dataclass(frozen=True, eq=False)

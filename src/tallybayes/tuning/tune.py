@@ -67,7 +67,7 @@ def tune(
     (True, {'again': 0.37, 'and again': 0.37, 'x': 0.37})
     """
     chosen = _checked(what, by, rows, strengths, seed)
-    complete(options, UNWEIGHTED)
+    complete({name: value for name, value in options.items() if (name, value) != ("weights", None)}, UNWEIGHTED)
     if by != "leave-one-out" and chosen not in (WHAT, ("smoothing",)):
         raise ParameterError(f"what='smoothing' with by={by!r}, which selects nothing else", got=what)
     source, given = to_source(data), {"label": label, "weight": weight}
