@@ -100,7 +100,7 @@ SYSTEMS: dict[str, tuple[System, str]] = {
     "default": (ours(), "tallybayes"),
     "tuned": (tuned, "tallybayes"),
     "GaussianNB": (scikit_learn(RECIPES["GaussianNB"]), "sklearn"),
-    "CategoricalNB, 10 bins": (scikit_learn(RECIPES["CategoricalNB, 10 bins"]), "sklearn"),
+    "CategoricalNB": (scikit_learn(RECIPES["CategoricalNB, 10 bins"]), "sklearn"),
     "logistic regression": (scikit_learn(logistic), "sklearn"),
     "LightGBM": (lightgbm, "lightgbm"),
     "Khiops": (khiops, "khiops"),

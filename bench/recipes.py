@@ -1,9 +1,7 @@
-"""scikit-learn's naive Bayes with the usual preprocessing, for any table; shared by `accuracy` and `pipelines`.
+"""scikit-learn's naive Bayes with the usual preprocessing, for any table; used by `quality`.
 
-A recipe looks at a frame (numbers as reals, categories as text, gaps as NaN) and builds a pipeline for it. A step is
-there only for the columns that need it: without gaps nothing is imputed, and where all columns are treated alike there
-is no `ColumnTransformer`; matrices are sparse where the classifier takes them. So a recipe costs no more time than it
-has to.
+A recipe looks at a frame (numbers as reals, categories as text, gaps as NaN) and builds a pipeline for it. Where all
+columns are treated alike there is no `ColumnTransformer`; matrices are sparse where the classifier takes them.
 """
 
 from collections.abc import Callable
@@ -14,12 +12,10 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.impute import SimpleImputer
-from sklearn.metrics import log_loss
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, MinMaxScaler, OneHotEncoder, OrdinalEncoder
 
-OURS = "tallybayes"
 Recipe = Callable[..., BaseEstimator]  # of a frame, and the name of the column of tags if there is one
 
 
@@ -34,12 +30,13 @@ class Bins(TransformerMixin, BaseEstimator):
         bins = KBinsDiscretizer(self.n_bins, encode="ordinal", quantile_method="averaged_inverted_cdf")
         gaps = X.isna().any().to_numpy()
         groups = [list(X.columns[~gaps]), *([name] for name in X.columns[gaps])]
-        self.bins_ = [(names, clone(bins).fit(X[names].dropna())) for names in groups if names]
+        known = [names for names in groups if names and len(X[names].dropna())]
+        self.bins_ = [(names, clone(bins).fit(X[names].dropna())) for names in known]
         return self
 
     def transform(self, X: pd.DataFrame) -> np.ndarray:
         """Number the bins."""
-        filled, codes = X.fillna(0.0), np.empty(X.shape)
+        filled, codes = X.fillna(0.0), np.zeros(X.shape)
         for names, bins in self.bins_:
             codes[:, X.columns.get_indexer(names)] = bins.transform(filled[names]) + 1
         return np.where(X.isna(), 0.0, codes)
@@ -79,7 +76,7 @@ def recipe(model: BaseEstimator, numbers: object, categories: object, *, fill: o
     def build(frame: pd.DataFrame, tags: str | None = None) -> Pipeline:
         numeric = frame.select_dtypes("number").columns
         others = frame.columns.difference([*numeric, tags], sort=False)
-        parts = [*_by_gaps(numbers, fill, frame[numeric]), *_by_gaps(categories, missing_apart(), frame[others])]
+        parts = [(make_pipeline(fill, numbers), numeric), (make_pipeline(missing_apart(), categories), others)]
         if tags:
             parts.append((CountVectorizer(token_pattern=r"[^|]+", lowercase=False, binary=True), tags))
         parts = [(step, names) for step, names in parts if len(names)]
@@ -91,12 +88,6 @@ def recipe(model: BaseEstimator, numbers: object, categories: object, *, fill: o
     return build
 
 
-def _by_gaps(step: object, fill: object, frame: pd.DataFrame) -> list[tuple[object, pd.Index]]:
-    """The step for columns without gaps, and with filling before it for the others."""
-    gaps = frame.isna().any().to_numpy(bool)
-    return [(step, frame.columns[~gaps]), (make_pipeline(fill, step), frame.columns[gaps])]
-
-
 RECIPES = {
     "GaussianNB": recipe(GaussianNB(), "passthrough", one_hot(sparse=False), fill=median()),
     "CategoricalNB, 10 bins": recipe(CategoricalNB(), Bins(10), ordinal()),
@@ -106,27 +97,3 @@ RECIPES = {
     "MultinomialNB": recipe(MultinomialNB(), MinMaxScaler(clip=True), one_hot(), fill=median()),
     "ComplementNB": recipe(ComplementNB(), MinMaxScaler(clip=True), one_hot(), fill=median()),
 }
-
-
-def judge(truth: np.ndarray, probability: np.ndarray, classes: np.ndarray) -> tuple[float, float]:
-    """Accuracy and mean log loss."""
-    right = classes[probability.argmax(axis=1)] == truth
-    return float(right.mean()), float(log_loss(truth, probability, labels=classes))
-
-
-def table(title: str, names: list[str], rows: dict[str, list[float]], form: str, best: Callable | None = None) -> str:
-    """Markdown, with the mean of every column below; NaN is an error, and a row with one is not in the mean.
-
-    The `best` of every row (min or max) is in bold.
-    """
-    whole = [row for row in rows.values() if not np.isnan(row).any()]
-    mean = "mean" if len(whole) == len(rows) else f"mean of the {len(whole)} without errors"
-    rows = rows | {mean: np.mean(whole, axis=0).tolist()}
-    lines = [f"| {title} | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
-    return "\n".join(lines + [f"| {row} | {' | '.join(_cells(rows[row], form, best))} |" for row in rows])
-
-
-def _cells(values: list[float], form: str, best: Callable | None) -> list[str]:
-    cells = ["error" if np.isnan(value) else format(value, form) for value in values]
-    top = format(best(value for value in values if not np.isnan(value)), form) if best else None
-    return [f"**{cell}**" if cell == top else cell for cell in cells]

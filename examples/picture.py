@@ -12,8 +12,9 @@ TARGET = Path(__file__).parents[1] / "docs" / "penguins.svg"
 def main() -> None:
     penguins = load_penguins()
     model = tb.fit(penguins, label="species", ignore="year")
-    unsure = int(abs(model.predict_proba(penguins).max(axis=1) - 0.8).argmin())
-    (explanation,) = model.explain(penguins.iloc[[unsure]])
+    measured = penguins.dropna()
+    unsure = int(abs(model.predict_proba(measured).max(axis=1) - 0.8).argmin())
+    (explanation,) = model.explain(measured.iloc[[unsure]])
     picture = tb.plot.densities(model, "bill_length_mm").properties(
         title="P(bill length | species)", width=330, height=220
     ) | tb.plot.evidence(explanation).properties(title="Why this penguin? In decibans", width=330, height=220)

@@ -137,8 +137,8 @@ def registered():
 def waits():
     """Waiting times of two classes, of which one waits five times as long, and a column that does not depend on it."""
     rng = np.random.default_rng(0)
-    slow = rng.random(300) < 0.4
-    return {"wait": rng.exponential(np.where(slow, 5.0, 1.0)), "noise": rng.normal(size=300), "slow": slow}
+    slow = rng.random(1500) < 0.4
+    return {"wait": rng.exponential(np.where(slow, 5.0, 1.0)), "noise": rng.normal(size=1500), "slow": slow}
 
 
 def test_it_obeys_every_law(registered):

@@ -1,7 +1,7 @@
 """The model: what users hold.
 
-A facade: its state is `state/model_state.py`, answers come from snapshots (`scoring/snapshot.py`), changes are made by
-`model/update.py`, and `model/current_state.py` keeps threads apart.
+A facade over `state/`; answers come from snapshots (`scoring/`), changes from `model/update.py`, threads are kept apart
+by `model/current_state.py`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ from tallybayes.state.settings import Settings
 from tallybayes.storage.model_file import write_state
 
 __all__ = ["Change", "Model"]
-
 
 _ONE_ROW = Change(1)
 
@@ -194,7 +193,7 @@ class Model:
 
     def predict_interval(self, data: Any, level: float = 0.95, *, seed: int = 0, calibrated: bool = True) -> Floats:
         """Credible intervals of P(class | row), (rows, classes, 2); they become narrower with the number of rows."""
-        check_integer("seed", seed, at_least=0)
+        seed = check_integer("seed", seed, at_least=0)
         with self.reading() as snapshot:
             batches = snapshot.interval_batches(data, level, seed=seed, calibrated=calibrated)
             return snapshot.joined((ends for _, (_, ends) in batches), 2)
@@ -213,9 +212,8 @@ class Model:
     def leave_one_out(self, data: Any, *, label: Any = None, weight: Any = None, calibrated: bool = True) -> Floats:
         """Log P(class | row) of rows that were learned, each by the model without it, (rows, classes).
 
-        In closed form, at about the cost of scoring: what was chosen from the data (strengths by evidence, buckets of
-        histograms, column weights) is kept. `evaluate` and `calibrate` choose it anew. Rows without a label or of
-        weight 0 are scored by the whole model.
+        In closed form: what was chosen from the data (strengths, buckets, column weights) is kept; `evaluate` and
+        `calibrate` choose it anew. Rows without a label or of weight 0 are scored by the whole model.
 
         >>> import tallybayes as tb
         >>> rows = {"fever": [1, 1, 0, 0, 0], "ill": ["yes", "yes", "no", "no", "yes"]}
@@ -317,7 +315,7 @@ class Model:
     ) -> Calibration:
         """Calibrate the probabilities, on rows that the model has learned (by leave-one-out), or else on new ones.
 
-        The calibration is saved with the model; `calibration = None` removes it.
+        It is saved with the model; `calibration = None` removes it.
         """
         with self.reading() as snapshot:
             snapshot.state.require_learned("calibrate")
@@ -383,10 +381,7 @@ class Model:
         [0.75, 0.67, 0.52]
         """
         state = self.snapshot().state
-        weights = state.settings.column_weights
-        if weights is not None and weights.fitted_on and not {"prior", "column_weights"} >= changes.keys():
-            changes = {"column_weights": replace(weights, model_rows=-1.0)} | changes  # fitted under other settings
-        return Model(replace(state, settings=replace(state.settings, **changes)))
+        return Model(replace(state, settings=state.settings.changed(**changes)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file (`*.tally`), all or nothing; `tallybayes.load` reads it."""

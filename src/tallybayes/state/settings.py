@@ -64,6 +64,13 @@ class Settings(_Chosen):  # type: ignore[misc]  # the fields come from the decla
         changes: dict[str, Any] = dict(options)
         return replace(self, **changes)
 
+    def changed(self, **changes: Any) -> Settings:
+        """Other settings; column weights that were fitted under these are marked as stale, if it matters to them."""
+        weights = self.column_weights
+        if weights is not None and weights.fitted_on and not {"prior", "column_weights"} >= changes.keys():
+            changes = {"column_weights": replace(weights, model_rows=-1.0)} | changes
+        return replace(self, **changes)
+
     def propose(self, name: str, raw: Raw) -> Field:
         """A family for a column, and why."""
         found = (propose_by_type if self.infer == "type" else propose)(name, raw, self.numeric)
