@@ -36,6 +36,7 @@ from bench.recipes import RECIPES, median, missing_apart, one_hot
 ROOT = Path(__file__).parents[1]
 TABLES = ROOT.parent / "shared" / "data" / "tables"
 MEASURES = ("error", "log loss", "ECE", "seconds")
+COLOURS = ("#0072b2", "#999999")  # ours and theirs
 BINS = 10  # of the expected calibration error of the answer
 
 Fitted = tuple[list, Callable[[pd.DataFrame], np.ndarray]]  # classes, and P(class | row) of a frame
@@ -148,13 +149,19 @@ def picture(results: dict[str, dict[str, list[float]]], systems: list[str]) -> N
 
     whole = [own for own in results.values() if all(system in own for system in systems)]
     means = {system: np.mean([own[system] for own in whole], axis=0) for system in systems}
-    rows = [{"system": s, "mean error": m[0], "mean log loss": m[1], "seconds": m[3]} for s, m in means.items()]
-    base = alt.Chart(pd.DataFrame(rows)).encode(
-        x=alt.X("mean log loss:Q").scale(type="log", nice=False), y=alt.Y("mean error:Q").scale(zero=False)
-    )
-    points = base.mark_circle(size=120).encode(color=alt.Color("seconds:Q").scale(type="log", scheme="viridis"))
-    names = base.mark_text(align="left", dx=9).encode(text="system:N")
-    chart = (points + names).properties(width=520, height=320, title=f"Error and log loss, mean of {len(whole)} tables")
+    data = pd.DataFrame([{"system": s, "mean error": m[0], "mean log loss": m[1]} for s, m in means.items()])
+
+    def dots(measure: str, axis: alt.Axis | None) -> alt.LayerChart:
+        base = alt.Chart(data).encode(
+            x=alt.X(f"{measure}:Q").scale(type="log", domain=[data[measure].min() * 0.9, data[measure].max() * 1.3]),
+            y=alt.Y("system:N", sort=systems, title=None, axis=axis),
+        )
+        ours = alt.condition(alt.FieldOneOfPredicate("system", ["plain", "default", "tuned"]), *map(alt.value, COLOURS))
+        text = base.mark_text(align="left", dx=9).encode(text=alt.Text(f"{measure}:Q", format=".3f"))
+        return (base.mark_circle(size=110, opacity=1).encode(color=ours) + text).properties(width=300, height=190)
+
+    title = f"Mean of {len(whole)} tables; less is better"
+    chart = alt.hconcat(dots("mean error", alt.Axis()), dots("mean log loss", None)).properties(title=title)
     chart.save(ROOT / "docs" / "quality.svg")
 
 
