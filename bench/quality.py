@@ -5,8 +5,8 @@
 Ours: `plain` (weights=None), `default` (nothing told) and `tuned` (`tb.tune`). Theirs: scikit-learn's naive Bayes with
 usual preprocessing, logistic regression (scaled, one-hot), LightGBM and Khiops with their defaults; one that is not
 installed is reported as absent. Every system gets the same frames with gaps; all use one thread. Log losses are capped
-at 20 nats per row. The tables are divided into two halves by the order of their names: designs were chosen on the first
-half only. `--write` puts the tables and the picture into docs/.
+at 20 nats per row. The tables are also reported in two halves, every other one in the order of their names, so that a
+design can be chosen on one and judged on the other. `--write` puts the tables and the picture into docs/.
 """
 
 import os
@@ -190,7 +190,7 @@ def main() -> None:
         cells = ", ".join(f"{s} {own[0]:.3f}/{own[1]:.3f}" for s, own in results[name].items())
         print(f"{number + 1}/{len(names)} {name} {frame.shape}: {cells}", flush=True)
     print(f"\n{datetime.date.today()}, {asked.folds} folds; absent: {', '.join(absent) or 'none'}\n")
-    for title, half in (("All", names), ("Design half", names[::2]), ("Held-out half", names[1::2])):
+    for title, half in (("All", names), ("First half", names[::2]), ("Second half", names[1::2])):
         print(f"## {title}\n\n{summary({name: results[name] for name in half}, systems)}\n")
     if asked.write:
         picture(results, systems)
