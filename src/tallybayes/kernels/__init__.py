@@ -18,6 +18,7 @@ fit together are a DataError (`kernels/contract.py`). Formulas that the referenc
 
 import importlib
 import os
+import sys
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from types import ModuleType
@@ -31,6 +32,7 @@ def _choose() -> tuple[str, ModuleType]:
     if selected.endswith(".so"):
         loader = ExtensionFileLoader("tallybayes.kernels._native", selected)
         loader.exec_module(module := module_from_spec(spec_from_loader(loader.name, loader)))  # type: ignore[arg-type]
+        sys.modules[loader.name] = module  # pickles look their classes up there
         return "native", module
     if selected != "reference":
         try:
