@@ -10,6 +10,8 @@ from tallybayes.arrays.special import gammaln, logsumexp
 
 __all__ = ["counts_of_runs", "forward_backward", "forward_sums", "log_evidence_of_runs", "shares_at"]
 
+_TINY = 2.3e-308  # the log gamma of what is smaller is infinite
+
 
 def shares_at(counts: Floats, p: Floats, a: float, rho: float) -> Floats:
     """P(class | bucket) of one column, (buckets, classes), for given class shares, strength and rate."""
@@ -54,7 +56,8 @@ def log_evidence_of_runs(counts: Floats, p: Floats, a: float) -> Floats:
     upper = _upper(len(counts))
     runs = counts_of_runs(counts)[upper]
     log_m = np.full(upper.shape, -np.inf)
-    log_m[upper] = (gammaln(a * p + runs) - gammaln(a * p)).sum(axis=1)
+    prior = np.maximum(a * p, _TINY)
+    log_m[upper] = (gammaln(prior + runs) - gammaln(prior)).sum(axis=1)
     log_m[upper] += gammaln(a) - gammaln(a + runs.sum(axis=1))
     return log_m
 
