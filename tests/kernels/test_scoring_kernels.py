@@ -57,7 +57,7 @@ def test_scores_of_slots(seed, silent, k):
     slots = np.where(rng.random((6, 4)) < 0.2, np.nan, rng.integers(-1, 9, (6, 4)))
     out, totals, sizes = (
         rng.normal(size=(6, 3)),
-        rng.poisson(9, (4, 3)).astype(float),
+        counts.max(axis=0) + rng.poisson(9, (4, 3)).astype(float),  # never fewer than any of its counts
         rng.integers(1, 9, 4).astype(float),
     )
     alike(("add_laplace", slots, counts, totals, k, sizes, silent), out, 1, 6)
