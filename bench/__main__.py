@@ -28,10 +28,16 @@ def gaussian(n: int) -> Iterator[Pair]:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 20))
     y, y20 = rng.integers(0, 2, n), rng.integers(0, 20, n)
-    theirs, ours = GaussianNB().fit(X, y), tb.fit(X, y, numeric="gaussian")
-    yield ("gaussian fit, 2 classes", lambda: GaussianNB().fit(X, y), lambda: tb.fit(X, y, numeric="gaussian"), 10, 18)
+    theirs, ours = GaussianNB().fit(X, y), tb.fit(X, y, numeric="gaussian", weights=None)
+    yield (
+        "gaussian fit, 2 classes",
+        lambda: GaussianNB().fit(X, y),
+        lambda: tb.fit(X, y, numeric="gaussian", weights=None),
+        10,
+        18,
+    )
     yield ("gaussian predict_proba, 2 classes", lambda: theirs.predict_proba(X), lambda: ours.predict_proba(X), 8, 20)
-    theirs20, ours20 = GaussianNB().fit(X, y20), tb.fit(X, y20, numeric="gaussian")
+    theirs20, ours20 = GaussianNB().fit(X, y20), tb.fit(X, y20, numeric="gaussian", weights=None)
     yield (
         "gaussian predict_proba, 20 classes",
         lambda: theirs20.predict_proba(X),
@@ -46,8 +52,8 @@ def histogram(n: int) -> Iterator[Pair]:
 
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(n, 20)), rng.integers(0, 2, n)
-    theirs, ours = GaussianNB().fit(X, y), tb.fit(X, y)
-    yield "histogram fit (GaussianNB)", lambda: GaussianNB().fit(X, y), lambda: tb.fit(X, y), 4, 8
+    theirs, ours = GaussianNB().fit(X, y), tb.fit(X, y, weights=None)
+    yield "histogram fit (GaussianNB)", lambda: GaussianNB().fit(X, y), lambda: tb.fit(X, y, weights=None), 4, 8
     yield (
         "histogram predict_proba (GaussianNB)",
         lambda: theirs.predict_proba(X),
@@ -69,11 +75,11 @@ def categorical(n: int) -> Iterator[Pair]:
 
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 12, (n, 20)).astype(np.int8), rng.integers(0, 2, n)
-    theirs, ours = CategoricalNB().fit(X, y), tb.fit(X, y, families="categorical")
+    theirs, ours = CategoricalNB().fit(X, y), tb.fit(X, y, families="categorical", weights=None)
     yield (
         "categorical fit, 12 values",
         lambda: CategoricalNB().fit(X, y),
-        lambda: tb.fit(X, y, families="categorical"),
+        lambda: tb.fit(X, y, families="categorical", weights=None),
         25,
         60,
     )
@@ -85,11 +91,11 @@ def bernoulli(n: int) -> Iterator[Pair]:
 
     rng = np.random.default_rng(0)
     X, y = (rng.random((n, 20)) < 0.3).astype(float), rng.integers(0, 2, n)
-    theirs, ours = BernoulliNB().fit(X, y), tb.fit(X, y, families="bernoulli")
+    theirs, ours = BernoulliNB().fit(X, y), tb.fit(X, y, families="bernoulli", weights=None)
     yield (
         "bernoulli fit, dense float",
         lambda: BernoulliNB().fit(X, y),
-        lambda: tb.fit(X, y, families="bernoulli"),
+        lambda: tb.fit(X, y, families="bernoulli", weights=None),
         20,
         40,
     )
@@ -104,11 +110,11 @@ def multinomial(n: int) -> Iterator[Pair]:
     X = sp.random_array((rows, 50_000), density=0.002, format="csr", rng=rng)
     X.data = np.ceil(X.data * 3)
     y = rng.integers(0, 20, rows)
-    theirs, ours = MultinomialNB().fit(X, y), tb.fit(X, y, smoothing=1.0)
+    theirs, ours = MultinomialNB().fit(X, y), tb.fit(X, y, smoothing=1.0, weights=None)
     yield (
         f"multinomial fit, CSR {rows} x 50000, {X.nnz / 1e6:.0f}M non-zeros, 20 classes",
         lambda: MultinomialNB().fit(X, y),
-        lambda: tb.fit(X, y, smoothing=1.0),
+        lambda: tb.fit(X, y, smoothing=1.0, weights=None),
         5,
         15,
     )
@@ -134,7 +140,7 @@ def single(n: int) -> Iterator[Pair]:
         )
     ]
     yield from stream("2 numbers, 2 texts, 1 flag", mixed, y, one_hot_river(), (10, 20), (10, 20), (2, 3))
-    theirs, ours = Matrices().fit(X, y), tb.fit(X, y, numeric="gaussian")
+    theirs, ours = Matrices().fit(X, y), tb.fit(X, y, numeric="gaussian", weights=None)
     yield (
         "score a matrix of one row, 300 times (scikit-learn)",
         lambda: [theirs.predict_proba(X[i : i + 1]) for i in range(300)],
@@ -154,7 +160,7 @@ def one_hot_river() -> Any:
 
 def stream(what: str, rows: list[Any], y: list[Any], theirs: Any, *aims: tuple[float, float]) -> Iterator[Pair]:
     """Learn, score, and both alternately, one dict after the other."""
-    ours = tb.fit(rows[:100], y[:100], numeric="gaussian", smoothing=1.0)
+    ours = tb.fit(rows[:100], y[:100], numeric="gaussian", smoothing=1.0, weights=None)
     for row, label in zip(rows[:100], y[:100], strict=True):
         theirs.learn_one(row, label)
 

@@ -25,6 +25,7 @@ __all__ = ["Hashes", "document_hashes", "key_hashes", "row_hashes"]
 
 Hashes = NDArray[np.uint64]
 
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio: spreads integers over all bits
 _SIZES = (1, 2, 4, 8)  # bytes of the numbers that the kernel reads
 
 
@@ -98,8 +99,12 @@ def _bag_hashes(bag: Bag) -> Hashes:
     """A hash of the tokens and amounts of each bag."""
     if hasattr(bag.keys, "tokenise"):
         return document_hashes(bag)
-    used, place = np.unique(bag.indices, return_inverse=True)
-    own = key_hashes([bag.keys[int(index)] for index in used])[place]
+    if isinstance(bag.keys, range):  # columns of a sparse matrix
+        own = (bag.indices.astype(np.uint64) + np.uint64(bag.keys.start + 1)) * _SPREAD
+        own ^= own >> np.uint64(29)
+    else:
+        used, place = np.unique(bag.indices, return_inverse=True)
+        own = key_hashes([bag.keys[int(index)] for index in used])[place]
     amounts = np.ones(len(own)) if bag.amounts is None else np.asarray(bag.amounts).astype(np.float64)
     cells = own * (amounts.view(np.uint64) | np.uint64(1))  # odd, so that no bit of the token is lost
     ends = np.concatenate([np.zeros(1, np.uint64), np.cumsum(cells, dtype=np.uint64)])
