@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tallybayes.cli.shared_options import adds
-from tallybayes.state.option_domains import CLASS_PRIOR, FAMILIES, FAMILY, NAMES, SCHEMA, STRENGTH, STRENGTHS, WEIGHTS
+from tallybayes.state.option_domains import (
+    CLASS_PRIOR,
+    FAMILIES,
+    FAMILY,
+    NAMES,
+    SCHEMA,
+    STRENGTH,
+    STRENGTHS,
+    SWITCHES,
+    WEIGHTS,
+)
 from tallybayes.state.options import OPTIONS, UNWEIGHTED, FitOptions, Option
 
 if TYPE_CHECKING:
@@ -23,7 +33,14 @@ Label = Annotated[
 ]
 Weight = Annotated[str | None, typer.Option(metavar="COL", help="The column with the weight of each row.")]
 
-_REPEATABLE = {FAMILIES: "COL=FAMILY", NAMES: "COL", STRENGTHS: "[COL=]K", CLASS_PRIOR: "[CLASS=]P"}
+_REPEATABLE = {
+    FAMILIES: "COL=FAMILY",
+    NAMES: "COL",
+    STRENGTHS: "[COL=]K",
+    CLASS_PRIOR: "[CLASS=]P",
+    SWITCHES: "[COL=]yes|no|auto",
+}
+_YES_OR_NO = {"yes": True, "no": False, "true": True, "false": False, "auto": "auto"}
 _SINGLE = {SCHEMA: "FILE", FAMILY: "FAMILY", STRENGTH: "K"}
 
 
@@ -74,7 +91,9 @@ def _value(option: Option, given: Any, names: list[str], source: Source, label: 
     if option.domain is WEIGHTS:
         return None
     if option.domain is STRENGTHS:
-        return _strengths([_strength(text, names) for text in given], names)
+        return _by_column([_strength(text, names) for text in given], names)
+    if option.domain is SWITCHES:
+        return _by_column([_switch(text, names) for text in given], names)
     if option.domain is CLASS_PRIOR:
         return _prior(given, label or "", source) if len(given) > 1 or "=" in given[0] else given[0]
     return given
@@ -104,10 +123,19 @@ def _strength(text: str, names: list[str]) -> tuple[str | None, Any]:
         raise ParameterError("--smoothing: auto, a number from 0 to inf, or COL=K", got=text) from None
 
 
-def _strengths(given: list[tuple[str | None, Any]], names: list[str]) -> Any:
-    """One strength for all columns, or strengths by column: a K without a column is that of the other columns."""
-    by_column = {name: k for name, k in given if name is not None}
-    others = [k for name, k in given if name is None]
+def _switch(text: str, names: list[str]) -> tuple[str | None, Any]:
+    from tallybayes.errors import ParameterError
+
+    name, value = _split("--missing-as-value", text, names) if "=" in text else (None, text)
+    if value.lower() not in _YES_OR_NO:
+        raise ParameterError("--missing-as-value: yes, no or auto, or COL=yes", got=text)
+    return name, _YES_OR_NO[value.lower()]
+
+
+def _by_column(given: list[tuple[str | None, Any]], names: list[str]) -> Any:
+    """One value for all columns, or values by column: a value without a column is that of the other columns."""
+    by_column = {name: value for name, value in given if name is not None}
+    others = [value for name, value in given if name is None]
     if not by_column:
         return others[-1]
     return {**dict.fromkeys(names, others[-1]), **by_column} if others else by_column

@@ -25,6 +25,7 @@ from tallybayes.families.discrete_family import DiscreteFamily, DiscretePrior
 from tallybayes.families.family import Add, Codes32, Floats, Score
 from tallybayes.families.leave_one_out_scores import Values, discrete
 from tallybayes.families.line_weights import weighted_lines
+from tallybayes.families.predictive import Correction
 from tallybayes.families.shrinkage import Shares, averaged_shares, dirichlet_evidence
 from tallybayes.kernels.densities import beta_tables
 from tallybayes.tally import Exact, Sums
@@ -138,6 +139,16 @@ class BernoulliPredictive(ArrayPredictive):
     def weighted(self, weights: Floats, log_prior: Floats) -> BernoulliPredictive:
         """With weights in the tables."""
         log_no, log_yes = (weighted_lines(table, weights, log_prior) for table in (self.log_no, self.log_yes))
+        return replace(self, log_no=log_no, log_yes=log_yes)
+
+    def corrected(self, corrections: Sequence[Correction | None]) -> BernoulliPredictive:
+        """With corrections in the tables."""
+        log_no, log_yes = self.log_no.copy(), self.log_yes.copy()
+        for j, correction in enumerate(corrections):
+            if correction is not None:
+                no, yes = correction.of_keys((False, True))
+                log_no[j] += no
+                log_yes[j] += yes
         return replace(self, log_no=log_no, log_yes=log_yes)
 
     def part(self, number: int) -> BernoulliPredictive:

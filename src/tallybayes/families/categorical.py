@@ -29,6 +29,7 @@ from tallybayes.families.discrete_family import DiscreteFamily, DiscretePrior
 from tallybayes.families.family import Add, Codes32, Family, Floats, Predictive, Score, Unseen
 from tallybayes.families.leave_one_out_scores import Values, discrete
 from tallybayes.families.line_weights import weighted_lines
+from tallybayes.families.predictive import Correction
 from tallybayes.families.shrinkage import Shares, averaged_shares
 from tallybayes.tally import Counts, Exact
 
@@ -146,10 +147,15 @@ class CategoricalPredictive(Predictive):
     unseen: Unseen
     weights: Floats | None = None  # (columns, classes), applied to every line
     log_prior: Floats | None = None  # (classes,), with the weights
+    corrections: tuple[Correction | None, ...] = ()  # of the columns; none if it is empty
 
     def weighted(self, weights: Floats, log_prior: Floats) -> CategoricalPredictive:
         """With weights in the tables."""
         return replace(self, weights=weights, log_prior=log_prior)
+
+    def corrected(self, corrections: Sequence[Correction | None]) -> CategoricalPredictive:
+        """With corrections in the tables."""
+        return replace(self, corrections=tuple(corrections))
 
     def log_table(self, number: int, keys: Sequence[Key]) -> Floats:
         """Log P(key | class) of one column, (keys, classes); an unseen key has the prior's share, or 0."""
@@ -175,9 +181,12 @@ class CategoricalPredictive(Predictive):
             log_p = log_value + np.where((n > 0) & ~new[:, None], log_share, 0.0)
         if self.unseen == "missing":
             log_p[new] = 0.0
-        if self.weights is None or self.log_prior is None:
-            return log_p
-        return weighted_lines(log_p, self.weights[numbers], self.log_prior)
+        if self.weights is not None and self.log_prior is not None:
+            log_p = weighted_lines(log_p, self.weights[numbers], self.log_prior)
+        for j, correction in enumerate(self.corrections):
+            if correction is not None and len(own := np.flatnonzero((numbers == j) & (slots >= 0))):
+                log_p[own] += correction.of_keys([self.tally.key_of[slot] for slot in slots[own].tolist()])
+        return log_p
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Prepare to score columns of categories."""
@@ -196,7 +205,7 @@ class CategoricalPredictive(Predictive):
     def bind_matrix(self, values: Floats) -> Score | None:
         """Prepare to score a matrix of slots: directly from open counts, otherwise slot by slot as they occur."""
         counts, k, silent = self.tally.open_counts(), self.prior.k, self.unseen == "missing"
-        if counts is not None and k is not None and self.weights is None:
+        if counts is not None and k is not None and self.weights is None and not self.corrections:
             return lambda out, start, stop: kernels.active.add_laplace(
                 values, counts, self.totals, k, self.n_values, silent, out, start, stop
             )
@@ -232,6 +241,7 @@ class CategoricalPredictive(Predictive):
             n_values=self.n_values[rows],
             norm=None if self.norm is None else self.norm[rows],
             weights=None if self.weights is None else self.weights[rows],
+            corrections=self.corrections[rows],
         )
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:

@@ -46,7 +46,7 @@ class Family(ABC, Generic[TallyT, PriorT]):
 
     name: ClassVar[str]
     column: ClassVar[type[Column]]  # the kind of column it counts
-    takes_class_weights: ClassVar[bool] = False  # whether its predictive folds a weight for each class into its tables
+    takes_class_weights: ClassVar[bool] = False  # whether its tables can hold a weight for each class, and corrections
     takes_smoothing: ClassVar[bool] = False  # whether the prior depends on k, for 0 < k < infinity
 
     def __init_subclass__(cls) -> None:

@@ -19,7 +19,7 @@ from tallybayes.families.alignment import ArrayPredictive, real_arrays, refuse
 from tallybayes.families.credible import averaged_binnings, check_posterior, gamma_cumulants, interval_rows
 from tallybayes.families.histogram_buckets import FixedBinning, averaged, buckets_of, cells_of, held_shares
 from tallybayes.families.line_weights import weighted_lines
-from tallybayes.families.predictive import Floats, Score, Steps
+from tallybayes.families.predictive import Correction, Floats, Score, Steps
 from tallybayes.tally import Grid
 from tallybayes.tally.grid import lowest_value
 
@@ -71,6 +71,26 @@ class HistogramPredictive(ArrayPredictive):
         """With weights in the table."""
         own = np.repeat(weights, np.diff(self.offsets), axis=0)
         return replace(self, log_p=weighted_lines(self.log_p, own, log_prior))
+
+    def corrected(self, corrections: Sequence[Correction | None]) -> HistogramPredictive:
+        """With the correction of the middle of each step in the table."""
+        middle, log_p = self._middles(), self.log_p.copy()
+        for j, correction in enumerate(corrections):
+            if correction is not None:
+                steps = slice(int(self.offsets[j]), int(self.offsets[j + 1]))
+                log_p[steps] += correction.of_numbers(middle[steps])
+        return replace(self, log_p=log_p)
+
+    def _middles(self) -> Floats:
+        """The middle of the values counted in each step; its least value if there are none."""
+        owner, cell, _ = cells_of(self.tally)
+        value = lowest_value(cell, self.tally.levels[owner])
+        result = np.where(np.isfinite(self.edges), self.edges, 0.0)
+        if len(value):
+            new = np.diff(self.step_of_cell) != 0
+            first, last = np.append(True, new), np.append(new, True)
+            result[self.step_of_cell[first]] = value[first] / 2 + value[last] / 2
+        return result
 
     def part(self, number: int) -> HistogramPredictive:
         """One column."""

@@ -18,7 +18,18 @@ from tallybayes.arrays.column import Column
 from tallybayes.errors import Described, UnsupportedError
 from tallybayes.tally.tally import Tally
 
-__all__ = ["Add", "Codes32", "Floats", "Predictive", "Score", "Smoothing", "Steps", "TokenEvidence", "Unseen"]
+__all__ = [
+    "Add",
+    "Codes32",
+    "Correction",
+    "Floats",
+    "Predictive",
+    "Score",
+    "Smoothing",
+    "Steps",
+    "TokenEvidence",
+    "Unseen",
+]
 
 Smoothing = float | Literal["auto"]
 Unseen = Literal["prior", "missing"]
@@ -48,6 +59,18 @@ class Steps:
     values: Floats
     p: Floats
     n_rows: float
+
+
+class Correction(ABC):
+    """What is added to the scores of a column, by value and class (`state/value_correction.py`)."""
+
+    @abstractmethod
+    def of_numbers(self, values: Floats) -> Floats:
+        """The corrections of numbers, (values, classes)."""
+
+    @abstractmethod
+    def of_keys(self, keys: Sequence[Any]) -> Floats:
+        """The corrections of categories or booleans, (keys, classes)."""
 
 
 class Predictive(ABC):
@@ -88,6 +111,10 @@ class Predictive(ABC):
         weights: (columns, classes). Where the weights of a column differ between the classes, its score is centred at
         log sum over c of P(c) P(value | c) first, with log P(c) from `log_prior`.
         """
+        return None
+
+    def corrected(self, corrections: Sequence[Correction | None]) -> Predictive | None:
+        """The predictive with a correction for each column in its tables, after weights; None: not available."""
         return None
 
     @abstractmethod

@@ -98,8 +98,8 @@ def plan(
     chosen = families if isinstance(families, Mapping) else {} if families is None else dict.fromkeys(names, families)
     excluded = ignore or []
     given = {} if schema is None else schema.fields
-    smoothing = settings.smoothing if isinstance(settings.smoothing, Mapping) else {}
-    for name in (*chosen, *excluded, *(only or ()), *given, *smoothing):
+    by_column = (own for own in (settings.smoothing, settings.missing_as_value) if isinstance(own, Mapping))
+    for name in (*chosen, *excluded, *(only or ()), *given, *(name for own in by_column for name in own)):
         if name not in head.columns:
             hint = did_you_mean(name, names) or f"the columns are {shorten(list(head.columns), 200)}"
             raise ParameterError("the name of a column", got=name, hint=hint)

@@ -8,6 +8,7 @@ evidence is that of new rows, except that the variant of a text is kept.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -20,6 +21,7 @@ from tallybayes.arrays.axis import positions
 from tallybayes.arrays.column import Column
 from tallybayes.data.batch import Batch, check_kinds, encode_columns
 from tallybayes.data.label import Labels
+from tallybayes.scoring.missing_evidence import columns_with_gaps
 from tallybayes.scoring.scorer import Scorer
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.model_state import ModelState
@@ -42,23 +44,27 @@ class HeldOutEvidence:
     """Log P(value | class) of the columns in `names`, (columns, rows, classes), and the log prior, (rows, classes).
 
     If the columns are too many to keep apart, there is one line with their sum (`is_sum`).
+    missing: log P(missing or not | class) of the columns in `gaps`; columns: the values of the rows.
     """
 
     names: tuple[str, ...]
     evidence: Floats
+    gaps: tuple[str, ...]
+    missing: Floats
     log_prior: Floats
     codes: Codes32
     weights: Floats
+    columns: Mapping[str, Column]
     n_rows: int  # different ones
     is_sum: bool = False
 
 
 def held_out_evidence(state: ModelState, rows: SampledRows) -> HeldOutEvidence:
     """The held-out evidence of sampled rows of a state, as if it had no column weights and no given class prior."""
-    unfitted = replace(state.settings, column_weights=None, calibration=None, decision=None)
-    plain = replace(state, settings=unfitted.with_options(prior="empirical"))
     names, classes = tuple(sorted(state.schema.families)), state.classes
-    size = max(len(names) * len(classes), 1)
+    gaps = tuple(_gaps(state))
+    plain = _unfitted(state, gaps)
+    size = max((len(names) + len(gaps)) * len(classes), 1)
     rows = rows.first(max(_LEAST_ROWS, _CELLS // size))
     share = float((rows.counts * rows.weights).sum()) / sum(state.class_counts.values())
     n_folds = _FEW if share < _SMALL_PART or len(names) > _MANY_COLUMNS else FOLDS
@@ -67,9 +73,13 @@ def held_out_evidence(state: ModelState, rows: SampledRows) -> HeldOutEvidence:
     dealt = _divided(rows, classes, n_folds)
     n = len(dealt.row)
     is_sum = n * size > 2 * _CELLS or len(names) >= n
+    if is_sum:
+        gaps, plain = (), _unfitted(state, ())
     learned, scored = _columns_to_learn(plain, rows), Snapshot(plain).encoded(rows.table)
+    columns = {name: column.take(dealt.row) for name, column in scored.items()}
     line_of = {name: 0 if is_sum else line for line, name in enumerate(names)}
     evidence = np.zeros((1 if is_sum else len(names), n, len(classes)))
+    missing = np.zeros((len(gaps), n, len(classes)))
     log_prior, known = np.full((n, len(classes)), -FAR), np.zeros(n, bool)
     for number in range(n_folds):
         own = np.flatnonzero(dealt.fold == number)
@@ -77,13 +87,32 @@ def held_out_evidence(state: ModelState, rows: SampledRows) -> HeldOutEvidence:
             continue
         scorer = Scorer.of(_without(plain, learned, classes, *dealt.amounts(own, rows.weights)))
         here = positions(list(scorer.classes), classes)
+        place = own if len(here) == len(classes) else np.ix_(own, here)
         log_prior[np.ix_(own, here)] = np.maximum(scorer.log_prior, -FAR)
         known[own] = np.isin(dealt.codes[own], here)  # a class without other rows cannot be predicted
-        columns = {name: column.take(dealt.row[own]) for name, column in scored.items()}
-        for name, part in scorer.evidence(columns, len(own)).items():
-            evidence[line_of[name]][np.ix_(own, here)] += _bounded(part)
+        fold = {name: column.take(own) for name, column in columns.items()}
+        for name, part in scorer.column_evidence(fold, len(own)).items():
+            evidence[line_of[name]][place] += _bounded(part)
+        for name, part in scorer.missing.evidence(fold).items() if scorer.missing is not None else ():
+            missing[gaps.index(name)][place] += part
     weights = np.where(known, rows.weights[dealt.row] * dealt.copies, 0.0)
-    return HeldOutEvidence(names, evidence, log_prior, dealt.codes, weights, len(rows), is_sum)
+    return HeldOutEvidence(names, evidence, gaps, missing, log_prior, dealt.codes, weights, columns, len(rows), is_sum)
+
+
+def _gaps(state: ModelState) -> list[str]:
+    """The columns whose missing values may be evidence."""
+    switches: Any = state.settings.missing_as_value
+    by_column = switches if isinstance(switches, Mapping) else dict.fromkeys(state.schema.families, switches)
+    wanted = [name for name in state.schema.families if by_column.get(name, "auto") is not False]
+    total = state.statistics.aligned(state.statistics.in_use())
+    return columns_with_gaps(total, wanted) if wanted else []
+
+
+def _unfitted(state: ModelState, gaps: Sequence[str]) -> ModelState:
+    """The state as if nothing had been fitted after counting; missing values of some columns are evidence."""
+    unfitted = replace(state.settings, column_weights=None, calibration=None, decision=None)
+    switches: dict[str, Any] = {**dict.fromkeys(state.schema.families, False), **dict.fromkeys(gaps, True)}
+    return replace(state, settings=unfitted.with_options(prior="empirical", missing_as_value=switches))
 
 
 @dataclass(frozen=True, eq=False)

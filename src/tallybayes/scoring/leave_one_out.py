@@ -16,15 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import kernels
+from tallybayes.arrays.column import Codes, Column, Flags
 from tallybayes.arrays.memory_budget import check_budget
 from tallybayes.families.family import Codes32, Floats, Score
-from tallybayes.families.leave_one_out_scores import joined, never_learned
+from tallybayes.families.leave_one_out_scores import added, joined, never_learned
+from tallybayes.families.predictive import Correction
+from tallybayes.scoring.missing_evidence import is_missing
 from tallybayes.scoring.posterior import Posterior
 from tallybayes.scoring.scorer import Columns, Scorer, add_up, log_class_prior
 from tallybayes.scoring.weighted_predictive import weighted_score
 from tallybayes.state.settings import Settings
 
-__all__ = ["LeaveOneOut"]
+__all__ = ["LeaveOneOut", "corrected_rows", "in_classes"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,12 +80,16 @@ class LeaveOneOut:
             own = [columns[name] for name in block.tally.features]
             scores = block.family.leave_one_out(block.tally, block.prior(), own, codes, weights)
             result |= dict(zip(block.tally.features, scores, strict=True))
-        if self.settings.column_weights is None:
-            return result
-        table = self.settings.column_weights.table(list(result), self.scorer.classes)
+        missing = {} if self.scorer.missing is None else self.scorer.missing.leave_one_out(columns, codes, weights)
+        own_weights, classes = self.settings.column_weights, self.scorer.classes
+        if own_weights is None:
+            return _summed(result, missing)
         log_prior = replace(self, settings=replace(self.settings, column_weights=None)).log_prior(codes, weights)
-        pairs = zip(result, table, strict=True)
-        return {name: weighted_score(result[name], own, log_prior) for name, own in pairs if own.any()}
+        result = _weighted(result, own_weights.table(list(result), classes), log_prior)
+        missing = _weighted(missing, own_weights.missing_table(list(missing), classes), log_prior)
+        pairs = zip(columns, own_weights.corrections_of(list(columns), classes), strict=False)
+        corrections = {name: added(corrected_rows(own, columns[name])) for name, own in pairs if own is not None}
+        return _summed(_summed(result, missing), corrections)
 
     def evidence(self, columns: Columns, codes: Codes32, weights: Floats | None) -> dict[str, Floats]:
         """The same worked out: (rows, classes) by column."""
@@ -91,6 +98,38 @@ class LeaveOneOut:
             score(out := np.zeros((len(codes), len(self.class_rows))), 0, len(codes))
             result[name] = out
         return result
+
+
+def _weighted(scores: dict[str, Score], table: Floats, log_prior: Floats) -> dict[str, Score]:
+    pairs = zip(scores, table, strict=True)
+    return {name: weighted_score(scores[name], own, log_prior) for name, own in pairs if own.any()}
+
+
+def _summed(scores: dict[str, Score], more: Mapping[str, Score]) -> dict[str, Score]:
+    """The scores of columns, with what others add to them."""
+    return scores | {name: _both(scores[name], score) if name in scores else score for name, score in more.items()}
+
+
+def _both(first: Score, second: Score) -> Score:
+    def score(out: Floats, start: int, stop: int) -> None:
+        first(out, start, stop)
+        second(out, start, stop)
+
+    return score
+
+
+def corrected_rows(correction: Correction, column: Column) -> Floats:
+    """What a correction adds to the rows of a column, (rows, classes)."""
+    rows = np.flatnonzero(~is_missing(column))
+    if isinstance(column, Codes):
+        own = correction.of_keys(list(column.keys))[column.codes[rows].astype(np.int64) - column.origin]
+    elif isinstance(column, Flags):
+        own = correction.of_keys((False, True))[column.values[rows].astype(np.int64)]
+    else:
+        own = correction.of_numbers(np.asarray(column.values[rows], np.float64))  # type: ignore[union-attr]
+    whole = np.zeros((len(column), own.shape[1]))
+    whole[rows] = own
+    return whole
 
 
 def in_classes(codes: NDArray[np.integer], keys: list[Any], classes: Mapping[Any, int]) -> Codes32:

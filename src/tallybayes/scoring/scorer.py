@@ -2,6 +2,7 @@
 
     log P(c, x) = log P(c) + sum over columns of log P(x_j | c)
 
+Column weights, corrections and the evidence of missing values change what a column adds; it stays a sum over columns.
 Columns are summed in the order of their families, strengths of smoothing and names, each row by itself, so a score
 depends on the sums and the row and on nothing else.
 """
@@ -22,9 +23,11 @@ from tallybayes.arrays.memory_budget import check_budget
 from tallybayes.arrays.special import logsumexp
 from tallybayes.errors import Described, ParameterError
 from tallybayes.families.family import Family, Floats, Predictive, Score, Smoothing
+from tallybayes.scoring.missing_evidence import MissingEvidence
 from tallybayes.scoring.weighted_predictive import unweighted, with_column_weights
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.settings import Settings
+from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.tally import Tally
 
 __all__ = ["Block", "Columns", "Finish", "Scorer", "add_up", "log_class_prior"]
@@ -57,6 +60,7 @@ class Scorer:
     predictives: tuple[Predictive, ...]
     blocks: tuple[Block, ...] = ()  # what the predictives are derived from
     log_shares: Floats | None = None  # the class prior before offsets, where there are any
+    missing: MissingEvidence | None = None  # of the columns whose missing values are evidence
 
     @classmethod
     def of(cls, state: ModelState) -> Scorer:
@@ -81,7 +85,8 @@ class Scorer:
         predictives = tuple(
             with_column_weights(predictive, settings.column_weights, total.labels, shares) for predictive in derived
         )
-        return cls(tuple(total.labels), log_prior, predictives, blocks, shares)
+        missing = _missing_evidence(total, settings, families, shares)
+        return cls(tuple(total.labels), log_prior, predictives, blocks, shares, missing)
 
     def by_column(self, *, weighted: bool) -> dict[str, Predictive]:
         """The predictive of every column by name, with or without its weight."""
@@ -108,10 +113,24 @@ class Scorer:
     def finished(self, columns: Columns, n_rows: int, finish: Finish | None = None) -> tuple[Floats, int]:
         """Log P(c, x) after `finish` has changed it in place, and the sum of what that returned; see `add_up`."""
         scores = [p.bind([columns[name] for name in p.features]) for p in self.predictives]
-        return add_up(self.log_prior, scores, n_rows, finish)
+        if self.missing is not None:
+            scores.append(self.missing.bind(columns))
+        return add_up(self.start, scores, n_rows, finish)
+
+    @property
+    def start(self) -> Floats:
+        """What every row has before its columns are added, (classes,)."""
+        return self.log_prior if self.missing is None else self.log_prior + self.missing.if_all_present
 
     def evidence(self, columns: Columns, n_rows: int) -> dict[str, Floats]:
         """What every column adds to log P(c, x): (rows, classes) by name."""
+        result = self.column_evidence(columns, n_rows)
+        for name, part in self.missing.evidence(columns).items() if self.missing is not None else ():
+            result[name] = result[name] + part if name in result else part
+        return result
+
+    def column_evidence(self, columns: Columns, n_rows: int) -> dict[str, Floats]:
+        """The same without the evidence of missing values."""
         return {
             name: _score_one(predictive.part(j), columns[name], n_rows)
             for predictive in self.predictives
@@ -158,6 +177,18 @@ def _by_family(counted: Family, tally: Tally, families: Mapping[str, Family]) ->
     if len(groups) == 1:
         return [(groups[0], tally)]
     return [(family, tally.only(tuple(name for name in own if own[name] == family))) for family in groups]
+
+
+def _missing_evidence(
+    total: SufficientStatistics, settings: Settings, families: Mapping[str, Family], log_shares: Floats
+) -> MissingEvidence | None:
+    """The evidence of missing values, with its weights."""
+    names = [name for name in families if settings.missing_is_value(name)]
+    found = MissingEvidence.of(total, names) if names else None
+    weights = settings.column_weights
+    if found is None or weights is None:
+        return found
+    return found.weighted(weights.missing_table(found.names, total.labels), log_shares)
 
 
 def _filled(tally: Tally) -> Tally:

@@ -63,7 +63,7 @@ class SmallBatchScorer:
         least = checked_csr(data, "x").data.min(initial=0)
         if not (least >= 0 and data.data.max(initial=0) < np.inf and data.has_canonical_format):
             return None
-        out = np.repeat(scorer.log_prior[None], data.shape[0], axis=0)
+        out = np.repeat(scorer.start[None], data.shape[0], axis=0)
         predictive.bind([Bag(data.indptr, data.indices, data.data, range(data.shape[1]))])(out, 0, len(out))
         return out
 
@@ -92,12 +92,17 @@ class _Buffer:
     def bind(self, scorer: Scorer) -> None:
         """Bind the predictives of a scorer; not ready if one of them cannot be scored from numbers."""
         self._scores = [p.bind_matrix(part) for p, part in zip(scorer.predictives, self._parts, strict=True)]
-        self._log_prior, self.scorer = scorer.log_prior[None], scorer
+        if scorer.missing is not None:
+            place = {name: i for i, name in enumerate(self.layout.names)}
+            lacking = [name for name in scorer.missing.names if name not in place]
+            places = [place.get(name, 0) for name in scorer.missing.names]
+            self._scores.append(None if lacking else scorer.missing.bind_matrix(self.values, places))
+        self._start, self.scorer = scorer.start[None], scorer
         self.is_ready = None not in self._scores and len(scorer.log_prior) > 0
 
     def scored(self, n_rows: int) -> Floats | None:
         """The scores of the first rows; None if a value cannot be scored."""
-        out: Floats = self._log_prior.copy() if n_rows == 1 else np.repeat(self._log_prior, n_rows, axis=0)
+        out: Floats = self._start.copy() if n_rows == 1 else np.repeat(self._start, n_rows, axis=0)
         try:
             for score in self._scores:
                 score(out, 0, n_rows)  # type: ignore[misc]
@@ -119,7 +124,7 @@ class _Layout:
         silent = families.keys() - set(names)  # no values yet
         self.reader = RowReader(schema, blocks)
         coded = np.array([column is Codes for features, column, _ in blocks for _ in features], bool)
-        self._names, self._to, self._coded_to = names, np.flatnonzero(~coded), np.flatnonzero(coded)
+        self.names, self._to, self._coded_to = names, np.flatnonzero(~coded), np.flatnonzero(coded)
         entries = [self.reader.index[names[i]] for i in self._coded_to.tolist()]
         are_numbers = all(isinstance(entry, tuple) and entry[2] == (int, float) for entry in entries)
         self._codes = [entry[1] for entry in entries] if are_numbers and not silent else None
@@ -139,7 +144,7 @@ class _Layout:
         found = self._sources.get(names)
         if found is None:
             place = None if names is None else {name: j for j, name in enumerate(names)}
-            numbers = [_number(name) if place is None else place.get(name, -1) for name in self._names]
+            numbers = [_number(name) if place is None else place.get(name, -1) for name in self.names]
             columns, possible = np.array(numbers, np.int64), bool(numbers) and min(numbers) >= 0
             found = columns[self._to], columns[self._coded_to], max(numbers) + 1 if possible else 0
             self._sources = {None: found} if names is None else {names: found}  # the last one comes again

@@ -1,45 +1,84 @@
-"""Column weights fitted on held-out evidence.
+"""Column weights, slopes and offsets fitted on held-out evidence.
 
-    loss = sum over rows of -log P(y | x)  +  1/2 strength * ((t - 1)^2 + sum over columns and classes of (w_jc - t)^2)
+    P(c | x) proportional to P(c) exp(o_c + sum over columns of w_jc e_jc + sum over columns of numbers of b_jc z_j)
 
-with P(c | x) proportional to P(c) exp(o_c + sum over columns of w_jc e_jc), where e_jc is the log P(x_j | c) of a model
-without the row, w_jc >= 0 the weights, o_c offsets of the classes, and t a temperature common to all columns. The
-weights are shrunk to t, and t to 1. The loss is convex in all variables and is minimised by L-BFGS. e_jc is centred at
-log sum over c of P(c) P(x_j | c), because its level matters where the weights of a column differ between the classes.
+    loss = sum over rows of -log P(y | x) + 1/2 (10 sum (w_jc - t)^2 + 10 (t - 1)^2 + sum o_c^2 + s sum b_jc^2)
+
+e_jc is the log P(x_j | c) of a model without the row, centred at log sum over c of P(c) P(x_j | c), because its level
+matters where the weights of a column differ between the classes. w_jc >= 0 are weights, shrunk to a temperature t that
+all columns share, and t to 1; o_c are offsets of the classes. b_jc are slopes of the standardised values z_j
+(`state/value_correction.py`). They are not evidence that was learned without the row, so they could fit noise: their
+strength s is chosen by evidence, by MacKay's fixed point s = g / sum b^2, where g = sum of h / (h + s) is the number of
+slopes that the data determine and h are the eigenvalues of the curvature of the loss, class by class. On columns that
+tell nothing s grows until the slopes vanish. The loss is convex in all variables for a given s, and is minimised by
+L-BFGS.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import kernels
 from tallybayes.arrays.array_types import Booleans, Codes32, Floats
 from tallybayes.arrays.special import logsumexp
 
-__all__ = ["KINDS", "STRENGTH", "Kind", "Weights", "centred", "cross_fitted", "fitted", "losses_of"]
+__all__ = ["EvidenceLines", "FittedWeights", "Kind", "centred", "cross_fitted", "fit_weights", "losses_of"]
 
-Kind = Literal["none", "temperature", "shared", "per class"]
-KINDS: tuple[Kind, ...] = ("none", "temperature", "shared", "per class")
-STRENGTH = 10.0  # of the shrinkage to the temperature, and of that to 1: separable rows would have infinite weights
+Kind = Literal["temperature", "shared", "per class"]
+
+_STRENGTH = 10.0  # of the shrinkage to the temperature, and of that to 1: separable rows would have infinite weights
 _OFFSETS = 1.0  # strength of the shrinkage of offsets to 0: bounds them for classes with few rows
+_LEAST_STRENGTH, _MOST_STRENGTH = 1.0, 1e6  # of slopes
+_ROUNDS = 4  # of the search for the strength of slopes; it hardly changes later
+_MANY_VALUES = 256  # columns of numbers from which on the curvature is taken as diagonal: eigenvalues would take long
+_ROUGH, _FINE = 1e-5, 1e-7  # relative change of the loss at which the search for a minimum ends
+_SETTLED = 0.2  # change of the logarithm of that strength below which the search ends
 _FEW = 8  # classes up to which a loop over the classes is faster
+_BOUND = 20.0  # of weights and offsets
 
 
 @dataclass(frozen=True, eq=False)
-class Weights:
-    """Weights (columns, classes) and offsets (classes,)."""
+class EvidenceLines:
+    """Rows that were scored without themselves.
 
-    kind: Kind
+    lines: the evidence of columns, centred, (lines, rows, classes); is_shared: lines with one weight for all classes.
+    values: standardised values of columns of numbers, (columns, rows), 0 where they are missing.
+    """
+
+    log_prior: Floats  # (rows, classes)
+    lines: Floats
+    codes: Codes32
+    weights: Floats
+    is_shared: Booleans
+    values: Floats
+
+    def take(self, rows: NDArray[np.integer]) -> EvidenceLines:
+        """Some of the rows."""
+        own = self.lines[:, rows], self.codes[rows], self.weights[rows]
+        return EvidenceLines(self.log_prior[rows], *own, self.is_shared, self.values[:, rows])
+
+    def with_lines(self, lines: Floats) -> EvidenceLines:
+        """With more lines, of one weight for all classes each."""
+        is_shared = np.append(self.is_shared, np.ones(len(lines), bool))
+        return replace(self, lines=np.concatenate([self.lines, lines]), is_shared=is_shared)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedWeights:
+    """Weights (lines, classes), offsets (classes,) and slopes (columns of numbers, classes)."""
+
     weights: Floats
     offsets: Floats
+    slopes: Floats
 
-    def log_joint(self, log_prior: Floats, evidence: Floats) -> Floats:
-        """Log P(class, row) of evidence (columns, rows, classes)."""
-        own = centred(evidence, log_prior) if self.kind == "per class" else evidence
-        return np.asarray(log_prior + self.offsets + np.einsum("jc,jnc->nc", self.weights, own))
+    def log_joint(self, rows: EvidenceLines) -> Floats:
+        """Log P(class, row) of rows, up to a constant, (rows, classes)."""
+        joint = rows.log_prior + self.offsets + np.einsum("jc,jnc->nc", self.weights, rows.lines)
+        return np.asarray(joint + rows.values.T @ self.slopes)
 
 
 def losses_of(log_joint: Floats, codes: Codes32) -> Floats:
@@ -51,100 +90,127 @@ def losses_of(log_joint: Floats, codes: Codes32) -> Floats:
 
 
 def centred(evidence: Floats, log_prior: Floats) -> Floats:
-    """Evidence minus the log marginal likelihood of each value."""
+    """Evidence (lines, rows, classes) minus the log marginal likelihood of each value."""
     return np.asarray(evidence - logsumexp(evidence + log_prior, axis=2)[..., None])
 
 
-def fitted(
-    kind: Kind, log_prior: Floats, evidence: Floats, codes: Codes32, weights: Floats, *, shared: Booleans | None = None
-) -> Weights:
-    """Fit the weights; evidence: (columns, rows, classes), weights: those of the rows.
+def fit_weights(kind: Kind, rows: EvidenceLines) -> FittedWeights:
+    """Fit the weights, offsets and slopes.
 
-    shared: the columns that have one weight for all classes, although the others have one for each.
+    kind: whether the lines that are not shared have a weight for each class or one for all, or all lines the same.
     """
-    n_columns, n_classes = len(evidence), log_prior.shape[1]
-    if kind == "none" or not n_columns:
-        return Weights(kind, np.ones((n_columns, n_classes)), np.zeros(n_classes))
-    problem = _Problem(kind, log_prior, evidence, codes, weights, shared)
-    return problem.solved()
+    problem = _Problem(kind, rows)
+    variables, strength = problem.start, _STRENGTH
+    for _ in range(_ROUNDS if problem.has_slopes else 0):
+        variables = problem.minimum(variables, strength, _ROUGH)
+        before, strength = strength, problem.slope_strength(variables, strength)
+        if abs(np.log(strength / before)) < _SETTLED:
+            break
+    return problem.solution(problem.minimum(variables, strength, _FINE))
 
 
-def cross_fitted(
-    kind: Kind, log_prior: Floats, evidence: Floats, codes: Codes32, weights: Floats, *, folds: int = 5, seed: int = 0
-) -> Floats:
+def cross_fitted(kind: Kind, rows: EvidenceLines, *, folds: int = 5, seed: int = 0) -> Floats:
     """-log P(y | x) of every row, by weights fitted on the other folds."""
-    fold, result = np.random.default_rng(seed).permutation(np.arange(len(codes)) % folds), np.zeros(len(codes))
+    n = len(rows.codes)
+    fold, result = np.random.default_rng(seed).permutation(np.arange(n) % folds), np.zeros(n)
     for number in range(folds):
         here, there = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
         if len(here):
-            own = fitted(kind, log_prior[there], evidence[:, there], codes[there], weights[there])
-            result[here] = losses_of(own.log_joint(log_prior[here], evidence[:, here]), codes[here])
+            own = rows.take(here)
+            result[here] = losses_of(fit_weights(kind, rows.take(there)).log_joint(own), own.codes)
     return result
 
 
 class _Problem:
-    """The loss and its gradient as functions of the weights, the temperature and the offsets.
+    """The loss and its gradient as functions of the variables: weights, temperature, offsets, slopes.
 
-    Arrays are (classes, columns, rows), so that the longest axis is contiguous.
+    Arrays are (classes, ..., rows), so that the longest axis is contiguous.
     """
 
-    def __init__(
-        self, kind: Kind, log_prior: Floats, evidence: Floats, codes: Codes32, weights: Floats, shared: Booleans | None
-    ) -> None:
-        self._kind, self._row_weights, self._codes = kind, weights, codes
-        self._shape = log_prior.shape[1], len(evidence)
-        if kind == "per class":
-            evidence = centred(evidence, log_prior)
-        elif kind == "temperature":
-            evidence = evidence.sum(axis=0)[None]
-        self._evidence = np.ascontiguousarray(evidence.transpose(2, 0, 1))
-        self._log_prior = np.ascontiguousarray(log_prior.T)
-        self._number = self._numbers(len(evidence), shared)  # of the variable of every (class, column)
-        self._n = int(self._number.max()) + 1
-        self._truth = np.zeros_like(self._log_prior)
-        self._truth[codes, np.arange(len(codes))] = 1.0
+    def __init__(self, kind: Kind, rows: EvidenceLines) -> None:
+        lines = rows.lines.sum(axis=0)[None] if kind == "temperature" else rows.lines
+        self._row_weights, self._codes = np.ascontiguousarray(rows.weights), np.ascontiguousarray(rows.codes, np.int32)
+        self._evidence = np.ascontiguousarray(lines.transpose(2, 0, 1))
+        self._log_prior = np.ascontiguousarray(rows.log_prior.T)
+        self._values = rows.values[:0] if kind == "temperature" else rows.values
+        self._n_classes, self._n_lines = rows.log_prior.shape[1], len(rows.lines)
+        n_lines = self._evidence.shape[1]
+        number = np.arange(self._n_classes * n_lines).reshape(self._n_classes, n_lines)
+        one = rows.is_shared if kind == "per class" else np.ones(n_lines, bool)
+        number[:, one] = number[0, one]
+        self._number = np.unique(number, return_inverse=True)[1].reshape(number.shape)  # of each (class, line)
+        n_weights = int(self._number.max(initial=-1)) + 1
+        ends = np.cumsum([n_weights, 1, self._n_classes, self._n_classes * len(self._values)]).tolist()
+        self._parts = [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+        self.start = np.concatenate([np.full(n_weights + 1, 0.5), np.zeros(ends[-1] - n_weights - 1)])
 
-    def _numbers(self, n_columns: int, shared: Booleans | None) -> NDArray[np.int64]:
-        n_classes = self._shape[0]
-        one = np.ones(n_columns, bool) if self._kind != "per class" else shared
-        own = np.arange(n_classes * n_columns).reshape(n_classes, n_columns)
-        if one is not None:
-            own[:, one] = own[0, one]
-        return np.unique(own, return_inverse=True)[1].reshape(own.shape)
+    @property
+    def has_slopes(self) -> bool:
+        """Whether there are slopes among the variables."""
+        return len(self._values) > 0
 
-    def solved(self) -> Weights:
-        """The weights and offsets that minimise the loss."""
-        n_classes, n_columns = self._shape
-        variables = self.minimum()
-        own, offsets = variables[: self._n], variables[self._n + 1 :]
-        weights = np.broadcast_to(own[self._number].T, (n_columns, n_classes)).copy()
-        return Weights(self._kind, weights, np.asarray(offsets - offsets.mean()))
-
-    def minimum(self) -> Floats:
-        """The variables that minimise the loss: weights, temperature, offsets."""
+    def minimum(self, start: Floats, strength: float, tolerance: float) -> Floats:
+        """The variables that minimise the loss for a strength of slopes."""
         from scipy.optimize import minimize
 
-        n_classes = self._shape[0]
-        start = np.concatenate([np.full(self._n, 0.5), [0.5], np.zeros(n_classes)])
-        bounds = [(0.0, 20.0)] * (self._n + 1) + [(-20.0, 20.0)] * n_classes
-        found = minimize(self._loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200})
+        weights, temperature, _, _ = self._parts
+        low, high = np.full(len(start), -_BOUND), np.full(len(start), _BOUND)
+        low[weights], low[temperature] = 0.0, 0.0
+        found = minimize(
+            self._loss,
+            start,
+            args=(strength,),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=np.stack([low, high], axis=1),
+            options={"maxiter": 200, "ftol": tolerance},
+        )
         return np.asarray(found.x)
 
-    def _loss(self, variables: Floats) -> tuple[float, Any]:
-        own, centre, offsets = variables[: self._n], variables[self._n], variables[self._n + 1 :]
-        joint = np.einsum("cj,cjn->cn", own[self._number], self._evidence)
-        joint += self._log_prior
-        joint += offsets[:, None]
-        joint -= joint.max(axis=0)
-        p = np.exp(joint)
-        whole = p.sum(axis=0)
-        p /= whole
-        losses = np.log(whole) - joint[self._codes, np.arange(len(self._codes))]
-        error = (p - self._truth) * self._row_weights
-        slope = np.einsum("cn,cjn->cj", error, self._evidence)
-        by_variable = np.bincount(self._number.ravel(), weights=slope.ravel(), minlength=self._n)
-        gap, far = own - centre, centre - 1.0
-        penalty = STRENGTH * (gap @ gap) + STRENGTH * far * far + _OFFSETS * (offsets @ offsets)
-        of_centre = STRENGTH * far - STRENGTH * gap.sum()
-        gradient = np.concatenate([by_variable + STRENGTH * gap, [of_centre], error.sum(axis=1) + _OFFSETS * offsets])
-        return float((losses * self._row_weights).sum() + penalty / 2), gradient
+    def solution(self, variables: Floats) -> FittedWeights:
+        """The variables as weights by line and class."""
+        own, _, offsets, slopes = (variables[part] for part in self._parts)
+        shape = self._n_lines, self._n_classes
+        weights = np.broadcast_to(own[self._number].T, shape).copy() if len(own) else np.zeros(shape)
+        return FittedWeights(
+            weights, np.asarray(offsets - offsets.mean()), slopes.reshape(self._n_classes, -1).T.copy()
+        )
+
+    def slope_strength(self, variables: Floats, strength: float) -> float:
+        """The next strength of the slopes by evidence."""
+        slopes = variables[self._parts[3]]
+        errors = self._errors(variables)[1]
+        p = errors / np.maximum(self._row_weights, 1e-300)
+        p[self._codes, np.arange(p.shape[1])] += 1.0
+        variance = p * (1 - p) * self._row_weights
+        if len(self._values) > _MANY_VALUES:
+            curvature = variance @ (self._values**2).T
+        else:
+            curvature = np.array([np.linalg.eigvalsh((self._values * own) @ self._values.T) for own in variance])
+        n_determined = float((curvature / (curvature + strength)).sum())
+        return float(np.clip(n_determined / max(float(slopes @ slopes), 1e-12), _LEAST_STRENGTH, _MOST_STRENGTH))
+
+    def _errors(self, variables: Floats) -> tuple[float, Floats, Floats]:
+        """The log loss, and its slopes by score of the rows and by weight."""
+        own, _, offsets, slopes = (variables[part] for part in self._parts)
+        base = self._log_prior + offsets[:, None]
+        if len(self._values):
+            base += slopes.reshape(self._n_classes, -1) @ self._values
+        weights = np.ascontiguousarray(own[self._number])
+        loss, by_weight, errors = kernels.active.log_loss(self._evidence, weights, base, self._codes, self._row_weights)
+        return loss, errors, by_weight
+
+    def _loss(self, variables: Floats, strength: float) -> tuple[float, Any]:
+        own, temperature, offsets, slopes = (variables[part] for part in self._parts)
+        loss, errors, by_weight = self._errors(variables)
+        gap, far = own - temperature, temperature - 1.0
+        penalty = _STRENGTH * (gap @ gap + far @ far) + _OFFSETS * (offsets @ offsets) + strength * (slopes @ slopes)
+        gradient = np.concatenate(
+            [
+                np.bincount(self._number.ravel(), weights=by_weight.ravel(), minlength=len(own)) + _STRENGTH * gap,
+                _STRENGTH * far - _STRENGTH * gap.sum(),
+                errors.sum(axis=1) + _OFFSETS * offsets,
+                (errors @ self._values.T).ravel() + strength * slopes,
+            ]
+        )
+        return loss + 0.5 * float(penalty), gradient

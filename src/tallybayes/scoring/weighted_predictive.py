@@ -1,4 +1,4 @@
-"""Predictives with column weights (`state/column_weights.py`)."""
+"""Predictives with column weights and corrections (`state/column_weights.py`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from tallybayes.arrays.column import Column
 from tallybayes.families.line_weights import weighted_lines
-from tallybayes.families.predictive import Floats, Predictive, Score, TokenEvidence
+from tallybayes.families.predictive import Correction, Floats, Predictive, Score, TokenEvidence
 from tallybayes.state.column_weights import ColumnWeights
 from tallybayes.tally import Tally
 
@@ -20,16 +20,23 @@ __all__ = ["WeightedPredictive", "unweighted", "weighted_score", "with_column_we
 
 @dataclass(frozen=True, eq=False)
 class WeightedPredictive(Predictive):
-    """A predictive times column weights, (columns, classes); parameters and samples are those without weights."""
+    """A predictive times column weights, (columns, classes); parameters and samples are those without weights.
+
+    corrections: added to the columns afterwards; only where the inner predictive has tables to fold them into.
+    """
 
     inner: Predictive
     weights: Floats
     log_prior: Floats  # (classes,), to centre the contribution of a column
+    corrections: tuple[Correction | None, ...] = ()
 
     @cached_property
     def folded(self) -> Predictive | None:
         """A predictive with the weights in its tables, if there is one: scoring costs nothing more then."""
-        return self.inner.weighted(self.weights, self.log_prior)
+        weighted = self.inner if (self.weights == 1).all() else self.inner.weighted(self.weights, self.log_prior)
+        if weighted is None or not any(self.corrections):
+            return weighted
+        return weighted.corrected(self.corrections)
 
     @property
     def features(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -96,7 +103,8 @@ class WeightedPredictive(Predictive):
 
     def part(self, number: int) -> Predictive:
         """One column."""
-        return WeightedPredictive(self.inner.part(number), self.weights[number : number + 1], self.log_prior)
+        own = slice(number, number + 1)
+        return WeightedPredictive(self.inner.part(number), self.weights[own], self.log_prior, self.corrections[own])
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """Samples, without weights."""
@@ -123,7 +131,8 @@ class WeightedPredictive(Predictive):
         own = self.weights[number]
         low, high = f"{own.min():.3g}", f"{own.max():.3g}"
         weight = f"weight {low}" if low == high else f"weights {low} to {high}"
-        return ", ".join(text for text in (self.inner.note(number), weight) if text)
+        correction = "corrected by value" if any(self.corrections[number : number + 1]) else ""
+        return ", ".join(text for text in (self.inner.note(number), weight, correction) if text)
 
 
 def weighted_score(score: Score, weights: Floats, log_prior: Floats) -> Score:
@@ -148,11 +157,14 @@ def weighted_score(score: Score, weights: Floats, log_prior: Floats) -> Score:
 def with_column_weights(
     predictive: Predictive, weights: ColumnWeights | None, classes: Sequence[Any], log_prior: Floats
 ) -> Predictive:
-    """A predictive with the weights of its columns; the predictive itself if all are 1."""
+    """A predictive with the weights and corrections of its columns; the predictive itself if there are none."""
     if weights is None:
         return predictive
     table = weights.table(predictive.features, classes)
-    return predictive if (table == 1).all() else WeightedPredictive(predictive, table, log_prior)
+    corrections = weights.corrections_of(predictive.features, classes)
+    if (table == 1).all() and not corrections:
+        return predictive
+    return WeightedPredictive(predictive, table, log_prior, corrections)
 
 
 def unweighted(predictive: Predictive) -> Predictive:

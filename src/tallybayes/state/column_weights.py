@@ -1,12 +1,14 @@
-"""A weight for each column, and an offset for each class.
+"""A weight for each column, corrections of its values, and an offset for each class.
 
-    log P(c, x) = log P(c) + offset_c + sum over columns of w_jc log P(x_j | c)
+    log P(c, x) = log P(c) + offset_c + sum over columns of w_jc log P(x_j | c) + correction_jc(x_j)
+
 
 Naive Bayes counts dependent columns as if they were independent; a weight below 1 corrects for that, and 0 removes a
 column. A score stays a sum, so explanations stay exact. There is one weight for each column, or one for each column and
 class; in the second case the contribution of a column is centred at log sum over c of P(c) P(x_j | c), because its
-level matters where weights differ. `tallybayes.fit` and `tallybayes.tune` fit them (`scoring/weight_fit.py`);
-`scoring/weighted_predictive.py` applies them.
+level matters where weights differ. That a value is missing may be evidence too, log P(missing | c) or log P(present |
+c), with a weight of its own (`scoring/missing_evidence.py`). `tallybayes.fit` and `tallybayes.tune` fit all of these
+(`scoring/weight_fit.py`); `scoring/weighted_predictive.py` applies them.
 """
 
 from __future__ import annotations
@@ -19,61 +21,77 @@ import numpy as np
 
 from tallybayes.errors import ParameterError, did_you_mean, is_real_number
 from tallybayes.families.family import Floats
+from tallybayes.families.predictive import Correction
+from tallybayes.state.value_correction import ValueCorrection
 
 __all__ = ["ColumnWeights"]
+
+Weight = float | Mapping[Any, float]  # one for all classes, or one for each
 
 
 @dataclass(frozen=True)
 class ColumnWeights:
-    """Weights of columns (default 1) and offsets of classes (default 0).
+    """Weights of columns (default 1), offsets of classes (default 0), and corrections of the values of columns.
 
+    missing: the weights of the evidence that the value of a column is missing; columns not named have no such evidence.
     model_rows: the rows in the model when they were fitted; fitted_on: the rows of the sample they were fitted on.
+    temperature: the weight of columns that are not named, and of all columns beside a class that the weights do not
+    name, if they were fitted: they compare the classes that they were fitted on.
 
     >>> weights = ColumnWeights({"fever": 0.5, "cough": {"ill": 2.0}}, {"ill": 0.1})
     >>> weights.table(["cough", "fever"], ["ill", "well"]).tolist()
     [[2.0, 1.0], [0.5, 0.5]]
     """
 
-    weights: Mapping[str, float | Mapping[Any, float]] = field(default_factory=dict)
+    weights: Mapping[str, Weight] = field(default_factory=dict)
     offsets: Mapping[Any, float] = field(default_factory=dict)
     model_rows: float = 0.0
     fitted_on: float = 0.0
+    missing: Mapping[str, Weight] = field(default_factory=dict)
+    corrections: Mapping[str, ValueCorrection] = field(default_factory=dict)
+    temperature: float = 1.0
 
     def __post_init__(self) -> None:
-        weights = {str(name): dict(own) if isinstance(own, Mapping) else own for name, own in self.weights.items()}
-        object.__setattr__(self, "weights", weights)
+        for kind in ("weights", "missing"):
+            given: Mapping[str, Weight] = getattr(self, kind)
+            weights = {str(name): dict(own) if isinstance(own, Mapping) else own for name, own in given.items()}
+            object.__setattr__(self, kind, weights)
+            for name, own in weights.items():
+                for weight in own.values() if isinstance(own, dict) else [own]:
+                    if not is_real_number(weight) or not 0 <= weight < np.inf:
+                        raise ParameterError("a weight of at least 0", got=weight, column=name)
         object.__setattr__(self, "offsets", dict(self.offsets))
-        for name, own in weights.items():
-            for weight in own.values() if isinstance(own, dict) else [own]:
-                if not is_real_number(weight) or not 0 <= weight < np.inf:
-                    raise ParameterError("a weight of at least 0", got=weight, column=name)
+        object.__setattr__(self, "corrections", dict(self.corrections))
+        for name, correction in self.corrections.items():
+            if not isinstance(correction, ValueCorrection):
+                raise ParameterError("a ValueCorrection", got=correction, column=name)
         if not all(is_real_number(offset) and np.isfinite(offset) for offset in self._numbers()):
             raise ParameterError("finite offsets", got=self.offsets)
 
     def _numbers(self) -> tuple[float, ...]:
-        return (*self.offsets.values(), self.model_rows, self.fitted_on)
+        return (*self.offsets.values(), self.model_rows, self.fitted_on, self.temperature)
 
     def check(self, names: Collection[str], classes: Collection[Any]) -> None:
         """Raise an error if it names a column or label that the model does not have."""
-        for name in self.weights:
+        for name in (*self.weights, *self.missing, *self.corrections):
             if name not in names:
                 raise ParameterError("weights for columns of the model", got=name, hint=did_you_mean(name, names))
-        by_label = [own for own in self.weights.values() if isinstance(own, Mapping)]
-        for label in {label for own in (*by_label, self.offsets) for label in own}:
+        by_label = [own for own in (*self.weights.values(), *self.missing.values()) if isinstance(own, Mapping)]
+        named = {label for own in (*by_label, self.offsets) for label in own}
+        for label in named.union(*(correction.labels for correction in self.corrections.values())):
             if label not in classes:
                 raise ParameterError("weights and offsets for labels of the model", got=label)
 
     def only(self, names: Collection[str], classes: Collection[Any]) -> ColumnWeights:
         """The weights of some columns and classes: what a model has forgotten is not named any more."""
-        weights = {
-            name: {label: one for label, one in own.items() if label in classes} if isinstance(own, Mapping) else own
-            for name, own in self.weights.items()
-            if name in names
-        }
-        offsets = {label: offset for label, offset in self.offsets.items() if label in classes}
-        if weights == self.weights and offsets == self.offsets:
-            return self
-        return replace(self, weights={name: own for name, own in weights.items() if own != {}}, offsets=offsets)
+        result = replace(
+            self,
+            weights=_only(self.weights, names, classes),
+            missing=_only(self.missing, names, classes),
+            offsets={label: offset for label, offset in self.offsets.items() if label in classes},
+            corrections={name: own.only(classes) for name, own in self.corrections.items() if name in names},
+        )
+        return self if result == self else result
 
     def is_complete(self, names: Collection[str], classes: Collection[Any]) -> bool:
         """Whether there is a weight for each of these columns and classes."""
@@ -81,24 +99,41 @@ class ColumnWeights:
         return set(names) <= self.weights.keys() and all(set(classes) <= own.keys() for own in by_label)
 
     def table(self, names: Sequence[str], classes: Sequence[Any]) -> Floats:
-        """The weights, (columns, classes).
+        """The weights, (columns, classes); what is not named has weight 1, or the temperature if they were fitted."""
+        return self._table(self.weights, names, classes)
 
-        What is not named has weight 1. If the weights were fitted, a new class has the mean weight of the other classes
-        instead, and a new column the mean of all columns: beside small weights a weight of 1 would dominate.
-        """
-        means = {name: _mean(own) for name, own in self.weights.items() if own != {}}
-        other = float(np.mean(list(means.values()))) if self.fitted_on and means else 1.0
+    def missing_table(self, names: Sequence[str], classes: Sequence[Any]) -> Floats:
+        """The weights of the evidence that values are missing, as `table`."""
+        return self._table(self.missing, names, classes)
+
+    def _table(self, weights: Mapping[str, Weight], names: Sequence[str], classes: Sequence[Any]) -> Floats:
+        other = self.temperature if self.fitted_on else 1.0
         result = np.full((len(names), len(classes)), other)
-        for j, name in enumerate(names):
-            own = self.weights.get(name, other)
-            new = means[name] if self.fitted_on and name in means else 1.0
-            result[j] = [own.get(label, new) for label in classes] if isinstance(own, Mapping) else own
+        if self.is_for(classes):
+            for j, name in enumerate(names):
+                own = weights.get(name, other)
+                result[j] = [own.get(label, other) for label in classes] if isinstance(own, Mapping) else own
         return result
+
+    def is_for(self, classes: Collection[Any]) -> bool:
+        """Whether it can compare these classes: given weights can, fitted ones only those that they were fitted on."""
+        return not self.fitted_on or not self.offsets or self.offsets.keys() >= set(classes)
+
+    def corrections_of(self, names: Sequence[str], classes: Sequence[Any]) -> tuple[Correction | None, ...]:
+        """The correction of each column, over classes in order; empty if there are none for these classes."""
+        found = [self.corrections.get(name) for name in names if self.is_for(classes)]
+        return tuple(None if own is None else own.bound(classes) for own in found) if any(found) else ()
 
     def log_offsets(self, classes: Sequence[Any]) -> Floats:
         """The offsets, added to the log prior, (classes,)."""
         return np.array([self.offsets.get(label, 0.0) for label in classes], np.float64)
 
 
-def _mean(own: float | Mapping[Any, float]) -> float:
-    return float(np.mean(list(own.values()))) if isinstance(own, Mapping) else float(own)
+def _only(weights: Mapping[str, Weight], names: Collection[str], classes: Collection[Any]) -> dict[str, Weight]:
+    """The weights of some columns and classes."""
+    kept = {
+        name: {label: one for label, one in own.items() if label in classes} if isinstance(own, Mapping) else own
+        for name, own in weights.items()
+        if name in names
+    }
+    return {name: own for name, own in kept.items() if own != {} or own == weights[name]}

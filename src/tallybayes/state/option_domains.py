@@ -132,6 +132,18 @@ def _schema(value: Any) -> Any:
     return value
 
 
+def _auto_or_bool(value: Any) -> Any:
+    if isinstance(value, bool) or (isinstance(value, str) and value == "auto"):
+        return value
+    raise _Outside
+
+
+def _switches(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(column): _auto_or_bool(own) for column, own in value.items()}
+    return _auto_or_bool(value)
+
+
 def _weights(value: Any) -> Any:
     from tallybayes.state.column_weights import ColumnWeights
 
@@ -150,4 +162,5 @@ FAMILY = Domain("a family, such as 'gaussian'", _family)
 FAMILIES = Domain("a dict of families by column, one family for all columns, or None", _families)
 NAMES = Domain("names of columns", _names)
 WEIGHTS = Domain("'auto', None, or a dict of weights by column", _weights)
+SWITCHES = Domain("'auto', True or False; or a dict of these by column", _switches)
 SCHEMA = Domain("a Schema, as Schema.load returns it", _schema)

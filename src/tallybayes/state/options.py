@@ -24,6 +24,7 @@ from tallybayes.state.option_domains import (
     SCHEMA,
     STRENGTH,
     STRENGTHS,
+    SWITCHES,
     WEIGHTS,
     Domain,
     choice,
@@ -113,6 +114,15 @@ class SettingOptions(TypedDict, total=False):
             choice("prior", "missing"),
             "prior",
             "A category that was never seen has its prior probability (prior) or counts as missing (missing).",
+        ),
+    ]
+    missing_as_value: Annotated[
+        "bool | Literal['auto'] | Mapping[str, bool | Literal['auto']]",
+        Option(
+            SWITCHES,
+            "auto",
+            "Whether a missing value is evidence like a value of its own: auto (with column weights that are fitted), True,"
+            " False, or one of these per column.",
         ),
     ]
     infer: Annotated[

@@ -59,6 +59,12 @@ class Settings(_Chosen):  # type: ignore[misc]  # the fields come from the decla
         k: Smoothing | Mapping[str, Smoothing] = self.smoothing
         return k.get(column, "auto") if isinstance(k, Mapping) else k
 
+    def missing_is_value(self, column: str) -> bool:
+        """Whether a missing value of a column is evidence; "auto": if there is a fitted weight for it."""
+        switches: Any = self.missing_as_value
+        own = switches.get(column, "auto") if isinstance(switches, Mapping) else switches
+        return column in (self.column_weights.missing if self.column_weights else ()) if own == "auto" else bool(own)
+
     def with_options(self, **options: Unpack[SettingOptions]) -> Settings:
         """The same settings but for these options."""
         changes: dict[str, Any] = dict(options)

@@ -13,6 +13,7 @@ from tallybayes.state.calibration import Calibration
 from tallybayes.state.column_weights import ColumnWeights
 from tallybayes.state.decision import Decision
 from tallybayes.state.settings import Settings
+from tallybayes.state.value_correction import ValueCorrection
 from tallybayes.storage.container import object_of, unique
 from tallybayes.storage.keys import key_text, text_key
 from tallybayes.tally.exact import require
@@ -26,16 +27,18 @@ def fitted_to_json(settings: Settings) -> dict[str, Any]:
     """The fitted settings as JSON values; those that are None are absent."""
     result: dict[str, Any] = {}
     if (column_weights := settings.column_weights) is not None:
-        weights = [
-            [name, _labelled(own) if isinstance(own, Mapping) else float(own)]
-            for name, own in sorted(column_weights.weights.items())
-        ]
         result["column_weights"] = {
-            "weights": weights,
+            "weights": _weights_to_json(column_weights.weights),
             "offsets": _labelled(column_weights.offsets),
             "model_rows": float(column_weights.model_rows),
             "fitted_on": float(column_weights.fitted_on),
+            "temperature": float(column_weights.temperature),
         }
+        if column_weights.missing:
+            result["column_weights"]["missing"] = _weights_to_json(column_weights.missing)
+        if column_weights.corrections:
+            corrections = sorted(column_weights.corrections.items())
+            result["column_weights"]["corrections"] = [[name, _correction_to_json(own)] for name, own in corrections]
     if (calibration := settings.calibration) is not None:
         steps = sorted([key_text(c), list(before), list(after)] for c, (before, after) in calibration.steps.items())
         result["calibration"] = {
@@ -64,15 +67,46 @@ def fitted_from_json(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _column_weights(given: Any) -> ColumnWeights:
-    names = ("weights", "offsets", "model_rows", "fitted_on")
-    facts = object_of({"fitted_on": 0.0} | given if isinstance(given, dict) else given, *names)  # older files have none
-    weights = {
-        name: _by_label(own) if isinstance(own, list) else _number(own)
-        for name, own in unique(_pairs(facts["weights"], str)).items()
-    }
+    names = ("weights", "offsets", "model_rows", "fitted_on", "missing", "corrections", "temperature")
+    absent = {
+        "fitted_on": 0.0,
+        "missing": [],
+        "corrections": [],
+        "temperature": 1.0,
+    }  # in older files, or if there are none
+    facts = object_of(absent | given if isinstance(given, dict) else given, *names)
     return ColumnWeights(
-        weights, _by_label(facts["offsets"]), _number(facts["model_rows"]), _number(facts["fitted_on"])
+        _weights_from_json(facts["weights"]),
+        _by_label(facts["offsets"]),
+        _number(facts["model_rows"]),
+        _number(facts["fitted_on"]),
+        _weights_from_json(facts["missing"]),
+        {name: _correction(own) for name, own in unique(_pairs(facts["corrections"], str)).items()},
+        _number(facts["temperature"]),
     )
+
+
+def _weights_to_json(weights: Mapping[str, Any]) -> list[list[Any]]:
+    pairs = sorted(weights.items())
+    return [[name, _labelled(own) if isinstance(own, Mapping) else float(own)] for name, own in pairs]
+
+
+def _weights_from_json(given: Any) -> dict[str, Any]:
+    pairs = unique(_pairs(given, str)).items()
+    return {name: _by_label(own) if isinstance(own, list) else _number(own) for name, own in pairs}
+
+
+def _correction_to_json(correction: ValueCorrection) -> dict[str, Any]:
+    return {
+        "slopes": _labelled(correction.slopes),
+        "centre": float(correction.centre),
+        "scale": float(correction.scale),
+    }
+
+
+def _correction(given: Any) -> ValueCorrection:
+    facts = object_of(given, "slopes", "centre", "scale")
+    return ValueCorrection(_by_label(facts["slopes"]), _number(facts["centre"]), _number(facts["scale"]))
 
 
 def _calibration(given: Any) -> Calibration:

@@ -26,6 +26,8 @@ from tallybayes.errors import DataError
 from tallybayes.families.family import Codes32, Family, Floats, Score, Smoothing
 from tallybayes.model import Model
 from tallybayes.scoring.held_out import FAR
+from tallybayes.scoring.leave_one_out import corrected_rows
+from tallybayes.scoring.missing_evidence import is_missing
 from tallybayes.scoring.scorer import Block
 from tallybayes.scoring.weight_fit import losses_of
 from tallybayes.state.model_state import ModelState
@@ -100,6 +102,19 @@ class ColumnEvidence:
         if key not in self._arrays:
             self._arrays[key] = self._computed(model, name, smoothing, family)
         return self._arrays[key]
+
+    def adjustment(self, model: Model, name: str) -> Floats:
+        """What the correction of a column and its missing values add to the scores, (rows, classes)."""
+        scorer, columns = model.snapshot().scorer, self._encoded[id(model)][name]
+        result = np.zeros((len(self.codes), len(model.classes)))
+        for own in model.column_weights.corrections_of([name], model.classes):
+            if own is not None:
+                result += np.concatenate([corrected_rows(own, column) for column in columns])
+        if scorer.missing is not None and name in scorer.missing.names:
+            gaps = np.concatenate([is_missing(column) for column in columns])[:, None]
+            j = scorer.missing.names.index(name)
+            result += np.where(gaps, scorer.missing.log_missing[j], scorer.missing.log_present[j])
+        return result
 
     def numbers(self) -> dict[str, Floats]:
         """The values of the numeric columns."""

@@ -135,7 +135,10 @@ def _measured(model: Model, evidence: ColumnEvidence) -> Importance:
     entropy = sample.mean(sample.losses(plain))
     factors = {name: value for block in left.scorer.blocks for name, value in _log_factors(block).items()}
     families = {name: block.family.display_name() for block in left.scorer.blocks for name in block.tally.features}
-    parts = {name: _weighted(model, name, evidence.of(model, name), plain) for name in factors}
+    parts = {
+        name: _weighted(model, name, evidence.of(model, name), plain) + evidence.adjustment(model, name)
+        for name in factors
+    }
     joint = sample.log_prior + sum(parts.values())
     log_loss = _log_loss(model, joint, sample)
     found = [

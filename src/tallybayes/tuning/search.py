@@ -1,8 +1,8 @@
 """Stepwise selection of hyperparameters by leave-one-out log loss.
 
 Every step evaluates candidates and takes the best one if the improvement is significant. The log losses are compared
-at the best temperature: correlated columns make naive Bayes over-confident, and the last step, which fits column
-weights, corrects that.
+at the best temperature: correlated columns make naive Bayes over-confident, and the column weights that are fitted
+afterwards correct that (`tuning/term_search.py`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import numpy as np
 from tallybayes.families import Family
 from tallybayes.families.family import Floats
 from tallybayes.model import Model
-from tallybayes.scoring.weight_fit import KINDS, STRENGTH, Weights, cross_fitted, fitted
 from tallybayes.tuning.candidate import Candidate, grid, other_options, other_strengths, with_strength
 from tallybayes.tuning.column_evidence import ColumnEvidence, ScoredRows
 from tallybayes.tuning.tuning_result import Step
@@ -28,6 +27,7 @@ Progress = Callable[[str, float], None]  # called with the name of a step and th
 UNCHANGED = "unchanged"  # the choice of a step without a significant improvement
 
 _COLUMNS = 200  # with more columns no selection of columns is attempted
+_TO_ONE = 10.0  # strength of the shrinkage of the temperature to 1
 
 
 @dataclass(eq=False)
@@ -44,7 +44,6 @@ class Search:
     steps: list[Step] = field(default_factory=list)
     curve: list[dict[str, float]] = field(default_factory=list)
     excluded: list[str] = field(default_factory=list)
-    weights: Weights | None = None
 
     @classmethod
     def of(cls, evidence: ColumnEvidence, model: Model, given: Mapping[str, Family], progress: Progress) -> Search:
@@ -85,7 +84,7 @@ class Search:
         total = self.total()
 
         def loss(t: float) -> float:
-            penalty = STRENGTH * (t - 1) ** 2 / 2 / len(total)
+            penalty = _TO_ONE * (t - 1) ** 2 / 2 / len(total)
             return self.rows.mean(self.rows.losses(self.rows.log_prior + t * total)) + penalty
 
         self.temperature = float(minimize_scalar(loss, bounds=(0.01, 1.0), method="bounded").x)
@@ -213,28 +212,6 @@ class Search:
         self._note(
             "columns to keep", tried, choice, start, self.rows.mean(self.losses(total)) if self.excluded else None
         )
-
-    def fit_weights(self, seed: int) -> None:
-        """Column weights: none, one temperature, shared by the classes or per class, by 5-fold cross-fitting."""
-        if not self.now:
-            return
-        arrays = np.stack([self.array(own) for own in self.now.values()])
-        given: tuple[Any, ...] = (self.rows.log_prior, arrays, self.rows.codes, self.rows.weights)
-        before = best = cross_fitted("none", *given, seed=seed)
-        chosen = KINDS[0]
-        for i, kind in enumerate(KINDS[1:]):
-            self.progress("column weights", i / len(KINDS))
-            losses = cross_fitted(kind, *given, seed=seed)
-            if self.rows.mean(losses) < self.rows.mean(best):  # cross-fitted: more weights have no advantage by number
-                best, chosen = losses, kind
-        words = {
-            "none": UNCHANGED,
-            "temperature": "one weight for all columns",
-            "shared": "one weight per column",
-            "per class": "one weight per column and class",
-        }
-        self.weights = fitted(chosen, *given)
-        self._note("column weights", len(KINDS), words[chosen], self.rows.mean(before), self.rows.mean(best))
 
     def _note(self, what: str, tried: int, choice: str, before: float, after: float | None) -> None:
         self.steps.append(Step(what, tried, choice, before, before if after is None else after))

@@ -26,6 +26,7 @@ from tallybayes.kernels.reference.leave_one_out_tables import (
     add_student_leave_one_out,
     binnings_leave_one_out,
 )
+from tallybayes.kernels.reference.log_loss import log_loss
 from tallybayes.kernels.reference.observe import (
     count_bags,
     count_bags_dense,
@@ -89,6 +90,7 @@ __all__ = [
     "hash_columns",
     "laplace",
     "log_amounts",
+    "log_loss",
     "log_shares",
     "log_softmax",
     "mean_variance",

@@ -1,0 +1,118 @@
+// log_loss: the log loss of a weighted sum of evidence and its gradient, for fitting column weights.
+//
+// Rows are taken in tiles that stay in the cache: the sum over the columns, the probabilities of the classes, then the
+// gradient. Sums over rows have four lanes whatever the instruction set, so that all give the same bits.
+#ifndef TB_ISA
+#include "score.h"
+
+#define TB_FILE "log_loss.cpp"
+#include "isa.h"
+
+namespace tb {
+namespace {
+
+template <class T> using Cube = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+nb::tuple log_loss(Cube<double> evidence, Matrix<double> weights, Matrix<double> base, Vector<int32_t> codes,
+                   Vector<double> row_weights) {
+    Contract contract;
+    contract.array("evidence", evidence, {CLASSES, COLUMNS, ROWS});
+    contract.array("weights", weights, {CLASSES, COLUMNS});
+    contract.array("base", base, {CLASSES, ROWS});
+    contract.array("codes", codes, {ROWS});
+    contract.array("row_weights", row_weights, {ROWS});
+    contract.codes(codes.data(), false);
+    const int64_t n_classes = contract[CLASSES], n_columns = contract[COLUMNS], n_rows = contract[ROWS];
+    std::vector<double> slopes(size_t(n_classes * n_columns)), errors(size_t(n_classes * n_rows));
+    double loss = 0;
+    {
+        nb::gil_scoped_release release;
+        loss = TB_BEST(add_tiles)(evidence.data(), weights.data(), base.data(), codes.data(), row_weights.data(),
+                                  n_classes, n_columns, n_rows, slopes.data(), errors.data());
+    }
+    const size_t classes = size_t(n_classes);
+    return nb::make_tuple(loss, to_numpy(std::move(slopes), {classes, size_t(n_columns)}),
+                          to_numpy(std::move(errors), {classes, size_t(n_rows)}));
+}
+
+} // namespace
+
+void register_log_loss(nb::module_ &m) { define_kernel(m, "log_loss", &log_loss); }
+
+} // namespace tb
+
+#else
+#include "tile.h"
+#include "logexp.h"
+
+namespace tb::TB_ISA {
+namespace {
+
+constexpr int64_t LOSS_TILE = 128; // rows whose scores stay in the first cache
+
+// The weighted sum of a class over its columns, on top of what is in `sum`.
+TB_INLINE void add_weighted(const double *evidence, const double *weights, int64_t n_columns, int64_t n_rows, int64_t n,
+                            double *sum) {
+    for (int64_t j = 0; j < n_columns; ++j) {
+        const double weight = weights[j], *own = evidence + j * n_rows;
+        if (weight == 0) continue;
+        for (int64_t i = 0; i < n; ++i) sum[i] += weight * own[i];
+    }
+}
+
+TB_INLINE double product(const double *a, const double *b, int64_t n) {
+    f64x4 lanes{}, more{};
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) lanes += load(a + i) * load(b + i), more += load(a + i + 4) * load(b + i + 4);
+    lanes += more;
+    double sum = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+    for (; i < n; ++i) sum += a[i] * b[i];
+    return sum;
+}
+
+inline double add_tiles(const double *evidence, const double *weights, const double *base, const int32_t *codes,
+                        const double *row_weights, int64_t n_classes, int64_t n_columns, int64_t n_rows, double *slopes,
+                        double *errors) {
+    std::vector<double> scores(size_t(n_classes * LOSS_TILE));
+    alignas(64) double top[LOSS_TILE], whole[LOSS_TILE], own[LOSS_TILE];
+    double loss = 0;
+    for (int64_t row = 0; row < n_rows; row += LOSS_TILE) {
+        const int64_t n = std::min(LOSS_TILE, n_rows - row);
+        std::fill(top, top + LOSS_TILE, -std::numeric_limits<double>::infinity());
+        std::fill(whole, whole + LOSS_TILE, 0.0);
+        for (int64_t c = 0; c < n_classes; ++c) {
+            double *score = scores.data() + c * LOSS_TILE;
+            std::copy_n(base + c * n_rows + row, n, score);
+            std::fill(score + n, score + LOSS_TILE, 0.0);
+            add_weighted(evidence + c * n_columns * n_rows + row, weights + c * n_columns, n_columns, n_rows, n, score);
+            for (int64_t i = 0; i < LOSS_TILE; ++i) top[i] = std::max(top[i], score[i]);
+        }
+        for (int64_t i = 0; i < n; ++i) own[i] = scores[codes[row + i] * LOSS_TILE + i] - top[i];
+        for (int64_t c = 0; c < n_classes; ++c) {
+            double *score = scores.data() + c * LOSS_TILE;
+            for (int64_t i = 0; i < LOSS_TILE; i += 4) {
+                const f64x4 p = exp4(load(score + i) - load(top + i));
+                store(score + i, p);
+                store(whole + i, load(whole + i) + p);
+            }
+        }
+        for (int64_t i = 0; i < LOSS_TILE; i += 4) store(top + i, log4(load(whole + i)));
+        for (int64_t i = 0; i < n; ++i) loss += row_weights[row + i] * (top[i] - own[i]);
+        for (int64_t i = 0; i < n; ++i) whole[i] = row_weights[row + i] / whole[i];
+        for (int64_t c = 0; c < n_classes; ++c) {
+            double *error = errors + c * n_rows + row;
+            const double *score = scores.data() + c * LOSS_TILE;
+            for (int64_t i = 0; i < n; ++i) error[i] = score[i] * whole[i];
+        }
+        for (int64_t i = 0; i < n; ++i) errors[codes[row + i] * n_rows + row + i] -= row_weights[row + i];
+        for (int64_t c = 0; c < n_classes; ++c)
+            for (int64_t j = 0; j < n_columns; ++j)
+                slopes[c * n_columns + j] +=
+                    product(errors + c * n_rows + row, evidence + (c * n_columns + j) * n_rows + row, n);
+    }
+    return loss;
+}
+
+} // namespace
+} // namespace tb::TB_ISA
+#endif
