@@ -21,6 +21,7 @@ from tallybayes.families import Family as Family
 from tallybayes.families import Gaussian as Gaussian
 from tallybayes.families import Histogram as Histogram
 from tallybayes.families import Multinomial as Multinomial
+from tallybayes.families import OneDependence as OneDependence
 from tallybayes.families import Poisson as Poisson
 from tallybayes.families import Tags as Tags
 from tallybayes.families import Text as Text

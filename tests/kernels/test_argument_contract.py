@@ -49,6 +49,7 @@ MOMENTS = {"units": integers(0, 1), "n": 4 * reals(J, K), "moments": reals(3, J,
 SUMS = {"n": counts(J, K), "x": counts(J, K, 2), "x_low": 0, "xx": counts(J, K, 3), "xx_low": 0}
 ONE_ROW = {"values": np.array([1.0, np.nan]), "code": 1}
 TABLE = {"table": reals(T, K)}
+CELLS = np.array([[0, 1], [1, -1], [0, 0], [-1, -1], [1, 1]], np.int16)
 
 # A call of every kernel, its arguments in order and by name.
 CALLS: dict[str, dict[str, Any]] = {
@@ -84,6 +85,15 @@ CALLS: dict[str, dict[str, Any]] = {
         **ROWS,
     },
     "count_cells": {"columns": columns(), **COUNTED, "limit": 9, **ROWS},
+    "count_cell_pairs": {"cells": CELLS, "sizes": integers(2, 2), **COUNTED, **ROWS},
+    "add_one_dependence": {
+        "cells": CELLS,
+        "sizes": integers(2, 2),
+        "single": reals(T, K),
+        "pair": reals(T, T, K),
+        "is_parent": np.array([True, False, True, True]),
+        **SCORED,
+    },
     "count_bags": {**bag(), **COUNTED, "n_tokens": T, **ROWS},
     "count_bags_dense": {**bag(), **COUNTED, "n_tokens": T, **ROWS},
     "add_student": {
@@ -248,7 +258,7 @@ def test_a_good_call_is_accepted(kernel: str) -> None:
         if isinstance(value, np.ndarray)
         for axis in range(value.ndim)
         if (kernel, name, axis) not in FREE
-        and not (value.ndim == 3 and axis == 2 and name not in ("moments",))  # digits: any width
+        and not (value.ndim == 3 and axis == 2 and name not in ("moments", "pair"))  # digits: any width
     ],
 )
 def test_an_array_that_is_too_short_is_refused(kernel: str, name: str, axis: int) -> None:
@@ -283,7 +293,7 @@ def test_a_class_code_that_is_too_large_is_named_with_its_row(kernel: str) -> No
     elif kernel == "binnings_leave_one_out":
         assert refused(kernel, codes=bad) == "expected codes from 0 to below 3, got 3"
     else:
-        below = "from 0 to below" if "leave_one_out" in kernel or "pairs" in kernel else "below"
+        below = "from 0 to below" if "leave_one_out" in kernel or kernel in ("add_pairs", "add_step_pairs") else "below"
         assert refused(kernel, codes=bad) == f"row 1: expected a class code {below} 3, got 3"
 
 

@@ -1,8 +1,8 @@
-"""The four kinds of column a family can ask for.
+"""The kinds of column a family can ask for.
 
 A column is one feature's data for a batch of rows, checked and encoded by the data layer. Families and kernels see
 only these. Missing is part of each kind: NaN in `Reals`, NaN or -1 in `Flags`, a code outside the keys in `Codes`,
-a row left out of `present` in `Bag`.
+a row left out of `present` in `Bag`, -1 in `Cells`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Bag", "Codes", "Column", "Flags", "Key", "Reals"]
+__all__ = ["Bag", "Cells", "Codes", "Column", "Flags", "Key", "Reals"]
 
 Key = Hashable
 
@@ -126,4 +126,30 @@ class Bag:
         return Bag(indptr, self.indices[entries], amounts, self.keys, present)
 
 
-Column = Reals | Flags | Codes | Bag
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Coarse cells of other columns, the inputs: codes (rows, inputs) from 0 on, -1 where a value is missing.
+
+    `sizes` is the number of cells of each input. Cell a of input i has the number `offsets[i] + a` among all cells.
+
+    >>> Cells(np.array([[0, 2], [1, -1]], np.int16), (2, 3)).offsets.tolist()
+    [0, 2, 5]
+    """
+
+    codes: NDArray[np.int16]
+    sizes: tuple[int, ...]
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """The number of the first cell of each input, and of all cells, (inputs + 1,)."""
+        return np.cumsum([0, *self.sizes])
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def take(self, rows: NDArray[np.integer]) -> Cells:
+        """Some of the rows."""
+        return Cells(self.codes[rows], self.sizes)
+
+
+Column = Reals | Flags | Codes | Bag | Cells

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -14,8 +14,9 @@ from tallybayes.arrays.axis import rough_kind
 from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Codes, Column, Flags, Reals
 from tallybayes.arrays.sparse_matrix import is_sparse
+from tallybayes.data.derived_columns import converted_keys, derived_columns, first_row, source_tasks
 from tallybayes.data.encode import empty_column, encode
-from tallybayes.data.label import Labels, find_labels, find_weights, label_column, to_key_type
+from tallybayes.data.label import Labels, find_labels, find_weights, label_column
 from tallybayes.data.schema import Schema
 from tallybayes.data.source import Kind
 from tallybayes.data.table import Table
@@ -26,18 +27,26 @@ __all__ = ["Batch", "check_kinds", "columns_to_read", "encode_columns", "read_ba
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Encoded columns with labels and weights."""
+    """Encoded columns with labels and weights.
+
+    sources: inputs of derived columns that are not columns of the model themselves.
+    """
 
     n_rows: int
     columns: dict[str, Column]
     labels: Labels
     weights: NDArray[np.float64] | None
+    sources: dict[str, Column] = field(default_factory=dict)
 
 
 def columns_to_read(schema: Schema, label: Any = None, weight: Any = None) -> dict[str, Kind | None]:
     """The columns that a model needs of a source of batches, and the type to read each as; None: as it is."""
     kinds: dict[type, Kind] = {Reals: "number", Flags: "flag"}
-    result = {name: kinds.get(family.column) for name, family in schema.families.items()}
+    derived = schema.derived
+    families = {name: family for name, family in schema.families.items() if name not in derived}
+    result = {name: kinds.get(family.column) for name, family in families.items()}
+    for own in (own for derivation in derived.values() for own in derivation.inputs):
+        result.setdefault(own.column, kinds.get(own.kind))
     if isinstance(label, str):
         result[label] = None
         for i, sign in enumerate(label):
@@ -53,17 +62,23 @@ def encode_columns(table: Table, schema: Schema, lexicons: Mapping[str, Any]) ->
 
     lexicons: of columns of text, to look tokens up in.
     """
-    families = schema.families
+    families, derived = schema.families, schema.derived
+    plain = {name: family for name, family in families.items() if name not in derived}
     absent = {
-        name: empty_column(family, table.n_rows) for name, family in families.items() if name not in table.columns
+        name: empty_column(family.column, table.n_rows) for name, family in plain.items() if name not in table.columns
     }
-    tasks = {
+    tasks: dict[Any, Callable[[], Any]] = {
         name: partial(encode, name, table.columns[name], family, lexicons.get(name))
-        for name, family in families.items()
+        for name, family in plain.items()
         if name not in absent
     }
+    tasks |= source_tasks(table, schema, set())
     encoded = _side_by_side(table, tasks, schema)
-    return {name: absent[name] if name in absent else encoded[name] for name in families}
+    columns = {name: absent[name] if name in absent else encoded[name] for name in plain}
+    if not derived:
+        return columns
+    columns |= derived_columns(table, schema, columns, encoded, set())
+    return {name: columns[name] for name in families}
 
 
 def read_batch(table: Table, schema: Schema, label: Any, weight: Any) -> Batch:
@@ -72,14 +87,19 @@ def read_batch(table: Table, schema: Schema, label: Any, weight: Any) -> Batch:
     if weights is not None and np.all(weights == 1):
         weights = None
     families = schema.families
-    apart = {weight} if isinstance(weight, str) else set()
+    apart: set[str | None] = {weight} if isinstance(weight, str) else set()
     apart |= {label_column(label, table.columns)[0]} if isinstance(label, str) else set()
-    names = [name for name in families if name in table.columns and name not in apart]
+    derived = schema.derived
+    names = [name for name in families if name in table.columns and name not in apart and name not in derived]
     tasks: dict[Any, Callable[[], Any]] = {None: partial(find_labels, table, label)}
     tasks |= {name: partial(encode, name, table.columns[name], families[name]) for name in names}
+    tasks |= source_tasks(table, schema, apart)
     found = _side_by_side(table, tasks, schema)
-    labels = found.pop(None)
-    return Batch(table.n_rows, found, labels, weights)
+    labels, columns = found.pop(None), {name: found.pop(name) for name in names}
+    if derived:
+        columns |= derived_columns(table, schema, columns, found, apart)
+    sources = {name: column for (name, _), column in found.items() if name not in columns}
+    return Batch(table.n_rows, columns, labels, weights, sources)
 
 
 def _side_by_side(table: Table, tasks: Mapping[Any, Callable[[], Any]], schema: Schema) -> dict[Any, Any]:
@@ -101,29 +121,10 @@ def check_kinds(columns: dict[str, Column], known: Callable[[str], Any], *, from
         if not isinstance(column, Codes) or not len(column.keys) or (mine := known(name)) is None:
             continue
         kind = rough_kind(mine)
-        if kind == rough_kind(column.keys[0]) or (row := _first_row(column)) is None:
+        if kind == rough_kind(column.keys[0]) or (row := first_row(column)) is None:
             continue
         if from_file:
-            columns[name] = Codes(column.codes - column.origin, _converted_keys(name, column, mine))
+            columns[name] = Codes(column.codes - column.origin, converted_keys(name, column, mine))
         else:
             key = column.keys[int(column.codes[row]) - column.origin]
             raise DataError(f"{kind}, as learned before", got=key, column=name, row=row)
-
-
-def _converted_keys(name: str, column: Codes, like: Any) -> list[Any]:
-    keys = []
-    for code, key in enumerate(column.keys):
-        found = to_key_type(key, like)
-        if rough_kind(found) != rough_kind(like):
-            rows = np.flatnonzero(column.codes == code + column.origin)
-            if len(rows):
-                raise DataError(f"{rough_kind(like)}, as learned before", got=key, column=name, row=int(rows[0]))
-        keys.append(found)
-    return keys
-
-
-def _first_row(column: Codes) -> int | None:
-    """The first row that is not missing."""
-    there = (column.codes >= column.origin) & (column.codes < column.origin + len(column.keys))
-    row = int(np.argmax(there)) if len(there) else 0
-    return row if len(there) and there[row] else None

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.arrays.column import Bag, Codes, Column, Flags, Reals
+from tallybayes.arrays.column import Bag, Cells, Codes, Column, Flags, Reals
 from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.data.arrow import as_doubles, combined, to_list, to_numpy, valid_rows
 from tallybayes.data.encode_bag import to_bag
@@ -22,7 +22,7 @@ from tallybayes.data.tokenise import to_documents
 from tallybayes.errors import DataError, Described
 from tallybayes.families.family import Family
 
-__all__ = ["as_codes", "as_reals", "empty_column", "encode"]
+__all__ = ["as_codes", "as_flags", "as_reals", "empty_column", "encode"]
 
 ColumnT = TypeVar("ColumnT", bound=Column)
 
@@ -36,7 +36,7 @@ def encode(name: str, raw: Raw, family: Family, known: Any = None) -> Column:
     if family.column is Reals:
         return as_reals(name, raw)
     if family.column is Flags:
-        return _checked(to_flags, name, raw, "booleans")
+        return as_flags(name, raw)
     if family.column is Codes:
         return as_codes(name, raw)
     return _checked(lambda n, r: to_bag(n, r, family.separator), name, raw, "bags of tokens")
@@ -45,6 +45,11 @@ def encode(name: str, raw: Raw, family: Family, known: Any = None) -> Column:
 def as_reals(name: str, raw: Raw) -> Reals:
     """Numbers, or a DataError."""
     return _checked(to_reals, name, raw, "numbers")
+
+
+def as_flags(name: str, raw: Raw) -> Flags:
+    """Booleans, or a DataError."""
+    return _checked(to_flags, name, raw, "booleans")
 
 
 def as_codes(name: str, raw: Raw) -> Codes:
@@ -67,14 +72,16 @@ def _checked(work: Callable[[str, Raw], ColumnT], name: str, raw: Raw, expected:
         raise DataError(f"a column that can be read as {expected}", got=kind, column=name, hint=str(error)) from error
 
 
-def empty_column(family: Family, n_rows: int) -> Column:
-    """A column that is missing in every row."""
-    if family.column is Reals:
+def empty_column(kind: type[Column], n_rows: int, sizes: tuple[int, ...] = ()) -> Column:
+    """A column that is missing in every row; `sizes` are the cells of the inputs of a derived one."""
+    if kind is Reals:
         return Reals(np.full(n_rows, np.nan))
-    if family.column is Flags:
+    if kind is Flags:
         return Flags(np.full(n_rows, np.nan))
-    if family.column is Codes:
+    if kind is Codes:
         return Codes(np.full(n_rows, -1, np.int32), [])
+    if kind is Cells:
+        return Cells(np.full((n_rows, len(sizes)), -1, np.int16), sizes)
     none = np.zeros(0, np.int64)
     return Bag(np.zeros(n_rows + 1, np.int64), none, None, [], np.zeros(n_rows, bool))
 

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tallybayes.arrays.column import Cells
 from tallybayes.atomic_file import write_file
+from tallybayes.data.coarse_cells import CellInput
 from tallybayes.errors import Described, FileError, ParameterError, TallyError
 from tallybayes.families import Family, parse
 
@@ -20,11 +22,24 @@ SPECIFIED = "specified by the user"  # the reason of a family that was not infer
 
 @dataclass(frozen=True)
 class Field:
-    """One column: its family (None if it is excluded) and the reason for it."""
+    """One column: its family (None if it is excluded) and the reason for it.
+
+    inputs: of a derived column, the columns of the table that it is computed from.
+    """
 
     name: str
     family: Family | None
     reason: str
+    inputs: tuple[CellInput, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        if self.family is not None and (self.family.column is Cells) != bool(self.inputs):
+            if self.inputs:
+                expected = "a family of derived columns"
+                raise ParameterError(expected, got=self.family.display_name(), column=self.name)
+            hint = "this family is for derived columns only: see dependence in the options of fit"
+            expected = "a family of columns of the table"
+            raise ParameterError(expected, got=self.family.display_name(), column=self.name, hint=hint)
 
     @property
     def is_text(self) -> bool:
@@ -56,6 +71,19 @@ class Schema:
             if self.fields[name].family is not None
         }
 
+    @property
+    def derived(self) -> dict[str, Field]:
+        """The columns that are used and computed from other columns, in the order of their names."""
+        used = {name: self.fields[name] for name in sorted(self.fields) if self.fields[name].inputs}
+        return {name: field for name, field in used.items() if field.family is not None}
+
+    @property
+    def columns_in_use(self) -> list[str]:
+        """The columns of the table that the model uses, by themselves or for derived columns, in the order of names."""
+        derived = self.derived
+        inputs = {own.column for field in derived.values() for own in field.inputs}
+        return sorted({*self.families.keys() - derived.keys(), *inputs})
+
     def copy(self) -> Schema:
         """A copy that can be changed."""
         return Schema(self.label, dict(self.fields), self.weight, self.missing)
@@ -66,10 +94,7 @@ class Schema:
             "label": self.label,
             "weight": self.weight,
             "missing": None if self.missing is None else list(self.missing),
-            "columns": {
-                name: {"family": None if f.family is None else str(f.family), "reason": f.reason}
-                for name, f in self.fields.items()
-            },
+            "columns": {name: _plain(field) for name, field in self.fields.items()},
         }
 
     @classmethod
@@ -117,16 +142,34 @@ class Schema:
         return str(self)
 
     def __str__(self) -> str:
-        rows = [(f.name, f.family.display_name() if f.family else "excluded", f.reason) for f in self.fields.values()]
+        rows = [(f.name, f.family.display_name() if f.family else "excluded", _why(f)) for f in self.fields.values()]
         widths = [max((len(row[i]) for row in rows), default=0) for i in (0, 1)]
         lines = [f"{name:<{widths[0]}}   {family:<{widths[1]}}   {why}" for name, family, why in rows]
         return "\n".join([f"label: {self.label or '(given as an array)'}", *lines])
 
 
+def _why(field: Field) -> str:
+    """The reason for a family; of a derived column also its inputs and their numbers of cells."""
+    inputs = ", ".join(f"{own.column} ({own.n_cells})" for own in field.inputs)
+    return f"{field.reason}; cells of {inputs}" if inputs else field.reason
+
+
+def _plain(field: Field) -> dict[str, Any]:
+    """A column as plain values; inputs only where there are any."""
+    inputs = {"inputs": [own.to_dict() for own in field.inputs]} if field.inputs else {}
+    return {"family": None if field.family is None else str(field.family), "reason": field.reason} | inputs
+
+
 def _field(name: str, given: Any) -> Field:
-    if not isinstance(given, Mapping) or given.keys() - {"family", "reason"} or "family" not in given:
+    if not isinstance(given, Mapping) or given.keys() - {"family", "reason", "inputs"} or "family" not in given:
         raise ParameterError("the family (or null) and the reason of a column", got=given, column=name)
     family, reason = given["family"], given.get("reason", "as in the schema")
     if not isinstance(family, (str, type(None))) or not isinstance(reason, str):
         raise ParameterError("a family by its name, and a reason", got=given, column=name)
-    return Field(name, None if family is None else parse(family), reason)
+    inputs = given.get("inputs", [])
+    if not isinstance(inputs, list):
+        raise ParameterError("a list of the inputs of a derived column", got=inputs, column=name)
+    found = tuple(map(CellInput.from_dict, inputs))
+    if len({own.column for own in found}) < len(found):
+        raise ParameterError("every column once as an input", got=[own.column for own in found], column=name)
+    return Field(name, None if family is None else parse(family), reason, found)

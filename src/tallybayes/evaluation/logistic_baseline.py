@@ -30,7 +30,9 @@ class Design:
 
     def __init__(self, table: Table, schema: Schema) -> None:
         texts = [name for name, field in schema.fields.items() if field.is_text and name in table.columns]
-        plain = Schema(None, {name: field for name, field in schema.fields.items() if not field.is_text})
+        plain = Schema(
+            None, {name: field for name, field in schema.fields.items() if not (field.is_text or field.inputs)}
+        )
         columns = encode_columns(table, plain, {})
         numbers = [_numbers(c) for c in columns.values() if not isinstance(c, (Codes, Bag))]
         codes = [_codes(c) for c in columns.values() if isinstance(c, Codes)]

@@ -12,6 +12,7 @@ from tallybayes.families.family import Family, Predictive, Smoothing
 from tallybayes.families.gaussian import Gaussian
 from tallybayes.families.histogram import Histogram
 from tallybayes.families.multinomial import Multinomial
+from tallybayes.families.one_dependence import OneDependence
 from tallybayes.families.poisson import Poisson
 from tallybayes.families.registry import FAMILIES, parse, register_family
 from tallybayes.families.tags import Tags
@@ -25,6 +26,7 @@ __all__ = [
     "Gaussian",
     "Histogram",
     "Multinomial",
+    "OneDependence",
     "Poisson",
     "Predictive",
     "Smoothing",

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 import numpy as np
 
 from tallybayes.arrays.array_types import Weights
-from tallybayes.arrays.column import Bag, Codes, Column, Flags, Reals
+from tallybayes.arrays.column import Bag, Cells, Codes, Column, Flags, Reals
 from tallybayes.arrays.token_rules import Tokeniser
 from tallybayes.errors import ForgetError
 from tallybayes.families.leave_one_out_scores import added, never_learned
@@ -230,6 +230,11 @@ class Family(ABC, Generic[TallyT, PriorT]):
             return Flags(np.where(missing, -1, rng.integers(0, 2, n)).astype(np.int8))
         if self.column is Codes:
             return Codes(np.where(missing, -1, rng.integers(0, 4, n)).astype(np.int32), ["a", "b", "c", "d"])
+        if self.column is Cells:
+            cells = np.stack(
+                [np.where(rng.random(n) < 0.2, -1, rng.integers(0, size, n)) for size in (2, 3, 4)], axis=1
+            )
+            return Cells(cells.astype(np.int16), (2, 3, 4))
         lengths = np.where(missing, 0, rng.integers(0, 4, n))
         tokens = np.concatenate([rng.choice(6, size=k, replace=False) for k in lengths] or [np.zeros(0)])
         indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

@@ -18,6 +18,7 @@ from tallybayes.families.family import Family
 from tallybayes.families.gaussian import Gaussian
 from tallybayes.families.histogram import Histogram
 from tallybayes.families.multinomial import Multinomial
+from tallybayes.families.one_dependence import OneDependence
 from tallybayes.families.poisson import Poisson
 from tallybayes.families.tags import Tags
 from tallybayes.families.text import Text
@@ -39,7 +40,7 @@ def register_family(family: type[Family]) -> type[Family]:
     return family
 
 
-for _family in (Bernoulli, Categorical, Gaussian, Histogram, Multinomial, Poisson, Tags, Text):
+for _family in (Bernoulli, Categorical, Gaussian, Histogram, Multinomial, OneDependence, Poisson, Tags, Text):
     register_family(_family)
 
 

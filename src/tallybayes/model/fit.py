@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Unpack
 
 from tallybayes.arrays.axis import sort_keys
@@ -97,10 +98,17 @@ def plan(
     names = [name for name in head.columns if name not in reserved]
     chosen = families if isinstance(families, Mapping) else {} if families is None else dict.fromkeys(names, families)
     excluded = ignore or []
-    given = {} if schema is None else schema.fields
+    every = {} if schema is None else schema.fields
+    derived = {name: field for name, field in every.items() if field.inputs}
+    given = {name: field for name, field in every.items() if name not in derived}
     by_column = (own for own in (settings.smoothing, settings.missing_as_value) if isinstance(own, Mapping))
-    for name in (*chosen, *excluded, *(only or ()), *given, *(name for own in by_column for name in own)):
-        if name not in head.columns:
+    options = [name for own in by_column for name in own]
+    for name in derived:
+        if name in head.columns:
+            raise ParameterError("a derived column with a name of its own", got=name)
+    inputs = [own.column for field in derived.values() for own in field.inputs]
+    for name in (*chosen, *excluded, *(only or ()), *given, *inputs, *options):
+        if name not in head.columns and not (name in derived and name not in chosen):
             hint = did_you_mean(name, names) or f"the columns are {shorten(list(head.columns), 200)}"
             raise ParameterError("the name of a column", got=name, hint=hint)
         if name in reserved:
@@ -124,8 +132,18 @@ def plan(
     for name in names:
         if name not in chosen or chosen[name] == type(chosen[name])():  # options of a family that were given stay
             fields[name] = settings.with_unseen(fields[name])
+    fields |= _derived(derived, {name for name in names if name not in excluded and (only is None or name in only)})
     label_name, weight_name = (name if isinstance(name, str) else None for name in (label, weight))
     return Schema(label_name, fields, weight_name)
+
+
+def _derived(derived: Mapping[str, Field], usable: set[str]) -> dict[str, Field]:
+    """Derived columns without the inputs that are excluded, the label or the weight."""
+    return {
+        name: replace(field, inputs=tuple(own for own in field.inputs if own.column in usable))
+        for name, field in derived.items()
+        if any(own.column in usable for own in field.inputs)
+    }
 
 
 def _names(label: Any, weight: Any, schema: Schema | None, head: Table) -> tuple[Any, Any]:

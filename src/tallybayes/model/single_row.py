@@ -29,7 +29,7 @@ class SingleRowLearner:
             return
         if not class_rows.is_whole or class_rows.digits.max() >= _ROWS:
             return
-        if any(type(family).adder is Family.adder for family in total.blocks):
+        if schema.derived or any(type(family).adder is Family.adder for family in total.blocks):
             return
         # Categories last: nothing is refused after them, so they need not be taken back.
         blocks = sorted(total.blocks.items(), key=lambda block: block[1].has_keys)

@@ -226,6 +226,10 @@ def _check_mergeable(left: ModelState, right: ModelState, name: str) -> None:
         if shown[0] == shown[1]:
             hint = "the keys of their hashes differ: give the second fit the schema of the first"
         raise DataError(f"the same family in both models ({shown[0]})", got=shown[1], column=name, hint=hint)
+    if mine.inputs != theirs.inputs:
+        hint = "give the second fit the schema of the first"
+        got = Described("other ones")
+        raise DataError("the same inputs and cells of a derived column in both models", got=got, column=name, hint=hint)
     keys = [one.statistics.any_key(one.schema.families.get(name), name) for one in (left, right)]
     if None not in keys and rough_kind(keys[0]) != rough_kind(keys[1]):
         raise DataError(f"{rough_kind(keys[0])} in both models", got=keys[1], column=name)

@@ -138,8 +138,8 @@ class Snapshot:
         """P(class | row) of a single row, (1, classes); columns that the model does not have are ignored."""
         log_joint = self._small_batch(row) if type(row) is dict else None
         if log_joint is None:
-            families = self.state.schema.families
-            known = {name: value for name, value in checked_row(row).items() if str(name) in families}
+            used = set(self.state.schema.columns_in_use)
+            known = {name: value for name, value in checked_row(row).items() if str(name) in used}
             log_joint = self._worked(to_table([known]), self.scorer.log_joint)
         return self._finished(log_joint, calibrated=calibrated)
 

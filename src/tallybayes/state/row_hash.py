@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
-from tallybayes.arrays.column import Bag, Codes, Column, Key
+from tallybayes.arrays.column import Bag, Cells, Codes, Flags, Key, Reals
 from tallybayes.data.batch import Batch
 from tallybayes.families.token_weights import integer_amounts
 from tallybayes.tally.key_index import lexicon_of
@@ -31,9 +31,11 @@ _SIZES = (1, 2, 4, 8)  # bytes of the numbers that the kernel reads
 
 def row_hashes(batch: Batch, keys: Sequence[Key], weights: NDArray[np.float64] | None = None) -> Hashes:
     """A hash of every row of a batch with its label and weight; `keys` are the labels of the codes."""
-    names, arrays = list(batch.columns), dict[str, Any]()
+    every, arrays = batch.columns | batch.sources, dict[str, Any]()
+    columns = {name: own for name, own in every.items() if not isinstance(own, Cells)}  # these follow from the others
+    names = list(columns)
     if names:
-        prepared = in_threads(lambda i, _: _prepared(batch.columns[names[i]]), len(names), size=1, small=0)
+        prepared = in_threads(lambda i, _: _prepared(columns[names[i]]), len(names), size=1, small=0)
         arrays = dict(zip(names, prepared, strict=True))
     arrays["\0label"] = np.append(key_hashes(keys), np.uint64(0))[batch.labels.codes]
     if weights is not None:
@@ -75,7 +77,7 @@ def document_hashes(bag: Bag) -> Hashes:
     return prints
 
 
-def _prepared(column: Column) -> Any:
+def _prepared(column: Bag | Codes | Flags | Reals) -> Any:
     """The values of a column as numbers that the kernel can hash: NaN, -1 or the hash 0 where they are missing."""
     if isinstance(column, Bag):
         bag = column.expanded()

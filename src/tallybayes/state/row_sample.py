@@ -93,7 +93,8 @@ class RowSample:
         counts = np.bincount(number, weights=copies).astype(np.int64)[: self._limit]
         used, first = used[: self._limit], rows[first[: self._limit]]
         labels = [keys[code] for code in codes[first].tolist()]
-        own = {name: table.columns[name] for name in batch.columns}  # without the label and columns that are not used
+        names = [name for name in (*batch.columns, *batch.sources) if name in table.columns]
+        own = {name: table.columns[name] for name in names}  # without the label and columns that are not used
         cells = Table(table.n_rows, own, table.origin, table.rows).take(first)
         self._parts.append(SampledRows(used, counts, labels, own_weights[first], cells))
         self._shrink()

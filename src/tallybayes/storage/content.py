@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from tallybayes.arrays.axis import rough_kind, sort_keys
 from tallybayes.arrays.column import Codes
 from tallybayes.data.encode import empty_column
-from tallybayes.data.schema import Schema
+from tallybayes.data.schema import Field, Schema
 from tallybayes.errors import FileError, shorten
 from tallybayes.families import FAMILIES, Family, parse
 from tallybayes.state.given_probabilities import GivenProbabilities, GivenTables
@@ -132,16 +132,24 @@ def _read_total(tensors: Tensors, given: Any, schema: Schema) -> SufficientStati
         require(columns.ndim == 1 and len(columns) and len(labels), f"{family.name}: no columns")
         require(columns[0] >= 0 and columns[-1] < len(own) and (np.diff(columns) > 0).all(), f"{family.name}: columns")
         features = tuple(own[j] for j in columns.tolist())
-        blocks[family] = _read_tally(tensors, f"block{i}", family, features, len(labels), block["low"])
+        like = _empty_tally(family, [schema.fields[name] for name in features])
+        blocks[family] = _read_tally(tensors, f"block{i}", family, like, features, len(labels), block["low"])
         _check_rows(class_rows, blocks[family].rows_seen(), family)
     return SufficientStatistics(labels, class_rows, blocks)
 
 
+def _empty_tally(family: Family, fields: list[Field]) -> Tally:
+    """A tally without any rows; of derived columns, with the cells of their inputs."""
+    sizes = {field.name: tuple(own.n_cells for own in field.inputs) for field in fields if field.inputs} or {"": ()}
+    columns = [empty_column(family.column, 0, own) for own in sizes.values()]
+    tally: Tally = family.observe(tuple(sizes), columns, np.zeros(0, np.int32), 1, None)
+    return tally
+
+
 def _read_tally(
-    tensors: Tensors, block: str, family: Family, features: tuple[str, ...], n_classes: int, given: Any
+    tensors: Tensors, block: str, family: Family, like: Tally, features: tuple[str, ...], n_classes: int, given: Any
 ) -> Tally:
     """Read a tally; its type and arrays are determined by the family, not by the file."""
-    like: Any = family.observe(("",), [empty_column(family, 0)], np.zeros(0, np.int32), 1, None)
     required: Arrays = like.arrays()
     low = object_of(given, *required.sums)
     arrays = Arrays(
@@ -248,10 +256,18 @@ def _schema_to_json(schema: Schema) -> dict[str, Any]:
 
 def _schema_from_json(given: Any) -> Schema:
     require(isinstance(given, dict) and isinstance(given.get("columns"), dict), "a schema without columns")
-    texts = [object_of(column, "family", "reason")["family"] for column in given["columns"].values()]
+    texts = [_column_facts(column)["family"] for column in given["columns"].values()]
     for text in dict.fromkeys(text for text in texts if isinstance(text, str)):
         _family(text)  # raises an error with a hint if it is unknown
     return Schema.from_dict(given)
+
+
+def _column_facts(given: Any) -> dict[str, Any]:
+    """The family and the reason of a column, and the inputs of a derived one."""
+    inputs = ["inputs"] if isinstance(given, dict) and "inputs" in given else []
+    facts = object_of(given, "family", "reason", *inputs)
+    require(not inputs or facts["inputs"], "a derived column without inputs")
+    return facts
 
 
 def _settings_to_json(settings: Settings) -> dict[str, Any]:

@@ -9,6 +9,7 @@ such cuts take 103 bits below the column's largest value; the rest is checked to
 it is not takes a slower path. x*x is first split into p = x*x and e = fma(x, x, -p).
 """
 
+from tallybayes.tally.cell_pair_counts import CellPairCounts
 from tallybayes.tally.class_sums import Sums
 from tallybayes.tally.counts import Counts
 from tallybayes.tally.exact import Exact
@@ -17,4 +18,4 @@ from tallybayes.tally.tally import Tally
 from tallybayes.tally.token_tally import TokenTally
 from tallybayes.tally.vocabulary import Vocabulary
 
-__all__ = ["Counts", "Exact", "Grid", "Sums", "Tally", "TokenTally", "Vocabulary"]
+__all__ = ["CellPairCounts", "Counts", "Exact", "Grid", "Sums", "Tally", "TokenTally", "Vocabulary"]

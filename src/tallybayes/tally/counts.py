@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -118,6 +118,10 @@ class Counts(Tally):
     # Reading
 
     def rows_seen(self) -> Exact:
+        """Amount per (column, class) over all keys: a row has one key of a column."""
+        return self._amounts()
+
+    def _amounts(self) -> Exact:
         """Amount per (column, class) over all keys."""
         if self._open_totals is not None:
             return Exact.whole(self._open_totals.copy())
@@ -173,9 +177,13 @@ class Counts(Tally):
 
     # Other forms
 
-    def copy(self) -> Counts:
+    def _empty(self, features: tuple[str, ...]) -> Self:
+        """A tally of some of the columns without any sums."""
+        return type(self)(features, self.n_classes)
+
+    def copy(self) -> Self:
         """A tally with the same sums that can be changed independently."""
-        result = Counts((), self.n_classes)
+        result = self._empty(())
         result.features = self.features
         result.index = {name: dict(keys) for name, keys in self.index.items()}
         result.column_of, result.key_of = list(self.column_of), list(self.key_of)
@@ -190,24 +198,24 @@ class Counts(Tally):
         """What is pickled: closed (an open table shares its totals), and no key without counts."""
         return self.freed().copy().__dict__
 
-    def with_classes(self, positions: Integers, n_classes: int) -> Counts:
+    def with_classes(self, positions: Integers, n_classes: int) -> Self:
         """The same sums with class c at positions[c]."""
         result = self.copy()
         result.store = CellStore(n_classes, BAG_KINDS)
         result._fill(self.store.table().mapped(None, positions))
         return result
 
-    def only(self, features: tuple[str, ...]) -> Counts:
+    def only(self, features: tuple[str, ...]) -> Self:
         """The sums of some of the columns, without keys that have no counts."""
         slots = [slot for feature in features for slot in self._slots_in_use(feature)]
-        result = Counts(features, self.n_classes)
+        result = self._empty(features)
         result._add_keys([(self.column_of[slot], self.key_of[slot]) for slot in slots])
         slot_of = np.full(len(self.key_of), -1)
         slot_of[slots] = np.arange(len(slots))
         result._fill(self.store.table().mapped(slot_of, None))
         return result
 
-    def freed(self) -> Counts:
+    def freed(self) -> Self:
         """The same sums without the keys that have no counts any more; itself if there are none."""
         return self.only(self.features) if self.n_dead else self
 
@@ -249,7 +257,7 @@ class Counts(Tally):
     def _opened(self) -> tuple[Integers, Integers]:
         """The counts as a dense table (slots, classes) that may be changed in place, and the totals as well."""
         if self._open_totals is None or self.open_counts() is None:
-            self._open_totals = totals = self.rows_seen().digits[..., 0]
+            self._open_totals = totals = self._amounts().digits[..., 0]
             self.totals = {name: Exact(totals[i][:, None]) for i, name in enumerate(self.features)}
         return self.store.opened(len(self.key_of)), self._open_totals
 
@@ -325,7 +333,7 @@ class Counts(Tally):
             keys += slot_of
             key_ends.append(len(keys))
         sums, places = cell_arrays(self.store.table().mapped(rank, None), len(keys))
-        sums["totals"] = self.rows_seen()[positions(features, self.features)].trimmed()
+        sums["totals"] = self._amounts()[positions(features, self.features)].trimmed()
         return Arrays(features, sums, {"key_ends": np.array(key_ends, np.int64)} | places, {"keys": keys})
 
     @classmethod

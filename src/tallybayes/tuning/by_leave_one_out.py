@@ -6,7 +6,6 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
-from tallybayes.data.schema import Field
 from tallybayes.data.source import Source, Whole
 from tallybayes.errors import DataError
 from tallybayes.model import Model
@@ -91,9 +90,11 @@ def _selected_model(search: Search, source: Source, label: Any) -> Model:
     for name, own in search.now.items():
         if own.family != schema.fields[name].family:
             same = same and own.family.counted == base.schema.families[name].counted
-            schema.fields[name] = Field(name, own.family, f"{schema.fields[name].reason}; selected by tuning")
+            reason = f"{schema.fields[name].reason}; selected by tuning"
+            schema.fields[name] = replace(schema.fields[name], family=own.family, reason=reason)
     for name in search.excluded:
-        schema.fields[name] = Field(name, None, "excluded by tuning: removing it lowers the leave-one-out log loss")
+        reason = "excluded by tuning: removing it lowers the leave-one-out log loss"
+        schema.fields[name] = replace(schema.fields[name], family=None, reason=reason)
     if same and not search.excluded:
         result = Model(replace(base.snapshot().state, schema=schema, settings=settings))
     else:

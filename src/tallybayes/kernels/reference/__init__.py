@@ -2,6 +2,7 @@
 
 from tallybayes.kernels.densities import laplace
 from tallybayes.kernels.reference.average_binnings import average_binnings
+from tallybayes.kernels.reference.cell_pairs import add_one_dependence, count_cell_pairs
 from tallybayes.kernels.reference.count_documents import (
     fingerprint_documents,
     log_amounts,
@@ -70,6 +71,7 @@ __all__ = [
     "add_laplace",
     "add_normal",
     "add_normal_leave_one_out",
+    "add_one_dependence",
     "add_pairs",
     "add_real_row",
     "add_slots",
@@ -82,6 +84,7 @@ __all__ = [
     "binnings_leave_one_out",
     "count_bags",
     "count_bags_dense",
+    "count_cell_pairs",
     "count_cells",
     "count_flags",
     "count_value_row",

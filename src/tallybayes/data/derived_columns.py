@@ -1,0 +1,104 @@
+"""Derived columns computed from the columns of the same table.
+
+Every input is encoded as the kind of column that its cells are made of; where a column of the model is of this kind,
+it is used as it is, so that nothing is encoded twice. An input that is absent from the table is missing throughout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tallybayes.arrays.axis import rough_kind
+from tallybayes.arrays.chunks import SMALL, in_threads
+from tallybayes.arrays.column import Cells, Codes, Column, Flags, Reals
+from tallybayes.data.coarse_cells import CellInput
+from tallybayes.data.encode import as_codes, as_flags, as_reals, empty_column
+from tallybayes.data.label import to_key_type
+from tallybayes.data.schema import Schema
+from tallybayes.data.table import Table
+from tallybayes.errors import DataError
+
+__all__ = ["Sources", "converted_keys", "derived_columns", "first_row", "source_tasks"]
+
+Sources = dict[tuple[str, type[Column]], Column]  # encoded inputs by name and kind
+
+_ENCODERS: dict[type[Column], Callable[[str, Any], Column]] = {Reals: as_reals, Flags: as_flags, Codes: as_codes}
+
+
+def source_tasks(table: Table, schema: Schema, apart: set[str | None]) -> dict[Any, Callable[[], Column]]:
+    """What is to be encoded for derived columns besides the columns of the model, by name and kind.
+
+    apart: columns that are not values of the rows (the label, the weight); as inputs they are missing.
+    """
+    families, tasks = schema.families, dict[Any, Callable[[], Column]]()
+    for field in schema.derived.values():
+        for own in field.inputs:
+            name = own.column
+            is_there = name in table.columns and name not in apart
+            if is_there and not (name in families and families[name].column is own.kind):
+                tasks[name, own.kind] = partial(_ENCODERS[own.kind], name, table.columns[name])
+    return tasks
+
+
+def derived_columns(
+    table: Table, schema: Schema, columns: Mapping[str, Column], sources: Sources, apart: set[str | None]
+) -> dict[str, Column]:
+    """The derived columns of a table, from the encoded columns of the model and other encoded inputs."""
+    derived = schema.derived
+    inputs = list(dict.fromkeys(own for field in derived.values() for own in field.inputs))
+
+    def cells(start: int, _: int) -> Any:
+        own = inputs[start]
+        found = sources.get((own.column, own.kind))
+        if found is None and own.column not in apart:
+            found = columns.get(own.column)
+        if found is None:
+            found = empty_column(own.kind, table.n_rows)
+        return own.cells(_in_type(own, found, table))
+
+    small = len(inputs) if table.n_rows <= SMALL else 0
+    parts = in_threads(cells, len(inputs), size=1, small=small) if inputs else []
+    cells_of = dict(zip(inputs, parts, strict=True))
+    return {
+        name: Cells(
+            np.ascontiguousarray(np.stack([cells_of[own] for own in field.inputs], axis=1)),
+            tuple(own.n_cells for own in field.inputs),
+        )
+        for name, field in derived.items()
+    }
+
+
+def _in_type(own: CellInput, column: Column, table: Table) -> Column:
+    """Categories in the type of those in the schema; other types are refused, except from files."""
+    if own.keys is None or not isinstance(column, Codes) or not own.keys or not len(column.keys):
+        return column
+    if rough_kind(column.keys[0]) == rough_kind(own.keys[0]) or (row := first_row(column)) is None:
+        return column
+    if table.is_from_file:
+        return Codes(column.codes - column.origin, converted_keys(own.column, column, own.keys[0]))
+    key = column.keys[int(column.codes[row]) - column.origin]
+    raise DataError(f"{rough_kind(own.keys[0])}, as in the schema", got=key, column=own.column, row=row)
+
+
+def converted_keys(name: str, column: Codes, like: Any) -> list[Any]:
+    """The keys of a column from a file in the type of a known key; what has no such form is refused."""
+    keys = []
+    for code, key in enumerate(column.keys):
+        found = to_key_type(key, like)
+        if rough_kind(found) != rough_kind(like):
+            rows = np.flatnonzero(column.codes == code + column.origin)
+            if len(rows):
+                raise DataError(f"{rough_kind(like)}, as learned before", got=key, column=name, row=int(rows[0]))
+        keys.append(found)
+    return keys
+
+
+def first_row(column: Codes) -> int | None:
+    """The first row that is not missing."""
+    there = (column.codes >= column.origin) & (column.codes < column.origin + len(column.keys))
+    row = int(np.argmax(there)) if len(there) else 0
+    return row if len(there) and there[row] else None

@@ -1,0 +1,105 @@
+"""What the families of derived columns share: counts of coarse cells and of all pairs of them.
+
+A row adds 1 to each of its cells that is not missing, and to each pair of them. The tables have a line for every pair
+of cells, so their number is limited; `check_pairs` says how much memory they would take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tallybayes import kernels
+from tallybayes.arrays.array_types import Codes32, Integers, Weights
+from tallybayes.arrays.chunks import in_threads, split
+from tallybayes.arrays.column import Cells, Column
+from tallybayes.errors import Described, ParameterError
+from tallybayes.families.family import Family, PriorT
+from tallybayes.tally import CellPairCounts, Exact
+
+__all__ = ["CellPairFamily", "check_pairs"]
+
+_MEMORY = 2**30  # bytes of the table of pairs of one column; deriving from it takes a few times as much
+_SMALL = 2**16  # cells of a table that is used however few rows there are
+_ENTRIES = 2**22  # pairs of rows that are listed at a time
+
+
+@dataclass(frozen=True)
+class CellPairFamily(Family[CellPairCounts, PriorT]):
+    """A family of derived columns, counted as pairs of cells."""
+
+    column: ClassVar[type[Column]] = Cells
+
+    def observe(
+        self, features: tuple[str, ...], columns: Sequence[Cells], codes: Codes32, n_classes: int, weights: Weights
+    ) -> CellPairCounts:
+        """Count every cell and every pair of cells of a row."""
+        named = dict(zip(features, columns, strict=True))
+        for name, column in named.items():
+            check_pairs(name, sum(column.sizes), n_classes)
+        sizes = {name: column.sizes for name, column in named.items()}
+        counted = [_counted(column, codes, n_classes, weights) for column in columns]
+        return CellPairCounts.of_pairs(sizes, counted, n_classes)
+
+
+def check_pairs(name: str, n_cells: int, n_classes: int) -> None:
+    """Refuse a derived column with more pairs of cells than there is memory for.
+
+    >>> check_pairs("all columns", 100_000, 2)
+    Traceback (most recent call last):
+        ...
+    tallybayes.errors.ParameterError: column 'all columns': expected at most 1 GiB for pairs of cells, got 149 GiB (100,000 cells, 2 classes)
+    hint: exclude columns (ignore=), above all those with many categories, or fit with dependence="none"
+    """  # noqa: E501 - the message is one line
+    if (needed := n_cells * n_cells * max(n_classes, 1) * 8) > _MEMORY:
+        raise ParameterError(
+            "at most 1 GiB for pairs of cells",
+            got=Described(f"{needed / 2**30:.3g} GiB ({n_cells:,} cells, {n_classes:,} classes)"),
+            column=name,
+            hint='exclude columns (ignore=), above all those with many categories, or fit with dependence="none"',
+        )
+
+
+def _counted(column: Cells, codes: Codes32, n_classes: int, weights: Weights) -> tuple[Integers, Exact]:
+    """Sorted places `key * n_classes + class`, and the amount at each."""
+    sizes, n_inputs = np.array(column.sizes, np.int64), len(column.sizes)
+    n_places = (sum(column.sizes) ** 2 + 1) * n_classes
+    n_pairs = n_inputs * (n_inputs + 1) // 2 + 1
+    if weights is None and n_places <= max(_SMALL, 4 * len(codes) * n_pairs):
+        parts = in_threads(
+            lambda start, stop: kernels.active.count_cell_pairs(column.codes, sizes, codes, n_classes, start, stop),
+            len(codes),
+        )
+        table = sum(parts[1:], parts[0]).reshape(-1)
+        places = np.flatnonzero(table)
+        return places, Exact.whole(table[places])
+    found = []
+    for start, stop in split(len(codes), max(_ENTRIES // n_pairs, 1)):
+        row, places = _listed(column, codes, n_classes, start, stop)
+        amounts = np.ones(len(row)) if weights is None else weights[row]
+        used, group = np.unique(places, return_inverse=True)
+        found.append((used, Exact.summed(amounts, group, len(used))))
+    if not found:
+        return np.zeros(0, np.int64), Exact.zeros(0)
+    used, group = np.unique(np.concatenate([places for places, _ in found]), return_inverse=True)
+    return used, Exact.concatenate([amounts for _, amounts in found]).grouped(group, len(used))
+
+
+def _listed(column: Cells, codes: Codes32, n_classes: int, start: int, stop: int) -> tuple[Integers, Integers]:
+    """The row and the place of every cell and pair of cells of rows start to stop, and of the rows themselves."""
+    offsets, own = column.offsets, column.codes[start:stop].astype(np.int64)
+    n_cells, code = int(offsets[-1]), codes[start:stop].astype(np.int64)
+    first, second = np.triu_indices(len(column.sizes))
+    number = own + offsets[:-1]
+    key = np.concatenate(
+        [number[:, first] * n_cells + number[:, second], np.full((len(own), 1), n_cells * n_cells)], axis=1
+    )
+    there = np.concatenate(
+        [(own[:, first] >= 0) & (own[:, second] >= 0), (own >= 0).any(axis=1, keepdims=True)], axis=1
+    )
+    there &= (code >= 0)[:, None]
+    row, pair = np.nonzero(there)
+    return row + start, key[row, pair] * n_classes + code[row]
