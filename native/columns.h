@@ -194,5 +194,6 @@ void register_student_leave_one_out(nb::module_ &m);
 void register_normal_leave_one_out(nb::module_ &m);
 void register_binnings_leave_one_out(nb::module_ &m);
 void register_hash_rows(nb::module_ &m);
+void register_sort_entries(nb::module_ &m);
 
 } // namespace tb

@@ -43,4 +43,5 @@ NB_MODULE(_native, m) {
     tb::register_normal_leave_one_out(m);
     tb::register_binnings_leave_one_out(m);
     tb::register_hash_rows(m);
+    tb::register_sort_entries(m);
 }

@@ -54,6 +54,7 @@ from tallybayes.kernels.reference.single_rows import (
     count_value_row,
     read_row,
 )
+from tallybayes.kernels.reference.sort_entries import sort_entries
 from tallybayes.kernels.reference.tokeniser import Buckets, Lexicon, pack_texts
 from tallybayes.kernels.reference.word_tables import number_words
 
@@ -102,6 +103,7 @@ __all__ = [
     "round_digits",
     "score_documents_leave_one_out",
     "softmax",
+    "sort_entries",
     "student",
     "sum_bags",
     "sum_columns",
