@@ -54,6 +54,15 @@ TABLE = {"table": reals(T, K)}
 CALLS: dict[str, dict[str, Any]] = {
     "sum_columns": {"columns": columns(), **COUNTED, "weights": reals(N), "order": 2, **ROWS},
     "hash_columns": {"columns": columns(), "salts": np.array([3, 5], np.uint64), **ROWS},
+    "hash_codes": {
+        "columns": [codes(), codes()],
+        "table": np.arange(5, dtype=np.uint64),
+        "offsets": integers(0, 3, 5),
+        "origins": integers(0, 1),
+        **ROWS,
+    },
+    "hash_bags": {**bag(), "tokens": np.arange(T, dtype=np.uint64), "n_tokens": T, **ROWS},
+    "hash_texts": {"data": np.zeros(3, np.uint8), "offsets": integers(0, 1, 3)},
     "sum_groups": {"values": reals(N), "weights": reals(N), "groups": integers(0, 1, 2, 1, 0), "n_groups": 3},
     "sum_bags": {**bag(), "weights": reals(N), "codes": codes(), "n_tokens": T, "first": 0, "last": K},
     "mean_variance": {**SUMS, "units": integers(0, 1)},
@@ -196,6 +205,7 @@ FREE = {
         ("average_binnings", name, axis)
         for name, axis in (("strengths", 0), ("rates", 0), ("counts", 1), ("offsets", 0))
     ),
+    ("hash_texts", "offsets", 0),
     ("add_laplace", "counts", 0),
     ("add_slots", "slots", 1),
     ("add_step_pairs", "edges", 0),

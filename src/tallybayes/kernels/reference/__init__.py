@@ -18,7 +18,7 @@ from tallybayes.kernels.reference.derive import (
     student,
 )
 from tallybayes.kernels.reference.exact_sums import mean_variance, round_digits, sum_columns, sum_groups
-from tallybayes.kernels.reference.hash_rows import hash_columns
+from tallybayes.kernels.reference.hash_rows import hash_bags, hash_codes, hash_columns, hash_texts
 from tallybayes.kernels.reference.leave_one_out_tables import (
     add_normal_leave_one_out,
     add_pairs,
@@ -87,7 +87,10 @@ __all__ = [
     "count_value_row",
     "count_values",
     "fingerprint_documents",
+    "hash_bags",
+    "hash_codes",
     "hash_columns",
+    "hash_texts",
     "laplace",
     "log_amounts",
     "log_shares",
