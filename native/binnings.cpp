@@ -1,7 +1,12 @@
 // average_binnings: P(class | bucket) averaged over all ways to cut a column into runs of buckets.
 //
-// For each strength one rate goes through in log space; relative to its sums the other rates stay within the range of
-// doubles and need no logarithms. All sums are of positive terms, so no share can vanish.
+// runs_by_strength.h has the evidence of all strengths and rates. Here are the choice and, at the best strength a and
+// rate, the shares
+//
+//     P(class | bucket k) = sum over buckets l of both[k][l] * n_cl  +  a * p_c * both[k][k]
+//
+// where both[k][l] sums P(run) / (n + a) over the runs that hold both buckets: work in proportion to the runs that all
+// classes share, and a product of matrices. All sums are of positive terms, so no share can vanish.
 #ifndef TB_ISA
 #include "binnings.h"
 
@@ -10,6 +15,13 @@ namespace {
 
 struct Choice {
     double strength, rate, log_evidence;
+};
+
+// P(the last run starts at i | cut at j) at the base rate, and the relative sums at the rate that was chosen.
+struct Chosen {
+    double ratio = 1.0;        // of the odds of the rate to those of the base
+    std::vector<double> last;  // [to][from]
+    std::vector<double> start; // [from]
 };
 
 } // namespace
@@ -40,19 +52,19 @@ nb::tuple average_binnings(Matrix<double> counts, Vector<int64_t> offsets, Vecto
     check_not_empty("strengths", strengths), check_not_empty("rates", rates);
     const size_t n_columns = contract[COLUMNS], n_classes = contract[CLASSES];
     std::vector<double> share(counts.shape(0) * n_classes), a(n_columns), rho(n_columns), log_evidence(n_columns);
-    const auto all_strengths = sorted(strengths), all_rates = sorted(rates);
+    auto all_strengths = sorted(strengths), all_rates = sorted(rates);
+    std::reverse(all_strengths.begin(), all_strengths.end());
     const double *from = counts.data();
     const int64_t *first = offsets.data();
     {
         nb::gil_scoped_release release;
-        const auto run = TB_BEST(average_column);
-        for (size_t j = 0; j < n_columns; ++j) {
-            Binning b = binning_of(from + first[j] * n_classes, first[j + 1] - first[j], n_classes);
-            Choice choice{all_strengths.back(), all_rates.front(), 0.0};
-            if (!b.present.empty())
-                choice = run(b, all_strengths, all_rates, share.data() + first[j] * n_classes, n_classes);
-            a[j] = choice.strength, rho[j] = choice.rate, log_evidence[j] = choice.log_evidence;
-        }
+        std::vector<Binning> columns;
+        for (size_t j = 0; j < n_columns; ++j)
+            columns.push_back(binning_of(from + first[j] * n_classes, first[j + 1] - first[j], n_classes));
+        const auto run = TB_BEST(average_columns);
+        const auto choices = run(columns, all_strengths, all_rates, first, n_classes, share.data());
+        for (size_t j = 0; j < n_columns; ++j)
+            a[j] = choices[j].strength, rho[j] = choices[j].rate, log_evidence[j] = choices[j].log_evidence;
     }
     const size_t n_buckets = counts.shape(0);
     return nb::make_tuple(to_numpy(std::move(share), {n_buckets, n_classes}), to_numpy(std::move(a), {n_columns}),
@@ -70,88 +82,139 @@ void register_binnings(nb::module_ &m) { define_kernel(m, "average_binnings", &a
 
 #include "logexp.h"
 
-#include "runs.h"
+#include "log_gamma.h"
+
+#include "runs_by_strength.h"
 
 namespace tb::TB_ISA {
 namespace {
 
-// ratio[to][from] = exp(log m + forward[from] - forward[to]), from the forward sums at some rate.
-TB_INLINE void relate_runs(Binning &b, const double *log_m) {
-    for (int64_t j = 1; j <= b.buckets; ++j)
-        for (int64_t i = 0; i < j; i += 4) {
-            f64x4 log_ratio = load(log_m + j * b.width + i) + load(&b.forward[i]) - b.forward[j];
-            store(&b.ratio[j * b.width + i], exp4(log_ratio));
-        }
-}
+// The log gammas that columns share, for every four strengths: of all classes together, then of each class.
+using Tables = std::vector<std::vector<Risings>>;
 
-// Log evidence at another rate: sums relative to the forward sums that `ratio` was made from. A ratio is at most
-// 1 / (rate of those sums * its non-cuts), and the sums at two rates differ by at most a factor per bucket.
-TB_INLINE double relative_sums(Binning &b, double rate) {
-    const double none = 1 - rate;
-    double *start = b.spread.data(), *relative = b.few_values.data(), power = 1; // free by now; power: none ** (j - 1)
-    std::fill(start, start + b.width, 0.0);
-    start[0] = 1;
-    for (int64_t j = 1; j <= b.buckets; ++j, power *= none) {
-        f64x4 sum{};
-        for (int64_t i = 0; i < j; i += 4) sum += load(start + i) * load(&b.ratio[j * b.width + i]);
-        relative[j] = power * ((sum[0] + sum[1]) + (sum[2] + sum[3]));
-        start[j] = relative[j] * rate / (power * none);
-    }
-    return b.forward[b.buckets] + std::log(relative[b.buckets]);
-}
-
-// weight[to][from] = P(run) / (count + strength).
-TB_INLINE void weigh_runs(Binning &b, const Choice &best) {
-    const double log_none = std::log1p(-best.rate);
-    for (int64_t j = 1; j <= b.buckets; ++j) {
-        const double rest = (j - 1) * log_none + b.backward[j] - best.log_evidence;
-        for (int64_t i = 0; i < j; i += 4) {
-            f64x4 count = b.all[j] - load(&b.all[i]);
-            f64x4 log_run = load(&b.start[i]) + load(&b.best_log_m[j * b.width + i]) + rest;
-            f64x4 bounded = log_run > 0.0 ? f64x4{} : log_run; // rounding may bring it above 0
-            store(&b.weight[j * b.width + i], exp4(bounded) / ((count > 0.0 ? count : f64x4{}) + best.strength));
-        }
-    }
-}
-
-// P(class | bucket) for one class, written with a stride. held[i] sums the runs from i that hold the bucket.
-TB_INLINE void average_class(Binning &b, const double *before, double prior, double *share, int64_t stride) {
-    double *held = b.spread.data();
-    std::fill(held, held + b.width, 0.0);
-    for (int64_t j = b.buckets; j > 0; --j) {
-        held[j] = 0; // runs from j on do not hold the bucket before j
-        f64x4 sum{};
-        for (int64_t i = 0; i < j; i += 4) {
-            f64x4 count = before[j] - load(before + i);
-            f64x4 all = load(held + i) + load(&b.weight[j * b.width + i]) * ((count > 0.0 ? count : f64x4{}) + prior);
-            store(held + i, all);
-            sum += all;
-        }
-        share[(j - 1) * stride] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
-    }
-}
-
-// `strengths` and `rates` are sorted; ties go to the greater strength, then the smaller rate.
-inline Choice average_column(Binning &b, const std::vector<double> &strengths, const std::vector<double> &rates,
-                             double *share, int64_t n_classes) {
-    Choice best{0, 0, NEVER};
-    for (size_t s = strengths.size(); s-- > 0;) {
-        evidence_of_runs(b, strengths[s]);
-        bool better = false;
-        const double middle = rates[rates.size() / 2], log_middle = forward_sums(b, b.log_m.data(), middle);
-        relate_runs(b, b.log_m.data());
-        for (double rate : rates) {
-            const double log_evidence = rate == middle ? log_middle : relative_sums(b, rate);
-            if (log_evidence > best.log_evidence) best = {strengths[s], rate, log_evidence}, better = true;
-        }
-        if (better) b.log_m.swap(b.best_log_m);
-    }
-    forward_sums(b, b.best_log_m.data(), best.rate);
-    backward_sums(b, b.best_log_m.data(), best.rate);
-    weigh_runs(b, best);
+// The contributions of all classes together and of each class that occurs.
+inline std::vector<Contribution> contributions(const Binning &b, const double *strengths, std::vector<Risings> &known) {
+    std::vector<Contribution> parts;
+    parts.reserve(b.present.size() + 1);
+    parts.emplace_back(known[0], strengths, 1.0, b.all.data(), b.buckets, b.whole);
     for (size_t c = 0; c < b.present.size(); ++c)
-        average_class(b, &b.before[c * b.width], best.strength * b.share[c], share + b.present[c], n_classes);
+        parts.emplace_back(known[1 + b.present[c]], strengths, b.share[c], &b.before[c * b.width], b.buckets, b.whole);
+    return parts;
+}
+
+// One strength and one rate out of the sums of four strengths and all rates; the line behind the others is the base.
+inline Chosen chosen_of(const Binning &b, const StrengthSums &sums, int lane, const std::vector<double> &ratios,
+                        size_t line) {
+    Chosen chosen{1.0, std::vector<double>((b.buckets + 1) * b.width), std::vector<double>(b.width, 1.0)};
+    for (int64_t to = 1; to <= b.buckets; ++to) {
+        const double *terms = &sums.terms[triangle(to) * STRENGTHS + lane];
+        const double part = 1 / sums.whole[to * STRENGTHS + lane];
+        for (int64_t i = 0; i < to; ++i) chosen.last[to * b.width + i] = terms[i * STRENGTHS] * part;
+    }
+    if (line == ratios.size()) return chosen;
+    const double *start = &sums.relative[line * (b.buckets + 1) * STRENGTHS + lane];
+    chosen.ratio = ratios[line];
+    for (int64_t i = 0; i <= b.buckets; ++i) chosen.start[i] = start[i * STRENGTHS];
+    return chosen;
+}
+
+// Running sums of the first n values, whole vectors.
+TB_INLINE void running_sums(const double *values, int64_t n, double *sums) {
+    double carry = 0;
+    for (int64_t i = 0; i < n; i += 4) {
+        f64x4 x = load(values + i), zero{};
+        x += __builtin_shufflevector(zero, x, 0, 4, 5, 6);
+        x += __builtin_shufflevector(zero, x, 0, 1, 4, 5);
+        x += carry;
+        store(sums + i, x);
+        carry = x[3];
+    }
+}
+
+// P(class | bucket) at the chosen strength and rate, [bucket][class].
+TB_INLINE void average(const Binning &b, const Chosen &chosen, double strength, double *share, int64_t n_classes) {
+    const int64_t width = b.width, n_present = static_cast<int64_t>(b.present.size());
+    // by start: the cuts behind; P(run) / (n + a) of the runs that end behind the bucket at hand; their running sums
+    std::vector<double> behind(width), held(width), both(width);
+    std::vector<double> counts(n_present * width), shares(n_present * width); // [class][bucket]
+    for (int64_t c = 0; c < n_present; ++c)
+        for (int64_t k = 0, at = c * width; k < b.buckets; ++k, ++at) counts[at] = b.before[at + 1] - b.before[at];
+    for (int64_t to = b.buckets; to > 0; --to) {
+        const double *last = &chosen.last[to * width];
+        const double cut = to == b.buckets ? chosen.ratio / chosen.start[to] : chosen.ratio * behind[to];
+        held[to] = 0; // runs from `to` on do not hold the bucket before it
+        for (int64_t i = 0; i < to; i += 4) {
+            f64x4 run = load(last + i) * cut, count = b.all[to] - load(&b.all[i]);
+            f64x4 total = (count > 0.0 ? count : f64x4{}) + strength; // no count where a run ends before it starts
+            store(&behind[i], load(&behind[i]) + run);
+            store(&held[i], load(&held[i]) + run * load(&chosen.start[i]) / total);
+        }
+        running_sums(held.data(), to, both.data());
+        const int64_t bucket = to - 1;
+        const double alone = both[bucket];
+        std::fill(both.begin() + bucket, both.end(), 0.0);
+        for (int64_t c = 0; c < n_present; ++c) {
+            const double *n = &counts[c * width], here = n[bucket];
+            double *own = &shares[c * width];
+            f64x4 sum{};
+            for (int64_t k = 0; k < bucket; k += 4) {
+                f64x4 x = load(&both[k]);
+                sum += x * load(n + k);
+                store(own + k, load(own + k) + x * here);
+            }
+            own[bucket] += (sum[0] + sum[1]) + (sum[2] + sum[3]) + alone * (here + strength * b.share[c]);
+        }
+    }
+    for (int64_t c = 0; c < n_present; ++c)
+        for (int64_t k = 0; k < b.buckets; ++k) share[k * n_classes + b.present[c]] = shares[c * width + k];
+}
+
+// `strengths` descend and `rates` ascend; ties go to the first strength, then the first rate.
+inline Choice average_column(const Binning &b, const std::vector<double> &strengths, const std::vector<double> &rates,
+                             Tables &tables, double *share, int64_t n_classes) {
+    const size_t base = rates.size() / 2;
+    std::vector<double> others;
+    for (size_t r = 0; r < rates.size(); ++r)
+        if (r != base) others.push_back(rates[r]);
+    others.resize((others.size() + RATES - 1) / RATES * RATES, rates[base]);
+    StrengthSums sums(b.buckets, others.size());
+    Choice best{0, 0, NEVER};
+    Chosen chosen;
+    for (size_t first = 0; first < strengths.size(); first += STRENGTHS) {
+        double own[STRENGTHS];
+        for (size_t lane = 0; lane < STRENGTHS; ++lane)
+            own[lane] = strengths[std::min(first + lane, strengths.size() - 1)];
+        auto parts = contributions(b, own, tables[first / STRENGTHS]);
+        const auto ratios = sum_over_cuts(b, parts, rates[base], others, sums);
+        int best_lane = -1;
+        size_t best_line = 0;
+        for (int lane = 0; lane < STRENGTHS; ++lane)
+            for (size_t r = 0; r < rates.size(); ++r) {
+                const size_t line = r == base ? others.size() : r - (r > base);
+                const double log_evidence = sums.log_evidence[line * STRENGTHS + lane];
+                if (log_evidence > best.log_evidence || (chosen.last.empty() && best_lane < 0)) {
+                    best = {own[lane], rates[r], log_evidence};
+                    best_lane = lane, best_line = line;
+                }
+            }
+        if (best_lane >= 0) chosen = chosen_of(b, sums, best_lane, ratios, best_line);
+    }
+    average(b, chosen, best.strength, share, n_classes);
     return best;
+}
+
+inline std::vector<Choice> average_columns(const std::vector<Binning> &columns, const std::vector<double> &strengths,
+                                           const std::vector<double> &rates, const int64_t *offsets, int64_t n_classes,
+                                           double *share) {
+    Tables tables((strengths.size() + STRENGTHS - 1) / STRENGTHS, std::vector<Risings>(n_classes + 1));
+    std::vector<Choice> choices;
+    for (size_t j = 0; j < columns.size(); ++j) {
+        Choice choice{strengths.front(), rates.front(), 0.0};
+        if (!columns[j].present.empty())
+            choice = average_column(columns[j], strengths, rates, tables, share + offsets[j] * n_classes, n_classes);
+        choices.push_back(choice);
+    }
+    return choices;
 }
 
 } // namespace

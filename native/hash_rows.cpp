@@ -1,9 +1,11 @@
-// Hashes of the content of rows, by which samples are drawn (hash_columns).
+// Hashes of the content of rows, by which samples are drawn: of numbers (hash_columns), of categories whose hashes are
+// in a table (hash_codes), of bags (hash_bags) and of texts (hash_texts).
 //
 // Rows are taken in tiles, so that a C-ordered matrix is read from memory once.
 #include "columns.h"
 
 #include <bit>
+#include <cstring>
 
 namespace tb {
 
@@ -50,8 +52,99 @@ nb::ndarray<nb::numpy, uint64_t> hash_columns(nb::object list, Vector<uint64_t> 
     return to_numpy(std::move(out), {size});
 }
 
+auto hash_codes(nb::object list, Vector<uint64_t> table, Vector<int64_t> offsets, Vector<int64_t> origins,
+                int64_t start, int64_t stop) {
+    Contract contract(start, stop);
+    const Block block(list, contract);
+    contract.array("offsets", offsets, {plus_one(COLUMNS)});
+    contract.array("origins", origins, {COLUMNS});
+    Contract::ends("offsets", offsets.data(), contract[COLUMNS] + 1, int64_t(table.shape(0)));
+    std::vector<uint64_t> out(size_t(stop - start));
+    block.visit<int8_t, uint8_t, int16_t, int32_t, int64_t>([&]<class T>(std::vector<Column<T>> &columns) {
+        const uint64_t *hashes = table.data();
+        const int64_t *first = offsets.data(), *origin = origins.data();
+        nb::gil_scoped_release release;
+        for (int64_t from = start; from < stop; from += TILE) {
+            const int64_t to = std::min(from + TILE, stop);
+            for (size_t j = 0; j < columns.size(); ++j) {
+                const uint64_t *own = hashes + first[j], size = uint64_t(first[j + 1] - first[j]);
+                const auto zero = uint64_t(origin[j]); // differences of 64 bits wrap around: what is below is too large
+                for (int64_t row = from; row < to; ++row) {
+                    const uint64_t place = uint64_t(int64_t(columns[j][row])) - zero;
+                    out[row - start] += place < size ? own[place] : 0;
+                }
+            }
+        }
+        return true;
+    });
+    const size_t size = out.size();
+    return to_numpy(std::move(out), {size});
+}
+
+// Whole numbers spread over all bits: 2**64 over the golden ratio.
+inline uint64_t spread(uint64_t number) {
+    const uint64_t bits = (number + 1) * 0x9E3779B97F4A7C15u;
+    return bits ^ (bits >> 29);
+}
+
+auto hash_bags(Array indptr, Contiguous indices, std::optional<Contiguous> amounts,
+               std::optional<Vector<uint64_t>> tokens, int64_t n_tokens, int64_t start, int64_t stop) {
+    Contract contract(start, stop);
+    contract.size("n_tokens", n_tokens, TOKENS);
+    if (tokens) contract.array("tokens", *tokens, {TOKENS});
+    const uint64_t *known = tokens ? tokens->data() : nullptr;
+    std::vector<uint64_t> out;
+    {
+        nb::gil_scoped_release release;
+        const auto add = [&]<class I, class A>(const Ends &ends, const I *token, const A *amount) {
+            out.resize(size_t(stop - start));
+            for (int64_t row = start; row < stop; ++row) {
+                uint64_t sum = 0;
+                for (int64_t i = ends[row]; i < ends[row + 1]; ++i) {
+                    const uint64_t hash = known ? known[token[i]] : spread(uint64_t(token[i]));
+                    const double own = amount ? double(amount[i]) : 1.0;
+                    sum += hash * (std::bit_cast<uint64_t>(own) | 1); // odd, so that no bit of the token is lost
+                }
+                out[row - start] = sum;
+            }
+            return true;
+        };
+        BagArrays(indptr, indices, amounts).visit(contract, n_tokens, add);
+    }
+    const size_t size = out.size();
+    return to_numpy(std::move(out), {size});
+}
+
+auto hash_texts(Vector<uint8_t> data, Vector<int64_t> offsets) {
+    Contract contract;
+    contract.array("offsets", offsets, {plus_one(LINES)});
+    const size_t n = size_t(contract[LINES]);
+    const int64_t *at = offsets.data();
+    const uint8_t *bytes = data.data();
+    Contract::ends("offsets", at, int64_t(n) + 1, int64_t(data.shape(0)));
+    std::vector<uint64_t> out(n);
+    {
+        nb::gil_scoped_release release;
+        for (size_t i = 0; i < n; ++i) {
+            uint64_t hash = uint64_t(at[i + 1] - at[i]);
+            for (int64_t from = at[i]; from < at[i + 1]; from += 8) {
+                uint64_t word = 0;
+                std::memcpy(&word, bytes + from, size_t(std::min<int64_t>(8, at[i + 1] - from)));
+                hash = mixed(hash ^ word) + 1; // so that no two words in a row can cancel
+            }
+            out[i] = mixed(hash);
+        }
+    }
+    return to_numpy(std::move(out), {n});
+}
+
 } // namespace
 
-void register_hash_rows(nb::module_ &m) { define_kernel(m, "hash_columns", hash_columns); }
+void register_hash_rows(nb::module_ &m) {
+    define_kernel(m, "hash_columns", hash_columns);
+    define_kernel(m, "hash_codes", hash_codes);
+    define_kernel(m, "hash_bags", hash_bags);
+    define_kernel(m, "hash_texts", hash_texts);
+}
 
 } // namespace tb

@@ -46,4 +46,5 @@ NB_MODULE(_native, m) {
     tb::register_log_loss(m);
     tb::register_cell_pairs(m);
     tb::register_one_dependence(m);
+    tb::register_sort_entries(m);
 }

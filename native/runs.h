@@ -1,34 +1,29 @@
-// Evidence of the runs of a binning (binnings.h), and its sums over all ways to cut a column into runs.
+// Evidence of the runs of a binning (binnings.h) for one strength, and its sums over all ways to cut a column into
+// runs, all in log space.
 //
-// The dynamic programme is that of Yao (1984) and Fearnhead (2006) for change points, in log space; the reference
-// kernel has the formulas. Matrices of runs are stored as [to][from], so that every loop runs over the starts of the
-// runs that end at one place, four at a time. Log gammas come from a table where counts are whole and not many;
-// otherwise a class that occurs in few buckets has few different counts, and its log gammas are taken once per pair of
-// those buckets.
-// Read once per instruction set (isa.h), behind logexp.h.
+// The dynamic programme is that of Yao (1984) and Fearnhead (2006) for change points; the reference kernel has the
+// formulas. Matrices of runs are stored as [to][from], so that every loop runs over the starts of the runs that end at
+// one place, four at a time. Log gammas come from a table where counts are whole and not many; otherwise a class that
+// occurs in few buckets has few different counts, and its log gammas are taken once per pair of those buckets.
+// Read once per instruction set (isa.h), behind log_gamma.h.
 
 namespace tb::TB_ISA {
 namespace {
 
-constexpr double NEVER = -std::numeric_limits<double>::infinity();
+constexpr double TABLE = 8192; // rows up to which a table of log gammas is quicker than log gammas of the runs
 
-// Stirling's series from 8 on; below, by way of lgamma(z) = lgamma(z + 8) - log(z (z + 1) .. (z + 7)).
-TB_INLINE f64x4 log_gamma(f64x4 z) {
-    i64x4 small = z < 8.0;
-    f64x4 w = small ? z + 8.0 : z, r = 1.0 / w, t = r * r;
-    f64x4 series =
-        r * (1.0 / 12 -
-             t * (1.0 / 360 -
-                  t * (1.0 / 1260 -
-                       t * (1.0 / 1680 -
-                            t * (1.0 / 1188 - t * (691.0 / 360360 - t * (1.0 / 156 - t * (3617.0 / 122400))))))));
-    f64x4 result = (w - 0.5) * log4(w) - w + (0.918938533204672741780 + series);
-    if (any(small)) {
-        f64x4 product = (z * (z + 1.0)) * ((z + 2.0) * (z + 3.0)) * (((z + 4.0) * (z + 5.0)) * ((z + 6.0) * (z + 7.0)));
-        result = small ? result - log4(product) : result;
+struct Runs : Binning {
+    std::vector<double> log_m;                   // [to][from]
+    std::vector<double> few, few_values, spread; // of the class at hand: see add_log_gammas
+    std::vector<int32_t> index;
+    std::vector<double> table;                    // log gammas by whole count, empty if counts are not whole or many
+    std::vector<double> forward, backward, start; // see forward_sums
+
+    explicit Runs(Binning binning) : Binning(std::move(binning)), log_m((buckets + 1) * width), index(width) {
+        for (auto *vector : {&few, &few_values, &spread, &forward, &backward, &start}) vector->resize(width);
+        if (whole && all[buckets] <= TABLE) table.resize(static_cast<size_t>(all[buckets]) + 4);
     }
-    return result;
-}
+};
 
 // values[i] = lgamma(a + counts[to] - counts[i]) - at_zero for i < to; what comes behind has no meaning.
 TB_INLINE void log_risings(const double *counts, int64_t to, double a, f64x4 at_zero, double *values) {
@@ -37,7 +32,7 @@ TB_INLINE void log_risings(const double *counts, int64_t to, double a, f64x4 at_
 }
 
 // The same as add_log_gammas, for whole counts.
-TB_INLINE void add_from_table(Binning &b, const double *before, double a, double sign) {
+TB_INLINE void add_from_table(Runs &b, const double *before, double a, double sign) {
     const f64x4 at_zero = log_gamma(broadcast(a));
     for (int64_t n = 0; n <= before[b.buckets]; n += 4)
         store(&b.table[n], sign * (log_gamma(a + (static_cast<double>(n) + f64x4{0, 1, 2, 3})) - at_zero));
@@ -50,7 +45,7 @@ TB_INLINE void add_from_table(Binning &b, const double *before, double a, double
 }
 
 // Adds sign * (lgamma(a + n) - lgamma(a)) to every run, n its count by way of before[place].
-TB_INLINE void add_log_gammas(Binning &b, const double *before, double a, double sign) {
+TB_INLINE void add_log_gammas(Runs &b, const double *before, double a, double sign) {
     if (!b.table.empty()) return add_from_table(b, before, a, sign);
     int64_t some = 0; // places up to which something new came
     b.few[0] = 0, b.index[0] = 0;
@@ -76,7 +71,7 @@ TB_INLINE void add_log_gammas(Binning &b, const double *before, double a, double
 }
 
 // log m of every run for one strength; -inf behind the last start.
-TB_INLINE void evidence_of_runs(Binning &b, double strength) {
+TB_INLINE void evidence_of_runs(Runs &b, double strength) {
     std::fill(b.log_m.begin(), b.log_m.end(), 0.0);
     add_log_gammas(b, b.all.data(), strength, -1.0);
     for (size_t c = 0; c < b.present.size(); ++c) add_log_gammas(b, &b.before[c * b.width], strength * b.share[c], 1.0);
@@ -98,7 +93,7 @@ TB_INLINE double log_sum(const double *a, const double *b, int64_t n) {
 
 // forward[j]: log evidence of the buckets before place j over all cuts. start[i] is forward[i] with the cut at i and
 // without the non-cuts before i, so that a run from i to j adds (j - 1) * log(1 - rate) and its log m.
-TB_INLINE double forward_sums(Binning &b, const double *log_m, double rate) {
+TB_INLINE double forward_sums(Runs &b, const double *log_m, double rate) {
     const double log_cut = std::log(rate), log_none = std::log1p(-rate);
     std::fill(b.start.begin(), b.start.end(), 0.0);
     b.forward[0] = 0;
@@ -110,7 +105,7 @@ TB_INLINE double forward_sums(Binning &b, const double *log_m, double rate) {
 }
 
 // backward[i]: log evidence of the buckets from place i on, with the cut at i unless it is the end.
-TB_INLINE void backward_sums(Binning &b, const double *log_m, double rate) {
+TB_INLINE void backward_sums(Runs &b, const double *log_m, double rate) {
     const double log_cut = std::log(rate), log_none = std::log1p(-rate);
     double *from = b.spread.data(), *end = b.few_values.data(); // free by now
     b.backward[b.buckets] = 0;

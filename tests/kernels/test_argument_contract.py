@@ -55,6 +55,15 @@ CELLS = np.array([[0, 1], [1, -1], [0, 0], [-1, -1], [1, 1]], np.int16)
 CALLS: dict[str, dict[str, Any]] = {
     "sum_columns": {"columns": columns(), **COUNTED, "weights": reals(N), "order": 2, **ROWS},
     "hash_columns": {"columns": columns(), "salts": np.array([3, 5], np.uint64), **ROWS},
+    "hash_codes": {
+        "columns": [codes(), codes()],
+        "table": np.arange(5, dtype=np.uint64),
+        "offsets": integers(0, 3, 5),
+        "origins": integers(0, 1),
+        **ROWS,
+    },
+    "hash_bags": {**bag(), "tokens": np.arange(T, dtype=np.uint64), "n_tokens": T, **ROWS},
+    "hash_texts": {"data": np.zeros(3, np.uint8), "offsets": integers(0, 1, 3)},
     "sum_groups": {"values": reals(N), "weights": reals(N), "groups": integers(0, 1, 2, 1, 0), "n_groups": 3},
     "sum_bags": {**bag(), "weights": reals(N), "codes": codes(), "n_tokens": T, "first": 0, "last": K},
     "mean_variance": {**SUMS, "units": integers(0, 1)},
@@ -177,6 +186,7 @@ CALLS: dict[str, dict[str, Any]] = {
     },
     "log_amounts": {"indptr": bag()["indptr"], "amounts": np.ones(6, np.int32), "unit": True},
     "sum_documents": {**bag(np.int32), **COUNTED, "n_tokens": T, "unit": True, "first": 0, "last": K},
+    "sort_entries": {"first": integers(0, 1), "second": integers(1, 0), "third": integers(0, 0)},
     "merge_cells": {"cells_a": np.arange(2), "sums_a": counts(3, 2), "cells_b": np.arange(3), "sums_b": counts(3, 3)},
     "fingerprint_documents": {**bag(np.int32), "data": np.zeros(8, np.uint8), "offsets": integers(0, 1, 2, 2, 8)},
     "score_documents_leave_one_out": {
@@ -205,6 +215,7 @@ FREE = {
         ("average_binnings", name, axis)
         for name, axis in (("strengths", 0), ("rates", 0), ("counts", 1), ("offsets", 0))
     ),
+    ("hash_texts", "offsets", 0),
     ("add_laplace", "counts", 0),
     ("add_slots", "slots", 1),
     ("add_step_pairs", "edges", 0),

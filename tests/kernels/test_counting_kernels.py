@@ -349,14 +349,14 @@ def test_matrices_are_lists_of_columns():
         assert np.array_equal(*scores)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8, np.int64, np.bool_, np.uint64])
-def test_hashes_of_rows(dtype):
-    rng = np.random.default_rng(0)
-    matrix = rng.integers(0 if dtype == np.uint64 else -1, 3, (500, 4)).astype(dtype)
-    if np.issubdtype(dtype, np.floating):
-        matrix[rng.random(matrix.shape) < 0.2] = np.nan
-        matrix[0] = -0.0
-    salts = rng.integers(0, 2**63, 4).astype(np.uint64)
-    for columns in (matrix, list(np.asfortranarray(matrix).T)):
-        own, defined = (kernel.hash_columns(columns, salts, 3, 500) for kernel in (kernels.active, reference))
-        assert own.tolist() == defined.tolist()
+@given(st.integers(0, 2**32 - 1), st.integers(0, 60), st.integers(1, 4), st.booleans())
+def test_sorting_entries(seed, n, n_different, in_runs):
+    rng = np.random.default_rng(seed)
+    keys = [rng.integers(-1, n_different, n) for _ in range(3)]
+    if in_runs:
+        start = int(rng.integers(0, n + 1))
+        order = np.concatenate(
+            [part[np.lexsort([key[part] for key in keys[::-1]])] for part in np.split(np.arange(n), [start])]
+        )
+        keys = [key[order] for key in keys]
+    assert np.array_equal(active.sort_entries(*keys), reference.sort_entries(*keys))

@@ -125,3 +125,24 @@ def test_averaging_binnings(seed, n_classes, fractional):
     same = np.repeat((found[1] == wanted[1]) & (found[2] == wanted[2]), np.diff(offsets))  # near-ties may differ
     assert np.allclose(found[0][same], wanted[0][same], rtol=1e-8, atol=1e-300)
     assert same.mean() > 0.5 or not len(same)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([30, 3000, 300000]), st.integers(1, 6), st.integers(1, 6))
+@settings(max_examples=20)
+def test_averaging_binnings_of_columns_with_equal_class_shares(seed, size, n_strengths, n_rates):
+    """Log gammas come from tables that columns share, or not: a column alone has the same bits."""
+    rng = np.random.default_rng(seed)
+    first = rng.poisson(rng.exponential(size, (12, 2))).astype(float)
+    first[0] += 1
+    columns = [rng.permutation(first) for _ in range(3)] + [first + 1, first / 2]
+    strengths = rng.choice([0.5, 1.0, 3.0, 10.0, 30.0, 100.0], n_strengths, replace=False)
+    rates = rng.choice([0.003, 0.01, 0.03, 0.1, 0.3, 0.5], n_rates, replace=False)
+    found = active.average_binnings(np.concatenate(columns), 12 * np.arange(6), strengths, rates)
+    wanted = reference.average_binnings(np.concatenate(columns), 12 * np.arange(6), strengths, rates)
+    assert np.allclose(found[3], wanted[3], rtol=1e-9, atol=1e-9)
+    for j, counts in enumerate(columns):
+        alone = active.average_binnings(counts, np.array([0, 12]), strengths, rates)
+        assert np.array_equal(alone[0], found[0][12 * j : 12 * j + 12])
+        assert [part[0] for part in alone[1:]] == [part[j] for part in found[1:]]
+        if found[1][j] == wanted[1][j] and found[2][j] == wanted[2][j]:  # near-ties may differ
+            assert np.allclose(alone[0], wanted[0][12 * j : 12 * j + 12], rtol=1e-8, atol=1e-300)

@@ -44,6 +44,7 @@ __all__ = ["Histogram", "HistogramPredictive", "HistogramPrior"]
 Result = TypeVar("Result")
 
 _COLUMNS = 256  # columns counted or derived at a time, where there are many
+_FEW_COLUMNS = 8  # and where there are few: fewer would cost more in calls than threads can gain
 _DENSE_CLASSES = 256  # above, a dense table of cells x classes would be mostly empty
 
 
@@ -157,7 +158,7 @@ class Histogram(Family[Grid, HistogramPrior]):
 def _by_columns(tally: Grid, work: Callable[[Grid], Result]) -> list[Result]:
     """Work on a few columns at a time, in threads, to limit the memory of intermediate results."""
     n = len(tally.features)
-    size = max(1, min(_COLUMNS, -(-n // 8)))
+    size = max(_FEW_COLUMNS, min(_COLUMNS, -(-n // 8)))
     return in_threads(lambda start, stop: work(tally.between(start, stop)), n, size=size, small=1)
 
 

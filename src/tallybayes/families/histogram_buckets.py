@@ -74,8 +74,9 @@ def buckets_of(tally: Grid) -> GridBuckets:
     new = np.ones(len(owner), bool)
     new[1:] = (owner[1:] != owner[:-1]) | (raw[1:] != raw[:-1])
     bucket_of_cell = np.cumsum(new) - 1
-    counts = np.zeros((int(new.sum()), tally.n_classes))
-    np.add.at(counts, (bucket_of_cell[cell_of_entry], tally.klass), amount)
+    place = bucket_of_cell[cell_of_entry] * tally.n_classes + tally.klass
+    counts = np.bincount(place, weights=amount, minlength=int(new.sum()) * tally.n_classes)
+    counts = counts.astype(np.float64).reshape(-1, tally.n_classes)
     low, high = lowest_value(cell, tally.levels[owner]), lowest_value(cell + 1, tally.levels[owner])
     high = np.where(tally.levels[owner] == 0, low, high)
     gap = np.clip(high[:-1] / 2 + low[1:] / 2, high[:-1], low[1:]) if len(low) > 1 else low[:0]

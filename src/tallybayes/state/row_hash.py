@@ -17,45 +17,91 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag, Cells, Codes, Flags, Key, Reals
+from tallybayes.arrays.token_rules import packed
 from tallybayes.data.batch import Batch
 from tallybayes.families.token_weights import integer_amounts
+from tallybayes.kernels.reference.hash_rows import hash_integers
 from tallybayes.tally.key_index import lexicon_of
 
-__all__ = ["Hashes", "document_hashes", "key_hashes", "row_hashes"]
+__all__ = ["Hashes", "RowHashes", "document_hashes", "key_hashes"]
 
 Hashes = NDArray[np.uint64]
 
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio: spreads integers over all bits
 _SIZES = (1, 2, 4, 8)  # bytes of the numbers that the kernel reads
+_BYTES = np.arange(256, dtype=np.uint8)
 
 
-def row_hashes(batch: Batch, keys: Sequence[Key], weights: NDArray[np.float64] | None = None) -> Hashes:
-    """A hash of every row of a batch with its label and weight; `keys` are the labels of the codes."""
-    every, arrays = batch.columns | batch.sources, dict[str, Any]()
-    columns = {name: own for name, own in every.items() if not isinstance(own, Cells)}  # these follow from the others
-    names = list(columns)
-    if names:
-        prepared = in_threads(lambda i, _: _prepared(columns[names[i]]), len(names), size=1, small=0)
-        arrays = dict(zip(names, prepared, strict=True))
-    arrays["\0label"] = np.append(key_hashes(keys), np.uint64(0))[batch.labels.codes]
-    if weights is not None:
-        arrays["\0weight"] = np.where(weights == 1, np.nan, weights)  # a weight of 1 is none
-    by_type: dict[Any, list[str]] = {}
-    for name, array in arrays.items():
-        by_type.setdefault(array.dtype, []).append(name)
-    groups = [([arrays[name] for name in names], key_hashes(names)) for names in by_type.values()]
+class RowHashes:
+    """A hash of every row of a batch with its label and weight; `keys` are the labels of the codes.
 
-    def chunk(start: int, stop: int) -> Hashes:
-        parts = [kernels.active.hash_columns(own, salts, start, stop) for own, salts in groups]
-        return np.asarray(sum(parts[1:], parts[0]))
+    Calling it gives the hashes of the rows from start to stop.
+    """
 
-    return np.concatenate(in_threads(chunk, batch.n_rows))
+    def __init__(self, batch: Batch, keys: Sequence[Key], weights: NDArray[np.float64] | None = None) -> None:
+        self._numbers: dict[Any, list[tuple[Any, Hashes]]] = {}  # by type: arrays and their salts
+        self._tables: dict[Any, list[tuple[Any, Hashes, int]]] = {}  # by type: codes, hashes of keys, the first code
+        every = batch.columns | batch.sources
+        columns = {name: own for name, own in every.items() if not isinstance(own, Cells)}  # these follow from the others
+        names = list(columns)
+        if names:
+            prepared = in_threads(lambda i, _: _prepared(names[i], columns[names[i]]), len(names), size=1, small=0)
+            for values, table, origin in prepared:
+                self._add(values, table, origin)
+        self._add(*_prepared("\0label", Codes(batch.labels.codes, keys)))
+        if weights is not None:  # a weight of 1 is none
+            self._add(np.where(weights == 1, np.nan, weights), key_hashes(["\0weight"]), None)
+
+    def _add(self, values: Any, hashes: Hashes, origin: int | None) -> None:
+        if origin is None:
+            self._numbers.setdefault(values.dtype, []).append((values, hashes))
+        else:
+            self._tables.setdefault(values.dtype, []).append((values, hashes, origin))
+
+    def __call__(self, start: int, stop: int) -> Hashes:
+        """The hashes of some rows, (stop - start,)."""
+        result = np.zeros(stop - start, np.uint64)
+        for numbers in self._numbers.values():
+            arrays, salts = zip(*numbers, strict=True)
+            result += kernels.active.hash_columns(list(arrays), np.concatenate(salts), start, stop)
+        for coded in self._tables.values():
+            arrays, tables, origins = zip(*coded, strict=True)
+            offsets = np.cumsum([0, *map(len, tables)])
+            table = np.concatenate(tables)
+            result += kernels.active.hash_codes(list(arrays), table, offsets, np.array(origins, np.int64), start, stop)
+        return result
 
 
 def key_hashes(keys: Iterable[Key]) -> Hashes:
-    """A hash of each key."""
-    digests = (hashlib.blake2b(repr(key).encode("utf-8", "surrogatepass"), digest_size=8) for key in keys)
-    return np.array([int.from_bytes(digest.digest(), "little") for digest in digests], np.uint64)
+    """A hash of each key, which depends on nothing but the key.
+
+    >>> both = key_hashes(["a", 1])
+    >>> both.tolist() == [*key_hashes(["a"]), *key_hashes(range(1, 2))]
+    True
+    """
+    if isinstance(keys, range):
+        return hash_integers(np.arange(keys.start, keys.stop, keys.step))
+    given = list(keys)
+    texts = [i for i, key in enumerate(given) if isinstance(key, str)]
+    if len(texts) == len(given):
+        return _text_hashes(given)
+    result = np.zeros(len(given), np.uint64)
+    result[texts] = _text_hashes([given[i] for i in texts])
+    numbers = [i for i, key in enumerate(given) if _is_integer(key)]
+    result[numbers] = hash_integers(np.array([given[i] for i in numbers], np.int64))
+    for i in sorted({*range(len(given))}.difference(texts, numbers)):
+        content = repr(given[i]).encode("utf-8", "surrogatepass")
+        result[i] = int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")
+    return result
+
+
+def _is_integer(key: Any) -> bool:
+    """Whether a key is an integer of 64 bits."""
+    return isinstance(key, int | np.integer) and not isinstance(key, bool) and -(2**63) <= key < 2**63
+
+
+def _text_hashes(texts: list[Any]) -> Hashes:
+    hashes: Hashes = kernels.active.hash_texts(*packed(texts))
+    return hashes
 
 
 def document_hashes(bag: Bag) -> Hashes:
@@ -77,37 +123,51 @@ def document_hashes(bag: Bag) -> Hashes:
     return prints
 
 
-def _prepared(column: Bag | Codes | Flags | Reals) -> Any:
-    """The values of a column as numbers that the kernel can hash: NaN, -1 or the hash 0 where they are missing."""
+def _prepared(name: str, column: Bag | Codes | Flags | Reals) -> tuple[Any, Hashes, int | None]:
+    """The values of a column for the kernels: numbers and a salt, or codes, hashes of their keys and the first code.
+
+    NaN, -1, the hash 0 or a code without a key where a value is missing.
+    """
+    salt = key_hashes([name])
     if isinstance(column, Bag):
         bag = column.expanded()
         hashes = np.maximum(_bag_hashes(bag), np.uint64(1))
-        return hashes if bag.present is None else np.where(bag.present, hashes, np.uint64(0))
+        return (hashes if bag.present is None else np.where(bag.present, hashes, np.uint64(0))), salt, None
     if isinstance(column, Codes):
         own = column.with_keys_in_use()
-        table = np.append(key_hashes(own.keys), np.uint64(0))  # the last is of a missing value
-        if own.codes.dtype == np.int8:  # a table for every byte
-            every = np.arange(256, dtype=np.uint8).view(np.int8).astype(np.int64) - own.origin
-            return table[np.where((every < 0) | (every >= len(own.keys)), -1, every)][own.codes.view(np.uint8)]
-        place = own.codes if own.origin == 0 else own.codes.astype(np.int64) - own.origin
-        if len(place) and (place.min() < -1 or place.max() >= len(own.keys)):
-            place = np.where((place < 0) | (place >= len(own.keys)), -1, place)
-        return table[place]
+        if own.codes.dtype.kind == "i":
+            return own.codes, _salted(key_hashes(own.keys), salt), own.origin
+        return own.codes.astype(np.int64), _salted(key_hashes(own.keys), salt), own.origin
     values = column.values
-    return values if values.dtype.kind in "fib" and values.dtype.itemsize in _SIZES else values.astype(np.float64)
+    if values.dtype.kind in "bi" and values.dtype.itemsize == 1:  # a table for every byte
+        every = _BYTES.astype(np.int64) if values.dtype.kind == "b" else _BYTES.view(np.int8)
+        return values.view(np.uint8), _salted(every, salt), 0
+    is_read = values.dtype.kind in "fib" and values.dtype.itemsize in _SIZES
+    return (values if is_read else values.astype(np.float64)), salt, None
+
+
+def _salted(values: NDArray[Any], salt: Hashes) -> Hashes:
+    """What the values of a column add to the hash of a row."""
+    hashes: Hashes = kernels.active.hash_columns([values], salt, 0, len(values))
+    return hashes
 
 
 def _bag_hashes(bag: Bag) -> Hashes:
     """A hash of the tokens and amounts of each bag."""
     if hasattr(bag.keys, "tokenise"):
         return document_hashes(bag)
-    if isinstance(bag.keys, range):  # columns of a sparse matrix
-        own = (bag.indices.astype(np.uint64) + np.uint64(bag.keys.start + 1)) * _SPREAD
-        own ^= own >> np.uint64(29)
-    else:
-        used, place = np.unique(bag.indices, return_inverse=True)
-        own = key_hashes([bag.keys[int(index)] for index in used])[place]
-    amounts = np.ones(len(own)) if bag.amounts is None else np.asarray(bag.amounts).astype(np.float64)
-    cells = own * (amounts.view(np.uint64) | np.uint64(1))  # odd, so that no bit of the token is lost
-    ends = np.concatenate([np.zeros(1, np.uint64), np.cumsum(cells, dtype=np.uint64)])
-    return np.asarray(ends[bag.indptr[1:]] - ends[bag.indptr[:-1]])
+    tokens = None if bag.keys == range(len(bag.keys)) else key_hashes(bag.keys)
+    indices = np.ascontiguousarray(bag.indices)
+    amounts = None if bag.amounts is None else _amounts(bag.amounts)
+
+    def chunk(start: int, stop: int) -> Hashes:
+        hashes: Hashes = kernels.active.hash_bags(bag.indptr, indices, amounts, tokens, len(bag.keys), start, stop)
+        return hashes
+
+    return np.concatenate(in_threads(chunk, len(bag.indptr) - 1))
+
+
+def _amounts(amounts: NDArray[Any]) -> NDArray[Any]:
+    """Amounts in a type that the kernel reads."""
+    is_read = amounts.dtype in (np.float64, np.float32, np.int64, np.int32)
+    return np.ascontiguousarray(amounts if is_read else amounts.astype(np.float64))

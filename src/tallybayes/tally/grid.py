@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from tallybayes import kernels
 from tallybayes.arrays.array_types import Booleans, Floats, Integers
 from tallybayes.arrays.axis import merged, positions
 from tallybayes.errors import ForgetError
@@ -138,7 +139,7 @@ class Grid(Tally):
 
         A column without counts has level 0, as if nothing had ever been counted there.
         """
-        order = np.lexsort((self.klass, self.cell, self.owner))
+        order = kernels.active.sort_entries(*map(np.ascontiguousarray, (self.owner, self.cell, self.klass)))
         owner, cell, klass = self.owner[order], self.cell[order], self.klass[order]
         first = np.ones(len(order), bool)
         first[1:] = (owner[1:] != owner[:-1]) | (cell[1:] != cell[:-1]) | (klass[1:] != klass[:-1])

@@ -19,7 +19,7 @@ from tallybayes.kernels.reference.derive import (
     student,
 )
 from tallybayes.kernels.reference.exact_sums import mean_variance, round_digits, sum_columns, sum_groups
-from tallybayes.kernels.reference.hash_rows import hash_columns
+from tallybayes.kernels.reference.hash_rows import hash_bags, hash_codes, hash_columns, hash_texts
 from tallybayes.kernels.reference.leave_one_out_tables import (
     add_normal_leave_one_out,
     add_pairs,
@@ -56,6 +56,7 @@ from tallybayes.kernels.reference.single_rows import (
     count_value_row,
     read_row,
 )
+from tallybayes.kernels.reference.sort_entries import sort_entries
 from tallybayes.kernels.reference.tokeniser import Buckets, Lexicon, pack_texts
 from tallybayes.kernels.reference.word_tables import number_words
 
@@ -90,7 +91,10 @@ __all__ = [
     "count_value_row",
     "count_values",
     "fingerprint_documents",
+    "hash_bags",
+    "hash_codes",
     "hash_columns",
+    "hash_texts",
     "laplace",
     "log_amounts",
     "log_loss",
@@ -107,6 +111,7 @@ __all__ = [
     "round_digits",
     "score_documents_leave_one_out",
     "softmax",
+    "sort_entries",
     "student",
     "sum_bags",
     "sum_columns",

@@ -5,15 +5,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays.array_types import Columns
+from tallybayes.arrays.array_types import Columns, Indices, Integers
 from tallybayes.kernels.contract import checked
 from tallybayes.kernels.reference.column_values import as_list
 
+Hashes = NDArray[np.uint64]
+
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio: spreads integers over all bits
 
 
 @checked("columns: columns; salts: columns")
-def hash_columns(columns: Columns, salts: NDArray[np.uint64], start: int, stop: int) -> NDArray[np.uint64]:
+def hash_columns(columns: Columns, salts: Hashes, start: int, stop: int) -> Hashes:
     """For every row the sum of the hashes of its values, each scrambled with the salt of its column, (stop - start,).
 
     A missing value (NaN, -1) adds nothing. Unsigned numbers of 64 bits are hashes already; 0 is missing.
@@ -35,13 +38,84 @@ def hash_columns(columns: Columns, salts: NDArray[np.uint64], start: int, stop: 
     return result
 
 
+@checked("columns: columns; offsets: columns+1; origins: columns; table: entries; offsets: columns+1 | ends entries")
+def hash_codes(columns: Columns, table: Hashes, offsets: Indices, origins: Integers, start: int, stop: int) -> Hashes:
+    """For every row the sum of the hashes of its codes, (stop - start,).
+
+    Those of column j are table[offsets[j]:offsets[j + 1]], the first of them for the code origins[j]. A code outside
+    is a missing value and adds nothing.
+
+    >>> table = np.array([3, 5], np.uint64)
+    >>> hash_codes([np.array([7, 8, 9])], table, np.array([0, 2]), np.array([7]), 0, 3).tolist()
+    [3, 5, 0]
+    """
+    result = np.zeros(stop - start, np.uint64)
+    for j, column in enumerate(as_list(columns)):
+        own = np.append(table[offsets[j] : offsets[j + 1]], np.uint64(0))
+        place = column[start:stop].astype(np.int64) - origins[j]
+        result += own[np.where((place < 0) | (place >= len(own) - 1), -1, place)]
+    return result
+
+
+@checked("indptr: rows+1; indices: entries; amounts: entries; tokens: tokens; indices: entries | bags tokens")
+def hash_bags(
+    indptr: Indices,
+    indices: Indices,
+    amounts: NDArray[Any] | None,
+    tokens: Hashes | None,
+    n_tokens: int,
+    start: int,
+    stop: int,
+) -> Hashes:
+    """For every row the sum over its tokens of the hash of the token times the bits of its amount, (stop - start,).
+
+    `tokens` are the hashes of the tokens; without them a token has that of its number, `hash_integers`.
+
+    >>> bags = np.array([0, 1, 3]), np.array([1, 0, 1]), None
+    >>> one, both = hash_bags(*bags, np.array([4, 6], np.uint64), 2, 0, 2).tolist()
+    >>> 6 * both % 2**64 == 10 * one % 2**64
+    True
+    """
+    ends = indptr[start : stop + 1]
+    own = indices[ends[0] : ends[-1]]
+    hashes = hash_integers(own) if tokens is None else tokens[own]
+    amount = np.ones(len(own)) if amounts is None else amounts[ends[0] : ends[-1]].astype(np.float64)
+    cells = hashes * (amount.view(np.uint64) | np.uint64(1))  # odd, so that no bit of the token is lost
+    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(cells, dtype=np.uint64)])
+    return np.asarray(sums[ends[1:] - ends[0]] - sums[ends[:-1] - ends[0]])
+
+
+@checked("data: bytes; offsets: lines+1 | ends bytes")
+def hash_texts(data: NDArray[np.uint8], offsets: Indices) -> Hashes:
+    """A hash of every text; text i has the bytes from offsets[i] to offsets[i + 1].
+
+    >>> first, second, third = hash_texts(np.frombuffer(b"tobeto", np.uint8), np.array([0, 2, 4, 6])).tolist()
+    >>> first == third, first == second
+    (True, False)
+    """
+    result = np.zeros(len(offsets) - 1, np.uint64)
+    for i, (start, stop) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
+        state = np.array([stop - start], np.uint64)
+        padded = data[start:stop].tobytes() + bytes(-(stop - start) % 8)
+        for word in np.frombuffer(padded, "<u8"):
+            state = _mixed(state ^ word) + np.uint64(1)  # so that no two words in a row can cancel
+        result[i] = _mixed(state)[0]
+    return result
+
+
+def hash_integers(numbers: NDArray[Any]) -> Hashes:
+    """A hash of each integer, no two of which are equal."""
+    bits = (np.asarray(numbers).astype(np.int64).view(np.uint64) + np.uint64(1)) * _SPREAD
+    return np.asarray(bits ^ (bits >> np.uint64(29)))
+
+
 def _missing(values: NDArray[Any]) -> Any:
     if values.dtype == np.uint64:
         return values == 0
     return np.isnan(values) if values.dtype.kind == "f" else values.astype(np.int64) == -1
 
 
-def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _mixed(bits: Hashes) -> Hashes:
     """The finalizer of splitmix64 (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators")."""
     bits = (bits ^ (bits >> np.uint64(30))) * _FIRST
     bits = (bits ^ (bits >> np.uint64(27))) * _SECOND
