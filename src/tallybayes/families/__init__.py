@@ -11,6 +11,7 @@ from tallybayes.families.categorical import Categorical
 from tallybayes.families.family import Family, Predictive, Smoothing
 from tallybayes.families.gaussian import Gaussian
 from tallybayes.families.histogram import Histogram
+from tallybayes.families.interaction import Interaction
 from tallybayes.families.multinomial import Multinomial
 from tallybayes.families.one_dependence import OneDependence
 from tallybayes.families.poisson import Poisson
@@ -25,6 +26,7 @@ __all__ = [
     "Family",
     "Gaussian",
     "Histogram",
+    "Interaction",
     "Multinomial",
     "OneDependence",
     "Poisson",

@@ -17,6 +17,7 @@ from tallybayes.families.categorical import Categorical
 from tallybayes.families.family import Family
 from tallybayes.families.gaussian import Gaussian
 from tallybayes.families.histogram import Histogram
+from tallybayes.families.interaction import Interaction
 from tallybayes.families.multinomial import Multinomial
 from tallybayes.families.one_dependence import OneDependence
 from tallybayes.families.poisson import Poisson
@@ -40,7 +41,7 @@ def register_family(family: type[Family]) -> type[Family]:
     return family
 
 
-for _family in (Bernoulli, Categorical, Gaussian, Histogram, Multinomial, OneDependence, Poisson, Tags, Text):
+for _family in (Bernoulli, Categorical, Gaussian, Histogram, Interaction, Multinomial, OneDependence, Poisson, Tags, Text):
     register_family(_family)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.array_types import Floats
 from tallybayes.arrays.column import Reals
+from tallybayes.data.coarse_cells import CellInput
 from tallybayes.scoring.held_out import HeldOutEvidence, held_out_evidence
 from tallybayes.scoring.weight_fit import EvidenceLines, FittedWeights, Kind, centred, fit_weights
 from tallybayes.state.column_weights import ColumnWeights
@@ -17,7 +19,7 @@ from tallybayes.state.model_state import ModelState
 from tallybayes.state.row_sample import RowSample
 from tallybayes.state.value_correction import FARTHEST, ValueCorrection
 
-__all__ = ["LEAST_ROWS", "MOST_CLASSES", "select_weights"]
+__all__ = ["LEAST_ROWS", "MOST_CLASSES", "WeightFit", "select_weights"]
 
 LEAST_ROWS = 50  # fewer rows tell little about dependence; on 57 rows weights made the log loss of a table worse
 MOST_CLASSES = 1000  # with more, a sample has a few rows of each at best
@@ -26,58 +28,120 @@ _DIGITS = 6  # of fitted weights: what is beyond depends on the last bits of the
 
 
 def select_weights(state: ModelState, sample: RowSample | None) -> ColumnWeights | None:
-    """Weights fitted on held-out evidence; None if there are too few rows, classes or columns.
+    """Weights fitted on held-out evidence; None if there are too few rows, classes or columns."""
+    prepared = WeightFit.of(state, sample)
+    return None if prepared is None else prepared.column_weights(prepared.fitted())
+
+
+@dataclass(frozen=True, eq=False)
+class WeightFit:
+    """Held-out evidence of a sample of rows, ready to fit weights on.
 
     Every column has a weight for each class, shrunk to one temperature, or the same weight for all classes if its
     family asks for that or there are few rows; columns of numbers have a slope for each class. With more columns than
     rows there is only the temperature.
     """
-    rows = sample.rows() if sample is not None else None
-    if rows is None or rows.counts.sum() < LEAST_ROWS or not state.schema.families:
-        return None
-    if not 2 <= len(state.classes) <= MOST_CLASSES:
-        return None
-    held_out = held_out_evidence(state, rows)
-    if len(np.unique(held_out.codes[held_out.weights > 0])) < 2:
-        return None
-    n_weights = (len(held_out.names) + len(held_out.gaps)) * len(state.classes)
-    kind: Kind = "per class" if n_weights <= _PER_ROW * len(held_out.codes) else "shared"
-    kind = "temperature" if held_out.is_sum else kind
-    lines, trends = _lines(state, held_out, kind)
-    found = fit_weights(kind, lines)
-    temperature = found if kind == "temperature" else fit_weights("temperature", lines)
-    return _column_weights(state, held_out, found, trends, float(temperature.weights[0, 0]))
+
+    state: ModelState
+    held_out: HeldOutEvidence
+    kind: Kind
+    lines: EvidenceLines
+    trends: dict[str, tuple[float, float]]  # centre and scale of the columns with a slope, in the order of the slopes
+    cells: tuple[CellInput, ...] = ()  # of the columns with a table, in the order of the tables
+    more: tuple[str, ...] = ()  # columns of other states whose lines come last
+
+    @classmethod
+    def of(cls, state: ModelState, sample: RowSample | None) -> WeightFit | None:
+        """Score a sample of the rows of a state without themselves; None if there is nothing to fit weights on."""
+        rows = sample.rows() if sample is not None else None
+        if rows is None or rows.counts.sum() < LEAST_ROWS or not state.schema.families:
+            return None
+        if not 2 <= len(state.classes) <= MOST_CLASSES:
+            return None
+        held_out = held_out_evidence(state, rows)
+        if len(np.unique(held_out.codes[held_out.weights > 0])) < 2:
+            return None
+        n_weights = (len(held_out.names) + len(held_out.gaps)) * len(state.classes)
+        kind: Kind = "per class" if n_weights <= _PER_ROW * len(held_out.codes) else "shared"
+        kind = "temperature" if held_out.is_sum else kind
+        foldable = [state.schema.families[name].takes_class_weights for name in held_out.names]
+        own_weights = [False] if held_out.is_sum else [not own for own in foldable]
+        is_shared = np.append(np.array(own_weights, bool), np.zeros(len(held_out.gaps), bool))
+        evidence = np.concatenate([held_out.evidence, held_out.missing])
+        if kind == "per class":
+            evidence = centred(evidence, held_out.log_prior)
+        names = [name for name, own in zip(held_out.names, foldable, strict=True) if own and kind == "per class"]
+        trends, values = _trends(held_out, names)
+        facts = held_out.codes, held_out.weights, is_shared, values
+        return cls(state, held_out, kind, EvidenceLines(held_out.log_prior, evidence, *facts), trends)
+
+    def fitted(self) -> FittedWeights:
+        """Fit the weights on all rows."""
+        return fit_weights(self.kind, self.lines)
+
+    def with_cells(self, inputs: Sequence[CellInput]) -> WeightFit:
+        """With a table over coarse cells for some columns."""
+        cells = [own.cells(self.held_out.columns[own.column]).astype(np.int32) for own in inputs]
+        first = np.cumsum([0, *(own.n_cells for own in inputs)])
+        numbers = [np.where(own < 0, -1, own + start) for own, start in zip(cells, first, strict=False)]
+        stacked = np.array(numbers, np.int32).reshape(len(inputs), len(self.held_out.codes))
+        return replace(
+            self, cells=tuple(inputs), lines=replace(self.lines, cells=stacked, n_cells=int(first[-1]))
+        )
+
+    def with_columns(self, names: Sequence[str], evidence: Floats) -> WeightFit:
+        """With columns of other states that have learned the same rows; evidence is (columns, rows, classes)."""
+        if self.kind == "per class":
+            evidence = centred(evidence, self.lines.log_prior)
+        return replace(self, more=(*self.more, *names), lines=self.lines.with_lines(evidence))
+
+    def column_weights(self, found: FittedWeights) -> ColumnWeights:
+        """The fitted weights by the names of columns and classes."""
+        held_out, classes = self.held_out, self.state.classes
+        temperature = found if self.kind == "temperature" else fit_weights("temperature", self.lines)
+        names = [*held_out.names, *held_out.gaps, *self.more]
+        table = np.broadcast_to(found.weights, (len(names), len(classes))) if held_out.is_sum else found.weights
+        n, n_gaps = len(held_out.names), len(held_out.gaps)
+        weights = [*zip(names[:n], table[:n], strict=True)]
+        weights += [*zip(names[n + n_gaps :], table[n + n_gaps :], strict=True)]
+        return ColumnWeights(
+            dict(sorted((name, _by_class(own, classes)) for name, own in weights)),
+            dict(zip(classes, found.offsets.round(_DIGITS).tolist(), strict=True)),
+            float(sum(self.state.class_counts.values())),
+            float(len(held_out.rows.rows)),
+            {name: _by_class(own, classes) for name, own in zip(held_out.gaps, table[n : n + n_gaps], strict=True)},
+            self._corrections(found),
+            round(float(temperature.weights[0, 0]), _DIGITS),
+        )
+
+    def _corrections(self, found: FittedWeights) -> dict[str, ValueCorrection]:
+        """Slopes and tables by column; those that are 0 are left out."""
+        classes, result = self.state.classes, dict[str, ValueCorrection]()
+        for (name, (centre, scale)), own in zip(self.trends.items(), found.slopes.round(_DIGITS), strict=True):
+            if own.any():
+                result[name] = ValueCorrection(dict(zip(classes, own.tolist(), strict=True)), centre, scale)
+        first = np.cumsum([0, *(own.n_cells for own in self.cells)])
+        for inputs, start in zip(self.cells, first, strict=False):
+            table = found.tables[start : start + inputs.n_cells].round(_DIGITS)
+            if table.any():
+                lines = dict(zip(classes, map(tuple, table.T.tolist()), strict=True))
+                result[inputs.column] = replace(
+                    result.get(inputs.column, ValueCorrection()), cells=inputs, table=lines
+                )
+        return dict(sorted(result.items()))
 
 
-class _Trends:
-    """Columns of numbers with their centres and scales, and the standardised values of the rows."""
-
-    def __init__(self, held_out: HeldOutEvidence, names: Sequence[str]) -> None:
-        self.facts: dict[str, tuple[float, float]] = {}
-        values = [np.zeros((0, len(held_out.codes)))]
-        for name in names:
-            column = held_out.columns[name]
-            if isinstance(column, Reals) and (found := _standardised(column.values, held_out.weights)) is not None:
-                centre, scale, z = found
-                self.facts[name] = centre, scale
-                values.append(z[None])
-        self.values: Floats = np.concatenate(values)
-
-
-def _lines(state: ModelState, held_out: HeldOutEvidence, kind: Kind) -> tuple[EvidenceLines, _Trends]:
-    """The evidence as lines to fit weights for, and the trends of columns of numbers."""
-    families = state.schema.families
-    foldable = [families[name].takes_class_weights for name in held_out.names]
-    is_shared = np.array([False] if held_out.is_sum else [not own for own in foldable], bool)
-    evidence = np.concatenate([held_out.evidence, held_out.missing])
-    if kind == "per class":
-        evidence = centred(evidence, held_out.log_prior)
-    is_shared = np.append(is_shared, np.zeros(len(held_out.gaps), bool))
-    trends = _Trends(
-        held_out, [n for n, own in zip(held_out.names, foldable, strict=True) if own and kind == "per class"]
-    )
-    own = held_out.codes, held_out.weights, is_shared, trends.values
-    return EvidenceLines(held_out.log_prior, evidence, *own), trends
+def _trends(held_out: HeldOutEvidence, names: Sequence[str]) -> tuple[dict[str, tuple[float, float]], Floats]:
+    """Centre and scale of columns of numbers, and the standardised values of the rows, (columns, rows)."""
+    facts: dict[str, tuple[float, float]] = {}
+    values = [np.zeros((0, len(held_out.codes)))]
+    for name in names:
+        column = held_out.columns[name]
+        if isinstance(column, Reals) and (found := _standardised(column.values, held_out.weights)) is not None:
+            centre, scale, z = found
+            facts[name] = centre, scale
+            values.append(z[None])
+    return facts, np.concatenate(values)
 
 
 def _standardised(values: NDArray[np.floating], weights: Floats) -> tuple[float, float, Floats] | None:
@@ -95,31 +159,7 @@ def _standardised(values: NDArray[np.floating], weights: Floats) -> tuple[float,
     return centre, scale, np.nan_to_num(z)
 
 
-def _column_weights(
-    state: ModelState, held_out: HeldOutEvidence, found: FittedWeights, trends: _Trends, temperature: float
-) -> ColumnWeights:
-    """The fitted weights by the names of columns and classes."""
-    classes, n_columns = state.classes, len(held_out.names)
-    table = np.broadcast_to(found.weights, (n_columns, len(classes))) if held_out.is_sum else found.weights
-    slopes = found.slopes.round(_DIGITS)
-    return ColumnWeights(
-        _by_name(held_out.names, table[:n_columns], classes),
-        dict(zip(classes, found.offsets.round(_DIGITS).tolist(), strict=True)),
-        float(sum(state.class_counts.values())),
-        float(held_out.n_rows),
-        _by_name(held_out.gaps, table[n_columns:], classes),
-        {
-            name: ValueCorrection(dict(zip(classes, own.tolist(), strict=True)), *facts)
-            for (name, facts), own in zip(trends.facts.items(), slopes, strict=True)
-            if own.any()
-        },
-        round(temperature, _DIGITS),
-    )
-
-
-def _by_name(names: Sequence[str], table: Floats, classes: Sequence[Any]) -> dict[str, Any]:
+def _by_class(own: Floats, classes: Sequence[Any]) -> Any:
     """One weight for a column, or one for each class if they differ."""
-    return {
-        name: float(own[0]) if (own == own[0]).all() else dict(zip(classes, own.tolist(), strict=True))
-        for name, own in zip(names, table.round(_DIGITS), strict=True)
-    }
+    own = own.round(_DIGITS)
+    return float(own[0]) if (own == own[0]).all() else dict(zip(classes, own.tolist(), strict=True))

@@ -8,7 +8,7 @@ evidence is that of new rows, except that the variant of a text is kept.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -28,7 +28,7 @@ from tallybayes.state.model_state import ModelState
 from tallybayes.state.row_sample import SampledRows
 from tallybayes.state.statistics import SufficientStatistics
 
-__all__ = ["FAR", "HeldOutEvidence", "held_out_evidence"]
+__all__ = ["FAR", "DividedRows", "HeldOutEvidence", "held_out_evidence"]
 
 FOLDS = 5
 _FEW = 2  # folds, if the sample is a small part of the rows: the model hardly changes without it
@@ -55,7 +55,7 @@ class HeldOutEvidence:
     codes: Codes32
     weights: Floats
     columns: Mapping[str, Column]
-    n_rows: int  # different ones
+    rows: DividedRows
     is_sum: bool = False
 
 
@@ -63,47 +63,88 @@ def held_out_evidence(state: ModelState, rows: SampledRows) -> HeldOutEvidence:
     """The held-out evidence of sampled rows of a state, as if it had no column weights and no given class prior."""
     names, classes = tuple(sorted(state.schema.families)), state.classes
     gaps = tuple(_gaps(state))
-    plain = _unfitted(state, gaps)
     size = max((len(names) + len(gaps)) * len(classes), 1)
     rows = rows.first(max(_LEAST_ROWS, _CELLS // size))
     share = float((rows.counts * rows.weights).sum()) / sum(state.class_counts.values())
     n_folds = _FEW if share < _SMALL_PART or len(names) > _MANY_COLUMNS else FOLDS
     while len(_divided(rows, classes, n_folds).row) * size > 2 * _CELLS and len(rows) > _LEAST_ROWS:
         rows = rows.first(max(_LEAST_ROWS, len(rows) // 2))  # copies of a row are lines of their own in each fold
-    dealt = _divided(rows, classes, n_folds)
-    n = len(dealt.row)
+    divided = DividedRows(rows, _divided(rows, classes, n_folds), classes, n_folds)
+    n = len(divided)
     is_sum = n * size > 2 * _CELLS or len(names) >= n
-    if is_sum:
-        gaps, plain = (), _unfitted(state, ())
-    learned, scored = _columns_to_learn(plain, rows), Snapshot(plain).encoded(rows.table)
-    columns = {name: column.take(dealt.row) for name, column in scored.items()}
+    gaps = () if is_sum else gaps
     line_of = {name: 0 if is_sum else line for line, name in enumerate(names)}
     evidence = np.zeros((1 if is_sum else len(names), n, len(classes)))
     missing = np.zeros((len(gaps), n, len(classes)))
     log_prior, known = np.full((n, len(classes)), -FAR), np.zeros(n, bool)
-    for number in range(n_folds):
-        own = np.flatnonzero(dealt.fold == number)
-        if not len(own):
-            continue
-        scorer = Scorer.of(_without(plain, learned, classes, *dealt.amounts(own, rows.weights)))
+    columns, scorers = divided.scorers(_unfitted(state, gaps))
+    for own, scorer in scorers:
         here = positions(list(scorer.classes), classes)
         place = own if len(here) == len(classes) else np.ix_(own, here)
         log_prior[np.ix_(own, here)] = np.maximum(scorer.log_prior, -FAR)
-        known[own] = np.isin(dealt.codes[own], here)  # a class without other rows cannot be predicted
+        known[own] = np.isin(divided.dealt.codes[own], here)  # a class without other rows cannot be predicted
         fold = {name: column.take(own) for name, column in columns.items()}
         for name, part in scorer.column_evidence(fold, len(own)).items():
             evidence[line_of[name]][place] += _bounded(part)
         for name, part in scorer.missing.evidence(fold).items() if scorer.missing is not None else ():
             missing[gaps.index(name)][place] += part
-    weights = np.where(known, rows.weights[dealt.row] * dealt.copies, 0.0)
-    return HeldOutEvidence(names, evidence, gaps, missing, log_prior, dealt.codes, weights, columns, len(rows), is_sum)
+    weights = np.where(known, divided.weights, 0.0)
+    own = divided.dealt.codes, weights, columns, divided, is_sum
+    return HeldOutEvidence(names, evidence, gaps, missing, log_prior, *own)
+
+
+@dataclass(frozen=True, eq=False)
+class DividedRows:
+    """Sampled rows divided into folds: a line for every row and fold that has copies of it."""
+
+    rows: SampledRows
+    dealt: _Dealt
+    classes: list[Any]
+    n_folds: int
+
+    def __len__(self) -> int:
+        return len(self.dealt.row)
+
+    @property
+    def weights(self) -> Floats:
+        """The weight of each line."""
+        return np.asarray(self.rows.weights[self.dealt.row] * self.dealt.copies)
+
+    def scorers(
+        self, state: ModelState
+    ) -> tuple[dict[str, Column], Iterator[tuple[NDArray[np.int64], Scorer]]]:
+        """The columns of the lines, and of each fold its lines and the scorer of the state without it."""
+        encoded = Snapshot(state).encoded(self.rows.table)
+        columns = {name: column.take(self.dealt.row) for name, column in encoded.items()}
+        return columns, self._scorers(state)
+
+    def _scorers(self, state: ModelState) -> Iterator[tuple[NDArray[np.int64], Scorer]]:
+        learned = _columns_to_learn(state, self.rows)
+        for number in range(self.n_folds):
+            own = np.flatnonzero(self.dealt.fold == number)
+            if len(own):
+                amounts = self.dealt.amounts(own, self.rows.weights)
+                yield own, Scorer.of(_without(state, learned, self.classes, *amounts))
+
+    def evidence(self, state: ModelState) -> tuple[tuple[str, ...], Floats]:
+        """The columns of another state that has learned the same rows, and their evidence, (columns, lines, classes)."""
+        names = tuple(sorted(state.schema.families))
+        result = np.zeros((len(names), len(self), len(self.classes)))
+        columns, scorers = self.scorers(_unfitted(state, ()))
+        for own, scorer in scorers:
+            here = positions(list(scorer.classes), self.classes)
+            fold = {name: column.take(own) for name, column in columns.items()}
+            for name, part in scorer.column_evidence(fold, len(own)).items():
+                result[names.index(name)][np.ix_(own, here)] = _bounded(part)
+        return names, result
 
 
 def _gaps(state: ModelState) -> list[str]:
     """The columns whose missing values may be evidence."""
     switches: Any = state.settings.missing_as_value
     by_column = switches if isinstance(switches, Mapping) else dict.fromkeys(state.schema.families, switches)
-    wanted = [name for name in state.schema.families if by_column.get(name, "auto") is not False]
+    own = state.schema.families.keys() - state.schema.derived.keys()
+    wanted = [name for name in sorted(own) if by_column.get(name, "auto") is not False]
     total = state.statistics.aligned(state.statistics.in_use())
     return columns_with_gaps(total, wanted) if wanted else []
 

@@ -1,17 +1,18 @@
 """Column weights, slopes and offsets fitted on held-out evidence.
 
-    P(c | x) proportional to P(c) exp(o_c + sum over columns of w_jc e_jc + sum over columns of numbers of b_jc z_j)
+    P(c | x) proportional to P(c) exp(o_c + sum over columns of w_jc e_jc + b_jc z_j + d_jc[cell of x_j])
 
-    loss = sum over rows of -log P(y | x) + 1/2 (10 sum (w_jc - t)^2 + 10 (t - 1)^2 + sum o_c^2 + s sum b_jc^2)
+    loss = sum over rows of -log P(y | x)
+           + 1/2 (10 sum (w_jc - t)^2 + 10 (t - 1)^2 + sum o_c^2 + s sum b_jc^2 + r sum d_jc[.]^2)
 
 e_jc is the log P(x_j | c) of a model without the row, centred at log sum over c of P(c) P(x_j | c), because its level
 matters where the weights of a column differ between the classes. w_jc >= 0 are weights, shrunk to a temperature t that
-all columns share, and t to 1; o_c are offsets of the classes. b_jc are slopes of the standardised values z_j
-(`state/value_correction.py`). They are not evidence that was learned without the row, so they could fit noise: their
-strength s is chosen by evidence, by MacKay's fixed point s = g / sum b^2, where g = sum of h / (h + s) is the number of
-slopes that the data determine and h are the eigenvalues of the curvature of the loss, class by class. On columns that
-tell nothing s grows until the slopes vanish. The loss is convex in all variables for a given s, and is minimised by
-L-BFGS.
+all columns share, and t to 1; o_c are offsets of the classes. b_jc are slopes of the standardised values z_j, d_jc
+tables over coarse cells (`state/value_correction.py`), which only `tallybayes.tune` fits. These two are not evidence
+that was learned without the row, so they could fit noise: their strengths s and r are chosen by evidence, by MacKay's
+fixed point s = g / sum b^2, where g = sum of h / (h + s) is the number of slopes that the data determine and h are the
+eigenvalues of the curvature of the loss, class by class (for cells, its diagonal). On columns that tell nothing s grows
+until the slopes vanish. The loss is convex in all variables for given strengths, and is minimised by L-BFGS.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from tallybayes.arrays.special import logsumexp
 __all__ = ["EvidenceLines", "FittedWeights", "Kind", "centred", "cross_fitted", "fit_weights", "losses_of"]
 
 Kind = Literal["temperature", "shared", "per class"]
+Strengths = tuple[float, float]  # of slopes and of tables
 
 _STRENGTH = 10.0  # of the shrinkage to the temperature, and of that to 1: separable rows would have infinite weights
 _OFFSETS = 1.0  # strength of the shrinkage of offsets to 0: bounds them for classes with few rows
@@ -47,6 +49,7 @@ class EvidenceLines:
 
     lines: the evidence of columns, centred, (lines, rows, classes); is_shared: lines with one weight for all classes.
     values: standardised values of columns of numbers, (columns, rows), 0 where they are missing.
+    cells: the cell of each row among those of all columns together, (columns, rows), -1 where it is missing.
     """
 
     log_prior: Floats  # (rows, classes)
@@ -55,11 +58,21 @@ class EvidenceLines:
     weights: Floats
     is_shared: Booleans
     values: Floats
+    cells: NDArray[np.int32] | None = None
+    n_cells: int = 0
 
     def take(self, rows: NDArray[np.integer]) -> EvidenceLines:
         """Some of the rows."""
-        own = self.lines[:, rows], self.codes[rows], self.weights[rows]
-        return EvidenceLines(self.log_prior[rows], *own, self.is_shared, self.values[:, rows])
+        cells = None if self.cells is None else self.cells[:, rows]
+        return replace(
+            self,
+            log_prior=self.log_prior[rows],
+            lines=self.lines[:, rows],
+            codes=self.codes[rows],
+            weights=self.weights[rows],
+            values=self.values[:, rows],
+            cells=cells,
+        )
 
     def with_lines(self, lines: Floats) -> EvidenceLines:
         """With more lines, of one weight for all classes each."""
@@ -69,16 +82,20 @@ class EvidenceLines:
 
 @dataclass(frozen=True, eq=False)
 class FittedWeights:
-    """Weights (lines, classes), offsets (classes,) and slopes (columns of numbers, classes)."""
+    """Weights (lines, classes), offsets (classes,), slopes (columns of numbers, classes), tables (cells, classes)."""
 
     weights: Floats
     offsets: Floats
     slopes: Floats
+    tables: Floats
 
     def log_joint(self, rows: EvidenceLines) -> Floats:
         """Log P(class, row) of rows, up to a constant, (rows, classes)."""
         joint = rows.log_prior + self.offsets + np.einsum("jc,jnc->nc", self.weights, rows.lines)
-        return np.asarray(joint + rows.values.T @ self.slopes)
+        joint += rows.values.T @ self.slopes
+        if rows.cells is not None and len(self.tables):
+            joint += np.append(self.tables, np.zeros((1, len(self.offsets))), axis=0)[rows.cells].sum(axis=0)
+        return np.asarray(joint)
 
 
 def losses_of(log_joint: Floats, codes: Codes32) -> Floats:
@@ -100,13 +117,13 @@ def fit_weights(kind: Kind, rows: EvidenceLines) -> FittedWeights:
     kind: whether the lines that are not shared have a weight for each class or one for all, or all lines the same.
     """
     problem = _Problem(kind, rows)
-    variables, strength = problem.start, _STRENGTH
-    for _ in range(_ROUNDS if problem.has_slopes else 0):
-        variables = problem.minimum(variables, strength, _ROUGH)
-        before, strength = strength, problem.slope_strength(variables, strength)
-        if abs(np.log(strength / before)) < _SETTLED:
+    variables, strengths = problem.start, (_STRENGTH, 3 * _STRENGTH)
+    for _ in range(_ROUNDS if problem.has_strengths else 0):
+        variables = problem.minimum(variables, strengths, _ROUGH)
+        before, strengths = strengths, problem.strengths(variables, strengths)
+        if np.abs(np.log(np.divide(strengths, before))).max() < _SETTLED:
             break
-    return problem.solution(problem.minimum(variables, strength, _FINE))
+    return problem.solution(problem.minimum(variables, strengths, _FINE))
 
 
 def cross_fitted(kind: Kind, rows: EvidenceLines, *, folds: int = 5, seed: int = 0) -> Floats:
@@ -122,7 +139,7 @@ def cross_fitted(kind: Kind, rows: EvidenceLines, *, folds: int = 5, seed: int =
 
 
 class _Problem:
-    """The loss and its gradient as functions of the variables: weights, temperature, offsets, slopes.
+    """The loss and its gradient as functions of the variables: weights, temperature, offsets, slopes, tables.
 
     Arrays are (classes, ..., rows), so that the longest axis is contiguous.
     """
@@ -134,32 +151,35 @@ class _Problem:
         self._log_prior = np.ascontiguousarray(rows.log_prior.T)
         self._values = rows.values[:0] if kind == "temperature" else rows.values
         self._n_classes, self._n_lines = rows.log_prior.shape[1], len(rows.lines)
+        self._cells: Any = None
         n_lines = self._evidence.shape[1]
         number = np.arange(self._n_classes * n_lines).reshape(self._n_classes, n_lines)
         one = rows.is_shared if kind == "per class" else np.ones(n_lines, bool)
         number[:, one] = number[0, one]
         self._number = np.unique(number, return_inverse=True)[1].reshape(number.shape)  # of each (class, line)
-        n_weights = int(self._number.max(initial=-1)) + 1
-        ends = np.cumsum([n_weights, 1, self._n_classes, self._n_classes * len(self._values)]).tolist()
+        n_weights, n_cells = int(self._number.max(initial=-1)) + 1, 0
+        if rows.cells is not None and kind != "temperature":
+            self._cells, n_cells = _one_hot(rows.cells, rows.n_cells), rows.n_cells
+        ends = np.cumsum([n_weights, 1, *(self._n_classes * n for n in (1, len(self._values), n_cells))]).tolist()
         self._parts = [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
         self.start = np.concatenate([np.full(n_weights + 1, 0.5), np.zeros(ends[-1] - n_weights - 1)])
 
     @property
-    def has_slopes(self) -> bool:
-        """Whether there are slopes among the variables."""
-        return len(self._values) > 0
+    def has_strengths(self) -> bool:
+        """Whether there are variables whose strength is chosen by evidence."""
+        return self._parts[3].start < self._parts[4].stop
 
-    def minimum(self, start: Floats, strength: float, tolerance: float) -> Floats:
-        """The variables that minimise the loss for a strength of slopes."""
+    def minimum(self, start: Floats, strengths: Strengths, tolerance: float) -> Floats:
+        """The variables that minimise the loss for given strengths of slopes and tables."""
         from scipy.optimize import minimize
 
-        weights, temperature, _, _ = self._parts
+        weights, temperature, *_ = self._parts
         low, high = np.full(len(start), -_BOUND), np.full(len(start), _BOUND)
         low[weights], low[temperature] = 0.0, 0.0
         found = minimize(
             self._loss,
             start,
-            args=(strength,),
+            args=(strengths,),
             jac=True,
             method="L-BFGS-B",
             bounds=np.stack([low, high], axis=1),
@@ -169,48 +189,71 @@ class _Problem:
 
     def solution(self, variables: Floats) -> FittedWeights:
         """The variables as weights by line and class."""
-        own, _, offsets, slopes = (variables[part] for part in self._parts)
+        own, _, offsets, slopes, tables = (variables[part] for part in self._parts)
         shape = self._n_lines, self._n_classes
         weights = np.broadcast_to(own[self._number].T, shape).copy() if len(own) else np.zeros(shape)
-        return FittedWeights(
-            weights, np.asarray(offsets - offsets.mean()), slopes.reshape(self._n_classes, -1).T.copy()
-        )
+        by_class = [part.reshape(self._n_classes, -1).T.copy() for part in (slopes, tables)]
+        return FittedWeights(weights, np.asarray(offsets - offsets.mean()), *by_class)
 
-    def slope_strength(self, variables: Floats, strength: float) -> float:
-        """The next strength of the slopes by evidence."""
-        slopes = variables[self._parts[3]]
+    def strengths(self, variables: Floats, strengths: Strengths) -> Strengths:
+        """The next strengths of slopes and tables by evidence."""
         errors = self._errors(variables)[1]
         p = errors / np.maximum(self._row_weights, 1e-300)
         p[self._codes, np.arange(p.shape[1])] += 1.0
         variance = p * (1 - p) * self._row_weights
         if len(self._values) > _MANY_VALUES:
-            curvature = variance @ (self._values**2).T
+            of_slopes = variance @ (self._values**2).T
         else:
-            curvature = np.array([np.linalg.eigvalsh((self._values * own) @ self._values.T) for own in variance])
-        n_determined = float((curvature / (curvature + strength)).sum())
-        return float(np.clip(n_determined / max(float(slopes @ slopes), 1e-12), _LEAST_STRENGTH, _MOST_STRENGTH))
+            of_slopes = np.array([np.linalg.eigvalsh((self._values * own) @ self._values.T) for own in variance])
+        of_tables = np.zeros(0) if self._cells is None else self._cells.T @ variance.T
+        return (
+            _next_strength(variables[self._parts[3]], of_slopes, strengths[0]),
+            _next_strength(variables[self._parts[4]], of_tables, strengths[1]),
+        )
 
     def _errors(self, variables: Floats) -> tuple[float, Floats, Floats]:
         """The log loss, and its slopes by score of the rows and by weight."""
-        own, _, offsets, slopes = (variables[part] for part in self._parts)
+        own, _, offsets, slopes, tables = (variables[part] for part in self._parts)
         base = self._log_prior + offsets[:, None]
-        if len(self._values):
+        if len(slopes):
             base += slopes.reshape(self._n_classes, -1) @ self._values
+        if self._cells is not None:
+            base += (self._cells @ tables.reshape(self._n_classes, -1).T).T
         weights = np.ascontiguousarray(own[self._number])
         loss, by_weight, errors = kernels.active.log_loss(self._evidence, weights, base, self._codes, self._row_weights)
         return loss, errors, by_weight
 
-    def _loss(self, variables: Floats, strength: float) -> tuple[float, Any]:
-        own, temperature, offsets, slopes = (variables[part] for part in self._parts)
+    def _loss(self, variables: Floats, strengths: Strengths) -> tuple[float, Any]:
+        own, temperature, offsets, slopes, tables = (variables[part] for part in self._parts)
         loss, errors, by_weight = self._errors(variables)
         gap, far = own - temperature, temperature - 1.0
-        penalty = _STRENGTH * (gap @ gap + far @ far) + _OFFSETS * (offsets @ offsets) + strength * (slopes @ slopes)
+        penalty = _STRENGTH * (gap @ gap + far @ far) + _OFFSETS * (offsets @ offsets)
+        penalty += strengths[0] * (slopes @ slopes) + strengths[1] * (tables @ tables)
+        by_cell = np.zeros(0) if self._cells is None else (self._cells.T @ errors.T).T.ravel()
         gradient = np.concatenate(
             [
                 np.bincount(self._number.ravel(), weights=by_weight.ravel(), minlength=len(own)) + _STRENGTH * gap,
                 _STRENGTH * far - _STRENGTH * gap.sum(),
                 errors.sum(axis=1) + _OFFSETS * offsets,
-                (errors @ self._values.T).ravel() + strength * slopes,
+                (errors @ self._values.T).ravel() + strengths[0] * slopes,
+                by_cell + strengths[1] * tables,
             ]
         )
         return loss + 0.5 * float(penalty), gradient
+
+
+def _next_strength(variables: Floats, curvature: Floats, strength: float) -> float:
+    """MacKay's fixed point for the strength of the shrinkage of some variables to 0."""
+    if not len(variables):
+        return strength
+    n_determined = float((curvature / (curvature + strength)).sum())
+    return float(np.clip(n_determined / max(float(variables @ variables), 1e-12), _LEAST_STRENGTH, _MOST_STRENGTH))
+
+
+def _one_hot(cells: NDArray[np.int32], n_cells: int) -> Any:
+    """The cells of rows as a sparse matrix of ones, (rows, cells)."""
+    from scipy.sparse import csr_array
+
+    there = cells.T >= 0
+    ends = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+    return csr_array((np.ones(int(ends[-1])), cells.T[there], ends), shape=(cells.shape[1], n_cells))

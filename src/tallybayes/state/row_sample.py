@@ -75,7 +75,7 @@ class RowSample:
     """The sample so far. Batches are added as they are learned."""
 
     def __init__(self, limit: int = ROWS) -> None:
-        self._limit = limit
+        self.limit = self._limit = limit
         self._parts: list[SampledRows] = []
         self._bound = np.uint64(2**64 - 1)  # no row with a larger hash can be in the sample
 

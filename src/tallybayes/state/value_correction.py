@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from tallybayes.arrays.column import Codes, Flags, Reals
+from tallybayes.data.coarse_cells import CellInput
 from tallybayes.errors import ParameterError, is_real_number
 from tallybayes.families.predictive import Correction, Floats
 
@@ -30,6 +32,7 @@ class ValueCorrection:
     """The correction of one column.
 
     slopes: by class, per standard deviation `scale` from `centre`; classes that are not named have 0.
+    cells, table: coarse cells of the column, and what is added in each of them, by class.
 
     >>> trend = ValueCorrection({"ill": 0.5, "well": -0.5}, centre=37.0, scale=2.0)
     >>> trend.bound(["ill", "well"]).of_numbers(np.array([37.0, 41.0, 99.0])).tolist()
@@ -39,28 +42,40 @@ class ValueCorrection:
     slopes: Mapping[Any, float] = field(default_factory=dict)
     centre: float = 0.0
     scale: float = 1.0
+    cells: CellInput | None = None
+    table: Mapping[Any, tuple[float, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "slopes", dict(self.slopes))
-        numbers = (*self.slopes.values(), self.centre, self.scale)
+        object.__setattr__(self, "table", {label: tuple(own) for label, own in self.table.items()})
+        numbers = (*self.slopes.values(), self.centre, self.scale, *(x for own in self.table.values() for x in own))
         if not all(is_real_number(one) and np.isfinite(one) for one in numbers):
-            raise ParameterError("finite slopes, centre and scale", got=list(numbers))
+            raise ParameterError("finite slopes, tables, centre and scale", got=list(numbers))
         if not self.scale > 0:
             raise ParameterError("a scale above 0", got=self.scale)
+        n_cells = 0 if self.cells is None else self.cells.n_cells
+        for own in self.table.values():
+            if len(own) != n_cells:
+                raise ParameterError(f"a table of {n_cells} cells", got=len(own))
 
     @property
     def labels(self) -> set[Any]:
         """The classes it names."""
-        return {*self.slopes}
+        return {*self.slopes, *self.table}
 
     def only(self, classes: Collection[Any]) -> ValueCorrection:
         """The correction for some classes."""
-        return replace(self, slopes={label: slope for label, slope in self.slopes.items() if label in classes})
+        slopes = {label: slope for label, slope in self.slopes.items() if label in classes}
+        return replace(self, slopes=slopes, table={label: own for label, own in self.table.items() if label in classes})
 
     def bound(self, classes: Sequence[Any]) -> Correction:
         """The correction as arrays over classes in order."""
         slopes = np.array([self.slopes.get(label, 0.0) for label in classes], np.float64)
-        return _BoundCorrection(slopes, self.centre, self.scale)
+        n_cells = 0 if self.cells is None else self.cells.n_cells
+        none = (0.0,) * n_cells
+        lines = [*np.array([self.table.get(label, none) for label in classes]).reshape(len(classes), n_cells).T]
+        table = np.array([*lines, np.zeros(len(classes))])  # the last line is of a value without a cell
+        return _BoundCorrection(slopes, self.centre, self.scale, self.cells, table)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,11 +83,18 @@ class _BoundCorrection(Correction):
     slopes: Floats
     centre: float
     scale: float
+    cells: CellInput | None
+    table: Floats
 
     def of_numbers(self, values: Floats) -> Floats:
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             z = np.clip((values - self.centre) / self.scale, -FARTHEST, FARTHEST)
-        return np.asarray(z[:, None] * self.slopes)
+        result = z[:, None] * self.slopes
+        return np.asarray(result if self.cells is None else result + self.table[self.cells.cells(Reals(values))])
 
     def of_keys(self, keys: Sequence[Any]) -> Floats:
-        return np.zeros((len(keys), len(self.slopes)))
+        if self.cells is None:
+            return np.zeros((len(keys), len(self.slopes)))
+        if self.cells.keys is None:
+            return self.table[self.cells.cells(Flags(np.array(keys, np.int8)))]
+        return self.table[self.cells.cells(Codes(np.arange(len(keys), dtype=np.int32), list(keys)))]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tallybayes.data.coarse_cells import CellInput
 from tallybayes.errors import shorten
 from tallybayes.state.calibration import Calibration
 from tallybayes.state.column_weights import ColumnWeights
@@ -97,16 +98,26 @@ def _weights_from_json(given: Any) -> dict[str, Any]:
 
 
 def _correction_to_json(correction: ValueCorrection) -> dict[str, Any]:
-    return {
+    result = {
         "slopes": _labelled(correction.slopes),
         "centre": float(correction.centre),
         "scale": float(correction.scale),
     }
+    if correction.cells is not None:
+        result["cells"] = correction.cells.to_dict()
+        result["table"] = sorted([key_text(label), [float(x) for x in own]] for label, own in correction.table.items())
+    return result
 
 
 def _correction(given: Any) -> ValueCorrection:
-    facts = object_of(given, "slopes", "centre", "scale")
-    return ValueCorrection(_by_label(facts["slopes"]), _number(facts["centre"]), _number(facts["scale"]))
+    absent: dict[str, Any] = {"cells": None, "table": []}
+    facts = object_of(
+        absent | given if isinstance(given, dict) else given, "slopes", "centre", "scale", "cells", "table"
+    )
+    cells = None if facts["cells"] is None else CellInput.from_dict(facts["cells"])
+    pairs = [(text_key(label), tuple(map(_number, _listed(own)))) for label, own in _pairs(facts["table"], str)]
+    own = _by_label(facts["slopes"]), _number(facts["centre"]), _number(facts["scale"])
+    return ValueCorrection(*own, cells, unique(pairs))
 
 
 def _calibration(given: Any) -> Calibration:

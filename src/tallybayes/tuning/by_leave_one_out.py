@@ -9,57 +9,36 @@ from typing import Any
 from tallybayes.data.source import Source, Whole
 from tallybayes.errors import DataError
 from tallybayes.model import Model
-from tallybayes.state.column_weights import ColumnWeights
 from tallybayes.state.model_state import ModelState
 from tallybayes.tuning.candidate import only, other_families
 from tallybayes.tuning.search import Search
-from tallybayes.tuning.tuning_result import Tuning
 
 __all__ = ["by_leave_one_out"]
 
 _PRIORS = (0.0, 0.1, 10.0, 100.0)  # candidates for the smoothing of the class prior
 
 
-def by_leave_one_out(
-    search: Search, what: Collection[str], source: Source, label: Any, *, strengths: int, seed: int
-) -> Tuning:
-    """The model selected by a search over the hyperparameters in `what`."""
-    before = after = search.log_loss()
-    _run(search, what, source, label, strengths, seed)
-    if search.steps:
-        after = search.steps[-1].after if search.weights is not None else search.log_loss()
-    model = _selected_model(search, source, label)
-    return Tuning(model, search.steps, search.curve, (before, after), len(search.evidence.codes))
-
-
-def _run(search: Search, what: Collection[str], source: Source, label: Any, strengths: int, seed: int) -> None:
-    """Run the steps in order; if column weights are tuned, candidates are compared at the best temperature."""
-
-    def fit_temperature() -> None:
-        if "weights" in what:
-            search.fit_temperature()
-
-    fit_temperature()
+def by_leave_one_out(search: Search, what: Collection[str], source: Source, label: Any, *, strengths: int) -> Model:
+    """The model selected by a search over the hyperparameters in `what`, without column weights."""
+    search.fit_temperature()
     if "smoothing" in what:
         search.one_strength(strengths)
-        fit_temperature()
+        search.fit_temperature()
     if "families" in what:
         search.families(_other_models(search, source, label))
-        fit_temperature()
+        search.fit_temperature()
     if "smoothing" in what:
         search.strengths()
-        fit_temperature()
+        search.fit_temperature()
     if "text" in what:
         search.texts()
-        fit_temperature()
+        search.fit_temperature()
     if "prior" in what and search.model.settings.prior == "empirical":
         search.prior([(f"k = {k:g}", search.model.with_settings(prior_smoothing=k)) for k in _PRIORS])
-        fit_temperature()
+        search.fit_temperature()
     if "columns" in what:
         search.columns()
-        fit_temperature()
-    if "weights" in what:
-        search.fit_weights(seed)
+    return _selected_model(search, source, label)
 
 
 def _other_models(search: Search, source: Source, label: Any) -> dict[str, list[Model]]:
@@ -101,18 +80,4 @@ def _selected_model(search: Search, source: Source, label: Any) -> Model:
         search.progress("fitting", 0.0)
         result = Model(ModelState(schema, settings))
         result.learn(source, label=label)
-    if search.weights is not None and search.weights.kind != "none":
-        result.column_weights = _column_weights(search, result)
     return result
-
-
-def _column_weights(search: Search, model: Model) -> ColumnWeights:
-    """The fitted weights, by the names of columns and classes."""
-    found = search.weights
-    assert found is not None
-    weights = {
-        name: dict(zip(model.classes, own.tolist(), strict=True)) if found.kind == "per class" else float(own[0])
-        for name, own in zip(search.now, found.weights, strict=True)
-    }
-    offsets = dict(zip(model.classes, found.offsets.tolist(), strict=True))
-    return ColumnWeights(weights, offsets, sum(model.class_counts.values()))

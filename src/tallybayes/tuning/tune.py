@@ -1,8 +1,9 @@
-"""Fit a model with hyperparameters selected by leave-one-out.
+"""Fit a model, and select what a table is known to gain from, on rows that are scored without themselves.
 
-Tuned are the smoothing (one k for all columns, or one for each), the families of numeric columns, the variants of text
-columns, the smoothing of the class prior, the set of columns, and the column weights. By default all of them, each by
-exact leave-one-out: every row of a sample is scored by the sums of all other rows.
+By default: column weights with slopes, as `fit` has them, then corrections of single values, interactions of columns
+and one-dependence estimators (`tuning/term_search.py`), and the variants of text columns. On request also the smoothing
+(one k for all columns, or one for each), the families of numeric columns, the smoothing of the class prior and the set
+of columns (`tuning/search.py`): with column weights these hardly matter, and they take longer.
 """
 
 from __future__ import annotations
@@ -12,21 +13,27 @@ from dataclasses import replace
 from typing import Any, Literal, Unpack
 
 from tallybayes.data.read import to_source
-from tallybayes.data.source import Stream, as_columns
-from tallybayes.errors import DataError, ParameterError, check_integer, did_you_mean
+from tallybayes.data.source import Source, Stream, as_columns
+from tallybayes.errors import DataError, ParameterError, check_integer, did_you_mean, is_real_number
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value, planned
+from tallybayes.model.weighting import learn_sampled
+from tallybayes.state.model_state import ModelState
 from tallybayes.state.options import UNWEIGHTED, FitOptions, complete, with_options
+from tallybayes.state.row_sample import RowSample
 from tallybayes.tuning.by_evidence import by_evidence
 from tallybayes.tuning.by_leave_one_out import by_leave_one_out
 from tallybayes.tuning.by_validation import by_validation
 from tallybayes.tuning.column_evidence import ColumnEvidence, LearnableRows, sampled
 from tallybayes.tuning.search import Progress, Search
-from tallybayes.tuning.tuning_result import Tuning
+from tallybayes.tuning.term_search import TERMS, Budget, search_terms
+from tallybayes.tuning.tuning_result import Estimate, Step, Tuning
 
-__all__ = ["WHAT", "tune"]
+__all__ = ["DEFAULT", "WHAT", "tune"]
 
-WHAT = ("smoothing", "families", "text", "prior", "columns", "weights")
+HYPERPARAMETERS = ("smoothing", "families", "text", "prior", "columns")
+WHAT = (*HYPERPARAMETERS, "weights", *TERMS)
+DEFAULT = ("text", "weights", *TERMS)
 _LEAST = 10  # rows to tune on
 
 
@@ -35,7 +42,8 @@ def tune(
     data: Any,
     label: Any = None,
     *,
-    what: Collection[str] | str = WHAT,
+    what: Collection[str] | str = DEFAULT,
+    seconds: float | None = None,
     by: Literal["leave-one-out", "evidence", "validation"] = "leave-one-out",
     rows: int = 5000,
     strengths: int = 50,
@@ -44,13 +52,15 @@ def tune(
     weight: Any = None,
     **options: Unpack[FitOptions],
 ) -> Tuning:
-    """Fit a model with hyperparameters selected by leave-one-out.
+    """Fit a model, and select weights, corrections, interactions and hyperparameters on held-out rows.
 
-    what: some of "smoothing", "families", "text", "prior", "columns", "weights".
+    what: some of "weights", "corrections", "interactions", "dependence" and "text" (the default), "smoothing",
+    "families", "prior", "columns". Corrections, interactions and dependence come with weights.
+    seconds: the time that may be spent: when it is over, no other candidate is tried. None: as much as it takes.
     by: "leave-one-out"; "evidence" selects the smoothing of each column by its marginal likelihood, without the rows;
     "validation" splits the rows into three parts: each k of a grid is fitted on the first and evaluated on the second,
     and the third is used once, to evaluate the result.
-    rows: the size of the leave-one-out sample, drawn by `seed`; the sums are those of all rows.
+    rows: the size of the sample of rows to judge candidates on; the sums are those of all rows.
     strengths: the number of values of k to evaluate.
     progress: called with the name of the current step and the completed share of it.
     weight: the weights of the rows: the name of a column, or an array.
@@ -63,12 +73,12 @@ def tune(
     >>> x = ["a", "a", "b", "b", "a", "b"] * 20
     >>> rows = {"x": x, "again": x, "and again": x, "y": ["p", "p", "q", "q", "q", "p"] * 20}
     >>> tuned = tb.tune(rows, label="y", what="weights")
-    >>> tuned.log_loss[0] > tuned.log_loss[1], {n: round(w, 2) for n, w in tuned.model.column_weights.weights.items()}
-    (True, {'again': 0.37, 'and again': 0.37, 'x': 0.37})
+    >>> tuned.log_loss[0] > tuned.log_loss[1], tuned.model.column_weights.fitted_on
+    (True, 4.0)
     """
-    chosen = _checked(what, by, rows, strengths, seed)
+    chosen, budget = _checked(what, by, rows, strengths, seed), _budget(seconds)
     complete({name: value for name, value in options.items() if (name, value) != ("weights", None)}, UNWEIGHTED)
-    if by != "leave-one-out" and chosen not in (WHAT, ("smoothing",)):
+    if by != "leave-one-out" and chosen not in (DEFAULT, ("smoothing",)):
         raise ParameterError(f"what='smoothing' with by={by!r}, which selects nothing else", got=what)
     source, given = to_source(data), {"label": label, "weight": weight}
     if isinstance(source, Stream):
@@ -87,7 +97,8 @@ def tune(
             source = LearnableRows(source, model, label, weight)
         found = by_validation(source, model, label, strengths=strengths, seed=seed, progress=report)
         return _without_names(found, given)
-    change = model.learn(source, label=label, weight=weight)
+    sample = RowSample(rows)
+    change = learn_sampled(model, sample, source, label=label, weight=weight)
     check_value(model, label, source)
     if len(model.classes) < 2:
         raise DataError("rows of at least two classes to tune on", got=model.classes)
@@ -97,10 +108,75 @@ def tune(
         return _without_names(by_evidence(model), given)
     if source.bad is not None:
         source = LearnableRows(source, model, label, weight, counted=True)
+    found = _Tuned(model, sample, source, label, weight, budget, report)
     n_rows = change.rows + change.skipped
-    tables = sampled(source, model, label, weight, n_rows=n_rows, limit=rows, seed=seed)
-    search = Search.of(ColumnEvidence(model, tables, label, weight), model, families, report)
-    return _without_names(by_leave_one_out(search, chosen, source, label, strengths=strengths, seed=seed), given)
+    if hyperparameters := [name for name in chosen if name in HYPERPARAMETERS and found.concerns(name)]:
+        tables = sampled(source, model, label, weight, n_rows=n_rows, limit=rows, seed=seed)
+        search = Search.of(ColumnEvidence(model, tables, label, weight), model, families, report)
+        found.select_hyperparameters(search, hyperparameters, strengths)
+    if terms := [name for name in chosen if name not in HYPERPARAMETERS]:
+        found.search_terms(terms)
+    return _without_names(found.result(), given)
+
+
+class _Tuned:
+    """A model that is tuned step by step."""
+
+    def __init__(
+        self,
+        model: Model,
+        sample: RowSample,
+        source: Source,
+        label: Any,
+        weight: Any,
+        budget: Budget,
+        progress: Progress,
+    ) -> None:
+        self._model, self._sample, self._source, self._label, self._weight = model, sample, source, label, weight
+        self._budget, self._progress = budget, progress
+        self._steps: list[Step] = []
+        self._curve: list[dict[str, float]] = []
+        self._losses: list[float] = []
+        self._estimate: Estimate | None = None
+        self._n_rows = 0
+
+    def concerns(self, name: str) -> bool:
+        """Whether the model has anything to select."""
+        return name != "text" or any(family.tokeniser is not None for family in self._model.schema.families.values())
+
+    def select_hyperparameters(self, search: Search, what: Collection[str], strengths: int) -> None:
+        """Select hyperparameters by leave-one-out."""
+        self._losses.append(search.log_loss())
+        before = self._model.snapshot().state
+        self._model = by_leave_one_out(search, what, self._source, self._label, strengths=strengths)
+        self._steps, self._curve, self._n_rows = search.steps, search.curve, len(search.evidence.codes)
+        self._losses.append(search.log_loss())
+        after = self._model.snapshot().state
+        if after.schema.families.keys() != before.schema.families.keys():  # the sample has other columns
+            self._sample = RowSample(self._sample.limit)
+            empty = Model(ModelState(after.schema, after.settings))
+            learn_sampled(empty, self._sample, self._source, label=self._label, weight=self._weight)
+
+    def search_terms(self, what: Collection[str]) -> None:
+        """Fit column weights, and the terms that help."""
+        found = search_terms(
+            self._model,
+            self._sample,
+            lambda model: model.learn(self._source, label=self._label, weight=self._weight),
+            what,
+            budget=self._budget,
+            progress=self._progress,
+        )
+        if found is None:
+            return
+        self._model, self._estimate, self._n_rows = found.model, found.estimate, found.estimate.n_rows
+        self._steps += found.steps
+        self._losses += found.log_loss
+
+    def result(self) -> Tuning:
+        """The model with its steps."""
+        losses = (self._losses[0], self._losses[-1]) if self._losses else (0.0, 0.0)
+        return Tuning(self._model, self._steps, self._curve, losses, self._n_rows, estimate=self._estimate)
 
 
 def _without_names(found: Tuning, given: dict[str, Any]) -> Tuning:
@@ -112,6 +188,12 @@ def _without_names(found: Tuning, given: dict[str, Any]) -> Tuning:
             setattr(schema, word, None)
             found = replace(found, model=Model(replace(state, schema=schema)))
     return found
+
+
+def _budget(seconds: Any) -> Budget:
+    if seconds is not None and not (is_real_number(seconds) and seconds >= 0):
+        raise ParameterError("seconds: a number of at least 0, or None", got=seconds)
+    return Budget(None if seconds is None else float(seconds))
 
 
 def _checked(what: Any, by: Any, rows: Any, strengths: Any, seed: Any) -> tuple[str, ...]:

@@ -11,9 +11,8 @@ from tallybayes.evaluation import Evaluation
 from tallybayes.formatting import text_table
 from tallybayes.model import Model
 
-__all__ = ["Step", "Tuning"]
+__all__ = ["Estimate", "Step", "Tuning"]
 
-_LAST = "column weights"
 _BAR = 30  # characters of the longest bar of the curve
 _WIDTH = 60  # printed characters of a choice
 _LINES = 13  # printed values of k
@@ -30,12 +29,26 @@ class Step:
     after: float
 
 
+@dataclass(frozen=True)
+class Estimate:
+    """How good a tuned model is on new rows.
+
+    Each row is scored by sums without it, and by weights, corrections and interactions that were fitted and found on
+    the other half of the rows. error: the standard error of the log loss.
+    """
+
+    accuracy: float
+    log_loss: float
+    error: float
+    n_rows: int
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Tuning:
     """A tuned model and the steps of its tuning. Print it.
 
     log_loss: before and after, on the rows used for tuning; curve: the log loss of one k for all columns, by k.
-    test: the evaluation on the test part, for tuning by validation.
+    test: the evaluation on the test part, for tuning by validation; estimate: of the model on new rows.
     """
 
     model: Model
@@ -46,6 +59,7 @@ class Tuning:
     by: str = "leave-one-out"
     test: Evaluation | None = None
     unit: str = "log loss"
+    estimate: Estimate | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the model as plain Python objects, for JSON."""
@@ -53,6 +67,7 @@ class Tuning:
         before, after = self.log_loss
         result = {"by": self.by, "unit": self.unit, "rows": self.n_rows, "before": before, "after": after}
         result |= {"steps": steps, "curve": self.curve}
+        result |= {"estimate": asdict(self.estimate)} if self.estimate is not None else {}
         return result | ({"test": self.test.to_dict()} if self.test is not None else {})
 
     def __str__(self) -> str:
@@ -68,11 +83,15 @@ class Tuning:
         if self.model.column_weights.weights:
             parts.append(self._weights())
         parts.append(f"{self.unit} {before:.4f} -> {after:.4f}{share}, by {self.by} on {self.n_rows:,} rows")
-        if len(rows) > 1 and self.steps[-1].name == _LAST:
+        if self.curve and self.estimate is not None:
             parts.append(
-                "steps before the last compare candidates at the best temperature (one weight for all columns),\n"
-                "so their log losses and the chosen k can differ from those of the curve"
+                "hyperparameters are compared at the best temperature (one weight for all columns),\n"
+                "so their log losses can differ from those of the curve and of the column weights"
             )
+        if self.estimate is not None:
+            own = self.estimate
+            figures = f"accuracy {own.accuracy:.4f}, log loss {own.log_loss:.4f} (standard error {own.error:.4f})"
+            parts.append(f"expected on new rows: {figures}")
         if self.test is not None:
             figures = f"accuracy {self.test.accuracy:.4f}, log loss {self.test.log_loss:.4f}"
             parts.append(f"test part, {self.test.n_rows:,} rows: {figures}")

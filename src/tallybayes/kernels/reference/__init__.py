@@ -2,7 +2,7 @@
 
 from tallybayes.kernels.densities import laplace
 from tallybayes.kernels.reference.average_binnings import average_binnings
-from tallybayes.kernels.reference.cell_pairs import add_one_dependence, count_cell_pairs
+from tallybayes.kernels.reference.cell_pairs import add_one_dependence, count_cell_pairs, sum_cell_pairs
 from tallybayes.kernels.reference.count_documents import (
     fingerprint_documents,
     log_amounts,
@@ -114,6 +114,7 @@ __all__ = [
     "sort_entries",
     "student",
     "sum_bags",
+    "sum_cell_pairs",
     "sum_columns",
     "sum_documents",
     "sum_groups",

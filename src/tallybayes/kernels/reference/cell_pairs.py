@@ -58,6 +58,23 @@ def count_cell_pairs(
     return table
 
 
+@checked("cells: rows, inputs; sizes: inputs | at_least 0; values: rows, columns")
+def sum_cell_pairs(cells: NDArray[np.int16], sizes: Integers, values: Floats, start: int, stop: int) -> Floats:
+    """Sums of values over the rows of each pair of cells of different inputs (first < second), (S, S, columns).
+
+    >>> cells, sizes = np.array([[0, 1], [0, 1]], np.int16), np.array([1, 2])
+    >>> sum_cell_pairs(cells, sizes, np.array([[0.5], [2.0]]), 0, 2)[..., 0].tolist()
+    [[0.0, 0.0, 2.5], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    """
+    n_cells = check_sizes(sizes)
+    number, table = numbered_cells(cells, sizes, start, stop), np.zeros((n_cells, n_cells, values.shape[1]))
+    for row, own in zip(number, values[start:stop], strict=True):
+        here = row[row >= 0]
+        first, second = np.triu_indices(len(here), 1)
+        table[here[first], here[second]] += own
+    return table
+
+
 @checked(
     "out: rows, classes; cells: rows, inputs; sizes: inputs | at_least 0; single: cells, classes; "
     "pair: cells, cells, classes; is_parent: cells"

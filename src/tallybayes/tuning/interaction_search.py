@@ -1,0 +1,72 @@
+"""Pairs of columns whose coarse cells explain what a fitted model gets wrong.
+
+With p the held-out P(class | row), the residual 1[y = c] - p has mean 0 in every pair of cells if the two columns do
+not interact. For a pair of cells and a class, U is the sum of the residuals and H that of p (1 - p); a correction
+U / (H + t) of the score, drawn from a normal distribution with variance 1 / t, has the log Bayes factor
+
+    1/2 (U^2 / (H + t) - log(1 + H / t))
+
+The gain of a pair of columns is the sum over its cells and classes, for the best t. (The classes are not independent,
+their residuals add up to 0: the sum is multiplied by (classes - 1) / classes.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import kernels
+from tallybayes.arrays.array_types import Codes32, Floats
+
+__all__ = ["find_interactions"]
+
+_PRECISIONS = (3.0, 10.0, 30.0, 100.0)  # t, of which the best is taken
+_LEAST_GAIN = 1.0  # nats; what does not help in the end has a small weight
+_WORK = 2**28  # additions at most
+
+
+def find_interactions(
+    cells: NDArray[np.int16],
+    sizes: Sequence[int],
+    log_joint: Floats,
+    codes: Codes32,
+    weights: Floats,
+    *,
+    spread: Floats,
+    limit: int,
+) -> list[tuple[int, int]]:
+    """The pairs of inputs with the greatest gains, the greatest first.
+
+    cells: (rows, inputs), -1 where missing; log_joint: (rows, classes); spread: how much each input contributes, for
+    the case that there are too many to look at all.
+    """
+    n_rows, n_classes = log_joint.shape
+    p = np.exp(log_joint - log_joint.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    residual = -p
+    residual[np.arange(n_rows), codes] += 1.0
+    values = np.concatenate([residual, p * (1 - p)], axis=1) * weights[:, None]
+    most = max(2, int(np.sqrt(_WORK / max(n_rows * n_classes, 1))))
+    chosen = np.sort(np.argsort(-spread, kind="stable")[:most])
+    own_sizes = np.array([sizes[i] for i in chosen.tolist()], np.int64)
+    own_cells = np.ascontiguousarray(cells[:, chosen])
+    table = kernels.active.sum_cell_pairs(own_cells, own_sizes, np.ascontiguousarray(values), 0, n_rows)
+    gains = _gains(table[..., :n_classes], table[..., n_classes:], own_sizes) * (n_classes - 1) / n_classes
+    first, second = np.triu_indices(len(chosen), 1)
+    order = np.argsort(-gains[first, second], kind="stable")[:limit]
+    pairs = [(int(chosen[first[i]]), int(chosen[second[i]])) for i in order if gains[first[i], second[i]] > _LEAST_GAIN]
+    return pairs
+
+
+def _gains(sums: Floats, curvature: Floats, sizes: NDArray[np.int64]) -> Floats:
+    """The gain of every pair of inputs, (inputs, inputs)."""
+    starts = np.cumsum(sizes) - sizes
+    best = np.full((len(sizes), len(sizes)), -np.inf)
+    for t in _PRECISIONS:
+        cells: Floats = 0.5 * (sums**2 / (curvature + t) - np.log1p(curvature / t)).sum(axis=2)
+        both = np.add.reduceat(np.add.reduceat(cells, starts, axis=0), starts, axis=1)
+        best = np.maximum(best, both)
+    return best
+

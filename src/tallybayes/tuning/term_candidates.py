@@ -1,0 +1,156 @@
+"""The terms that tuning may add: which columns interact, and the columns that are counted for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.arrays.array_types import Floats
+from tallybayes.data.cell_cuts import coarse_inputs
+from tallybayes.data.coarse_cells import CellInput
+from tallybayes.data.schema import Field, Schema
+from tallybayes.families import Interaction, OneDependence
+from tallybayes.model import Model
+from tallybayes.model.weight_selection import WeightFit
+from tallybayes.scoring.weight_fit import FittedWeights
+from tallybayes.state.model_state import ModelState
+from tallybayes.state.statistics import SufficientStatistics
+from tallybayes.tuning.interaction_search import find_interactions
+
+__all__ = ["CountedTerms", "TermCandidates"]
+
+ALL_COLUMNS = "all columns"  # the name of the derived column of one-dependence estimators
+
+_MOST_INPUTS = 64  # columns of one-dependence estimators: the time for their scores grows with its square
+_MOST_PAIRS = 2**22  # (cell, cell, class) of one-dependence estimators
+_CELLS = 16  # of a column of numbers with a table of corrections
+_FEW_CELLS = 8  # of a column of numbers in interactions (a study of 52 tables)
+_INTERACTIONS = 30  # at most; with 60 the log loss was the same
+
+Pair = tuple[str, str]
+
+
+class TermCandidates:
+    """Candidates for terms, from the evidence of the columns of a model."""
+
+    def __init__(self, base: WeightFit) -> None:
+        self._base = base
+        families = base.state.schema.families
+        foldable = {name for name, family in families.items() if family.takes_class_weights}
+        self._columns = {name: own for name, own in base.held_out.columns.items() if name in foldable}
+
+    def corrections(self) -> list[CellInput]:
+        """The coarse cells of columns that may have a table of corrections."""
+        return list(coarse_inputs(self._columns, self._base.lines.codes, n_cells=_CELLS).values())
+
+    @cached_property
+    def inputs(self) -> dict[str, CellInput]:
+        """The coarse cells of columns in interactions, by name."""
+        return coarse_inputs(self._columns, self._base.lines.codes, n_cells=_FEW_CELLS)
+
+    def interactions(self, rows: NDArray[np.int64], fit: FittedWeights) -> list[Pair]:
+        """The pairs of columns that explain what a fit on some rows gets wrong, the best first."""
+        names = list(self.inputs)
+        if len(names) < 2:
+            return []
+        lines = self._base.lines.take(rows)
+        contribution = fit.weights[:, None, :] * lines.lines
+        line_of = {name: i for i, name in enumerate(self._base.held_out.names)}
+        spread = np.array([contribution[line_of[name]].std(axis=0).sum() for name in names])
+        limit = min(max(10, 2 * len(names)), _INTERACTIONS)
+        facts = fit.log_joint(lines), lines.codes, lines.weights
+        sizes = [own.n_cells for own in self.inputs.values()]
+        found = find_interactions(self._cells[rows], sizes, *facts, spread=spread, limit=limit)
+        return [(names[a], names[b]) for a, b in found]
+
+    @cached_property
+    def _cells(self) -> NDArray[np.int16]:
+        cells = [own.cells(self._columns[name]) for name, own in self.inputs.items()]
+        return np.ascontiguousarray(np.stack(cells, axis=1))
+
+    def counted(
+        self, found: Sequence[Sequence[Pair]], learn: Callable[[Model], Any], *, dependence: bool
+    ) -> CountedTerms:
+        """Count the derived columns of interactions and of one-dependence estimators in one pass over the data.
+
+        found: the pairs that were found on each half of the rows, and on all of them.
+        """
+        state, taken = self._base.state, self._base.state.schema.fields
+        fields = {
+            name: Field(name, Interaction(), "found by tuning", (self.inputs[a], self.inputs[b]))
+            for a, b in sorted({pair for pairs in found for pair in pairs})
+            if (name := _name((a, b))) not in taken
+        }
+        if dependence and ALL_COLUMNS not in taken and self._are_few():
+            fields[ALL_COLUMNS] = Field(ALL_COLUMNS, OneDependence(), "selected by tuning", tuple(self.inputs.values()))
+        if not fields:
+            return CountedTerms.none()
+        schema = Schema(state.schema.label, fields, state.schema.weight, state.schema.missing)
+        model = Model(ModelState(schema, replace(state.settings, column_weights=None)))
+        learn(model)
+        names, evidence = self._base.held_out.rows.evidence(model.snapshot().state)
+        subsets = [tuple(name for pair in pairs if (name := _name(pair)) in fields) for pairs in found]
+        return CountedTerms(model, subsets, dict(zip(names, evidence, strict=True)))
+
+    def _are_few(self) -> bool:
+        n_cells = sum(own.n_cells for own in self.inputs.values())
+        n_classes = len(self._base.state.classes)
+        return 2 < len(self.inputs) <= _MOST_INPUTS and n_cells * n_cells * n_classes <= _MOST_PAIRS
+
+
+@dataclass(frozen=True, eq=False)
+class CountedTerms:
+    """A model of derived columns, those that were found on each subset of the rows, and their evidence by name."""
+
+    model: Model | None
+    subsets: Sequence[tuple[str, ...]]
+    evidence: Mapping[str, Floats]
+
+    @classmethod
+    def none(cls) -> CountedTerms:
+        """No derived columns."""
+        return cls(None, (), {})
+
+    def has(self, term: str) -> bool:
+        """Whether there are columns for a term."""
+        return ALL_COLUMNS in self.evidence if term == "dependence" else any(self.subsets)
+
+    def n_candidates(self, term: str) -> int:
+        """How many columns there are for a term."""
+        if term == "dependence":
+            return 1
+        return len(self.evidence.keys() - {ALL_COLUMNS}) if term == "interactions" else 0
+
+    def lines(self, terms: Collection[str], subset: int) -> tuple[list[str], Floats]:
+        """The columns of some terms for a subset of the rows, and their evidence, (columns, rows, classes)."""
+        names = [*self.subsets[subset]] if "interactions" in terms else []
+        names += [ALL_COLUMNS] if "dependence" in terms else []
+        return names, np.array([self.evidence[name] for name in names])
+
+    def is_kept(self, name: str, weight: Any, negligible: float) -> bool:
+        """Whether the weight of a column is large enough to keep it."""
+        return name == ALL_COLUMNS or float(weight) >= negligible
+
+    def added_to(self, model: Model, names: Sequence[str]) -> Model:
+        """A model with the sums of some of the derived columns as well."""
+        if self.model is None or not names:
+            return model
+        base, own = model.snapshot().state, self.model.snapshot().state
+        schema = base.schema.copy()
+        schema.fields |= {name: own.schema.fields[name] for name in names}
+        sums = own.statistics.aligned(base.statistics.labels)
+        blocks = dict(base.statistics.copy().blocks)
+        for family, tally in sums.blocks.items():
+            if kept := tuple(name for name in tally.features if name in names):
+                blocks[family] = tally.only(kept)
+        statistics = SufficientStatistics(list(base.statistics.labels), base.statistics.class_rows, blocks)
+        return Model(replace(base, schema=schema, statistics=statistics))
+
+
+def _name(pair: Pair) -> str:
+    return f"{pair[0]} x {pair[1]}"
