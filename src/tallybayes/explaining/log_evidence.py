@@ -15,6 +15,7 @@ def log_evidence(state: ModelState) -> dict[str, float]:
     state.require_likelihoods("log_evidence")
     state.require_learned("log_evidence")
     result: dict[str, float] = {}
+    state = state.without_corrections()
     for tally in state.statistics.aligned(state.statistics.in_use()).blocks.values():
         for name in tally.features:
             family, k = state.schema.families[name], state.settings.smoothing_of(name)

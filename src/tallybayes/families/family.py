@@ -47,7 +47,9 @@ class Family(ABC, Generic[TallyT, PriorT]):
     name: ClassVar[str]
     column: ClassVar[type[Column]]  # the kind of column it counts
     takes_class_weights: ClassVar[bool] = False  # whether its tables can hold a weight for each class, and corrections
-    is_correction: ClassVar[bool] = False  # whether its scores correct those of other columns, so that it is no likelihood
+    is_correction: ClassVar[bool] = (
+        False  # whether its scores correct those of other columns, so that it is no likelihood
+    )
     takes_smoothing: ClassVar[bool] = False  # whether the prior depends on k, for 0 < k < infinity
 
     def __init_subclass__(cls) -> None:

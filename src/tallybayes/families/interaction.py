@@ -70,7 +70,8 @@ class Interaction(CellPairFamily[InteractionPrior]):
         for name, column in zip(features, columns, strict=True):
             if len(column.sizes) != 2:
                 raise DataError("two inputs of an interaction", got=len(column.sizes), column=name)
-        complete = [Cells(np.where((own.codes < 0).any(axis=1)[:, None], -1, own.codes), own.sizes) for own in columns]
+        gaps = [np.asarray((own.codes < 0).any(axis=1, keepdims=True)) for own in columns]
+        complete = [Cells(np.where(gap, -1, own.codes), own.sizes) for gap, own in zip(gaps, columns, strict=True)]
         return super().observe(features, complete, codes, n_classes, weights)
 
     def prior(self, tally: CellPairCounts, smoothing: Smoothing) -> InteractionPrior:
@@ -173,7 +174,9 @@ class InteractionPredictive(Predictive):
         """With weights in the tables, if the classes share them."""
         if (weights != weights[:, :1]).any():
             return None
-        scores = tuple(np.where(own[0] == 0, 0.0, table * own[0]) for own, table in zip(weights, self.scores, strict=True))
+        scores = tuple(
+            np.where(own[0] == 0, 0.0, table * own[0]) for own, table in zip(weights, self.scores, strict=True)
+        )
         return InteractionPredictive(self.features, self.n_classes, self.sizes, scores)
 
     def part(self, number: int) -> InteractionPredictive:

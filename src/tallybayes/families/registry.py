@@ -41,7 +41,18 @@ def register_family(family: type[Family]) -> type[Family]:
     return family
 
 
-for _family in (Bernoulli, Categorical, Gaussian, Histogram, Interaction, Multinomial, OneDependence, Poisson, Tags, Text):
+for _family in (
+    Bernoulli,
+    Categorical,
+    Gaussian,
+    Histogram,
+    Interaction,
+    Multinomial,
+    OneDependence,
+    Poisson,
+    Tags,
+    Text,
+):
     register_family(_family)
 
 

@@ -85,9 +85,7 @@ class WeightFit:
         first = np.cumsum([0, *(own.n_cells for own in inputs)])
         numbers = [np.where(own < 0, -1, own + start) for own, start in zip(cells, first, strict=False)]
         stacked = np.array(numbers, np.int32).reshape(len(inputs), len(self.held_out.codes))
-        return replace(
-            self, cells=tuple(inputs), lines=replace(self.lines, cells=stacked, n_cells=int(first[-1]))
-        )
+        return replace(self, cells=tuple(inputs), lines=replace(self.lines, cells=stacked, n_cells=int(first[-1])))
 
     def with_columns(self, names: Sequence[str], evidence: Floats) -> WeightFit:
         """With columns of other states that have learned the same rows; evidence is (columns, rows, classes)."""
@@ -125,9 +123,7 @@ class WeightFit:
             table = found.tables[start : start + inputs.n_cells].round(_DIGITS)
             if table.any():
                 lines = dict(zip(classes, map(tuple, table.T.tolist()), strict=True))
-                result[inputs.column] = replace(
-                    result.get(inputs.column, ValueCorrection()), cells=inputs, table=lines
-                )
+                result[inputs.column] = replace(result.get(inputs.column, ValueCorrection()), cells=inputs, table=lines)
         return dict(sorted(result.items()))
 
 

@@ -89,8 +89,8 @@ def held_out_evidence(state: ModelState, rows: SampledRows) -> HeldOutEvidence:
         for name, part in scorer.missing.evidence(fold).items() if scorer.missing is not None else ():
             missing[gaps.index(name)][place] += part
     weights = np.where(known, divided.weights, 0.0)
-    own = divided.dealt.codes, weights, columns, divided, is_sum
-    return HeldOutEvidence(names, evidence, gaps, missing, log_prior, *own)
+    facts = divided.dealt.codes, weights, columns, divided, is_sum
+    return HeldOutEvidence(names, evidence, gaps, missing, log_prior, *facts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,9 +110,7 @@ class DividedRows:
         """The weight of each line."""
         return np.asarray(self.rows.weights[self.dealt.row] * self.dealt.copies)
 
-    def scorers(
-        self, state: ModelState
-    ) -> tuple[dict[str, Column], Iterator[tuple[NDArray[np.int64], Scorer]]]:
+    def scorers(self, state: ModelState) -> tuple[dict[str, Column], Iterator[tuple[NDArray[np.int64], Scorer]]]:
         """The columns of the lines, and of each fold its lines and the scorer of the state without it."""
         encoded = Snapshot(state).encoded(self.rows.table)
         columns = {name: column.take(self.dealt.row) for name, column in encoded.items()}
@@ -127,7 +125,7 @@ class DividedRows:
                 yield own, Scorer.of(_without(state, learned, self.classes, *amounts))
 
     def evidence(self, state: ModelState) -> tuple[tuple[str, ...], Floats]:
-        """The columns of another state that has learned the same rows, and their evidence, (columns, lines, classes)."""
+        """The columns of another state of the same rows, and their evidence, (columns, lines, classes)."""
         names = tuple(sorted(state.schema.families))
         result = np.zeros((len(names), len(self), len(self.classes)))
         columns, scorers = self.scorers(_unfitted(state, ()))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Booleans
-from tallybayes.arrays.column import Bag, Codes, Column, Flags
+from tallybayes.arrays.column import Bag, Cells, Codes, Column, Flags
 from tallybayes.families import Bernoulli
 from tallybayes.families.bernoulli import BernoulliPredictive
 from tallybayes.families.family import Codes32, Floats, Score
@@ -117,6 +117,8 @@ def is_missing(column: Column) -> Booleans:
     if isinstance(column, Bag):
         own = column.present if column.rows is None else column.rows >= 0
         return np.zeros(len(column), bool) if own is None else ~own
+    if isinstance(column, Cells):
+        return np.asarray((column.codes < 0).all(axis=1))
     if isinstance(column, Codes):
         codes = column.codes
         return np.asarray((codes < column.origin) | (codes >= column.origin + len(column.keys)))

@@ -8,7 +8,6 @@ length is scored in bounded memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -66,10 +65,9 @@ class Snapshot:
         return found
 
     def plain(self) -> Snapshot:
-        """The snapshot without column weights: its scores are likelihoods."""
-        if self.state.settings.column_weights is None:
-            return self
-        return Snapshot(replace(self.state, settings=replace(self.state.settings, column_weights=None)))
+        """The snapshot without column weights and other corrections: its scores are likelihoods."""
+        state = self.state.without_corrections()
+        return self if state is self.state else Snapshot(state)
 
     @property
     def leave_one_out(self) -> LeaveOneOut:

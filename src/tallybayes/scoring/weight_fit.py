@@ -36,9 +36,11 @@ _STRENGTH = 10.0  # of the shrinkage to the temperature, and of that to 1: separ
 _OFFSETS = 1.0  # strength of the shrinkage of offsets to 0: bounds them for classes with few rows
 _LEAST_STRENGTH, _MOST_STRENGTH = 1.0, 1e6  # of slopes
 _ROUNDS = 4  # of the search for the strength of slopes; it hardly changes later
+_MORE_ROUNDS = 2  # from a start that is near
 _MANY_VALUES = 256  # columns of numbers from which on the curvature is taken as diagonal: eigenvalues would take long
-_ROUGH, _FINE = 1e-5, 1e-7  # relative change of the loss at which the search for a minimum ends
+_ROUGH, _FINE = 1e-4, 1e-6  # relative change of the loss at which the search for a minimum ends
 _SETTLED = 0.2  # change of the logarithm of that strength below which the search ends
+_NEW_WEIGHT = 0.1  # that a line without a start begins with
 _FEW = 8  # classes up to which a loop over the classes is faster
 _BOUND = 20.0  # of weights and offsets
 
@@ -88,6 +90,8 @@ class FittedWeights:
     offsets: Floats
     slopes: Floats
     tables: Floats
+    temperature: float
+    strengths: Strengths
 
     def log_joint(self, rows: EvidenceLines) -> Floats:
         """Log P(class, row) of rows, up to a constant, (rows, classes)."""
@@ -111,19 +115,22 @@ def centred(evidence: Floats, log_prior: Floats) -> Floats:
     return np.asarray(evidence - logsumexp(evidence + log_prior, axis=2)[..., None])
 
 
-def fit_weights(kind: Kind, rows: EvidenceLines) -> FittedWeights:
+def fit_weights(kind: Kind, rows: EvidenceLines, *, start: FittedWeights | None = None) -> FittedWeights:
     """Fit the weights, offsets and slopes.
 
     kind: whether the lines that are not shared have a weight for each class or one for all, or all lines the same.
+    start: fitted to the same rows with fewer lines or without cells, to start from.
     """
     problem = _Problem(kind, rows)
-    variables, strengths = problem.start, (_STRENGTH, 3 * _STRENGTH)
-    for _ in range(_ROUNDS if problem.has_strengths else 0):
+    variables = problem.start if start is None else problem.start_at(start)
+    strengths = (_STRENGTH, 3 * _STRENGTH) if start is None else start.strengths
+    n_rounds = 0 if not problem.has_strengths else _ROUNDS if start is None else _MORE_ROUNDS
+    for _ in range(n_rounds):
         variables = problem.minimum(variables, strengths, _ROUGH)
         before, strengths = strengths, problem.strengths(variables, strengths)
         if np.abs(np.log(np.divide(strengths, before))).max() < _SETTLED:
             break
-    return problem.solution(problem.minimum(variables, strengths, _FINE))
+    return problem.solution(problem.minimum(variables, strengths, _FINE), strengths)
 
 
 def cross_fitted(kind: Kind, rows: EvidenceLines, *, folds: int = 5, seed: int = 0) -> Floats:
@@ -167,7 +174,7 @@ class _Problem:
     @property
     def has_strengths(self) -> bool:
         """Whether there are variables whose strength is chosen by evidence."""
-        return self._parts[3].start < self._parts[4].stop
+        return bool(self._parts[3].start < self._parts[4].stop)
 
     def minimum(self, start: Floats, strengths: Strengths, tolerance: float) -> Floats:
         """The variables that minimise the loss for given strengths of slopes and tables."""
@@ -187,13 +194,27 @@ class _Problem:
         )
         return np.asarray(found.x)
 
-    def solution(self, variables: Floats) -> FittedWeights:
+    def start_at(self, fit: FittedWeights) -> Floats:
+        """Variables to start from: those of a fit with fewer lines or without cells, which come last."""
+        result, n = self.start.copy(), len(fit.weights)
+        weights, temperature, offsets, slopes, tables = self._parts
+        own = result[weights]
+        own[:] = _NEW_WEIGHT
+        own[self._number[:, :n].ravel()] = fit.weights.T.ravel()
+        result[temperature], result[offsets], result[slopes] = fit.temperature, fit.offsets, fit.slopes.T.ravel()
+        if fit.tables.size == tables.stop - tables.start:
+            result[tables] = fit.tables.T.ravel()
+        return result
+
+    def solution(self, variables: Floats, strengths: Strengths) -> FittedWeights:
         """The variables as weights by line and class."""
-        own, _, offsets, slopes, tables = (variables[part] for part in self._parts)
+        own, temperature, offsets, slopes, tables = (variables[part] for part in self._parts)
         shape = self._n_lines, self._n_classes
         weights = np.broadcast_to(own[self._number].T, shape).copy() if len(own) else np.zeros(shape)
         by_class = [part.reshape(self._n_classes, -1).T.copy() for part in (slopes, tables)]
-        return FittedWeights(weights, np.asarray(offsets - offsets.mean()), *by_class)
+        return FittedWeights(
+            weights, np.asarray(offsets - offsets.mean()), *by_class, float(temperature[0]), strengths
+        )
 
     def strengths(self, variables: Floats, strengths: Strengths) -> Strengths:
         """The next strengths of slopes and tables by evidence."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tallybayes.data.schema import Schema
@@ -76,14 +76,33 @@ class ModelState:
             for name, family in self.schema.families.items()
         )
 
+    def without_corrections(self) -> ModelState:
+        """The state whose scores are likelihoods: without column weights, and without derived columns beside others.
+
+        Derived columns correct the columns that they are computed from, if these are columns of the model too.
+        """
+        derived, families = self.schema.derived, self.schema.families
+        settings, schema, statistics = self.settings, self.schema, self.statistics
+        if settings.column_weights is not None:
+            settings = replace(settings, column_weights=None)
+        if derived and len(derived) < len(families):
+            schema = schema.copy()
+            schema.fields = {name: own for name, own in schema.fields.items() if name not in derived}
+            kept = {own.counted for own in schema.families.values()}
+            blocks = {family: tally for family, tally in statistics.blocks.items() if family in kept}
+            statistics = SufficientStatistics(list(statistics.labels), statistics.class_rows, blocks)
+        if settings is self.settings and schema is self.schema:
+            return self
+        return replace(self, settings=settings, schema=schema, statistics=statistics)
+
     def require_learned(self, verb: str) -> None:
         """Raise an error for a model that was given instead of learned."""
         if self.given is not None:
             raise UnsupportedError(f"{verb} needs a model that was learned; this one was made from given probabilities")
 
     def require_likelihoods(self, verb: str) -> None:
-        """Raise an error unless the score of every column is a log likelihood."""
-        for name, family in self.schema.families.items():
+        """Raise an error unless the score of every column is a log likelihood, apart from corrections."""
+        for name, family in self.without_corrections().schema.families.items():
             if not family.is_likelihood:
                 hint = "fit with the 'counts' or 'presence' variant"
                 text = f"{verb} needs likelihoods; the scores of {family.display_name()} are not likelihoods"

@@ -41,7 +41,9 @@ class RowHashes:
         self._numbers: dict[Any, list[tuple[Any, Hashes]]] = {}  # by type: arrays and their salts
         self._tables: dict[Any, list[tuple[Any, Hashes, int]]] = {}  # by type: codes, hashes of keys, the first code
         every = batch.columns | batch.sources
-        columns = {name: own for name, own in every.items() if not isinstance(own, Cells)}  # these follow from the others
+        columns = {
+            name: own for name, own in every.items() if not isinstance(own, Cells)
+        }  # these follow from the others
         names = list(columns)
         if names:
             prepared = in_threads(lambda i, _: _prepared(names[i], columns[names[i]]), len(names), size=1, small=0)

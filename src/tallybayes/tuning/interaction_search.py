@@ -24,7 +24,7 @@ __all__ = ["find_interactions"]
 
 _PRECISIONS = (3.0, 10.0, 30.0, 100.0)  # t, of which the best is taken
 _LEAST_GAIN = 1.0  # nats; what does not help in the end has a small weight
-_WORK = 2**28  # additions at most
+_SUMS = 2**22  # sums of pairs of cells at most, 32 MB
 
 
 def find_interactions(
@@ -48,16 +48,16 @@ def find_interactions(
     residual = -p
     residual[np.arange(n_rows), codes] += 1.0
     values = np.concatenate([residual, p * (1 - p)], axis=1) * weights[:, None]
-    most = max(2, int(np.sqrt(_WORK / max(n_rows * n_classes, 1))))
-    chosen = np.sort(np.argsort(-spread, kind="stable")[:most])
+    order = np.argsort(-spread, kind="stable")
+    n_cells = np.cumsum(np.array(sizes)[order])
+    chosen = np.sort(order[: max(2, int((n_cells**2 * 2 * n_classes <= _SUMS).sum()))])
     own_sizes = np.array([sizes[i] for i in chosen.tolist()], np.int64)
     own_cells = np.ascontiguousarray(cells[:, chosen])
     table = kernels.active.sum_cell_pairs(own_cells, own_sizes, np.ascontiguousarray(values), 0, n_rows)
     gains = _gains(table[..., :n_classes], table[..., n_classes:], own_sizes) * (n_classes - 1) / n_classes
     first, second = np.triu_indices(len(chosen), 1)
     order = np.argsort(-gains[first, second], kind="stable")[:limit]
-    pairs = [(int(chosen[first[i]]), int(chosen[second[i]])) for i in order if gains[first[i], second[i]] > _LEAST_GAIN]
-    return pairs
+    return [(int(chosen[first[i]]), int(chosen[second[i]])) for i in order if gains[first[i], second[i]] > _LEAST_GAIN]
 
 
 def _gains(sums: Floats, curvature: Floats, sizes: NDArray[np.int64]) -> Floats:
@@ -69,4 +69,3 @@ def _gains(sums: Floats, curvature: Floats, sizes: NDArray[np.int64]) -> Floats:
         both = np.add.reduceat(np.add.reduceat(cells, starts, axis=0), starts, axis=1)
         best = np.maximum(best, both)
     return best
-

@@ -29,6 +29,7 @@ ALL_COLUMNS = "all columns"  # the name of the derived column of one-dependence 
 _MOST_INPUTS = 64  # columns of one-dependence estimators: the time for their scores grows with its square
 _MOST_PAIRS = 2**22  # (cell, cell, class) of one-dependence estimators
 _CELLS = 16  # of a column of numbers with a table of corrections
+_PER_ROW = 4  # corrections for each row up to which they are tried
 _FEW_CELLS = 8  # of a column of numbers in interactions (a study of 52 tables)
 _INTERACTIONS = 30  # at most; with 60 the log loss was the same
 
@@ -45,8 +46,10 @@ class TermCandidates:
         self._columns = {name: own for name, own in base.held_out.columns.items() if name in foldable}
 
     def corrections(self) -> list[CellInput]:
-        """The coarse cells of columns that may have a table of corrections."""
-        return list(coarse_inputs(self._columns, self._base.lines.codes, n_cells=_CELLS).values())
+        """The coarse cells of columns that may have a table of corrections; none if there are few rows for them."""
+        inputs = list(coarse_inputs(self._columns, self._base.lines.codes, n_cells=_CELLS).values())
+        n_corrections = sum(own.n_cells for own in inputs) * len(self._base.state.classes)
+        return inputs if n_corrections <= _PER_ROW * len(self._base.lines.codes) else []
 
     @cached_property
     def inputs(self) -> dict[str, CellInput]:

@@ -30,11 +30,7 @@ from tallybayes.tuning.tuning_result import Estimate, Step
 
 __all__ = ["TERMS", "Budget", "TermSearch", "search_terms"]
 
-TERMS = {
-    "corrections": "value corrections",
-    "interactions": "interactions",
-    "dependence": "one-dependence estimators",
-}
+TERMS = {"corrections": "value corrections", "interactions": "interactions", "dependence": "one-dependence estimators"}
 _NEGLIGIBLE = 0.02  # weight of an interaction that is left out
 
 Progress = Callable[[str, float], None]
@@ -88,13 +84,15 @@ def search_terms(
 
 
 class _Search:
-    """The combinations evaluated so far: -log P(y | x) and log P(class, row) of every row by a fit on the other half."""
+    """The combinations of terms evaluated so far: log P(class, row) of every row by a fit on the other half."""
 
     def __init__(self, model: Model, base: WeightFit, budget: Budget, progress: Progress) -> None:
         self._model, self._base, self._budget, self._progress = model, base, budget, progress
         n = len(base.lines.codes)
         self._halves = [np.arange(half, n, 2) for half in (0, 1)]
         self._joint: dict[frozenset[str], Floats] = {}
+        self._fits: list[FittedWeights] = []  # of the halves, without terms
+        self._whole: FittedWeights | None = None
         self._steps: list[Step] = []
         self._best: frozenset[str] = frozenset()
         self._counted = CountedTerms.none()
@@ -137,7 +135,9 @@ class _Search:
         """Fit the best combination on all rows."""
         self._progress("fitting", 0.8)
         prepared = self._prepared(self._best, 2)
-        fit = self._whole if not self._best and hasattr(self, "_whole") else fit_weights(prepared.kind, prepared.lines)
+        fit = self._whole
+        if self._best or fit is None:
+            fit = fit_weights(prepared.kind, prepared.lines, start=fit)
         weights = prepared.column_weights(fit)
         names = [name for name in prepared.more if self._counted.is_kept(name, weights.weights[name], _NEGLIGIBLE)]
         others = set(prepared.more) - set(names)
@@ -151,12 +151,16 @@ class _Search:
         name = name if self._best <= combination else " and ".join(TERMS[term] for term in TERMS if term in combination)
         self._progress(name, share)
         prepared = [self._prepared(combination, half) for half in (0, 1)]
-        fits = [fit_weights(own.kind, own.lines.take(rows)) for own, rows in zip(prepared, self._halves, strict=True)]
+        fits = [
+            fit_weights(own.kind, own.lines.take(rows), start=start)
+            for own, rows, start in zip(prepared, self._halves, self._fits, strict=True)
+        ]
         self._joint[combination] = self._by_other_half(prepared, fits)
-        before, after = self._loss(self._best), self._loss(combination)
+        before, after, is_better = self._loss(self._best), self._loss(combination), self._is_better(combination)
         n = sum(self._counted.n_candidates(term) for term in combination) or len(self._base.cells)
-        self._steps.append(Step(name, max(n, 1), "used" if after < before else "not used", before, min(before, after)))
-        self._best = combination if after < before else self._best
+        choice = ("used", after) if is_better else ("not used", before)
+        self._steps.append(Step(name, max(n, 1), choice[0], before, choice[1]))
+        self._best = combination if is_better else self._best
 
     def _prepared(self, combination: frozenset[str], subset: int) -> WeightFit:
         """The evidence with the terms of a combination; subset: the half that interactions were found on, 2 for all."""
@@ -187,11 +191,21 @@ class _Search:
     def _loss(self, combination: frozenset[str]) -> float:
         return self._mean(losses_of(self._joint[combination], self._base.lines.codes))
 
+    def _is_better(self, combination: frozenset[str]) -> bool:
+        """Whether a combination has a lower log loss than the best so far, by more than a standard error."""
+        old, new = (losses_of(self._joint[own], self._base.lines.codes) for own in (self._best, combination))
+        mean, error = self._mean(old - new), self._error(old - new)
+        return mean > error
+
+    def _error(self, values: Floats) -> float:
+        """The standard error of a mean over the rows."""
+        share = self._base.lines.weights / self._base.lines.weights.sum()
+        spread = (share * (values - self._mean(values)) ** 2).sum()
+        return float(np.sqrt(spread / max(np.count_nonzero(share), 1)))
+
     def _estimate(self) -> Estimate:
         """Accuracy and log loss of the best combination."""
         joint, lines = self._joint[self._best], self._base.lines
         losses, share = losses_of(joint, lines.codes), lines.weights / lines.weights.sum()
-        mean = self._mean(losses)
-        error = float(np.sqrt((share * (losses - mean) ** 2).sum() / max(np.count_nonzero(share), 1)))
         accuracy = float(((joint.argmax(axis=1) == lines.codes) * share).sum())
-        return Estimate(accuracy, mean, error, len(lines.codes))
+        return Estimate(accuracy, self._mean(losses), self._error(losses), len(lines.codes))

@@ -108,15 +108,15 @@ def tune(
         return _without_names(by_evidence(model), given)
     if source.bad is not None:
         source = LearnableRows(source, model, label, weight, counted=True)
-    found = _Tuned(model, sample, source, label, weight, budget, report)
+    tuned = _Tuned(model, sample, source, label, weight, budget, report)
     n_rows = change.rows + change.skipped
-    if hyperparameters := [name for name in chosen if name in HYPERPARAMETERS and found.concerns(name)]:
+    if hyperparameters := [name for name in chosen if name in HYPERPARAMETERS and tuned.concerns(name)]:
         tables = sampled(source, model, label, weight, n_rows=n_rows, limit=rows, seed=seed)
         search = Search.of(ColumnEvidence(model, tables, label, weight), model, families, report)
-        found.select_hyperparameters(search, hyperparameters, strengths)
+        tuned.select_hyperparameters(search, hyperparameters, strengths)
     if terms := [name for name in chosen if name not in HYPERPARAMETERS]:
-        found.search_terms(terms)
-    return _without_names(found.result(), given)
+        tuned.search_terms(terms)
+    return _without_names(tuned.result(), given)
 
 
 class _Tuned:
