@@ -75,8 +75,8 @@ def buckets_of(tally: Grid) -> GridBuckets:
     new[1:] = (owner[1:] != owner[:-1]) | (raw[1:] != raw[:-1])
     bucket_of_cell = np.cumsum(new) - 1
     place = bucket_of_cell[cell_of_entry] * tally.n_classes + tally.klass
-    counts = np.bincount(place, weights=amount, minlength=int(new.sum()) * tally.n_classes)
-    counts = counts.astype(np.float64).reshape(-1, tally.n_classes)
+    sums = np.bincount(place, weights=amount, minlength=int(new.sum()) * tally.n_classes)
+    counts = np.asarray(sums, np.float64).reshape(int(new.sum()), tally.n_classes)
     low, high = lowest_value(cell, tally.levels[owner]), lowest_value(cell + 1, tally.levels[owner])
     high = np.where(tally.levels[owner] == 0, low, high)
     gap = np.clip(high[:-1] / 2 + low[1:] / 2, high[:-1], low[1:]) if len(low) > 1 else low[:0]

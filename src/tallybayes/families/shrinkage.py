@@ -16,6 +16,7 @@ with P(v) = (n_v + 1) / (n + V). A class without rows in the column has P(v).
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -30,6 +31,7 @@ __all__ = [
     "by_group",
     "dirichlet_evidence",
     "dirichlet_evidence_of",
+    "distinct",
     "laplace",
     "matched_beta",
     "strengths_by_evidence",
@@ -39,6 +41,7 @@ _TINY = 2.3e-308  # a share of tiny weights may underflow, and the log gamma of 
 
 STRENGTHS = 2.0 ** np.arange(-3, 17)
 _TERMS = 2**16  # cells times strengths computed at a time
+_MOST_BITS = 62  # of keys that are sorted as one integer
 
 
 def by_group(groups: np.ndarray, terms: Floats, n_groups: int) -> Floats:
@@ -48,6 +51,39 @@ def by_group(groups: np.ndarray, terms: Floats, n_groups: int) -> Floats:
     bins = groups[order] + n_groups * np.arange(len(lines))[:, None]
     sums = np.bincount(bins.ravel(), np.take_along_axis(lines, order, -1).ravel(), n_groups * len(lines))
     return np.asarray(sums, np.float64).reshape(*terms.shape[:-1], n_groups)
+
+
+def distinct(*keys: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
+    """The different combinations of keys that are not negative, in order, and how often each occurs.
+
+    >>> distinct(np.array([1, 0, 1]), np.array([2.0, 5.0, 2.0]))
+    ([array([0, 1]), array([5., 2.])], array([1, 2]))
+    """
+    widths = [_bits(key) for key in keys]
+    if sum(widths) <= _MOST_BITS:  # as one integer: sorting integers is much faster
+        packed = np.zeros(len(keys[0]), np.int64)
+        for key, width in zip(keys, widths, strict=True):
+            packed = (packed << int(width)) | key.astype(np.int64)
+        whole, times = np.unique(packed, return_counts=True)
+        parts = []
+        for key, width in zip(keys[::-1], widths[::-1], strict=True):
+            parts.append((whole & ((1 << int(width)) - 1)).astype(key.dtype))
+            whole = whole >> int(width)
+        return parts[::-1], times
+    order = np.lexsort(keys[::-1])
+    placed = [key[order] for key in keys]
+    first = np.ones(len(order), bool)
+    first[1:] = np.any([key[1:] != key[:-1] for key in placed], axis=0)
+    start = np.flatnonzero(first)
+    return [key[start] for key in placed], np.diff(np.append(start, len(order)))
+
+
+def _bits(key: np.ndarray) -> float:
+    """How many bits the greatest of whole numbers has; infinite if they are not whole."""
+    greatest = key.max(initial=0)
+    if greatest >= 2**_MOST_BITS or (key.dtype.kind == "f" and (key != np.floor(key)).any()):
+        return math.inf
+    return int(greatest).bit_length()
 
 
 def dirichlet_evidence(counts: Floats, k: float) -> Floats:
@@ -70,9 +106,9 @@ def dirichlet_evidence_of(cells: Floats, totals: Floats, n_values: int, k: float
     """
     if np.isinf(k):
         return float(-totals.sum() * np.log(max(n_values, 1)))
-    distinct, times = np.unique(cells, return_counts=True)
+    (different,), times = distinct(cells)
     size = k * max(n_values, 1)
-    result = (times * (gammaln(distinct + k) - gammaln(k))).sum() + (gammaln(size) - gammaln(totals + size)).sum()
+    result = (times * (gammaln(different + k) - gammaln(k))).sum() + (gammaln(size) - gammaln(totals + size)).sum()
     return float(result)
 
 
@@ -101,13 +137,29 @@ class Shares:
         """Amount of each value over all classes."""
         return np.asarray(np.bincount(self.value, weights=self.amount, minlength=len(self.owner)), np.float64)
 
+    @cached_property
+    def _distinct_cells(self) -> tuple[list[np.ndarray], np.ndarray]:
+        """The different (column, class, amount) of cells and how often each occurs: the evidence needs no more."""
+        return distinct(self.owner[self.value], self.klass, self.amount)
+
+    @cached_property
+    def _distinct_values(self) -> tuple[list[np.ndarray], np.ndarray]:
+        """The different (column, amount) of values and how often each occurs."""
+        return distinct(self.owner, self.per_value)
+
     def evidence(self, a: Floats) -> Floats:
         """Log evidence of the classes given the values, (..., columns), for a strength per column, (..., columns)."""
-        column = self.owner[self.value]
-        prior = np.maximum(a[..., column] * self.p[column, self.klass], _TINY)
-        cells = gammaln(prior + self.amount) - gammaln(prior)
-        values = gammaln(a[..., self.owner]) - gammaln(a[..., self.owner] + self.per_value)
-        return by_group(column, cells, self.n_features) + by_group(self.owner, values, self.n_features)
+        (column, klass, amount), n_cells = self._distinct_cells
+        prior = np.maximum(a[..., column] * self.p[column, klass], _TINY)
+        cells = n_cells * (gammaln(prior + amount) - gammaln(prior))
+        (owner, total), n_values = self._distinct_values
+        values = n_values * (gammaln(a[..., owner]) - gammaln(a[..., owner] + total))
+        return by_group(column, cells, self.n_features) + by_group(owner, values, self.n_features)
+
+    @property
+    def n_distinct(self) -> int:
+        """How many terms the evidence has."""
+        return len(self._distinct_cells[1])
 
     def independence(self) -> Floats:
         """Log probability of the classes by their shares in the column, for every value the same, (columns,)."""
@@ -120,11 +172,13 @@ class Shares:
 
     def normaliser_parts(self, a: Floats) -> tuple[Floats, Floats]:
         """The sums over the values of (n_v + 1) a / (n_v + a), (columns,), and of (n_v + 1) n_vc / (n_v + a)."""
-        per_value, column = self.per_value, self.owner[self.value]
-        share = (per_value + 1) / (per_value + a[self.owner])
-        base = by_group(self.owner, share * a[self.owner], self.n_features)
+        (owner, total), n_values = self._distinct_values
+        base = by_group(owner, n_values * ((total + 1) / (total + a[owner]) * a[owner]), self.n_features)
         n_classes = self.per_class.shape[1]
-        cells = by_group(column * n_classes + self.klass, share[self.value] * self.amount, self.n_features * n_classes)
+        place = self.owner[self.value] * n_classes + self.klass
+        (place, amount, per_value), n_cells = distinct(place, self.amount, self.per_value[self.value])
+        share = (per_value + 1) / (per_value + a[place // n_classes])
+        cells = by_group(place, n_cells * (share * amount), self.n_features * n_classes)
         return base, cells.reshape(self.n_features, n_classes)
 
 
@@ -135,7 +189,7 @@ def strengths_by_evidence(shares: Shares) -> Floats:
 
 def _evidence_of_strengths(shares: Shares) -> Floats:
     """Log evidence of every strength, the greatest strength first, (strengths, columns)."""
-    at_once = max(1, _TERMS // max(len(shares.value), 1))
+    at_once = max(1, _TERMS // max(shares.n_distinct, 1))
     tried = np.repeat(STRENGTHS[::-1, None], shares.n_features, axis=1)
     parts = [shares.evidence(tried[first : first + at_once]) for first in range(0, len(tried), at_once)]
     return np.concatenate(parts)

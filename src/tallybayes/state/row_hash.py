@@ -40,10 +40,14 @@ class RowHashes:
     def __init__(self, batch: Batch, keys: Sequence[Key], weights: NDArray[np.float64] | None = None) -> None:
         self._numbers: dict[Any, list[tuple[Any, Hashes]]] = {}  # by type: arrays and their salts
         self._tables: dict[Any, list[tuple[Any, Hashes, int]]] = {}  # by type: codes, hashes of keys, the first code
-        every = batch.columns | batch.sources
-        columns = {
-            name: own for name, own in every.items() if not isinstance(own, Cells)
-        }  # these follow from the others
+        self._bags: list[tuple[tuple[Any, ...], Any, Hashes]] = []  # arguments of the kernel, present, salts
+        columns: dict[str, Codes | Flags | Reals | Bag] = {}
+        for name, column in (batch.columns | batch.sources).items():
+            if isinstance(column, Bag) and not hasattr(column.keys, "tokenise"):
+                bag = column.expanded()
+                self._bags.append((_bag_arrays(bag), bag.present, key_hashes([name])))
+            elif not isinstance(column, Cells):  # derived columns follow from the others
+                columns[name] = column
         names = list(columns)
         if names:
             prepared = in_threads(lambda i, _: _prepared(names[i], columns[names[i]]), len(names), size=1, small=0)
@@ -70,6 +74,10 @@ class RowHashes:
             offsets = np.cumsum([0, *map(len, tables)])
             table = np.concatenate(tables)
             result += kernels.active.hash_codes(list(arrays), table, offsets, np.array(origins, np.int64), start, stop)
+        for bag, present, salt in self._bags:
+            own = np.maximum(kernels.active.hash_bags(*bag, start, stop), np.uint64(1))
+            here = own if present is None else np.where(present[start:stop], own, np.uint64(0))
+            result += _salted(here, salt)
         return result
 
 
@@ -98,7 +106,7 @@ def key_hashes(keys: Iterable[Key]) -> Hashes:
 
 def _is_integer(key: Any) -> bool:
     """Whether a key is an integer of 64 bits."""
-    return isinstance(key, int | np.integer) and not isinstance(key, bool) and -(2**63) <= key < 2**63
+    return isinstance(key, int | np.integer) and not isinstance(key, bool) and -(2**63) <= int(key) < 2**63
 
 
 def _text_hashes(texts: list[Any]) -> Hashes:
@@ -133,7 +141,7 @@ def _prepared(name: str, column: Bag | Codes | Flags | Reals) -> tuple[Any, Hash
     salt = key_hashes([name])
     if isinstance(column, Bag):
         bag = column.expanded()
-        hashes = np.maximum(_bag_hashes(bag), np.uint64(1))
+        hashes = np.maximum(document_hashes(bag), np.uint64(1))
         return (hashes if bag.present is None else np.where(bag.present, hashes, np.uint64(0))), salt, None
     if isinstance(column, Codes):
         own = column.with_keys_in_use()
@@ -154,19 +162,11 @@ def _salted(values: NDArray[Any], salt: Hashes) -> Hashes:
     return hashes
 
 
-def _bag_hashes(bag: Bag) -> Hashes:
-    """A hash of the tokens and amounts of each bag."""
-    if hasattr(bag.keys, "tokenise"):
-        return document_hashes(bag)
+def _bag_arrays(bag: Bag) -> tuple[Any, ...]:
+    """The arguments of the kernel that hashes the tokens and amounts of bags."""
     tokens = None if bag.keys == range(len(bag.keys)) else key_hashes(bag.keys)
-    indices = np.ascontiguousarray(bag.indices)
     amounts = None if bag.amounts is None else _amounts(bag.amounts)
-
-    def chunk(start: int, stop: int) -> Hashes:
-        hashes: Hashes = kernels.active.hash_bags(bag.indptr, indices, amounts, tokens, len(bag.keys), start, stop)
-        return hashes
-
-    return np.concatenate(in_threads(chunk, len(bag.indptr) - 1))
+    return bag.indptr, np.ascontiguousarray(bag.indices), amounts, tokens, len(bag.keys)
 
 
 def _amounts(amounts: NDArray[Any]) -> NDArray[Any]:
