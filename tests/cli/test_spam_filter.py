@@ -79,7 +79,7 @@ def test_letters_are_read_whole(rows):
 def test_a_folder_is_enough(tmp_path):
     told = run("fit", LETTERS / "mail", "--label", "label", "-o", tmp_path / "mail.tally")
     assert re.search(
-        r"^text +text:variant=\w+,tf=\w+,k=[\d.]+ +prose: .*selected from \d+ candidates by leave-one-out log loss",
+        r"^text +text:variant=\w+,tf=\w+,k=[\d.]+\S* +prose: .*selected from \d+ candidates by leave-one-out; its log",
         told,
         re.M,
     )
@@ -101,7 +101,7 @@ def test_mails_that_were_left_out_are_judged_well(plain, rows):
 
 
 def test_the_reported_leave_one_out_loss_is_that_of_forgetting_each_mail(plain, rows):
-    told = float(re.search(r"log loss (\S+) on a sample of 62 documents", plain.schema.fields["text"].reason)[1])
+    told = float(re.search(r"log loss is (\S+) on a sample of 62 documents", plain.schema.fields["text"].reason)[1])
     model, losses = plain.copy(), []
     for row in rows:
         model.forget(row)
@@ -199,7 +199,7 @@ def test_top_answers_good_words(plain, inbox):
 
 
 def test_more_of_the_same_does_not_help_against_top(rows):
-    model = fitted(top=10)
+    model = fitted(variant="counts", tf="once", k=0.25, top=10)
     wanted = " ".join(row["text"] for row in rows if row["label"] == "ham")
     weak = [w for w in set(wanted.split()) if len(w) > 4 and wanted.count(w) == 1]
     spam = PILLS + "Offer ends at midnight, 100% guaranteed, claim your money within 24 hours. "

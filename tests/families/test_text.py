@@ -49,6 +49,9 @@ OPTIONS = [
     "text:counts,tf=log,top=1,length=2",
     "text:counts,buckets=8,key=000102030405060708090a0b0c0d0e0f",
     "text:counts,ngrams=2",
+    "text:counts,tf=log,ngrams=2,scored_ngrams=1",
+    "text:complement,tf=once,ngrams=2,scored_ngrams=1,balanced=True",
+    "text:counts,tf=count,idf=True",
     "text:counts,tokens=characters,ngrams=3,shortest=2",
     "text:counts,stop=lunch prize",
 ]
@@ -264,7 +267,7 @@ def test_what_is_no_text_is_told(values, message):
         "text:tf=often",
         "text:k=-1",
         "text:k=inf",
-        "text:ngrams=0",
+        "text:ngrams=-1",
         "text:shortest=3,ngrams=2",
         "text:min_length=9,max_length=3",
         "text:cap=-1",
@@ -331,7 +334,7 @@ def test_models_with_other_variants_can_be_merged():
     assert str(both.schema.families["text"]) == "text:variant=complement,k=2.0"
     assert both == fit({name: data[name] + more[name] for name in data}, "text:presence")
     with pytest.raises(DataError, match="same family"):
-        fit(data, "text:ngrams=2").merge(fit(more, "text"))
+        fit(data, "text:ngrams=3").merge(fit(more, "text"))
 
 
 @pytest.mark.parametrize("verb", ["sample", "log_marginal", "objective", "log_evidence"])

@@ -151,7 +151,7 @@ def test_documents_learned_one_by_one_are_decided_as_well():
 
 
 def test_cross_validation_judges_the_model_that_fit_makes():
-    data = mails(300, seed=5)
+    data = mails(900, seed=5)
     chosen = fit(data).schema
     judged = tb.cross_validate(data, label="label", families={"text": "text"}, folds=5)
     told = tb.cross_validate(data, label="label", schema=chosen, folds=5)

@@ -12,13 +12,15 @@ from tallybayes import kernels
 from tallybayes.arrays.column import Bag
 from tallybayes.arrays.token_rules import packed
 from tallybayes.families import Text
-from tallybayes.families.text_variant import LEAST_DOCUMENTS, _Trial
-from tallybayes.tally.vocabulary import TEXT_KINDS
+from tallybayes.families.document_trial import DocumentTrial, ScoringCandidate
+from tallybayes.families.text_variant import LEAST_DOCUMENTS
 
 CANDIDATES = [
     *(Text(variant, tf=tf) for variant in ("counts", "complement") for tf in ("count", "once")),
     *(Text(variant, tf="log", unit=unit) for variant in ("counts", "complement") for unit in (True, False)),
     Text("presence", tf="count"),
+    Text("complement", tf="once", ngrams=2),
+    Text("complement", tf="log", ngrams=2, scored_ngrams=1),
 ]
 
 
@@ -37,14 +39,7 @@ def test_a_document_left_out_is_a_document_never_seen(family, k, weighted):
     ends, tokens, amounts = words.index.lexicon.tokenise(offsets, data_, None, 0, len(rows), family.rules, None, False)
     codes = np.array([model.classes.index(label) for label in data["label"]], np.int32)
     slots = np.arange(len(words.index.lexicon))
-    trial = _Trial(
-        words,
-        n_documents,
-        Bag(ends, tokens, amounts, ()),
-        codes,
-        weights,
-        {kind: words.rows(kind, slots) for kind in TEXT_KINDS},
-    )
+    trial = DocumentTrial(words, n_documents, Bag(ends, tokens, amounts, ()), codes, weights, slots)
     losses = []
     for i in range(len(rows)):
         without = {name: column[:i] + column[i + 1 :] for name, column in data.items()}
@@ -53,7 +48,7 @@ def test_a_document_left_out_is_a_document_never_seen(family, k, weighted):
         )
         p = other.predict_proba({"text": [data["text"][i]]})[0]
         losses.append(-np.log(p[other.classes.index(data["label"][i])]))
-    np.testing.assert_allclose(trial.losses(family, k), losses, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(trial.losses(ScoringCandidate(family.options, k)), losses, rtol=1e-9, atol=1e-12)
 
 
 def test_the_choice_does_not_depend_on_order_or_batches():
@@ -62,7 +57,7 @@ def test_the_choice_does_not_depend_on_order_or_batches():
     family = whole.schema.families["text"]
     assert family.variant != "auto"
     assert family.k != "auto"
-    assert "candidates by leave-one-out log loss" in whole.schema.fields["text"].reason
+    assert "candidates by leave-one-out; its log loss" in whole.schema.fields["text"].reason
     order = np.random.default_rng(1).permutation(600)
     assert str(fit(data.take(order)).schema) == str(whole.schema)
     batches = iter([data.slice(start, 37) for start in range(0, 600, 37)])

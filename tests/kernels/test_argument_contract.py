@@ -49,6 +49,8 @@ MOMENTS = {"units": integers(0, 1), "n": 4 * reals(J, K), "moments": reals(3, J,
 SUMS = {"n": counts(J, K), "x": counts(J, K, 2), "x_low": 0, "xx": counts(J, K, 3), "xx_low": 0}
 ONE_ROW = {"values": np.array([1.0, np.nan]), "code": 1}
 TABLE = {"table": reals(T, K)}
+EVIDENCE = {"evidence": reals(K, J, N), "weights": reals(K, J)}
+NUMBERED = {"columns": [np.arange(N), np.arange(N)], "origins": integers(0, 1)}
 CELLS = np.array([[0, 1], [1, -1], [0, 0], [-1, -1], [1, 1]], np.int16)
 
 # A call of every kernel, its arguments in order and by name.
@@ -86,15 +88,11 @@ CALLS: dict[str, dict[str, Any]] = {
     "add_flag_row": {"no": counts(J, K), "yes": counts(J, K), **ONE_ROW, "sign": 1},
     "count_value_row": {"table": counts(T, K), "totals": counts(J, K), **ONE_ROW},
     "count_flags": {"columns": [np.ones(N), np.zeros(N)], **COUNTED, **ROWS},
-    "count_values": {
-        "columns": [np.arange(N), np.arange(N)],
-        "origins": integers(0, 1),
-        "sizes": integers(3, 4),
-        **COUNTED,
-        **ROWS,
-    },
+    "count_values": {**NUMBERED, "sizes": integers(3, 4), **COUNTED, **ROWS},
     "count_cells": {"columns": columns(), **COUNTED, "limit": 9, **ROWS},
     "count_cell_pairs": {"cells": CELLS, "sizes": integers(2, 2), **COUNTED, **ROWS},
+    "sum_cell_pairs": {"cells": CELLS, "sizes": integers(2, 2), "values": reals(N, J), **ROWS},
+    "log_loss": {**EVIDENCE, "base": reals(K, N), "codes": codes(), "row_weights": reals(N)},
     "add_one_dependence": {
         "cells": CELLS,
         "sizes": integers(2, 2),
@@ -118,13 +116,7 @@ CALLS: dict[str, dict[str, Any]] = {
         **SCORED,
     },
     "add_flags": {"columns": [np.ones(N), np.zeros(N)], "log_no": reals(J, K), "log_yes": reals(J, K), **SCORED},
-    "add_codes": {
-        "columns": [np.arange(N), np.arange(N)],
-        "origins": integers(0, 1),
-        "offsets": integers(0, 2, 4),
-        **TABLE,
-        **SCORED,
-    },
+    "add_codes": {**NUMBERED, "offsets": integers(0, 2, 4), **TABLE, **SCORED},
     "add_steps": {"columns": columns(), "offsets": integers(0, 2, 4), "edges": np.arange(4.0), **TABLE, **SCORED},
     "add_events": {
         "columns": [np.ones(N), np.zeros(N)],
@@ -208,6 +200,7 @@ CALLS: dict[str, dict[str, Any]] = {
         "valid": np.ones(2, bool),
     },
 }
+EVERY_ROW = ("add_pairs", "add_step_pairs", "log_loss")  # every row has a class
 # Arrays that may be shorter along an axis: they set the size, or their length is free.
 FREE = {
     *((name, "out", 1) for name in ("softmax", "log_softmax")),
@@ -220,6 +213,7 @@ FREE = {
     ("add_slots", "slots", 1),
     ("add_step_pairs", "edges", 0),
     ("binnings_leave_one_out", "counts", 0),
+    ("sum_cell_pairs", "values", 1),
     ("count_value_row", "table", 0),
     ("fingerprint_documents", "data", 0),
     ("fingerprint_documents", "indptr", 0),
@@ -269,7 +263,7 @@ def test_a_good_call_is_accepted(kernel: str) -> None:
         if isinstance(value, np.ndarray)
         for axis in range(value.ndim)
         if (kernel, name, axis) not in FREE
-        and not (value.ndim == 3 and axis == 2 and name not in ("moments", "pair"))  # digits: any width
+        and not (value.ndim == 3 and axis == 2 and name not in ("moments", "pair", "evidence"))  # digits: any width
     ],
 )
 def test_an_array_that_is_too_short_is_refused(kernel: str, name: str, axis: int) -> None:
@@ -304,13 +298,11 @@ def test_a_class_code_that_is_too_large_is_named_with_its_row(kernel: str) -> No
     elif kernel == "binnings_leave_one_out":
         assert refused(kernel, codes=bad) == "expected codes from 0 to below 3, got 3"
     else:
-        below = "from 0 to below" if "leave_one_out" in kernel or kernel in ("add_pairs", "add_step_pairs") else "below"
+        below = "from 0 to below" if "leave_one_out" in kernel or kernel in EVERY_ROW else "below"
         assert refused(kernel, codes=bad) == f"row 1: expected a class code {below} 3, got 3"
 
 
-@pytest.mark.parametrize(
-    "kernel", ["add_pairs", "add_step_pairs", *(name for name in CALLS if "leave_one_out" in name)]
-)
+@pytest.mark.parametrize("kernel", [*EVERY_ROW, *(name for name in CALLS if "leave_one_out" in name)])
 def test_a_row_without_a_class_is_refused_where_it_would_be_left_out(kernel: str) -> None:
     bad = CALLS[kernel]["codes"].copy()
     bad[1] = -1

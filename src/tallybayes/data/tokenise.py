@@ -37,7 +37,7 @@ def to_documents(name: str, raw: Raw, tokeniser: Tokeniser, known: Any = None) -
     """The tokens of every text and how often each occurs; `known` is a lexicon to look them up in.
 
     >>> from tallybayes.families import Text
-    >>> bag = to_documents("mail", ["Cash! cash!", None, "Lunch?"], Text())
+    >>> bag = to_documents("mail", ["Cash! cash!", None, "Lunch?"], Text(ngrams=1))
     >>> bag.indptr.tolist(), bag.indices.tolist(), bag.amounts.tolist(), bag.present.tolist()
     ([0, 1, 1, 2], [0, 1], [2, 1], [True, False, True])
     """

@@ -19,7 +19,8 @@ from tallybayes.arrays.column import Bag
 from tallybayes.families.family import Floats, Score
 from tallybayes.families.leave_one_out_scores import never_learned
 from tallybayes.families.shrinkage import by_group
-from tallybayes.families.token_weights import KIND_OF, TokenOptions, TokenWeights, integer_amounts, over_classes
+from tallybayes.families.token_options import KIND_OF, TokenOptions
+from tallybayes.families.token_weights import TokenWeights, integer_amounts, over_classes
 from tallybayes.tally import Vocabulary
 
 __all__ = ["LeaveOneOutBags", "Presence", "bag_score", "check_learned", "in_rows"]
@@ -76,24 +77,48 @@ class LeaveOneOutBags:
     codes: Codes32
     weights: Floats
     tables: dict[str, Floats]  # the sums of the bags' tokens, (tokens, classes), by kind
+    added: Floats | None = None  # of tf "log", what every token of a bag has added to the sums; None: computed
     amounts: dict[str, tuple[Floats, Floats]] = field(default_factory=dict)  # by tf, computed once
+    wholes: dict[str, Floats] = field(default_factory=dict)  # the sums of tokens over the classes, by tf
 
-    def scores(self, options: TokenOptions, k: float, start: int = 0, stop: int | None = None) -> Floats:
-        """The scores of the bags from start to stop, each by the sums without itself, (bags, classes)."""
-        rows = slice(start, len(self.codes) if stop is None else stop)
+    def scores(self, column: TokenWeights, factor: Floats | None, start: int = 0, stop: int | None = None) -> Floats:
+        """The scores of the bags from start to stop, each by the sums without itself, (bags, classes).
+
+        column: how sums become weights; factor: what the counts and weights of the bags' tokens are multiplied with.
+        """
+        rows, options = slice(start, len(self.codes) if stop is None else stop), column.options
         bag = self.bag if rows == slice(0, len(self.codes)) else in_rows(self.bag, rows)
         codes, weights = self.codes[rows], self.weights[rows]
         if options.variant == "presence":
-            return self._presence().scores(self.table("documents"), bag, codes, weights, k)
-        kind, first, last = KIND_OF[options.tf], int(self.bag.indptr[rows.start]), int(self.bag.indptr[rows.stop])
+            return self._presence().scores(self.table("documents"), bag, codes, weights, column.k)
+        first, last = int(self.bag.indptr[rows.start]), int(self.bag.indptr[rows.stop])
         own, amounts = (part[first:last] for part in self._amounts(options))
-        table = self.table(kind)
-        given = (table, over_classes(table)[:, 0], self.words.total(kind), float(self.words.n_keys))
+        table, (totals, n_keys) = self.table(KIND_OF[options.tf]), column.totals
+        if factor is not None:
+            own, amounts = own * factor[bag.indices], amounts * factor[bag.indices]
+            table = np.where(factor[:, None] > 0, table * factor[:, None], 1.0)  # with an amount of 0: silent, not lost
+            whole = over_classes(table)[:, 0]
+        elif (found := self.wholes.get(options.tf)) is not None:
+            whole = found
+        else:
+            self.wholes[options.tf] = whole = over_classes(table)[:, 0]
         with np.errstate(divide="ignore", invalid="ignore"):
             scores: Floats = kernels.active.score_documents_leave_one_out(
-                *given, bag.indptr, bag.indices, own, amounts, codes, weights, k, options.variant == "complement"
+                table,
+                whole,
+                totals,
+                float(n_keys),
+                bag.indptr,
+                bag.indices,
+                own,
+                amounts,
+                codes,
+                weights,
+                column.k,
+                options.variant == "complement",
             )
-        return np.where(np.isnan(scores), 0.0, scores)  # where no token remains at all, nothing is contributed
+        scores = np.where(np.isnan(scores), 0.0, scores)  # where no token remains at all, nothing is contributed
+        return scores if column.scales.scale is None else scores * column.scales.scale
 
     def table(self, kind: str) -> Floats:
         """The sums of one kind, (tokens, classes)."""
@@ -111,8 +136,9 @@ class LeaveOneOutBags:
 
     def _logs(self, unit: bool) -> tuple[Floats, Floats]:
         """Logarithms; they are scored only for the tokens that other documents have too."""
-        bag, counts = self.bag, integer_amounts(self.bag)
-        own = kernels.active.log_amounts(bag.indptr, counts, unit) * 2.0**-30
+        bag, counts, own = self.bag, integer_amounts(self.bag), self.added
+        if own is None:
+            own = kernels.active.log_amounts(bag.indptr, counts, unit) * 2.0**-30
         documents = self.tables["documents"].sum(axis=1)
         if (self.weights == 1).all():
             known = (documents > 1 + 1e-9)[bag.indices]
@@ -128,17 +154,22 @@ def bag_score(name: str, column: TokenWeights, bag: Bag, codes: Codes32, weights
     """The leave-one-out scores of the bags of a column, with k above 0 and weights that depend on no other token."""
     words, bag = column.words, bag.expanded()
     if not words.has_pooled():  # pooled tokens have no slot
-        _check_known(name, words, bag)
-    known = column.known(bag)
+        _check_known(name, column.counted, bag)
+    known, factor, logs = column.known(bag), column.scales.factor, None
+    if column.options.tf == "log" and column.counted is not words:  # n-grams that are not scored were counted too
+        ends = np.ascontiguousarray(bag.indptr, np.int64)
+        logs = kernels.active.log_amounts(ends, integer_amounts(bag), column.options.unit) * 2.0**-30
+        logs = logs[column.kept(bag)[1]]
     used, indices = _distinct(known.indices, words.n_slots)
     amounts = np.ones(len(indices)) if column.is_presence or known.amounts is None else known.amounts
     plain = Bag(np.ascontiguousarray(known.indptr, np.int64), indices, amounts, (), bag.present)
-    left = LeaveOneOutBags(words, column.n_rows, plain, codes, weights, words.store.tables(used))
+    left = LeaveOneOutBags(words, column.n_rows, plain, codes, weights, words.store.tables(used), logs)
     check_learned(name, plain, amounts, left.table("documents" if column.is_presence else "counts"), codes, weights)
-    left.scores(column.options, column.k, 0, 0)  # fills what all threads need
+    own_factor = None if factor is None else factor[used]
+    left.scores(column, own_factor, 0, 0)  # fills what all threads need
 
     def score(out: Floats, start: int, stop: int) -> None:
-        part = left.scores(column.options, column.k, start, stop)
+        part = left.scores(column, own_factor, start, stop)
         out[start:stop] += part if bag.present is None else np.where(bag.present[start:stop, None], part, 0.0)
 
     return score

@@ -25,6 +25,7 @@ from tallybayes.arrays.token_rules import Tokeniser
 from tallybayes.errors import ForgetError
 from tallybayes.families.leave_one_out_scores import added, never_learned
 from tallybayes.families.predictive import Add, Codes32, Floats, Predictive, Score, Smoothing, Unseen
+from tallybayes.families.sampled_documents import SampledDocuments
 from tallybayes.tally.tally import Tally
 
 if TYPE_CHECKING:
@@ -47,9 +48,8 @@ class Family(ABC, Generic[TallyT, PriorT]):
     name: ClassVar[str]
     column: ClassVar[type[Column]]  # the kind of column it counts
     takes_class_weights: ClassVar[bool] = False  # whether its tables can hold a weight for each class, and corrections
-    is_correction: ClassVar[bool] = (
-        False  # whether its scores correct those of other columns, so that it is no likelihood
-    )
+    has_arbitrary_scale: ClassVar[bool] = False  # whether scores may be far from log likelihoods, by a common factor
+    is_correction: ClassVar[bool] = False  # whether its scores correct those of other columns: no likelihoods
     takes_smoothing: ClassVar[bool] = False  # whether the prior depends on k, for 0 < k < infinity
 
     def __init_subclass__(cls) -> None:
@@ -139,6 +139,15 @@ class Family(ABC, Generic[TallyT, PriorT]):
     def is_open(self, smoothing: Smoothing) -> bool:
         """Whether some of its options are still to be chosen, by leave-one-out on a sample of documents."""
         return False
+
+    def selected(
+        self, tally: TallyT, name: str, documents: SampledDocuments, smoothing: Smoothing
+    ) -> tuple[Self, str] | None:
+        """The family with its open options chosen for a column, and how; None if there are too few documents.
+
+        documents: a sample of those in the tally. Only for families of bags that may be open.
+        """
+        return None
 
     # Tuning
 

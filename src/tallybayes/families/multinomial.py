@@ -26,7 +26,7 @@ from tallybayes.errors import ParameterError, UnsupportedError
 from tallybayes.families.bag_counts import add_columns, check_products, counted_lengths, counted_tokens, each_once
 from tallybayes.families.family import Codes32, Floats, Smoothing
 from tallybayes.families.token_family import TokenFamily, TokenPrior
-from tallybayes.families.token_weights import TokenOptions
+from tallybayes.families.token_options import TokenOptions
 from tallybayes.tally import TokenTally, Vocabulary
 from tallybayes.tally.key_index import KeyIndex
 from tallybayes.tally.vocabulary import BAG_KINDS

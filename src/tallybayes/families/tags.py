@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from tallybayes.errors import ParameterError
 from tallybayes.families.multinomial import BagFamily
-from tallybayes.families.token_weights import TokenOptions
+from tallybayes.families.token_options import TokenOptions
 
 __all__ = ["Tags"]
 

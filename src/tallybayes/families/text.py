@@ -11,8 +11,9 @@ One tally serves every option: occurrences, documents and logarithms of occurren
     idf       tokens are weighted by log(documents / documents with the token), in the sums and in a document
     balanced  the weights of every class are scaled to the same sum of absolute values (Rennie's weight normalisation)
 
-With variant="auto", the default, `families/text_variant.py` selects variant, tf and k by leave-one-out. A token never
-seen contributes nothing. Three caps make a filter harder to fool; they are off by default:
+With variant="auto", the default, single words and pairs of words are counted, and `families/text_variant.py` selects by
+leave-one-out whether pairs are scored, variant, tf, k, idf and balanced. A token never seen contributes nothing. Three
+caps make a filter harder to fool; they are off by default:
 
     cap       the most that one token, however often it occurs, may add to the log odds of two classes
     top       only this many tokens of a document count: those that add most
@@ -24,10 +25,9 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-import re
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -37,12 +37,16 @@ from tallybayes.arrays.array_types import Indices, Integers, Weights
 from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Bag
 from tallybayes.arrays.token_rules import Rules, packed
-from tallybayes.errors import Described, ParameterError, UnsupportedError, check_integer
+from tallybayes.errors import UnsupportedError
 from tallybayes.families.bag_counts import add_columns, lengths_by_class
 from tallybayes.families.family import Codes32, Family, Floats, Smoothing
+from tallybayes.families.sampled_documents import SampledDocuments
+from tallybayes.families.text_options import check_key, check_text_options, stop_words, strength
 from tallybayes.families.text_predictive import TextPredictive
+from tallybayes.families.text_variant import choose
 from tallybayes.families.token_family import TokenFamily, TokenPrior
-from tallybayes.families.token_weights import TokenOptions, integer_amounts
+from tallybayes.families.token_options import TokenOptions
+from tallybayes.families.token_weights import integer_amounts
 from tallybayes.tally import Exact, TokenTally, Vocabulary
 from tallybayes.tally.cell_store import CLASS_BITS, CLASS_MASK, CellStore, CellTable
 from tallybayes.tally.key_index import index_of
@@ -50,27 +54,18 @@ from tallybayes.tally.vocabulary import TEXT_KINDS
 
 __all__ = ["Text"]
 
-_CHOICES = {
-    "variant": ("auto", "counts", "complement", "presence"),
-    "tf": ("auto", "count", "once", "log"),
-    "tokens": ("words", "characters"),
-    "case": ("fold", "lower", "keep"),
-    "accents": ("keep", "fold"),
-    "digits": ("keep", "fold"),
-    "words": ("unicode", "python"),
-}
-_FROM_1 = ("ngrams", "shortest", "min_length", "min_count")  # integers from 1 on
-_FROM_0 = ("max_length", "max_tokens", "buckets", "top", "length")
-_UNDECIDED = ("counts", "log", 0.1)  # variant, tf and k until there are enough documents to select them
-_KEY = re.compile("[0-9a-f]{32}")
-_SCORING = ("variant", "tf", "k", "idf", "balanced", "min_count", "cap", "top", "length")  # no effect on the sums
+_UNDECIDED_K = 0.1  # until there are enough documents to select it
+# Options without effect on the sums:
+_SCORING = ("variant", "tf", "k", "idf", "balanced", "scored_ngrams", "min_count", "cap", "top", "length")
 
 
 @dataclass(frozen=True)
 class Text(TokenFamily):
     r"""Documents. Besides the options above, these decide what is a token and how many are kept.
 
-    ngrams, shortest: word n-grams from `shortest` to `ngrams` words; of characters with tokens="characters".
+    ngrams, shortest: word n-grams from `shortest` to `ngrams` words; of characters with tokens="characters". 0 means 2
+    where the variant is selected, and otherwise 1, as for characters and for a limited or hashed vocabulary.
+    scored_ngrams: longer n-grams of words are counted but not scored (0: all are scored).
     case: "fold", "lower" or "keep"; accents, digits: "keep", or "fold" (é is e; every digit is 0).
     addresses: URLs and e-mail addresses are kept whole.
     words: "unicode" words may contain combining accents and vowel signs, and invisible characters are dropped; "python"
@@ -93,7 +88,8 @@ class Text(TokenFamily):
     unit: bool = True
     idf: bool = False
     balanced: bool = False
-    ngrams: int = 1
+    ngrams: int = 0
+    scored_ngrams: int = 0
     shortest: int = 1
     tokens: str = "words"
     case: str = "fold"
@@ -113,38 +109,15 @@ class Text(TokenFamily):
     length: int = 0
 
     name: ClassVar[str] = "text"
+    has_arbitrary_scale: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        for option, choices in _CHOICES.items():
-            if getattr(self, option) not in choices:
-                wanted = f"{option} of text: {', '.join(map(repr, choices))}"
-                raise ParameterError(wanted, got=getattr(self, option))
-        for option in (*_FROM_1, *_FROM_0):
-            check_integer(f"{option} of text", getattr(self, option), at_least=int(option in _FROM_1))
-        for option in ("unit", "idf", "balanced", "addresses"):
-            if not isinstance(given := getattr(self, option), (bool, np.bool_)):
-                raise ParameterError(f"{option} of text: True or False", got=given)
-        if isinstance(self.cap, bool) or not isinstance(self.cap, (int, float)) or not 0 <= self.cap < math.inf:
-            raise ParameterError("cap of text: a number of at least 0 (0: no cap)", got=self.cap)
-        if self.shortest > self.ngrams:
-            raise ParameterError(f"n-grams from shortest={self.shortest} up", got=Described(f"ngrams={self.ngrams}"))
-        if 0 < self.max_length < self.min_length:
-            raise ParameterError(
-                f"words from min_length={self.min_length} up", got=Described(f"max_length={self.max_length}")
-            )
-        for option, most in (("ngrams", 16), ("buckets", 2**22)):
-            if getattr(self, option) > most:
-                raise ParameterError(f"{option} of text: at most {most}", got=getattr(self, option))
-        if self.max_tokens == 1:
-            raise ParameterError("max_tokens of text: 0 (no limit), or 2 and more", got=1)
-        if self.variant == "presence" and (self.idf or self.balanced):
-            raise ParameterError("idf and balanced only with the variants counts and complement", got="presence")
-        self._settle("k", _strength(self.k))
-        self._settle("stop", _stop_words(self.stop))
+        check_text_options(self)
+        self._settle("k", strength(self.k))
+        self._settle("stop", stop_words(self.stop))
         if self.buckets and self.key == "":
             self._settle("key", secrets.token_hex(16))
-        if self.key != "" and not (self.buckets and isinstance(self.key, str) and _KEY.fullmatch(self.key)):
-            raise ParameterError("a key of 32 hexadecimal digits, for buckets", got=Described("something else"))
+        check_key(self)
 
     def _settle(self, option: str, value: object) -> None:
         object.__setattr__(self, option, value)
@@ -153,9 +126,18 @@ class Text(TokenFamily):
 
     @property
     def counted(self) -> Text:
-        """The family without the options that only affect scoring."""
+        """The family without the options that only affect scoring; without ngrams it counts single words."""
         default = {field.name: field.default for field in dataclasses.fields(self)}
-        return dataclasses.replace(self, **{name: default[name] for name in _SCORING})  # type: ignore[arg-type]
+        changes: dict[str, Any] = {name: default[name] for name in _SCORING}
+        return dataclasses.replace(self, ngrams=0 if self.longest == 1 else self.longest, **changes)
+
+    @property
+    def longest(self) -> int:
+        """The number of words (or characters) of the longest n-grams that are counted."""
+        if self.ngrams:
+            return self.ngrams
+        plain = self.tokens == "words" and self.shortest == 1 and not (self.buckets or self.max_tokens)
+        return 2 if self.variant == "auto" and plain else 1
 
     def display_name(self) -> str:
         """The string form without the secret key."""
@@ -182,17 +164,44 @@ class Text(TokenFamily):
         return k == "auto" or (self.variant == "auto" and 0 < float(k) < math.inf)
 
     def alternatives(self, given: Family | None) -> Iterator[Text]:
-        """Other variants, tf and k, unless these were given."""
+        """Other variants, tf, k and n-grams that are scored, unless these were given."""
         own = given if isinstance(given, Text) else Text()
         strengths = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0) if own.k == "auto" else (own.k,)
-        for (variant, tf), k in itertools.product(own.variants(), strengths):
-            yield dataclasses.replace(self, variant=variant, tf=self.tf if tf == "auto" else tf, k=k)
+        scored = own.scored if self.longest == own.longest else (self.scored_ngrams,)
+        same = dataclasses.replace(self, ngrams=self.longest)
+        for (variant, tf), n, k in itertools.product(own.variants(), scored, strengths):
+            yield dataclasses.replace(same, variant=variant, tf=self.tf if tf == "auto" else tf, scored_ngrams=n, k=k)
 
-    def variants(self) -> Iterator[tuple[str, str]]:
-        """The variant and tf, all that can be selected where they are "auto", the simplest first."""
-        variants = ("counts", "complement") if self.variant == "auto" else (self.variant,)
-        tfs = ("count", "once", "log") if self.tf == "auto" and self.variant != "presence" else (self.tf,)
-        return itertools.product(variants, tfs)
+    def variants(self) -> list[tuple[str, str]]:
+        """The variant and tf, all that can be selected where they are "auto", the usual ones first."""
+        variants = ("complement", "counts") if self.variant == "auto" else (self.variant,)
+        tfs = ["log", "once", "count"] if self.tf == "auto" and self.variant != "presence" else [self.tf]
+        if self.options.has_caps and len(tfs) > 1:
+            del tfs[0]  # with documents of length one every word changes the amounts of the others
+        return [(variant, tf) for tf in tfs for variant in variants]
+
+    @property
+    def scored(self) -> tuple[int, ...]:
+        """The values of scored_ngrams that can be selected: 1 and 0 (all), unless ngrams were given."""
+        return (1, 0) if self.ngrams == 0 < self.longest - 1 and not self.scored_ngrams else (self.scored_ngrams,)
+
+    def selected(
+        self, tally: TokenTally, name: str, documents: SampledDocuments, smoothing: Smoothing
+    ) -> tuple[Text, str] | None:
+        """The family with the options that are "auto" selected by leave-one-out, and how."""
+        given = self.k if smoothing == "auto" else smoothing
+        structures = [
+            replace(self.options, scored_ngrams=scored, variant=variant, tf="count" if tf == "auto" else tf)
+            for (variant, tf), scored in itertools.product(self.variants(), self.scored)
+            if variant != "complement" or self.variant != "auto" or tally.n_classes > 2  # of two the same as counts
+        ]
+        toggles = self.variant == "auto" and not (self.idf or self.balanced)
+        k = None if given == "auto" else float(given)
+        choice = choose(tally, name, documents, structures, k, toggles=toggles)
+        if choice is None:
+            return None
+        found = dataclasses.asdict(choice.options) | ({"k": choice.k} if given == "auto" else {})
+        return dataclasses.replace(self, ngrams=self.longest if self.ngrams == 0 else self.ngrams, **found), str(choice)
 
     @property
     def rules(self) -> Rules:
@@ -205,7 +214,7 @@ class Text(TokenFamily):
             python=int(self.words == "python"),
             characters=int(self.tokens == "characters"),
             shortest=self.shortest,
-            longest=self.ngrams,
+            longest=self.longest,
             min_length=self.min_length,
             max_length=self.max_length,
         )
@@ -295,20 +304,31 @@ class Text(TokenFamily):
     @property
     def options(self) -> TokenOptions:
         """Its options for scoring; defaults for those that are still to be selected."""
-        variant, tf = _UNDECIDED[:2] if self.variant == "auto" else (self.variant, "count")
         given = {field.name: getattr(self, field.name) for field in dataclasses.fields(TokenOptions)}
-        return TokenOptions(**given | {"variant": variant, "tf": tf if self.tf == "auto" else self.tf})
+        if self.variant == "auto":
+            given |= {"variant": "counts", "tf": "log", "scored_ngrams": self.scored_ngrams or int(self.ngrams == 0)}
+        elif self.tf == "auto":
+            given["tf"] = "count"
+        given["tf"] = given["tf"] if self.tf == "auto" else self.tf
+        return TokenOptions(**given)
 
     def prior(self, tally: TokenTally, smoothing: Smoothing) -> TokenPrior:
         """Dirichlet(k) (presence: Beta(k, k)): k as given, as selected, or before that a default."""
-        default = _UNDECIDED[2] if self.variant == "auto" else 1.0
+        default = _UNDECIDED_K if self.variant == "auto" else 1.0
         k = smoothing if smoothing != "auto" else default if self.k == "auto" else self.k
         return TokenPrior(np.full(len(tally.features), float(k)))
 
     def predictive(self, tally: TokenTally, prior: TokenPrior) -> TextPredictive:
         """Posterior means."""
         return TextPredictive(
-            tally.features, tally.n_classes, tally, self.display_name(), self.options, prior.k, tokeniser=self
+            tally.features,
+            tally.n_classes,
+            tally,
+            self.display_name(),
+            self.options,
+            prior.k,
+            prior.held,
+            tokeniser=self,
         )
 
     def independence(self, tally: TokenTally, prior: TokenPrior) -> Floats:
@@ -316,27 +336,3 @@ class Text(TokenFamily):
         if not self.is_likelihood or (self.variant != "presence" and self.tf != "count"):
             raise UnsupportedError(f"{self.display_name()} is a way of scoring: it has no evidence to compare")
         return super().independence(tally, prior)
-
-
-def _stop_words(given: Any) -> str:
-    """Stop words separated by blanks, from text or from a list."""
-    words = given.replace(",", " ").split() if isinstance(given, str) else given
-    words = list(words) if isinstance(words, Iterable) else [words]
-    if words == ["english"]:
-        hint = "there is no built-in list: give the words themselves; common words have small weights anyway"
-        raise ParameterError("stop words of text", got=given, hint=hint)
-    if not all(isinstance(word, str) and "=" not in word for word in words):
-        raise ParameterError("stop words of text: words separated by blanks, or a list of words", got=given)
-    return " ".join(words)
-
-
-def _strength(k: Any) -> float | str:
-    if k == "auto":
-        return "auto"
-    try:
-        value = float(k)
-    except (TypeError, ValueError):
-        value = -1.0
-    if isinstance(k, bool) or not 0 <= value <= 1e100:
-        raise ParameterError("k of text: 'auto' or a number from 0 to 1e100", got=k)
-    return value

@@ -1,13 +1,17 @@
-"""Selection of variant, tf and k for a column of text, by leave-one-out log loss on a sample of documents.
+"""Selection of the options of a column of text, by leave-one-out on a sample of documents.
 
-Every document of the sample is scored by the sums without itself, in closed form. A candidate is evaluated by its mean
-conditional log loss, -log P(class | document). The sample depends only on the content of the documents, so the
-selection does not depend on the order of the rows.
+Every document of the sample is scored by the sums without itself, in closed form. A candidate is evaluated at its best
+temperature and class offsets: the column weights that are fitted afterwards correct over-confidence, and the plain log
+loss would prefer the variants that are least confident to those that separate the classes best. What counts is the
+product of the mean log loss, -log P(class | document), and the error rate: the complement variant has fewer errors than
+its log loss tells. The sample depends only on the content of the documents, so the selection does not depend on the
+order of the rows.
 
-There are three rounds: every variant with a few values of k on a small part of the sample; the best of these and
-neighbouring k on a larger part; the last few on the whole sample. Among candidates as good as the best, the simplest
-with the most usual k is preferred. In the last round a candidate is as good as the best if the difference of their log
-losses is below its standard error.
+Candidates differ in the n-grams that are scored (words, or words and pairs), variant, tf, k, balanced and idf. There
+are four rounds, on larger and larger parts of the sample: (1) every combination of the first three with a few k; (2)
+the best of them, and the best of each tf with balanced weights and smaller k; (3) the best with neighbouring k and with
+idf; (4) the last few. Among candidates as good as the best within one standard error, the usual one is preferred:
+complement, tf=log and single words, without balanced and idf.
 
 The presence variant is never selected automatically. There absent tokens contribute to the score, so that it depends
 on the length of a document; documents of unusual length would be misclassified, which a sample of usual documents does
@@ -16,135 +20,141 @@ not show.
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tallybayes.arrays.array_types import Codes32, Integers
-from tallybayes.arrays.chunks import in_threads
-from tallybayes.arrays.column import Bag
-from tallybayes.families.bag_leave_one_out import LeaveOneOutBags
-from tallybayes.families.family import Floats, Smoothing
-from tallybayes.families.text import Text
-from tallybayes.tally import Vocabulary
+from tallybayes.families.document_trial import DocumentTrial, ScoringCandidate
+from tallybayes.families.sampled_documents import SampledDocuments
+from tallybayes.families.temperature import Tempered
+from tallybayes.families.token_options import TokenOptions
+from tallybayes.tally import TokenTally
 
 __all__ = ["DOCUMENTS", "LEAST_DOCUMENTS", "PAIRS", "VariantChoice", "choose"]
 
 LEAST_DOCUMENTS = 10  # documents needed for a selection
-_STRENGTHS = (4.0, 0.25, 2.0**-6, 2.0**-10)  # evaluated first; then those a factor of 4 away from the better ones
-PAIRS = 48_000  # (document, token) pairs of the sample, unless documents are few
+PAIRS = 400_000  # (document, token) pairs of the sample, unless documents are few
 DOCUMENTS = 300  # at least this many documents are in the sample, however long they are
-_USUAL = 0.25  # k: with more, rare tokens favour the class with fewer tokens; with less, one token may decide alone
-_NEGLIGIBLE = 0.5  # nats over all documents: a smaller difference does not count against the simpler candidate
-_ROUNDS = ((8, 4), (4, 3), (1, 1))  # of each round: one over the share of the sample, candidates that remain
-_CELLS = 2**22  # (token, class) pairs of the sample at most, to limit memory
-
-Candidate = tuple[Text, float]  # a family with variant and tf, and k
+_STRENGTHS = (1.0, 0.25, 2.0**-4, 2.0**-6)  # k that are evaluated first
+_USUAL = 0.125  # k: in the middle of those that were best on a dozen corpora
+_SHARES = (6, 3, 2, 1)  # of each round: one over the share of the pairs
+_ROUNDS = ((200, 400), (300, 600), (300, 1000), (300, 2000))  # documents of each round, at least and at most
+_LEFT = (10, 6, 4)  # candidates that remain after a round
+_ERRORS = 10.0  # added to the number of errors: a few errors more or less among few are chance
 
 
 @dataclass(frozen=True)
 class VariantChoice:
-    """The selected family, its log loss, and the number of documents and candidates."""
+    """The selected options and k, their log loss without column weights, and the number of documents and candidates."""
 
-    family: Text
+    options: TokenOptions
+    k: float
     log_loss: float
     n_documents: int
     n_tried: int
 
     def __str__(self) -> str:
-        loss = f"leave-one-out log loss {self.log_loss:.3g} on a sample of {self.n_documents} documents"
-        return f"selected from {self.n_tried} candidates by {loss}"
-
-
-@dataclass(frozen=True, eq=False)
-class _Trial(LeaveOneOutBags):
-    """Candidates evaluated on the documents of a sample."""
-
-    def some(self, share: int) -> _Trial:
-        """The first documents: one over `share` of the sample."""
-        n = max(-(-DOCUMENTS // share), int(np.searchsorted(self.bag.indptr, PAIRS // share, side="right")) - 1)
-        if n >= len(self.codes):
-            return self
-        bag = self.bag.take(np.arange(n))
-        used, indices = np.unique(bag.indices, return_inverse=True)
-        bag = Bag(bag.indptr, indices.astype(np.int32), bag.amounts, range(len(used)))
-        tables = {kind: table[used] for kind, table in self.tables.items()}
-        return _Trial(self.words, self.n_rows, bag, self.codes[:n], self.weights[:n], tables)
-
-    def best(self, candidates: list[Candidate], n: int) -> tuple[list[Candidate], float, int]:
-        """The n best candidates, the log loss of the first, and the number of documents."""
-        by_document = np.array(in_threads(lambda i, _: self.losses(*candidates[i]), len(candidates), size=1, small=0))
-        share = self.weights / self.weights.sum()
-        mean = np.where(np.isnan(by_document).any(axis=1), np.inf, (by_document * share).sum(axis=1))
-        least = int(np.argmin(mean))
-        as_good = mean <= mean[least] + _NEGLIGIBLE / len(share)
-        if n == 1:
-            with np.errstate(invalid="ignore"):
-                worse = by_document - by_document[least]
-                spread = np.sqrt((share * (worse - (worse * share).sum(axis=1, keepdims=True)) ** 2).sum(axis=1))
-            as_good |= mean <= mean[least] + spread / np.sqrt(len(share))
-        order = np.argsort(np.where(as_good, -1.0, mean), kind="stable")[:n]
-        return [candidates[i] for i in order], float(mean[order[0]]), len(self.codes)
-
-    def losses(self, family: Text, k: float) -> Floats:
-        """-log P(class | document) of every document."""
-        own = np.zeros((len(self.codes), len(self.n_rows)))
-        own[np.arange(len(own)), self.codes] = self.weights
-        prior = np.log(np.maximum(self.n_rows - own, 0.0) + 1.0)
-        with np.errstate(all="ignore"):  # a candidate whose scores are not numbers is discarded
-            scores = prior + self.scores(family.options, k)
-            scores -= scores.max(axis=1, keepdims=True)
-            return np.asarray(np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(len(scores)), self.codes])
+        loss = f"its log loss is {self.log_loss:.3g} on a sample of {self.n_documents} documents"
+        return f"selected from {self.n_tried} candidates by leave-one-out; {loss}"
 
 
 def choose(
-    family: Text,
-    words: Vocabulary,
-    n_documents: Floats,
-    bag: Bag,
-    codes: Codes32,
-    weights: Floats,
-    slots: Integers,
-    smoothing: Smoothing,
-) -> VariantChoice:
-    """The family with variant, tf and k selected.
+    tally: TokenTally,
+    name: str,
+    documents: SampledDocuments,
+    structures: Sequence[TokenOptions],
+    k: float | None,
+    *,
+    toggles: bool,
+) -> VariantChoice | None:
+    """The best of some options with k; None if there are too few documents.
 
-    words, n_documents: the sums of all documents, (classes); bag, codes, weights: the sample; slots: of its keys.
+    structures: what is tried first, the simplest first; k: given, or None; toggles: whether balanced and idf are tried.
     """
-    n = len(codes)
-    while (found := _used(bag, slots, n, len(n_documents))) is None:
-        n //= 2
-    own, used = found
-    trial = _Trial(words, n_documents, own, codes[:n], weights[:n], words.store.tables(used))
-    families = [
-        dataclasses.replace(family, variant=variant, tf="count" if tf == "auto" else tf)
-        for variant, tf in family.variants()
-    ]
-    left = [(one, k) for one in families for k in _strengths(one, smoothing)]
-    fixed, tried = family.k != "auto" or smoothing != "auto", set(left)
-    for i, (share, n_left) in enumerate(_ROUNDS):
-        if i == 1 and not fixed:
-            left = list(dict.fromkeys((one, k * factor) for one, k in left for factor in (1.0, 4.0, 0.25)))
-            tried |= set(left)
-        left.sort(key=lambda pair: (families.index(pair[0]), abs(np.log(pair[1] / _USUAL))))  # the simplest first
-        left, log_loss, n = trial.some(share).best(left, n_left)
-    decided, k = left[0]
-    return VariantChoice(decided if fixed else dataclasses.replace(decided, k=k), log_loss, n, len(tried))
-
-
-def _used(bag: Bag, slots: Integers, n: int, n_classes: int) -> tuple[Bag, Integers] | None:
-    """The first n documents with the slots of their tokens; None if these have too many sums."""
-    bag = bag.take(np.arange(n))
-    named = slots[bag.indices] >= 0  # tokens of a limited vocabulary may be pooled
-    used, indices = np.unique(bag.indices[named], return_inverse=True)
-    if len(used) * n_classes > _CELLS and n > LEAST_DOCUMENTS:
+    n_rows, words = tally.n_rows(name).floats(), tally.tokens[name]
+    if len(documents.codes) < LEAST_DOCUMENTS or np.count_nonzero(n_rows >= 2) < 2 or not words.n_keys:
         return None
-    ends = np.concatenate([[0], np.cumsum(named)])[bag.indptr].astype(np.int64)
-    return Bag(ends, indices.astype(np.int32), np.asarray(bag.amounts)[named], ()), slots[used]
+    slots, in_use = documents.slots(words), np.flatnonzero(n_rows > 0)
+    if len(in_use) < len(n_rows):
+        words = words.with_classes(np.where(n_rows > 0, np.cumsum(n_rows > 0) - 1, -1), len(in_use))
+    codes = np.searchsorted(in_use, documents.codes).astype(np.int32)
+    trial = DocumentTrial(words, n_rows[in_use], documents.bag, codes, documents.weights, slots)
+    return _Rounds(trial, k is None, toggles).chosen(
+        [ScoringCandidate(options, own) for options in structures for own in (_STRENGTHS if k is None else (k,))]
+    )
 
 
-def _strengths(family: Text, smoothing: Smoothing) -> tuple[float, ...]:
-    if smoothing != "auto":
-        return (float(smoothing),)
-    return _STRENGTHS if family.k == "auto" else (float(family.k),)
+@dataclass(eq=False)
+class _Rounds:
+    """The rounds of a selection."""
+
+    trial: DocumentTrial
+    any_k: bool
+    toggles: bool
+
+    def chosen(self, candidates: list[ScoringCandidate]) -> VariantChoice:
+        """The best of the candidates and of what is tried after them."""
+        structures = list(dict.fromkeys(one.options for one in candidates))
+        tried: set[ScoringCandidate] = set()
+        for number, share in enumerate(_SHARES):
+            tried |= set(candidates)
+            candidates = sorted(dict.fromkeys(candidates), key=lambda one: _order(one, structures))
+            part = self.trial.first(PAIRS // share, *_ROUNDS[number])
+            found = part.evaluated(candidates)
+            ranked = _ranked(found, part)
+            if number < len(_SHARES) - 1:
+                best = [candidates[i] for i in ranked]
+                left = best[: _LEFT[number]]
+                candidates = [*left, *(self._balanced(best), self._neighbours(left[:2]), ())[number]]
+        at = _as_good(found, ranked[0], part)
+        best_one = candidates[at]
+        log_loss = part.mean(part.losses(best_one))
+        return VariantChoice(best_one.options, best_one.k, log_loss, len(part), len(tried))
+
+    def _balanced(self, ranked: list[ScoringCandidate]) -> list[ScoringCandidate]:
+        """The best candidate of each tf with balanced weights, which go well with small k."""
+        best = {one.options.tf: one for one in ranked[::-1]} if self.toggles else {}
+        factors = (1.0, 0.25, 2.0**-4) if self.any_k else (1.0,)
+        return [
+            ScoringCandidate(replace(one.options, balanced=True), one.k * f) for one in best.values() for f in factors
+        ]
+
+    def _neighbours(self, best: list[ScoringCandidate]) -> list[ScoringCandidate]:
+        """Candidates with other k, and with idf."""
+        factors = (0.5, 2.0, 0.25, 4.0) if self.any_k else ()
+        strengths = [ScoringCandidate(one.options, one.k * factor) for one in best for factor in factors]
+        return strengths + [ScoringCandidate(replace(one.options, idf=True), one.k) for one in best if self.toggles]
+
+
+def _order(one: ScoringCandidate, structures: list[TokenOptions]) -> tuple[int, int, float, float]:
+    """The order of preference: without balanced and idf, in the order of the structures, with a usual k."""
+    added = int(one.options not in structures) + int(one.options.idf)
+    plain = one.options if not added else replace(one.options, balanced=False, idf=False)
+    place = structures.index(plain) if plain in structures else len(structures)
+    return added, place, abs(np.log(one.k / _USUAL)) if one.k > 0 else 0.0, one.k
+
+
+def _ranked(found: list[Tempered], trial: DocumentTrial) -> list[int]:
+    """The numbers of the candidates, the best first, by the product of log loss and error rate."""
+    log_loss = np.array([trial.mean(one.losses) for one in found])
+    error = np.array([trial.mean(one.errors) for one in found])
+    product = log_loss * (error + _ERRORS / len(trial))
+    order: list[int] = np.argsort(np.where(np.isnan(product), np.inf, product), kind="stable").tolist()
+    return order
+
+
+def _as_good(found: list[Tempered], best: int, trial: DocumentTrial) -> int:
+    """The first candidate, in the order of preference, that is as good as the best within one standard error.
+
+    Log losses and errors are taken relative to those of the best: their sum changes as the logarithm of the product.
+    """
+    log_loss = trial.mean(found[best].losses) + 1e-9
+    error = trial.mean(found[best].errors) + _ERRORS / len(trial)
+    for i, one in enumerate(found):
+        worse = (one.losses - found[best].losses) / log_loss
+        worse = worse + (one.errors.astype(float) - found[best].errors) / error
+        mean = trial.mean(worse)
+        if mean <= np.sqrt(trial.mean((worse - mean) ** 2) / len(trial)):
+            return i
+    return best

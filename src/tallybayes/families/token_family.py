@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,8 +15,9 @@ from tallybayes.arrays.special import gammaln
 from tallybayes.families.bag_leave_one_out import bag_score
 from tallybayes.families.family import Codes32, Family, Floats, Score
 from tallybayes.families.shrinkage import dirichlet_evidence_of
+from tallybayes.families.token_options import TokenOptions
 from tallybayes.families.token_predictive import TokenPredictive
-from tallybayes.families.token_weights import TokenOptions
+from tallybayes.families.token_scales import TokenScales
 from tallybayes.tally import TokenTally
 
 __all__ = ["TokenFamily", "TokenPrior", "beta_evidence"]
@@ -24,9 +25,13 @@ __all__ = ["TokenFamily", "TokenPrior", "beta_evidence"]
 
 @dataclass(frozen=True, eq=False)
 class TokenPrior:
-    """Laplace's k of each column: Dirichlet(k) over tokens, or Beta(k, k) for the presence of each token."""
+    """Laplace's k of each column: Dirichlet(k) over tokens, or Beta(k, k) for the presence of each token.
+
+    held: by column, what weights are multiplied with where that is not derived from the sums (`TokenScales`).
+    """
 
     k: Floats
+    held: Mapping[str, TokenScales] | None = None
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,9 @@ class TokenFamily(Family[TokenTally, TokenPrior]):
 
     def predictive(self, tally: TokenTally, prior: TokenPrior) -> TokenPredictive:
         """Posterior means."""
-        return TokenPredictive(tally.features, tally.n_classes, tally, self.display_name(), self.options, prior.k)
+        return TokenPredictive(
+            tally.features, tally.n_classes, tally, self.display_name(), self.options, prior.k, prior.held
+        )
 
     def plug_in(self, tally: TokenTally) -> TokenPredictive:
         """Frequencies."""
@@ -57,17 +64,24 @@ class TokenFamily(Family[TokenTally, TokenPrior]):
     def leave_one_out(
         self, tally: TokenTally, prior: TokenPrior | None, columns: Sequence[Bag], codes: Codes32, weights: Any
     ) -> list[Score]:
-        """In closed form, unless one weight depends on all tokens, or on the tokens of the document.
+        """In closed form, unless rare tokens are excluded or amounts depend on the tokens of the document.
 
         The sums of pooled tokens stay as they are.
         """
-        has_closed_form = not (self.options.needs_all or self.options.has_caps)
+        has_closed_form = self.options.min_count == 1 and not self.options.has_caps
         if prior is None or not has_closed_form or not all(0 < k < math.inf for k in prior.k.tolist()):
             return super().leave_one_out(tally, prior, columns, codes, weights)
         own = np.ones(len(codes)) if weights is None else weights
         weights_of = self.predictive(tally, prior).columns
         pairs = zip(tally.features, columns, strict=True)
         return [bag_score(name, weights_of[name], bag, codes, own) for name, bag in pairs]
+
+    def held(self, tally: TokenTally, prior: TokenPrior) -> TokenPrior:
+        """With the idf and the balance of all rows, unless they also exclude tokens."""
+        if not (self.options.idf or self.options.balanced) or self.options.min_count > 1:
+            return prior
+        columns = self.predictive(tally, prior).columns
+        return replace(prior, held={name: column.scales for name, column in columns.items()})
 
     def evidence(self, tally: TokenTally, prior: TokenPrior) -> Floats:
         """Of the amounts of tokens (presence: of the rows that have a token) given the classes.
@@ -77,6 +91,7 @@ class TokenFamily(Family[TokenTally, TokenPrior]):
         result = np.zeros(len(tally.features))
         for j, (name, k) in enumerate(zip(tally.features, prior.k.tolist(), strict=True)):
             words = tally.tokens[name]
+            words = words.up_to(self.options.scored_ngrams) if self.options.scored_ngrams else words
             if self.options.variant == "presence":
                 klass, n = words.named_cells("documents")
                 result[j] = beta_evidence(n, klass, tally.n_rows(name).floats(), len(words.named()), k)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -13,7 +13,9 @@ from tallybayes.arrays.column import Bag, Column, Key
 from tallybayes.errors import UnsupportedError
 from tallybayes.families.credible import beta_interval, with_ends
 from tallybayes.families.family import Floats, Predictive, Score
-from tallybayes.families.token_weights import Slots, TokenOptions, TokenWeights
+from tallybayes.families.token_options import TokenOptions
+from tallybayes.families.token_scales import TokenScales
+from tallybayes.families.token_weights import Slots, TokenWeights
 from tallybayes.tally import TokenTally
 
 __all__ = ["TokenPredictive"]
@@ -34,13 +36,15 @@ class TokenPredictive(Predictive):
     family: str
     options: TokenOptions
     k: Floats  # (columns,)
+    held: Mapping[str, TokenScales] | None = None  # what weights are multiplied with; None: derived from the sums
     columns: dict[str, TokenWeights] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         for name, k in zip(self.features, self.k.tolist(), strict=True):
             if name not in self.columns:
                 rows = self.tally.n_rows(name).floats()
-                self.columns[name] = TokenWeights(self.tally.tokens[name], rows, self.options, k)
+                held = None if self.held is None else self.held[name]
+                self.columns[name] = TokenWeights(self.tally.tokens[name], rows, self.options, k, held)
 
     def part(self, number: int) -> TokenPredictive:
         """One column."""

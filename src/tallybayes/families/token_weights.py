@@ -16,21 +16,23 @@ rules out the other classes, also in the complement variant, where the weight of
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from tallybayes import kernels
-from tallybayes.arrays.array_types import Booleans, Integers, Integers32
+from tallybayes.arrays.array_types import Booleans, Indices, Integers, Integers32
 from tallybayes.arrays.column import Bag
 from tallybayes.families.credible import absence_cumulants, bag_cumulants, check_posterior, presence_cumulants
 from tallybayes.families.family import Floats, Score
 from tallybayes.families.shrinkage import by_group, laplace
+from tallybayes.families.token_options import KIND_OF, TokenOptions
+from tallybayes.families.token_scales import TokenScales, balance, inverse_frequency, multiplied_totals
 from tallybayes.tally import Vocabulary
 
-__all__ = ["KIND_OF", "TokenOptions", "TokenWeights", "integer_amounts", "over_classes"]
+__all__ = ["TokenWeights", "integer_amounts", "over_classes"]
 
-KIND_OF = {"count": "counts", "once": "documents", "log": "logs"}
 _FEW = 4  # where a batch has this many times fewer tokens than the vocabulary, only their weights are computed
 
 Slots = Integers
@@ -50,41 +52,15 @@ def integer_amounts(bag: Bag) -> Integers32:
     return np.asarray(bag.amounts, np.float64).round().astype(np.int32)
 
 
-@dataclass(frozen=True)
-class TokenOptions:
-    """How sums of tokens become weights, and weights scores; `families/text.py` explains the options."""
-
-    variant: str = "counts"
-    tf: str = "count"
-    unit: bool = False
-    idf: bool = False
-    balanced: bool = False
-    min_count: int = 1
-    cap: float = 0.0
-    top: int = 0
-    length: int = 0
-
-    @property
-    def has_caps(self) -> bool:
-        """Whether the amount of a token depends on its weight or on the other tokens of the document."""
-        return bool(self.cap or self.top or self.length)
-
-    @property
-    def needs_all(self) -> bool:
-        """Whether the weight of a token depends on the sums of all tokens."""
-        return self.idf or self.balanced or self.min_count > 1
-
-    @property
-    def is_likelihood(self) -> bool:
-        """Whether scores are log likelihoods."""
-        return self.variant != "complement" and not (self.idf or self.balanced or self.has_caps)
-
-
 class TokenWeights:
     """The weights of the tokens of one column, derived from its sums. n_rows: rows per class, (classes,)."""
 
-    def __init__(self, words: Vocabulary, n_rows: Floats, options: TokenOptions, k: float) -> None:
-        self.words, self.n_rows, self.options, self.k = words, n_rows, options, k
+    def __init__(
+        self, words: Vocabulary, n_rows: Floats, options: TokenOptions, k: float, held: TokenScales | None = None
+    ) -> None:
+        self.counted = words
+        self.words = words.up_to(options.scored_ngrams) if options.scored_ngrams else words
+        self.n_rows, self.options, self.k, self._held = n_rows, options, k, held
         self.is_presence = options.variant == "presence"
         self.kind = "documents" if self.is_presence else KIND_OF[options.tf]
         self._all: Floats | None = None
@@ -93,47 +69,69 @@ class TokenWeights:
 
     def of(self, slots: Slots | None = None) -> Floats:
         """The weights of slots, (slots, classes), of all slots if none are given; 0 for tokens without counts."""
-        if slots is not None and not self.options.needs_all:
-            return self._weights(self.words.rows(self.kind, slots))
+        if slots is not None:
+            return self._weights(self.words.rows(self.kind, slots), slots)
         weights = self._all
         if weights is None:
             self._all = weights = self._all_weights()
-        return weights if slots is None else weights[slots]
+        return weights
 
-    def _weights(self, n: Floats, factor: Any = 1.0) -> Floats:
-        """The weights of counts (tokens, classes); `factor` multiplies the counts of a token (0: excluded)."""
-        known = n.any(axis=1, keepdims=True) & (np.asarray(factor) > 0)
+    @cached_property
+    def scales(self) -> TokenScales:
+        """What the weights are multiplied with."""
+        if self._held is not None:
+            return self._held
+        factor = self._factor
+        if not self.options.balanced or np.isinf(self.k):
+            return TokenScales(factor, None)
+        is_complement = self.options.variant == "complement"
+        return TokenScales(factor, balance(self.words, self.kind, factor, self.k, *self.totals, is_complement))
+
+    @cached_property
+    def _factor(self) -> Floats | None:
+        words, options = self.words, self.options
+        if self._held is not None:
+            return self._held.factor
+        if not (options.idf or options.min_count > 1):
+            return None
+        factor = self._often().astype(np.float64) if options.min_count > 1 else np.ones(words.n_slots)
+        return factor * inverse_frequency(words, self.n_rows) if options.idf else factor
+
+    @cached_property
+    def totals(self) -> tuple[Floats, int]:
+        """The sum of the amounts times the factors, (classes,), and the number of tokens."""
+        if self._factor is None:
+            return self.words.total(self.kind), self.words.n_keys
+        return multiplied_totals(self.words, self.kind, self._factor)
+
+    def _weights(self, n: Floats, slots: Slots) -> Floats:
+        """The weights of counts (tokens, classes)."""
+        known = n.any(axis=1, keepdims=True)
+        factor: Any = self.scales.factor
+        if factor is not None:
+            factor = np.concatenate([factor, [0.0]])[np.where(slots < len(factor), slots, -1)][:, None]
+            known &= factor > 0
         if self.is_presence:
             log_yes, log_no = self.log_presence(n)
             return np.where(known, log_yes - np.where(np.isinf(log_no), 0.0, log_no), 0.0)
-        total, n_keys = self.words.total(self.kind), self.words.n_keys
-        if self.options.needs_all:
-            n = n * factor
-            token, klass = np.nonzero(n)
-            total, n_keys = by_group(klass, n[token, klass], n.shape[1]), int(np.count_nonzero(known))
+        total, n_keys = self.totals
+        n = n if factor is None else n * factor
         if self.options.variant != "complement":
-            return np.where(known, laplace(n, total, self.k, n_keys), 0.0)
-        log_p = laplace(np.maximum(over_classes(n) - n, 0.0), total.sum() - total, self.k, n_keys)
-        only_here = np.isinf(log_p)  # with k = 0: no other class has the token
-        rules_out = only_here.any(axis=1, keepdims=True)
-        return np.where(known, np.where(rules_out, np.where(only_here, 0.0, -np.inf), -log_p), 0.0)
+            weights = np.where(known, laplace(n, total, self.k, n_keys), 0.0)
+        else:
+            log_p = laplace(np.maximum(over_classes(n) - n, 0.0), total.sum() - total, self.k, n_keys)
+            only_here = np.isinf(log_p)  # with k = 0: no other class has the token
+            rules_out = only_here.any(axis=1, keepdims=True)
+            weights = np.where(known, np.where(rules_out, np.where(only_here, 0.0, -np.inf), -log_p), 0.0)
+        if self.scales.scale is not None:
+            weights = weights * self.scales.scale
+        return weights * factor if self.options.idf else weights
 
     def _all_weights(self) -> Floats:
-        words, options = self.words, self.options
-        table = words.store.table()
+        words = self.words
         if not self.options.needs_all and not self.is_presence and 0 < self.k < np.inf and words.n_keys:
             return self._plain_weights()
-        n = np.zeros((words.n_slots, words.n_classes))
-        n[table.slots, table.classes] = words.floats(self.kind)
-        factor: Any = self._often()[:, None] if options.min_count > 1 else 1.0
-        if options.idf:
-            documents = np.bincount(table.slots, words.floats("documents"), len(n))[:, None]
-            factor = factor * np.log(np.maximum(self.n_rows.sum() / np.maximum(documents, 1e-300), 1.0))
-        weights = self._weights(n, factor)
-        if options.balanced:
-            size = np.sort(np.abs(np.where(np.isinf(weights), 0.0, weights)), axis=0).sum(axis=0)
-            weights = weights * np.where(size > 0, size.mean() / np.where(size > 0, size, 1.0), 1.0)
-        return weights * factor if options.idf else weights
+        return self.of(np.arange(words.n_slots))
 
     def _plain_weights(self) -> Floats:
         """The same as `_weights` of all tokens, with logarithms only of the cells in use."""
@@ -187,15 +185,20 @@ class TokenWeights:
 
     # Scores
 
-    def known(self, bag: Bag) -> Bag:
-        """The bags with the tokens that have been counted, by their slots."""
-        bag, words = bag.expanded(), self.words
-        slots = words.index.slots_of(bag.keys, bag.indices)
-        kept = words.store.has(slots)
+    def kept(self, bag: Bag) -> tuple[Indices, Booleans]:
+        """The slot of every entry of bags, and whether its token has been counted and is scored."""
+        slots = self.words.index.slots_of(bag.keys, bag.indices)
+        kept = self.words.store.has(slots)
         if self.options.min_count > 1:
             kept[kept] = self._often()[slots[kept]]
         if bag.amounts is not None:
             kept &= bag.amounts[: len(kept)] != 0
+        return slots, kept
+
+    def known(self, bag: Bag) -> Bag:
+        """The bags with the tokens that have been counted and are scored, by their slots."""
+        bag = bag.expanded()
+        slots, kept = self.kept(bag)
         slots = np.ascontiguousarray(slots, np.int32)
         if kept.all():
             return Bag(bag.indptr, slots, bag.amounts, (), bag.present)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tallybayes.arrays.array_types import Floats
 from tallybayes.arrays.column import Reals
 from tallybayes.data.coarse_cells import CellInput
+from tallybayes.families.temperature import tempered
 from tallybayes.scoring.held_out import HeldOutEvidence, held_out_evidence
 from tallybayes.scoring.weight_fit import EvidenceLines, FittedWeights, Kind, centred, fit_weights
 from tallybayes.state.column_weights import ColumnWeights
@@ -39,13 +40,15 @@ class WeightFit:
 
     Every column has a weight for each class, shrunk to one temperature, or the same weight for all classes if its
     family asks for that or there are few rows; columns of numbers have a slope for each class. With more columns than
-    rows there is only the temperature.
+    rows there is only the temperature. Scores of an arbitrary scale, such as those of texts, get a temperature of their
+    own first: their weights are not near 1.
     """
 
     state: ModelState
     held_out: HeldOutEvidence
     kind: Kind
     lines: EvidenceLines
+    scales: Floats  # of the lines, by which their weights are multiplied in the end
     trends: dict[str, tuple[float, float]]  # centre and scale of the columns with a slope, in the order of the slopes
     cells: tuple[CellInput, ...] = ()  # of the columns with a table, in the order of the tables
     more: tuple[str, ...] = ()  # columns of other states whose lines come last
@@ -67,13 +70,14 @@ class WeightFit:
         foldable = [state.schema.families[name].takes_class_weights for name in held_out.names]
         own_weights = [False] if held_out.is_sum else [not own for own in foldable]
         is_shared = np.append(np.array(own_weights, bool), np.zeros(len(held_out.gaps), bool))
-        evidence = np.concatenate([held_out.evidence, held_out.missing])
+        scales = np.append(_scales(state, held_out), np.ones(len(held_out.gaps)))
+        evidence = np.concatenate([held_out.evidence, held_out.missing]) * scales[:, None, None]
         if kind == "per class":
             evidence = centred(evidence, held_out.log_prior)
         names = [name for name, own in zip(held_out.names, foldable, strict=True) if own and kind == "per class"]
         trends, values = _trends(held_out, names)
         facts = held_out.codes, held_out.weights, is_shared, values
-        return cls(state, held_out, kind, EvidenceLines(held_out.log_prior, evidence, *facts), trends)
+        return cls(state, held_out, kind, EvidenceLines(held_out.log_prior, evidence, *facts), scales, trends)
 
     def fitted(self) -> FittedWeights:
         """Fit the weights on all rows."""
@@ -91,14 +95,16 @@ class WeightFit:
         """With columns of other states that have learned the same rows; evidence is (columns, rows, classes)."""
         if self.kind == "per class":
             evidence = centred(evidence, self.lines.log_prior)
-        return replace(self, more=(*self.more, *names), lines=self.lines.with_lines(evidence))
+        scales = np.append(self.scales, np.ones(len(names)))
+        return replace(self, more=(*self.more, *names), scales=scales, lines=self.lines.with_lines(evidence))
 
     def column_weights(self, found: FittedWeights) -> ColumnWeights:
         """The fitted weights by the names of columns and classes."""
         held_out, classes = self.held_out, self.state.classes
         temperature = found if self.kind == "temperature" else fit_weights("temperature", self.lines)
         names = [*held_out.names, *held_out.gaps, *self.more]
-        table = np.broadcast_to(found.weights, (len(names), len(classes))) if held_out.is_sum else found.weights
+        table = found.weights * self.scales[:, None]
+        table = np.broadcast_to(table, (len(names), len(classes))) if held_out.is_sum else table
         n, n_gaps = len(held_out.names), len(held_out.gaps)
         weights = [*zip(names[:n], table[:n], strict=True)]
         weights += [*zip(names[n + n_gaps :], table[n + n_gaps :], strict=True)]
@@ -125,6 +131,16 @@ class WeightFit:
                 lines = dict(zip(classes, map(tuple, table.T.tolist()), strict=True))
                 result[inputs.column] = replace(result.get(inputs.column, ValueCorrection()), cells=inputs, table=lines)
         return dict(sorted(result.items()))
+
+
+def _scales(state: ModelState, held_out: HeldOutEvidence) -> Floats:
+    """A factor for the evidence of each column: a temperature, if its scores are of an arbitrary scale."""
+    scales = np.ones(len(held_out.evidence))
+    for j, name in enumerate(held_out.names if not held_out.is_sum else ()):
+        if state.schema.families[name].has_arbitrary_scale:
+            own = held_out.log_prior, held_out.evidence[j], held_out.codes, held_out.weights
+            scales[j] = tempered(*own).temperature
+    return scales
 
 
 def _trends(held_out: HeldOutEvidence, names: Sequence[str]) -> tuple[dict[str, tuple[float, float]], Floats]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.array_types import Booleans
 from tallybayes.arrays.chunks import in_threads, split
+from tallybayes.arrays.column import Bag
 from tallybayes.data.batch import Batch
 from tallybayes.data.table import Table, concatenated
 from tallybayes.state.row_hash import Hashes, RowHashes
@@ -25,6 +26,7 @@ __all__ = ["RowSample", "SampledRows"]
 _LEAST = 300  # rows, however many columns there are
 _CELLS = 2**22  # of the sample
 _MOST = 2.0**40  # counts of rows stay exact
+_TOKENS = 400_000  # of the texts and bags of a sample, unless rows are few: a long text takes as long as many short ones
 _AT_ONCE = 2**15  # rows hashed at a time: their hashes stay in the cache
 
 ROWS = 3000  # weights fitted on 1,000 rows are nearly as good (mean log loss .416 instead of .410 on 26 tables)
@@ -32,12 +34,13 @@ ROWS = 3000  # weights fitted on 1,000 rows are nearly as good (mean log loss .4
 
 @dataclass(frozen=True, eq=False)
 class SampledRows:
-    """Different rows in order of their hashes: how often each occurred, its label, weight (of one) and cells."""
+    """Different rows in order of their hashes: how often each occurred, its label, weight (of one), size and cells."""
 
     hashes: Hashes
     counts: NDArray[np.int64]
     labels: list[Any]
     weights: NDArray[np.float64]
+    n_tokens: NDArray[np.int64]
     table: Table
 
     def __len__(self) -> int:
@@ -49,7 +52,12 @@ class SampledRows:
 
     def _take(self, rows: NDArray[np.int64]) -> SampledRows:
         labels = [self.labels[i] for i in rows.tolist()]
-        return SampledRows(self.hashes[rows], self.counts[rows], labels, self.weights[rows], self.table.take(rows))
+        tokens, table = self.n_tokens[rows], self.table.take(rows)
+        return SampledRows(self.hashes[rows], self.counts[rows], labels, self.weights[rows], tokens, table)
+
+    def limited(self, limit: int) -> SampledRows:
+        """The rows that a sample may have: at most `limit`, and not too many tokens."""
+        return self.first(n_within(self.n_tokens, limit))
 
     @classmethod
     def joined(cls, parts: Sequence[SampledRows], limit: int) -> SampledRows:
@@ -67,8 +75,15 @@ class SampledRows:
         order = np.argsort(np.concatenate([part.hashes for part in result]))
         labels = [label for part in result for label in part.labels]
         weights = np.concatenate([part.weights for part in result])
-        whole = cls(hashes[np.sort(kept)], np.zeros(len(kept), np.int64), labels, weights, table)._take(order)
-        return cls(whole.hashes, total, whole.labels, whole.weights, whole.table)
+        tokens = np.concatenate([part.n_tokens for part in result])
+        whole = cls(hashes[np.sort(kept)], np.zeros(len(kept), np.int64), labels, weights, tokens, table)._take(order)
+        return cls(whole.hashes, total, whole.labels, whole.weights, whole.n_tokens, whole.table).limited(limit)
+
+
+def n_within(n_tokens: NDArray[np.int64], limit: int) -> int:
+    """How many rows a sample may have, given the tokens of each in order."""
+    within = int(np.searchsorted(np.cumsum(n_tokens), _TOKENS, side="right"))
+    return min(limit, max(_LEAST, within))
 
 
 class RowSample:
@@ -93,20 +108,22 @@ class RowSample:
         if not len(used):
             return
         counts = np.bincount(number, weights=None if copies is None else copies[rows]).astype(np.int64)
-        used, first = used[: self._limit], rows[first[: self._limit]]
+        tokens = _n_tokens(batch, rows[first])
+        n = n_within(tokens, self._limit)
+        used, first = used[:n], rows[first[:n]]
         labels = [keys[code] for code in codes[first].tolist()]
         names = [name for name in (*batch.columns, *batch.sources) if name in table.columns]
         own = {name: table.columns[name] for name in names}  # without the label and columns that are not used
         cells = Table(table.n_rows, own, table.origin, table.rows).take(first)
         own_weights = np.ones(len(first)) if own_weights is None else own_weights[first]
-        self._parts.append(SampledRows(used, counts[: self._limit], labels, own_weights, cells))
+        self._parts.append(SampledRows(used, counts[:n], labels, own_weights, tokens[:n], cells))
         self._shrink()
 
     def rows(self) -> SampledRows | None:
         """The sample; None if there are no rows."""
         if len(self._parts) > 1:
             self._parts = [SampledRows.joined(self._parts, self._limit)]
-        return self._parts[0].first(self._limit) if self._parts else None
+        return self._parts[0].limited(self._limit) if self._parts else None
 
     @classmethod
     def merged(cls, samples: Iterable[RowSample]) -> RowSample:
@@ -118,10 +135,20 @@ class RowSample:
         return result
 
     def _shrink(self) -> None:
-        """Keep the rows that can be in the sample, once there are twice as many."""
-        if sum(map(len, self._parts)) > 2 * self._limit:
+        """Keep the rows that can be in the sample, once there are twice as many rows or tokens."""
+        n_tokens = sum(int(part.n_tokens.sum()) for part in self._parts) if len(self._parts) > 1 else 0
+        if sum(map(len, self._parts)) > 2 * self._limit or n_tokens > 2 * _TOKENS:
             self._parts = [SampledRows.joined(self._parts, self._limit)]
             self._bound = self._parts[0].hashes[-1]
+
+
+def _n_tokens(batch: Batch, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The tokens of rows in all columns of texts and bags."""
+    result = np.zeros(len(rows), np.int64)
+    for column in batch.columns.values():
+        if isinstance(column, Bag):
+            result += np.diff(column.indptr)[rows if column.rows is None else column.rows[rows]]
+    return result
 
 
 def _smallest(

@@ -1,4 +1,4 @@
-"""Samples of documents for the selection of variant, tf and k of text (`families/text_variant.py`).
+"""Samples of documents for the selection of the options of text (`families/text_variant.py`).
 
 The sample has the documents with the smallest fingerprints, which are hashes of their content. So it does not depend
 on the order and the batches of the rows, and the sample of two samples is the sample of all their documents.
@@ -17,13 +17,13 @@ from tallybayes.arrays.axis import positions
 from tallybayes.arrays.column import Bag
 from tallybayes.data.batch import Batch
 from tallybayes.data.schema import Schema
-from tallybayes.families import Family, Text
-from tallybayes.families.text_variant import DOCUMENTS, LEAST_DOCUMENTS, PAIRS, choose
+from tallybayes.families import Family
+from tallybayes.families.sampled_documents import SampledDocuments
+from tallybayes.families.text_variant import DOCUMENTS, PAIRS
 from tallybayes.families.token_weights import integer_amounts
 from tallybayes.state.row_hash import Hashes, document_hashes, key_hashes
 from tallybayes.state.settings import Settings
 from tallybayes.state.statistics import SufficientStatistics
-from tallybayes.tally import TokenTally, Vocabulary
 from tallybayes.tally.key_index import lexicon_of
 
 __all__ = ["TextSamples", "is_open", "select_text_variants"]
@@ -62,20 +62,14 @@ class _Sample:
         bag = Bag(bag.indptr, indices, integer_amounts(bag), used)
         return cls(prints[first], [keys[code] for code in codes[rows].tolist()], weights[rows], bag, lexicon)
 
-    def slots(self, words: Vocabulary) -> NDArray[np.int64]:
-        """The slots of its tokens in a vocabulary."""
-        if words.index.is_hashed or self.lexicon is words.index.lexicon:
-            return np.asarray(self.bag.keys, np.int64)
-        return words.index.find(self.tokens())
+    def documents(self, labels: list[Any]) -> SampledDocuments:
+        """The documents, with the numbers of their labels."""
+        codes = positions(self.labels, labels).astype(np.int32)
+        return SampledDocuments(self.bag, codes, self.weights, self.lexicon)
 
     def tokens(self) -> list[Any]:
         """The keys of the bag as tokens; of buckets, their numbers."""
-        if self.lexicon is None or not hasattr(self.lexicon, "packed"):
-            return list(self.bag.keys)
-        data, offsets = self.lexicon.packed()
-        content = data.tobytes()
-        numbers = np.asarray(self.bag.keys, np.int64)
-        return [content[a:b] for a, b in zip(offsets[numbers], offsets[numbers + 1], strict=True)]
+        return self.documents([]).tokens()
 
     @classmethod
     def merged(cls, parts: list[_Sample]) -> _Sample:
@@ -121,7 +115,8 @@ class TextSamples:
     def add(self, batch: Batch, keys: list[Any], families: Mapping[str, Family], settings: Settings) -> None:
         """Add documents of a batch whose labels are `keys`."""
         for name, column in batch.columns.items():
-            if is_open(families.get(name), settings, name) and isinstance(column, Bag):
+            if is_open(families.get(name), settings, name):
+                assert isinstance(column, Bag)  # only families of bags are ever open
                 new = _Sample.of(column.expanded(), batch, keys)
                 self._of[name] = _Sample.merged([self._of[name], new]) if name in self._of else new
 
@@ -139,27 +134,12 @@ def select_text_variants(
         if not is_open(family, settings, name) or (sample := samples.get(name)) is None:
             continue
         tally = total.blocks.get(family.counted)
-        if not isinstance(tally, TokenTally) or name not in tally.tokens or not isinstance(family, Text):
+        if tally is None or name not in tally.features:
             continue
-        n_documents = tally.n_rows(name).floats()
-        codes = positions(sample.labels, total.labels).astype(np.int32)
-        if len(codes) < LEAST_DOCUMENTS or np.count_nonzero(n_documents >= 2) < 2 or not tally.tokens[name].n_keys:
+        choice = family.selected(tally, name, sample.documents(total.labels), settings.smoothing_of(name))
+        if choice is None:
             continue
-        words, in_use = tally.tokens[name], np.flatnonzero(n_documents > 0)
-        slots = sample.slots(words)
-        if len(in_use) < len(n_documents):
-            words = words.with_classes(_renumbered(n_documents), len(in_use))
-        codes = np.searchsorted(in_use, codes).astype(np.int32)
-        choice = choose(
-            family, words, n_documents[in_use], sample.bag, codes, sample.weights, slots, settings.smoothing_of(name)
-        )
         result = result.copy() if result is schema else result
         old = result.fields[name]
-        result.fields[name] = replace(old, family=choice.family, reason=f"{old.reason}; {choice}")
+        result.fields[name] = replace(old, family=choice[0], reason=f"{old.reason}; {choice[1]}")
     return result, samples.only(n for n, family in result.families.items() if is_open(family, settings, n))
-
-
-def _renumbered(n_documents: NDArray[np.float64]) -> NDArray[np.int64]:
-    """New numbers of the classes that have documents, -1 for the others."""
-    there = n_documents > 0
-    return np.where(there, np.cumsum(there) - 1, -1)

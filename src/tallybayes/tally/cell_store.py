@@ -39,6 +39,8 @@ CLASS_BITS = 24  # a cell is slot << 24 | class: up to 16 million classes
 CLASS_MASK = np.int64(2**CLASS_BITS - 1)
 _OVERLAY = 1024  # the overlay is folded in when it is larger than this and than an eighth of the table
 _SHARE = 8
+_SMALL = 64  # a change of more than one cell in so many makes new arrays: a dict takes longer for each cell
+_MANY = 4096  # slots from which the overlay is folded in before they are read
 _UNITS = {"logs": 2.0**-30}  # sums of logarithms are integers in this unit
 
 Slots = Integers
@@ -90,7 +92,9 @@ class CellTable:
 
     def replaced(self, cells: Slots, sums: KindSums) -> CellTable:
         """The table with other sums at some cells (sorted); a cell whose sums are zero disappears."""
-        kept = ~np.isin(self.cells, cells, assume_unique=True)
+        place, kept = np.searchsorted(self.cells, cells), np.ones(len(self.cells) + 1, bool)
+        kept[place[np.append(self.cells, -1)[place] == cells]] = False
+        kept = kept[:-1]
         there = next(iter(sums.values())).nonzero()
         all_cells = np.concatenate([self.cells[kept], cells[there]])
         order = np.argsort(all_cells, kind="stable")
@@ -209,7 +213,9 @@ class CellStore:
         return result
 
     def tables(self, slots: Slots, kinds: Sequence[str] | None = None) -> dict[str, Floats]:
-        """The same of several kinds, without folding the overlay."""
+        """The same of several kinds, without folding the overlay for a few slots."""
+        if len(slots) > _MANY:
+            self.table()
         table, overlay = self._latest()
         first = np.searchsorted(table.cells, slots << CLASS_BITS)
         last = np.searchsorted(table.cells, (slots + 1) << CLASS_BITS)
@@ -292,7 +298,7 @@ class CellStore:
         table, overlay = self._latest()
         self._dense = self._room = None
         are_integers = all(part.is_whole for part in (*after.values(), *table.sums.values()))
-        if are_integers and len(cells) * _SHARE < len(table.cells) + len(overlay):
+        if are_integers and len(cells) * _SMALL < len(table.cells) + len(overlay):
             columns = (after[kind].digits[:, 0].tolist() for kind in self.kinds)
             overlay.update(zip(cells.tolist(), zip(*columns, strict=True), strict=True))
             if len(overlay) > max(_OVERLAY, len(table.cells) // _SHARE):

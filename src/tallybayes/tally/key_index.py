@@ -132,6 +132,12 @@ class LexiconIndex:
         every = unpacked(data, offsets)
         return [every[i] for i in slots.tolist()]
 
+    def n_words(self) -> Integers:
+        """The number of words in each token: of an n-gram they are separated by blanks."""
+        data, offsets = self.lexicon.packed()
+        blanks = np.concatenate([[0], np.cumsum(data == ord(" "))])
+        return np.asarray(1 + blanks[offsets[1:]] - blanks[offsets[:-1]], np.int64)
+
     def copy(self) -> LexiconIndex:
         """An index with the same slots that can grow independently."""
         return LexiconIndex(self.lexicon.copy())

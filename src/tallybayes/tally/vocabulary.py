@@ -19,7 +19,7 @@ from tallybayes.arrays.column import Key
 from tallybayes.errors import ForgetError
 from tallybayes.tally.cell_store import CLASS_BITS, CLASS_MASK, CellChange, CellStore, CellTable, KindSums, Slots
 from tallybayes.tally.exact import Exact, check_counts
-from tallybayes.tally.key_index import POOLED, KeyIndex, TokenIndex, in_order
+from tallybayes.tally.key_index import POOLED, KeyIndex, LexiconIndex, TokenIndex, in_order
 from tallybayes.tally.tally import Commit
 
 __all__ = ["BAG_KINDS", "TEXT_KINDS", "Vocabulary", "not_learned"]
@@ -134,6 +134,16 @@ class Vocabulary:
         rank = np.full(self.n_slots, -1)
         rank[list(slot_of.values())] = np.arange(len(slot_of))
         return list(slot_of), self.store.table().mapped(rank, None)
+
+    def up_to(self, n_words: int) -> Vocabulary:
+        """The sums of the n-grams of at most so many words, to be read; itself if there are no longer ones."""
+        assert isinstance(self.index, LexiconIndex)
+        table = self.store.table()
+        kept = (self.index.n_words() <= n_words)[table.slots]
+        if kept.all():
+            return self
+        part = CellTable(table.cells[kept], {kind: sums[kept].trimmed() for kind, sums in table.sums.items()})
+        return Vocabulary(self.index, CellStore(self.n_classes, self.store.kinds, part))
 
     # Changing
 

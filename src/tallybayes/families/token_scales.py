@@ -1,0 +1,88 @@
+"""What the options idf and balanced multiply the weights of tokens with, derived from the sums of all tokens.
+
+    idf       a factor for each token, log(documents / documents with the token), for its counts and for its weight
+    balanced  a scale for each class, so that the weights of every class have the same sum of absolute values
+
+The sums over tokens below are added up as integers, in small units: so they do not depend on the order of the tokens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tallybayes.arrays.array_types import Integers
+from tallybayes.families.predictive import Floats
+from tallybayes.tally import Vocabulary
+
+__all__ = ["TokenScales", "balance", "inverse_frequency", "multiplied_totals"]
+
+_LOGS = 2.0**28  # sums of logarithms are integers in units of one over this
+_BITS = 61  # of the largest sum of counts times factors
+
+
+@dataclass(frozen=True, eq=False)
+class TokenScales:
+    """What weights are multiplied with; None: nothing.
+
+    Rows that are scored without themselves keep those of all rows, as they keep every strength.
+    """
+
+    factor: Floats | None  # (slots,): idf; 0 for tokens that are excluded
+    scale: Floats | None  # (classes,): balanced
+
+
+def inverse_frequency(words: Vocabulary, n_rows: Floats) -> Floats:
+    """Log(documents / documents with the token), (slots,); 0 for tokens without documents."""
+    documents = np.bincount(words.store.table().slots, words.floats("documents"), words.n_slots)
+    share = n_rows.sum() / np.where(documents > 0, np.maximum(documents, 1e-300), np.inf)
+    return np.asarray(np.log(np.maximum(share, 1.0)))
+
+
+def multiplied_totals(words: Vocabulary, kind: str, factor: Floats) -> tuple[Floats, int]:
+    """The sums of counts times factors, (classes,), and the number of tokens whose factor is not 0."""
+    table, factor = words.store.table(), factor[: words.n_slots]
+    n_keys = int(np.count_nonzero((words.store.live > 0) & (factor > 0)))
+    bound = float(words.total(kind).sum() * factor.max(initial=0.0))
+    unit = 2.0 ** (_BITS - np.frexp(bound)[1])
+    totals = np.zeros(words.n_classes, np.int64)
+    np.add.at(totals, table.classes, np.rint(words.floats(kind) * factor[table.slots] * unit).astype(np.int64))
+    return totals / unit, n_keys
+
+
+def balance(
+    words: Vocabulary, kind: str, factor: Floats | None, k: float, totals: Floats, n_keys: int, is_complement: bool
+) -> Floats:
+    """The mean over the classes of the sum of -log P(t | c), divided by the sum of each class, (classes,).
+
+    totals, n_keys: with the factors. Infinite weights (of k = 0) are not part of the sums.
+    """
+    table, n = words.store.table(), words.floats(kind)
+    slot, klass = table.slots, table.classes
+    if factor is not None:
+        n = n * factor[slot]
+        slot, klass, n = slot[n > 0], klass[n > 0], n[n > 0]
+    whole = np.bincount(slot, n, words.n_slots)
+    n_finite, logs = np.full(words.n_classes, n_keys), np.zeros(words.n_classes, np.int64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if is_complement:
+            totals, n_others = totals.sum() - totals, np.maximum(whole[slot] - n, 0.0)
+            logs += _in_units(np.log(whole[whole > 0] + k)).sum()
+            cells = _in_units(np.log(n_others + k)) - _in_units(np.log(whole[slot] + k))
+            n_finite = n_finite - np.bincount(klass[n_others + k == 0], minlength=words.n_classes)
+        else:
+            n_without = n_keys - np.bincount(klass, minlength=words.n_classes)
+            logs += n_without * _in_units(np.log(np.array([k])))
+            cells = _in_units(np.log(n + k))
+            n_finite = n_finite - (n_without if k == 0 else 0)
+        np.add.at(logs, klass, cells)
+        size = n_finite * np.log(totals + k * n_keys) - logs / _LOGS
+    used = (size > 0) & np.isfinite(size)
+    size = np.where(used, size, 1.0)
+    mean = float(size[used].mean()) if used.any() else 1.0
+    return np.where(used, mean / size, 1.0)
+
+
+def _in_units(logs: Floats) -> Integers:
+    return np.rint(np.where(np.isfinite(logs), logs, 0.0) * _LOGS).astype(np.int64)
