@@ -27,6 +27,7 @@ from tallybayes.model import Model, fit
 from tallybayes.scoring.posterior import Posterior
 from tallybayes.sklearn_input import all_or_nothing, check_weights, find_classes, refuse_labels
 from tallybayes.state.options import OPTIONS, FitOptions, complete, with_options
+from tallybayes.tuning.tune import LEAST_ROWS, tune
 
 __all__ = ["NaiveBayesClassifier"]
 
@@ -40,6 +41,9 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
     {options}
     class_weight : dict or "balanced", default=None
         Weights of the classes, by which the weights of the rows are multiplied.
+    tune : bool, default=False
+        Whether `fit` selects corrections, interactions and dependence as `tallybayes.tune` does. It takes longer, and
+        predicts better where columns interact.
 
     Attributes
     ----------
@@ -75,8 +79,8 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
     _form: InputForm
     _classes_given: bool  # whether `partial_fit` was given all classes, so that others are errors
 
-    def __init__(self, *, class_weight: Any = None, **options: Unpack[FitOptions]) -> None:
-        self.__dict__.update(complete(options), class_weight=class_weight)
+    def __init__(self, *, class_weight: Any = None, tune: bool = False, **options: Unpack[FitOptions]) -> None:
+        self.__dict__.update(complete(options), class_weight=class_weight, tune=tune)
 
     # Learning
 
@@ -87,7 +91,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
             self.classes_, labels = self._labels(X, y)
             self._classes_given = False
             self._check_class_weight()
-            self.model_ = self._fitted(X, labels, sample_weight, self.weights)
+            self.model_ = self._fitted(X, labels, sample_weight, self.weights, is_tuned=self._is_tuned(labels))
         if not self.model_.schema.families:
             warnings.warn(f"no column is used:\n{self.model_.schema}", UserWarning, stacklevel=2)
         return self
@@ -131,11 +135,25 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
             self.model_.learn(X, label=labels, weight=self._weights(labels, sample_weight))
         return self
 
-    def _fitted(self, X: Any, labels: Labels, sample_weight: Any, weights: Any) -> Model:
+    def _is_tuned(self, labels: Labels) -> bool:
+        """Whether to tune: if asked for, and if there are enough rows and classes."""
+        if not isinstance(self.tune, bool | np.bool_):
+            raise ValueError(f"tune: expected True or False, got {self.tune!r}")
+        if self.tune and not isinstance(self.weights, str):
+            raise ValueError(f"tune=True selects the column weights: expected weights='auto', got {self.weights!r}")
+        return bool(self.tune) and len(labels.codes) >= LEAST_ROWS and len(labels.keys) > 1
+
+    def _fitted(
+        self, X: Any, labels: Labels, sample_weight: Any, weights: Any, *, is_tuned: bool = False
+    ) -> Model:
         options = {name: getattr(self, name) for name in OPTIONS} | {"weights": weights}
         if self._form.kind == "texts" and options["families"] is None and options["schema"] is None:
             found = propose(TEXT, X.columns[TEXT], Histogram())
             options["families"] = {TEXT: found.family if found.is_text else Text()}
+        if is_tuned:
+            del options["weights"]
+            own = np.asarray(labels.keys)[labels.codes]
+            return tune(X, own, weight=self._weights(labels, sample_weight), **options).model
         return fit(X, labels, weight=self._weights(labels, sample_weight), **options)
 
     def _labels(self, X: Any, y: Any) -> tuple[NDArray[Any], Labels]:

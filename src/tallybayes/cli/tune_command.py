@@ -1,4 +1,4 @@
-"""tally tune: fit a model with hyperparameters selected by leave-one-out."""
+"""tally tune: fit a model, and select weights, corrections, interactions and hyperparameters on held-out rows."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from tallybayes.cli.shared_options import Data, Json, Reader, reads
 __all__ = ["COMMANDS", "tune"]
 
 EXAMPLE = """
-tally tune films.csv --label rating                       # all of it; writes films.tally
-tally tune films.csv --label rating --what weights        # only the column weights
+tally tune films.csv --label rating                       # writes films.tally
+tally tune films.csv --label rating --seconds 10          # at most ten seconds
+tally tune films.csv --label rating --what interactions   # column weights and interactions only
 tally tune films.csv --label rating --by validation       # select k on a validation set
 """
 
@@ -30,12 +31,17 @@ def tune(
     what: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="WHAT", help="smoothing, families, text, prior, columns or weights (repeatable). [all of them]"
+            metavar="WHAT",
+            help="weights, corrections, interactions, dependence, text, smoothing, families, prior or columns"
+            " (repeatable). [the first five]",
         ),
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(metavar="S", help="Stop trying candidates after S seconds.", show_default=False)
     ] = None,
     by: Annotated[str, typer.Option(metavar="HOW", help="leave-one-out, evidence or validation.")] = "leave-one-out",
     rows: Annotated[
-        int, typer.Option(metavar="N", help="Use at most N rows for leave-one-out, drawn at random.")
+        int, typer.Option(metavar="N", help="Judge candidates on a sample of at most N rows.")
     ] = 5000,
     strengths: Annotated[int, typer.Option(metavar="N", help="The number of values of k to evaluate.")] = 50,
     seed: Annotated[int, typer.Option(metavar="N", help="The seed that draws the rows.")] = 0,
@@ -44,13 +50,13 @@ def tune(
     json: Json = False,
     reader: Reader,
 ) -> None:
-    """Fit a model and select smoothing, families, columns and column weights.
+    """Fit a model and select column weights, corrections, interactions and hyperparameters.
 
-    Each choice is made by leave-one-out log loss, and printed with its improvement. The options of `tally fit` apply;
-    families given by --as are not changed.
+    Each choice is made by the log loss of rows that are scored without themselves, and printed with its improvement.
+    The options of `tally fit` apply; families given by --as are not changed.
     """
     from tallybayes.tuning import tune as tuned_model
-    from tallybayes.tuning.tune import WHAT
+    from tallybayes.tuning.tune import DEFAULT
 
     with progress("tuning", unit="") as step:
         source = reader(data)
@@ -60,7 +66,8 @@ def tune(
         found = tuned_model(
             source,
             label,
-            what=what or WHAT,
+            what=what or DEFAULT,
+            seconds=seconds,
             by=by,  # type: ignore[arg-type]
             rows=rows,
             strengths=strengths,

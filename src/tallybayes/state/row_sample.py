@@ -26,7 +26,7 @@ __all__ = ["RowSample", "SampledRows"]
 _LEAST = 300  # rows, however many columns there are
 _CELLS = 2**22  # of the sample
 _MOST = 2.0**40  # counts of rows stay exact
-_TOKENS = 400_000  # of the texts and bags of a sample, unless rows are few: a long text takes as long as many short ones
+_TOKENS = 400_000  # of the texts and bags of a sample: a long text takes as long as many short ones
 _AT_ONCE = 2**15  # rows hashed at a time: their hashes stay in the cache
 
 ROWS = 3000  # weights fitted on 1,000 rows are nearly as good (mean log loss .416 instead of .410 on 26 tables)

@@ -29,12 +29,12 @@ from tallybayes.tuning.search import Progress, Search
 from tallybayes.tuning.term_search import TERMS, Budget, search_terms
 from tallybayes.tuning.tuning_result import Estimate, Step, Tuning
 
-__all__ = ["DEFAULT", "WHAT", "tune"]
+__all__ = ["DEFAULT", "LEAST_ROWS", "WHAT", "tune"]
 
 HYPERPARAMETERS = ("smoothing", "families", "text", "prior", "columns")
 WHAT = (*HYPERPARAMETERS, "weights", *TERMS)
 DEFAULT = ("text", "weights", *TERMS)
-_LEAST = 10  # rows to tune on
+LEAST_ROWS = 10  # to tune on
 
 
 @with_options(UNWEIGHTED)
@@ -102,8 +102,8 @@ def tune(
     check_value(model, label, source)
     if len(model.classes) < 2:
         raise DataError("rows of at least two classes to tune on", got=model.classes)
-    if change.rows < _LEAST:
-        raise DataError(f"at least {_LEAST} rows with a label to tune on", got=change.rows)
+    if change.rows < LEAST_ROWS:
+        raise DataError(f"at least {LEAST_ROWS} rows with a label to tune on", got=change.rows)
     if by == "evidence":
         return _without_names(by_evidence(model), given)
     if source.bad is not None:
@@ -205,6 +205,6 @@ def _checked(what: Any, by: Any, rows: Any, strengths: Any, seed: Any) -> tuple[
             raise ParameterError("what: a hyperparameter", got=name, hint=hint)
     if by not in ("leave-one-out", "evidence", "validation"):
         raise ParameterError("by: 'leave-one-out', 'evidence' or 'validation'", got=by)
-    for name, value, least in (("rows", rows, _LEAST), ("strengths", strengths, 2), ("seed", seed, 0)):
+    for name, value, least in (("rows", rows, LEAST_ROWS), ("strengths", strengths, 2), ("seed", seed, 0)):
         check_integer(name, value, at_least=least)
     return tuple(name for name in WHAT if name in names)
