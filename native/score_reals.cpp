@@ -3,9 +3,10 @@
 // Rows are the lanes of a vector, and four vectors of them go through the columns together, to hide the latencies. The
 // logarithms of the Student density are the costly part, so several columns share one: log1p(s) + log1p(t) =
 // log1p(s + t + s*t), which keeps the relative precision of small terms. Which columns share is decided by the tables
-// alone (same `half`, at most GROUP of them). A row whose product leaves the range of doubles is done again column by
-// column; this depends on that row only. The constants are summed apart from the logarithms, so a row without gaps can
-// use a sum made beforehand.
+// alone (same `half`, at most GROUP of them). Columns that share it with no neighbour, as columns with weights do, take
+// a few terms of the series of log1p where a value is near (series), which also is decided by the tables and the value
+// alone. A row whose product leaves the range of doubles is done again column by column; this depends on that row only.
+// The constants are summed apart from the logarithms, so a row without gaps can use a sum made beforehand.
 #ifndef TB_ISA
 #include "score.h"
 
@@ -19,11 +20,22 @@ constexpr double HUGEST = std::numeric_limits<double>::max();
 
 enum class Kind { STUDENT, NORMAL };
 
+constexpr int FEW = 3; // columns with the same `half` for which a shared logarithm pays
+
 struct Group {
     int first, last; // columns first .. last - 1
     double half;     // what the logarithm, or the sum of squares, is multiplied with
     bool low;        // some mean has a low part
+    int terms = 0;   // of the series, for columns that differ in `half`; 0: they share one logarithm
 };
+
+// How many terms of log1p(s) = s - s**2 / 2 + .. are enough for s below 2**-bits. Values four standard deviations away
+// are near: s = z*z / nu, and half = (nu + 1) / 2.
+struct Series {
+    int terms, bits;
+    double half; // from which on near values are below
+};
+constexpr Series SERIES[] = {{4, 13, 0x1p16}, {6, 9, 0x1p12}, {10, 5, 0x1p8}, {1, 0, 0}}; // the last: none
 
 // The tables class by class, for the columns of one chunk.
 struct Tables {
@@ -32,7 +44,7 @@ struct Tables {
         double constant = 0; // sum of the constants in the order of the columns
     };
     int n; // columns
-    std::vector<double> mean, low, inverse, constant;
+    std::vector<double> mean, low, inverse, constant, half;
     std::vector<Class> classes;
 };
 
@@ -41,12 +53,32 @@ struct Input {
     int64_t n_classes;
 };
 
-// Cuts the columns of a class into groups: runs of one `half`, the long ones in equal parts.
+// The terms for columns whose halves are not all equal: by the greatest, as weights make some of them small.
+int terms_for(const double *half, int n) {
+    const double most = *std::max_element(half, half + n);
+    for (const Series &series : SERIES)
+        if (most >= series.half) return series.terms;
+    return 1;
+}
+
+// Cuts the columns of a class into groups: runs of one `half`, the long ones in equal parts, and the others together.
 void add_groups(const Input &in, int64_t first_column, int64_t c, const Tables &t, std::vector<Group> &groups) {
     auto half = [&](int j) { return in.half ? in.half[(first_column + j) * in.n_classes + c] : 0.5; };
     const int limit = in.half ? GROUP : CHUNK;
+    const auto end_of = [&](int first) {
+        int end = first;
+        while (end < t.n && half(end) == half(first)) ++end;
+        return end;
+    };
     for (int first = 0, end; first < t.n; first = end) {
-        for (end = first; end < t.n && half(end) == half(first);) ++end;
+        end = end_of(first);
+        if (in.half && end - first < FEW && end < t.n) {
+            for (int next = end; next < t.n && (next = end_of(end)) - end < FEW;) end = next;
+            bool low = false;
+            for (int j = first; j < end; ++j) low |= t.low[c * t.n + j] != 0;
+            groups.push_back({first, end, 0.0, low, terms_for(&t.half[c * t.n + first], end - first)});
+            continue;
+        }
         const int parts = (end - first + limit - 1) / limit;
         for (int part = 0, from = first; part < parts; ++part) {
             const int to = first + (end - first) * (part + 1) / parts;
@@ -60,13 +92,14 @@ void add_groups(const Input &in, int64_t first_column, int64_t c, const Tables &
 
 Tables tables_of(const Input &in, int64_t first_column, int n) {
     const int64_t n_classes = in.n_classes;
-    Tables t{n, {}, {}, {}, {}, std::vector<Tables::Class>(n_classes)};
-    for (auto *v : {&t.mean, &t.low, &t.inverse, &t.constant}) v->resize(n * n_classes);
+    Tables t{n, {}, {}, {}, {}, {}, std::vector<Tables::Class>(n_classes)};
+    for (auto *v : {&t.mean, &t.low, &t.inverse, &t.constant, &t.half}) v->resize(n * n_classes);
     for (int64_t c = 0; c < n_classes; ++c) {
         for (int j = 0; j < n; ++j) {
             const int64_t from = (first_column + j) * n_classes + c, to = c * n + j;
             t.mean[to] = in.mean[from], t.low[to] = in.low[from];
             t.inverse[to] = in.inverse[from], t.constant[to] = in.constant[from];
+            t.half[to] = in.half ? in.half[from] : 0.5;
             t.classes[c].constant += t.constant[to];
         }
         add_groups(in, first_column, c, t, t.classes[c].groups);
@@ -140,11 +173,10 @@ void register_reals(nb::module_ &m) {
 
 #include "logexp.h"
 
+#include "student_series.h"
+
 namespace tb::TB_ISA {
 namespace {
-
-constexpr int VECTORS = 4, ROWS = VECTORS * LANES;
-using Block = Lanes[VECTORS];
 
 // The product (or sum) over the columns of a group for ROWS rows; with gaps, also the constants of what is there.
 template <Kind kind, bool gaps, bool low>
@@ -179,6 +211,14 @@ TB_INLINE bool score_block(const double *x, const Tables &t, int64_t c, double *
     Mask<Lanes> far{};
     const int64_t table = c * t.n;
     for (const Group &g : t.classes[c].groups) {
+        if constexpr (kind == Kind::STUDENT)
+            if (g.terms) {
+                if (g.low)
+                    subtract_terms<gaps, true>(x, t, table, g, sum, constants, far);
+                else
+                    subtract_terms<gaps, false>(x, t, table, g, sum, constants, far);
+                continue;
+            }
         Block q = {};
         if (g.low)
             gather<kind, gaps, true>(x, t, table, g, q, constants);
@@ -218,6 +258,11 @@ inline double far_row(Kind kind, const double *x, const Tables &t, int64_t c) {
         for (int j = g.first; j < g.last; ++j) {
             const double value = x[j * TILE], z = distance(value, t, c * t.n + j), s = z * z;
             if (std::isnan(value)) continue;
+            if (g.terms) {
+                const double half = t.half[c * t.n + j];
+                if (!(s < NEAR) && half != 0) total -= half * far_term(kind, z);
+                continue;
+            }
             q = kind == Kind::STUDENT ? (q + s) + q * s : q + s;
             far += far_term(kind, z);
         }

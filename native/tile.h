@@ -22,7 +22,14 @@ template <class V> TB_INLINE Mask<V> as_bits(V x) { return reinterpret_cast<Mask
 template <class V> TB_INLINE V as_reals(Mask<V> bits) { return reinterpret_cast<V>(bits); }
 template <class V> TB_INLINE V only(V x, Mask<V> where) { return as_reals<V>(as_bits(x) & where); }
 
+// Whether any bit is set.
 template <class M> TB_INLINE bool any(M mask) {
+#ifdef __AVX512F__
+    if constexpr (sizeof mask == 64) return __builtin_ia32_ptestmq512(mask, mask, -1) != 0;
+#endif
+#ifdef __AVX__
+    if constexpr (sizeof mask == 32) return !__builtin_ia32_ptestz256(mask, mask);
+#endif
     int64_t joint = 0;
 #pragma GCC unroll 8
     for (size_t i = 0; i < sizeof mask / sizeof joint; ++i) joint |= mask[i];

@@ -12,16 +12,20 @@ from tallybayes.kernels import reference
 pytestmark = native
 
 
-@given(blocks(), st.integers(0, 2**32 - 1), st.booleans())
+@given(blocks(), st.integers(0, 2**32 - 1), st.sampled_from(["equal", "few", "many", "some equal"]))
 @settings(max_examples=300)
-def test_scores_of_reals(block, seed, equal_freedom):
+def test_scores_of_reals(block, seed, freedom):
     columns, codes, n_classes, start, stop = block
     rng = np.random.default_rng(seed)
     shape = (len(columns), n_classes)
     units = 2.0 ** rng.integers(-30, 30, len(columns))
     mean, low = rng.normal(size=shape), rng.normal(size=shape) * 1e-17 * rng.integers(0, 2)
     inverse = 10.0 ** rng.uniform(-3, 3, shape) * (rng.random(shape) < 0.9)
-    half = np.full(shape, 7.5) if equal_freedom else rng.uniform(0, 50, shape)
+    half = np.full(shape, 7.5) if freedom == "equal" else rng.uniform(0, 50, shape)
+    if freedom != "equal":
+        half *= 1.0 if freedom == "few" else 10.0 ** rng.integers(0, 6)  # few terms of a series are enough
+        inverse /= 1.0 if freedom == "few" else np.sqrt(2 * half + 1)
+    half[:3] = half[:1] if freedom == "some equal" else half[:3]
     constant, out = rng.normal(size=shape), rng.normal(size=(len(codes), n_classes))
     alike(("add_student", columns, units, mean, low, inverse, half, constant), out, start, stop)
     alike(("add_normal", columns, units, mean, low, inverse, constant), out, start, stop)
