@@ -32,7 +32,7 @@ from tallybayes.tally import CellPairCounts
 
 __all__ = ["Interaction", "InteractionPredictive", "InteractionPrior"]
 
-STRENGTHS = 2.0 ** np.arange(0, 17)  # rows; chosen by evidence
+STRENGTHS = 4.0 ** np.arange(0, 9)  # rows; chosen by evidence
 _TINY = 1e-300  # log gammas of smaller numbers are infinite
 
 

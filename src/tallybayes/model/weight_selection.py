@@ -92,9 +92,7 @@ class WeightFit:
         return replace(self, cells=tuple(inputs), lines=replace(self.lines, cells=stacked, n_cells=int(first[-1])))
 
     def with_columns(self, names: Sequence[str], evidence: Floats) -> WeightFit:
-        """With columns of other states that have learned the same rows; evidence is (columns, rows, classes)."""
-        if self.kind == "per class":
-            evidence = centred(evidence, self.lines.log_prior)
+        """With columns of other states of the same rows; evidence: centred, (columns, rows, classes)."""
         scales = np.append(self.scales, np.ones(len(names)))
         return replace(self, more=(*self.more, *names), scales=scales, lines=self.lines.with_lines(evidence))
 

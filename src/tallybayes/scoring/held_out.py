@@ -112,12 +112,15 @@ class DividedRows:
 
     def scorers(self, state: ModelState) -> tuple[dict[str, Column], Iterator[tuple[NDArray[np.int64], Scorer]]]:
         """The columns of the lines, and of each fold its lines and the scorer of the state without it."""
-        encoded = Snapshot(state).encoded(self.rows.table)
-        columns = {name: column.take(self.dealt.row) for name, column in encoded.items()}
-        return columns, self._scorers(state)
-
-    def _scorers(self, state: ModelState) -> Iterator[tuple[NDArray[np.int64], Scorer]]:
         learned = _columns_to_learn(state, self.rows)
+        has_texts = any(family.tokeniser is not None for family in state.schema.families.values())
+        encoded = Snapshot(state).encoded(self.rows.table) if has_texts else learned  # the vocabularies may be limited
+        columns = {name: column.take(self.dealt.row) for name, column in encoded.items()}
+        return columns, self._scorers(state, learned)
+
+    def _scorers(
+        self, state: ModelState, learned: dict[str, Column]
+    ) -> Iterator[tuple[NDArray[np.int64], Scorer]]:
         for number in range(self.n_folds):
             own = np.flatnonzero(self.dealt.fold == number)
             if len(own):

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Booleans, Codes32, Floats
-from tallybayes.arrays.special import logsumexp
 
 __all__ = ["EvidenceLines", "FittedWeights", "Kind", "centred", "cross_fitted", "fit_weights", "losses_of"]
 
@@ -112,7 +111,16 @@ def losses_of(log_joint: Floats, codes: Codes32) -> Floats:
 
 def centred(evidence: Floats, log_prior: Floats) -> Floats:
     """Evidence (lines, rows, classes) minus the log marginal likelihood of each value."""
-    return np.asarray(evidence - logsumexp(evidence + log_prior, axis=2)[..., None])
+    joint = evidence + log_prior
+    top = joint.max(axis=2, keepdims=True) if joint.shape[2] > _FEW else _last_maximum(joint)
+    joint -= top
+    np.exp(joint, out=joint)
+    return np.asarray(evidence - (top + np.log(joint @ np.ones(joint.shape[2]))[..., None]))
+
+
+def _last_maximum(values: Floats) -> Floats:
+    """The maximum along a short last axis, which is kept."""
+    return np.maximum.reduce([values[..., c] for c in range(values.shape[2])])[..., None]
 
 
 def fit_weights(kind: Kind, rows: EvidenceLines, *, start: FittedWeights | None = None) -> FittedWeights:
@@ -167,6 +175,7 @@ class _Problem:
         n_weights, n_cells = int(self._number.max(initial=-1)) + 1, 0
         if rows.cells is not None and kind != "temperature":
             self._cells, n_cells = _one_hot(rows.cells, rows.n_cells), rows.n_cells
+            self._rows_of_cells = self._cells.T.tocsr()
         ends = np.cumsum([n_weights, 1, *(self._n_classes * n for n in (1, len(self._values), n_cells))]).tolist()
         self._parts = [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
         self.start = np.concatenate([np.full(n_weights + 1, 0.5), np.zeros(ends[-1] - n_weights - 1)])
@@ -226,7 +235,7 @@ class _Problem:
             of_slopes = variance @ (self._values**2).T
         else:
             of_slopes = np.array([np.linalg.eigvalsh((self._values * own) @ self._values.T) for own in variance])
-        of_tables = np.zeros(0) if self._cells is None else self._cells.T @ variance.T
+        of_tables = np.zeros(0) if self._cells is None else self._rows_of_cells @ variance.T
         return (
             _next_strength(variables[self._parts[3]], of_slopes, strengths[0]),
             _next_strength(variables[self._parts[4]], of_tables, strengths[1]),
@@ -250,7 +259,7 @@ class _Problem:
         gap, far = own - temperature, temperature - 1.0
         penalty = _STRENGTH * (gap @ gap + far @ far) + _OFFSETS * (offsets @ offsets)
         penalty += strengths[0] * (slopes @ slopes) + strengths[1] * (tables @ tables)
-        by_cell = np.zeros(0) if self._cells is None else (self._cells.T @ errors.T).T.ravel()
+        by_cell = np.zeros(0) if self._cells is None else (self._rows_of_cells @ errors.T).T.ravel()
         gradient = np.concatenate(
             [
                 np.bincount(self._number.ravel(), weights=by_weight.ravel(), minlength=len(own)) + _STRENGTH * gap,

@@ -17,7 +17,7 @@ from tallybayes.data.schema import Field, Schema
 from tallybayes.families import Interaction, OneDependence
 from tallybayes.model import Model
 from tallybayes.model.weight_selection import WeightFit
-from tallybayes.scoring.weight_fit import FittedWeights
+from tallybayes.scoring.weight_fit import FittedWeights, centred
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.tuning.interaction_search import find_interactions
@@ -97,6 +97,7 @@ class TermCandidates:
         model = Model(ModelState(schema, replace(state.settings, column_weights=None)))
         learn(model)
         names, evidence = self._base.held_out.rows.evidence(model.snapshot().state)
+        evidence = centred(evidence, self._base.lines.log_prior)
         subsets = [tuple(name for pair in pairs if (name := _name(pair)) in fields) for pairs in found]
         return CountedTerms(model, subsets, dict(zip(names, evidence, strict=True)))
 
