@@ -42,10 +42,12 @@ double deviance(double x, double m) {
 struct Cell {
     double shape, shape_error, rate, p, q, at_zero;
     bool silent;
+    double weight = 1;
+
+    double weighted(double x, double base) const { return silent ? 0.0 : weight * log_prob(x, base); }
 
     // The negative binomial, or (`shape` 0) the Poisson distribution; base: -stirling_error(x) - log(2 pi x) / 2.
     double log_prob(double x, double base) const {
-        if (silent) return 0.0;
         if (x == 0) return at_zero;
         if (shape == 0) return base - deviance(x, rate);
         const double n = x + shape;
@@ -72,7 +74,7 @@ int64_t event_rows(const std::vector<Column<T>> &columns, const std::vector<Cell
         listed.assign(LISTED, false);
         auto work_out = [&](double x, auto &&give) {
             const double base = x == 0 ? 0.0 : -stirling_error(x) - std::log(2 * std::numbers::pi * x) / 2;
-            for (int64_t c = 0; c < n_classes; ++c) give(c, cell[c].log_prob(x, base));
+            for (int64_t c = 0; c < n_classes; ++c) give(c, cell[c].weighted(x, base));
         };
         for (int64_t row = start; row < stop; ++row) {
             const double x = columns[j][row];
@@ -94,21 +96,27 @@ int64_t event_rows(const std::vector<Column<T>> &columns, const std::vector<Cell
 }
 
 int64_t add_events(nb::object list, std::optional<Matrix<double>> shape, Matrix<double> rate, Matrix<bool> silent,
-                   Out<double> out, int64_t start, int64_t stop) {
+                   std::optional<Matrix<double>> weights, Out<double> out, int64_t start, int64_t stop) {
     Contract contract(start, stop);
     const Block block(list, contract);
     contract.array("out", out, {ROWS, CLASSES});
     if (shape) contract.array("shape", *shape, {COLUMNS, CLASSES});
     contract.array("rate", rate, {COLUMNS, CLASSES});
     contract.array("silent", silent, {COLUMNS, CLASSES});
+    if (weights) contract.array("weights", *weights, {COLUMNS, CLASSES});
     return block.visit<double, float>([&]<class T>(const std::vector<Column<T>> &columns) -> int64_t {
         const int64_t n_classes = contract[CLASSES], size = contract[COLUMNS] * n_classes;
         const double *shapes = shape ? shape->data() : nullptr, *rates = rate.data();
+        const double *own_weights = weights ? weights->data() : nullptr;
         const bool *silences = silent.data();
         double *to = out.data();
         nb::gil_scoped_release release;
         std::vector<Cell> cells(size);
-        for (int64_t i = 0; i < size; ++i) cells[i] = cell_of(shapes, rates[i], silences[i], i);
+        for (int64_t i = 0; i < size; ++i) {
+            const double weight = own_weights ? own_weights[i] : 1.0; // a weight of 0 is silent, also where log p is -inf
+            cells[i] = cell_of(shapes, rates[i], silences[i] || weight == 0, i);
+            cells[i].weight = weight;
+        }
         return event_rows(columns, cells, n_classes, to, start, stop);
     });
 }

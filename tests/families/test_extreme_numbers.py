@@ -51,7 +51,7 @@ def test_native_and_reference_poisson_scores_agree(scale):
     tally = tb.Poisson().observe(("x",), [Reals(values)], codes, 2, None)
     for k in (0, 1.0):
         predictive, expected = tb.Poisson().derive(tally, k), np.zeros((20, 2))
-        own = predictive.shape, predictive.rate, predictive.silent
+        own = predictive.shape, predictive.rate, predictive.silent, None
         kernels.reference.add_events([values], *own, expected, 0, 20)
         np.testing.assert_allclose(predictive.log_prob([Reals(values)]), expected, rtol=1e-13, atol=1e-13)
 

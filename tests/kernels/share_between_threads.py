@@ -68,9 +68,8 @@ def main() -> None:
     scored(lambda out, a, b: active.add_codes(list(values.T), np.zeros(J, np.int64), offsets, table, out, a, b))
     scored(lambda out, a, b: active.add_steps(columns, offsets, edges, table, out, a, b))
     scored(lambda out, a, b: active.add_bags(indptr, indices, amounts, tokens, out, a, b))
-    scored(
-        lambda out, a, b: active.add_events(list(np.abs(x).round().T), *np.abs(tables[:2]), tables[0] > 9, out, a, b)
-    )
+    events = list(np.abs(x).round().T)
+    scored(lambda out, a, b: active.add_events(events, *np.abs(tables[:2]), tables[0] > 9, None, out, a, b))
     scored(lambda out, a, b: active.add_pairs(values[:, 0], 0, own, np.repeat(table[:9], K, axis=0), out, a, b))
     facts = (columns, own, None, units)
     scored(lambda out, a, b: active.add_normal_leave_one_out(*facts, n, moments, True, out, a, b))

@@ -123,6 +123,7 @@ CALLS: dict[str, dict[str, Any]] = {
         "shape": reals(J, K),
         "rate": reals(J, K),
         "silent": np.zeros((J, K), bool),
+        "weights": reals(J, K),
         **SCORED,
     },
     "add_laplace": {

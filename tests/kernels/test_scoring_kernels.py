@@ -83,8 +83,10 @@ def test_scores_of_events(block, seed, spoil):
     shape, rate = 1.0 + rng.poisson(40, (2, len(columns), n_classes))
     silent, out = rng.random(shape.shape) < 0.2, rng.normal(size=(len(codes), n_classes))
     shape[silent] = 0
+    weights = rng.choice([0.0, 0.3, 1.0], silent.shape)
     for form in (shape, None):
-        alike(("add_events", columns, form, rate - (form is None), silent), out, start, stop)
+        for own in (weights, None):
+            alike(("add_events", columns, form, rate - (form is None), silent, own), out, start, stop)
 
 
 def test_scores_of_many_events_are_those_of_few():
@@ -95,7 +97,7 @@ def test_scores_of_many_events_are_those_of_few():
         np.array([[0.5, 2.0], [1.0, 7.0]]),
         np.zeros((2, 2), bool),
     )
-    alike(("add_events", [x[:, 0], x[:, 1]], shape, rate, silent), np.zeros((500, 2)), 0, 500)
+    alike(("add_events", [x[:, 0], x[:, 1]], shape, rate, silent, None), np.zeros((500, 2)), 0, 500)
 
 
 @given(blocks(flag_cells), st.integers(0, 2**32 - 1))

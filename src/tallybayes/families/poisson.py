@@ -166,21 +166,31 @@ class PoissonPredictive(ArrayPredictive):
     silent: np.ndarray
     n: Floats
     fixed: bool = False  # whether smoothing is infinitely strong
+    weights: Floats | None = None  # (columns, classes): the log probability is multiplied by them
 
     def bind_arrays(self, arrays: Columns) -> Score:
         """Prepare to score counts."""
 
         def score(out: Floats, start: int, stop: int) -> None:
-            place = kernels.active.add_events(arrays, self.shape, self.rate, self.silent, out, start, stop)
+            tables = self.shape, self.rate, self.silent, self.weights
+            place = kernels.active.add_events(arrays, *tables, out, start, stop)
             refuse(place, self.features, arrays, _EXPECTED)
 
         return score
+
+    def weighted(self, weights: Floats, log_prior: Floats) -> PoissonPredictive | None:
+        """With weights, if the classes share them."""
+        if (weights != weights[:, :1]).any():
+            return None
+        return replace(self, weights=np.ascontiguousarray(weights, np.float64))
 
     def part(self, number: int) -> PoissonPredictive:
         """One column."""
         rows = slice(number, number + 1)
         arrays = {name: getattr(self, name)[rows] for name in ("features", "rate", "silent", "n")}
-        return replace(self, shape=None if self.shape is None else self.shape[rows], **arrays)
+        optional = {name: getattr(self, name) for name in ("shape", "weights")}
+        arrays |= {name: None if array is None else array[rows] for name, array in optional.items()}
+        return replace(self, **arrays)
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """Integers."""

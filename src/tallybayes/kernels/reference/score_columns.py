@@ -192,14 +192,22 @@ def add_steps(
     return bad
 
 
-@checked("columns: columns; out: rows, classes; shape, rate, silent: columns, classes")
+@checked("columns: columns; out: rows, classes; shape, rate, silent, weights: columns, classes")
 def add_events(
-    columns: Columns, shape: Floats | None, rate: Floats, silent: Booleans, out: Floats, start: int, stop: int
+    columns: Columns,
+    shape: Floats | None,
+    rate: Floats,
+    silent: Booleans,
+    weights: Floats | None,
+    out: Floats,
+    start: int,
+    stop: int,
 ) -> int:
     """Add the log of the negative binomial (see `tallybayes.families.poisson`), or of the Poisson without shapes.
 
-    `shape`, `rate` and `silent` are (columns, classes); a cell that is silent contributes nothing. Returns the first
-    place of a value that is not an integer in 0 .. 2**53.
+    `shape`, `rate`, `silent` and `weights` are (columns, classes). The log is multiplied by the weight, if there are
+    weights; a cell that is silent or has the weight 0 contributes nothing. Returns the first place of a value that is
+    not an integer in 0 .. 2**53.
     """
     bad = -1
     for j, column in enumerate(columns := as_list(columns)):
@@ -207,7 +215,8 @@ def add_events(
         count = (x >= 0) & (x <= 2.0**53) & (x == np.floor(x))
         bad = earlier_place(bad, ~(count | np.isnan(x)), start, j, len(columns))
         shapes = None if shape is None else shape[j]
-        out[start:stop][count] += log_events(x[count, None], shapes, rate[j], silent[j])
+        own = np.ones(out.shape[1]) if weights is None else weights[j]
+        out[start:stop][count] += own * log_events(x[count, None], shapes, rate[j], silent[j] | (own == 0))
     return bad
 
 
