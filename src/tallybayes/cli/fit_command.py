@@ -119,6 +119,7 @@ def report(model: Model, source: Source, path: str | None) -> dict[str, Any]:
                 "family": field.family.display_name() if field.family else None,
                 "reason": field.reason,
             }
+            | ({"input": True} if model.schema.family_name(field.name) == "input" else {})
             for field in model.schema.fields.values()
         ],
         "weights": model.column_weights.fitted_on or None,
@@ -133,7 +134,7 @@ def _for_people(facts: dict[str, Any]) -> str:
     parts = []
     if facts["found"]:
         parts.append("detected: " + ", ".join(f"{name} {value!r}" for name, value in facts["found"].items()))
-    columns = [[c["column"], c["family"] or "excluded", c["reason"]] for c in facts["columns"]]
+    columns = [[c["column"], c["family"] or _unscored(c), c["reason"]] for c in facts["columns"]]
     parts.append(text_table(["column", "family", "reason"], columns))
     if facts["model"] is None:
         return "\n\n".join([*parts, "nothing was fitted or written"])
@@ -146,6 +147,10 @@ def _for_people(facts: dict[str, Any]) -> str:
     bad = f", skipped {facts['bad']} bad row{'s' if facts['bad'] > 1 else ''}" if facts["bad"] else ""
     parts.append(f"learned {rows_of(facts['rows'])}{skipped}{bad}; the model is in {facts['model']}")
     return "\n\n".join(parts)
+
+
+def _unscored(column: dict[str, Any]) -> str:
+    return "input" if "input" in column else "excluded"
 
 
 def _named_after(data: list[str]) -> str:

@@ -97,7 +97,7 @@ def read_batch(table: Table, schema: Schema, label: Any, weight: Any) -> Batch:
     found = _side_by_side(table, tasks, schema)
     labels, columns = found.pop(None), {name: found.pop(name) for name in names}
     if derived:
-        columns |= derived_columns(table, schema, columns, found, apart)
+        columns |= derived_columns(table, schema, columns, found, apart, learns=True)
     sources = {name: column for (name, _), column in found.items() if name not in columns}
     return Batch(table.n_rows, columns, labels, weights, sources)
 

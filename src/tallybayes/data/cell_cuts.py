@@ -123,7 +123,7 @@ def _nats(counts: Integers) -> Floats:
 
 
 def _frequent_keys(column: Codes, codes: Codes32) -> tuple[object, ...]:
-    """All categories if they are few, otherwise the most frequent; sorted."""
+    """All categories if they are few, otherwise the most frequent that have enough rows; sorted."""
     own = column.with_keys_in_use()
     place = own.codes.astype(np.int64) - own.origin
     there = (place >= 0) & (place < len(own.keys)) & (codes >= 0)
@@ -135,5 +135,5 @@ def _frequent_keys(column: Codes, codes: Codes32) -> tuple[object, ...]:
     if len(ordered) > _FEW_KEYS:
         least = min(_LEAST_ROWS, rows.sum() / 10)
         frequent = sorted(ordered, key=lambda key: -keys[key])[:_MOST_KEYS]
-        ordered = sort_keys(key for number, key in enumerate(frequent) if number < _FEW_KEYS or keys[key] >= least)
+        ordered = sort_keys(key for key in frequent if keys[key] >= least)
     return tuple(ordered)

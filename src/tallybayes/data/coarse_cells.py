@@ -74,12 +74,15 @@ class CellInput:
         """The kind of column that it is computed from."""
         return Reals if self.edges is not None else Codes if self.keys is not None else Flags
 
-    def cells(self, column: Column) -> NDArray[np.int16]:
-        """The cell of each row, -1 where it has none; infinite numbers are refused."""
+    def cells(self, column: Column, *, learns: bool = False) -> NDArray[np.int16]:
+        """The cell of each row, -1 where it has none; infinite numbers are refused.
+
+        learns: whether a boolean that is neither 0 nor 1 is refused too, as by other families when they learn.
+        """
         if isinstance(column, Reals):
             cells = self._of_reals(column.values)
         elif isinstance(column, Flags):
-            cells = np.where(column.values == 0, 0, np.where(column.values == 1, 1, -1))
+            cells = self._of_flags(column.values, learns)
         else:
             assert isinstance(column, Codes)
             cells = self._of_codes(column)
@@ -92,6 +95,16 @@ class CellInput:
             raise DataError("a finite number", got=values[row].item(), column=self.column, row=row, hint=hint)
         cells = np.searchsorted(np.array(self.edges, np.float64), values.astype(np.float64), side="right")
         return np.where(np.isnan(values), -1, cells)
+
+    def _of_flags(self, values: NDArray[np.generic], learns: bool) -> NDArray[np.int64]:
+        cells = np.where(values == 0, 0, np.where(values == 1, 1, -1))
+        if learns:
+            numbers = values.astype(np.float64)
+            strange = (cells < 0) & ~np.isnan(numbers) & ~((numbers == -1) & (values.dtype.kind == "i"))
+            if strange.any():
+                row = int(np.argmax(strange))
+                raise DataError("a boolean (0, 1, true, false)", got=values[row].item(), column=self.column, row=row)
+        return cells
 
     def _of_codes(self, column: Codes) -> NDArray[np.int64]:
         assert self.keys is not None
@@ -121,6 +134,18 @@ class CellInput:
         if cell == 0:
             return f"below {edges[0]}"
         return f"{edges[cell - 1]} and above" if cell == len(edges) else f"{edges[cell - 1]} to below {edges[cell]}"
+
+    def value(self, cell: int) -> Any:
+        """A value for a cell: the category or the boolean, None for a missing value; of numbers, the cell in words.
+
+        >>> CellInput("sex", keys=("f", "m")).value(1), CellInput("age", edges=(25.0,)).value(1)
+        ('m', '25 and above')
+        """
+        if cell < 0 or cell == self._n_values:
+            return None
+        if self.edges is not None:
+            return self.describe(cell)
+        return bool(cell) if self.keys is None else self.keys[cell]
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, as they are written to files."""

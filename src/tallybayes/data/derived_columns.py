@@ -45,7 +45,13 @@ def source_tasks(table: Table, schema: Schema, apart: set[str | None]) -> dict[A
 
 
 def derived_columns(
-    table: Table, schema: Schema, columns: Mapping[str, Column], sources: Sources, apart: set[str | None]
+    table: Table,
+    schema: Schema,
+    columns: Mapping[str, Column],
+    sources: Sources,
+    apart: set[str | None],
+    *,
+    learns: bool = False,
 ) -> dict[str, Column]:
     """The derived columns of a table, from the encoded columns of the model and other encoded inputs."""
     derived = schema.derived
@@ -58,7 +64,7 @@ def derived_columns(
             found = columns.get(own.column)
         if found is None:
             found = empty_column(own.kind, table.n_rows)
-        return own.cells(_in_type(own, found, table))
+        return own.cells(_in_type(own, found, table), learns=learns)
 
     small = len(inputs) if table.n_rows <= SMALL else 0
     parts = in_threads(cells, len(inputs), size=1, small=small) if inputs else []

@@ -84,6 +84,14 @@ class Schema:
         inputs = {own.column for field in derived.values() for own in field.inputs}
         return sorted({*self.families.keys() - derived.keys(), *inputs})
 
+    def family_name(self, name: str) -> str:
+        """The family of a column for people; "input" if it is used for derived columns only, else "excluded"."""
+        field = self.fields[name]
+        if field.family is not None:
+            return field.family.display_name()
+        is_input = any(name == own.column for derived in self.derived.values() for own in derived.inputs)
+        return "input" if is_input else "excluded"
+
     def copy(self) -> Schema:
         """A copy that can be changed."""
         return Schema(self.label, dict(self.fields), self.weight, self.missing)
@@ -142,7 +150,7 @@ class Schema:
         return str(self)
 
     def __str__(self) -> str:
-        rows = [(f.name, f.family.display_name() if f.family else "excluded", _why(f)) for f in self.fields.values()]
+        rows = [(f.name, self.family_name(f.name), _why(f)) for f in self.fields.values()]
         widths = [max((len(row[i]) for row in rows), default=0) for i in (0, 1)]
         lines = [f"{name:<{widths[0]}}   {family:<{widths[1]}}   {why}" for name, family, why in rows]
         return "\n".join([f"label: {self.label or '(given as an array)'}", *lines])

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.column import Bag, Codes, Column
 from tallybayes.data.batch import encode_columns
+from tallybayes.data.derived_columns import source_tasks
 from tallybayes.data.schema import Schema
 from tallybayes.data.table import Table, is_missing
 from tallybayes.families.family import Floats
@@ -33,7 +34,9 @@ class Design:
         plain = Schema(
             None, {name: field for name, field in schema.fields.items() if not (field.is_text or field.inputs)}
         )
+        inputs = {name: task() for (name, _), task in source_tasks(table, schema, set()).items()}
         columns = encode_columns(table, plain, {})
+        columns |= {name: column for name, column in inputs.items() if name not in columns}
         numbers = [_numbers(c) for c in columns.values() if not isinstance(c, (Codes, Bag))]
         codes = [_codes(c) for c in columns.values() if isinstance(c, Codes)]
         self.n_rows = table.n_rows

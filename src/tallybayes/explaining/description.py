@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tallybayes.data.coarse_cells import CellInput
 from tallybayes.data.schema import Schema
 from tallybayes.families.credible import beta_interval
 from tallybayes.formatting import finite_json, number, shown, text_table
@@ -46,7 +47,8 @@ class Description:
             notes |= {name: note for name, note in told if note}
             for row in predictive.table():
                 named = {key: scorer.classes[value] if key == "class" else value for key, value in row.items()}
-                columns.setdefault(named.pop("column"), []).append(named)
+                inputs = schema.fields[row["column"]].inputs if row["column"] in schema.fields else ()
+                columns.setdefault(named.pop("column"), []).append(_with_cell(named, inputs))
         return cls(classes, schema, dict(sorted(columns.items())), notes)
 
     def only(self, names: Iterable[str]) -> Description:
@@ -99,6 +101,15 @@ def described_with_intervals(snapshot: Snapshot, level: float) -> Description:
         classes = [row | {"low": below, "high": above} for row, below, above in ends]
     parameters = {name: columns.get(name, own) for name, own in plain.columns.items()}
     return Description(classes, state.schema, parameters, {name: note for name, note in notes.items() if note})
+
+
+def _with_cell(row: dict[str, Any], inputs: tuple[CellInput, ...]) -> dict[str, Any]:
+    """A row of parameters; for a derived column the cell in words, instead of the numbers of the input and the cell."""
+    if not inputs or "value" not in row:
+        return row
+    number_of_input, cell = row["value"]
+    own = inputs[number_of_input]
+    return row | {"value": f"{own.column}: {own.describe(cell)}"}
 
 
 def _render(rows: list[dict[str, Any]]) -> str:

@@ -1,6 +1,7 @@
 """Explanations of single rows: the prior, the contribution of every column, and their sum; for text, of every word.
 
-In log space a naive Bayes score is a sum, so the explanation is exact: the contributions add up to the score.
+In log space a naive Bayes score is a sum, so the explanation is exact: the contributions add up to the score. The score
+of a derived column is divided among the columns of the table that it is computed from (`input_evidence.py`).
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from tallybayes.data.arrow import to_list
 from tallybayes.data.table import Table
 from tallybayes.errors import ParameterError, UnsupportedError, shorten
 from tallybayes.explaining.flip import Flip, smallest_flip, smallest_flip_by_rule
+from tallybayes.explaining.input_evidence import DerivedParts
 from tallybayes.families.family import Floats
 from tallybayes.families.predictive import TokenEvidence
 from tallybayes.formatting import DECIBANS, finite_json, printable, probability, shown, signed, text_table
 from tallybayes.scoring.posterior import Posterior
+from tallybayes.scoring.scorer import Columns
 from tallybayes.scoring.snapshot import Snapshot
 
 __all__ = ["Explanation", "explain"]
@@ -35,6 +38,7 @@ class Explanation:
 
     posterior: how the model turns the sum into probabilities and an answer.
     inseparable: text columns in which the contribution of a word depends on the other words.
+    derived: columns that are computed from other columns; own_evidence: the contributions without them.
     """
 
     classes: Sequence[Any]
@@ -44,6 +48,8 @@ class Explanation:
     words: dict[str, list[TokenEvidence]] = field(default_factory=dict)
     posterior: Posterior | None = None
     inseparable: frozenset[str] = frozenset()
+    derived: DerivedParts | None = None
+    own_evidence: dict[str, Floats] = field(default_factory=dict)
 
     @property
     def log_joint(self) -> Floats:
@@ -116,15 +122,26 @@ class Explanation:
         if words is not None:
             parts = {word.token: word.log_evidence for word in self._separable(words)}
             fixed = replace(self, log_evidence={**self.log_evidence, words: np.zeros(len(classes))}).log_joint
-        if self._answers_by_greatest_sum():
+        if self._answers_by_greatest_sum() and (words is not None or self.derived is None):
             found = smallest_flip(classes, parts, fixed, against)
         else:
-            found = smallest_flip_by_rule(self._answer_codes, classes, parts, fixed, against)
+            sums_of = self._log_joint_of if words is None and self.derived is not None else None
+            found = smallest_flip_by_rule(self._answer_codes, classes, parts, fixed, against, sums_of=sums_of)
         if found is None:
             return None
         if words is None:
             return Flip(found[0], predicted, *found[1:])
         return Flip((words,), predicted, *found[1:], words=found[0])
+
+    def _log_joint_of(self, kept: NDArray[np.bool_]) -> Floats:
+        """Log P(class, row) with only some of the columns, (sets, columns) to (sets, classes)."""
+        assert self.derived is not None
+        names = list(self.log_evidence)
+        total = self.derived.without(names, kept) + self.log_prior
+        for number, name in enumerate(names):
+            if name in self.own_evidence:
+                total += np.where(kept[:, number, None], self.own_evidence[name], 0.0)
+        return total
 
     def _answers_by_greatest_sum(self) -> bool:
         """Whether the answer is the class with the greatest sum: no decision rule, no isotonic calibration."""
@@ -251,9 +268,26 @@ def shorten_word(token: str) -> str:
     return plain if len(plain) <= 40 else plain[:37] + "..."
 
 
-def explain(snapshot: Snapshot, parts: dict[str, Floats], table: Table) -> list[Explanation]:
+def explain(snapshot: Snapshot, data: Any) -> list[Explanation]:
+    """The explanation of every row."""
+    schema, scorer = snapshot.state.schema, snapshot.scorer
+    derived = schema.derived
+    predictives = scorer.by_column(weighted=True) if derived else {}
+
+    def work(columns: Columns, n_rows: int) -> tuple[dict[str, Floats], DerivedParts | None]:
+        parts = scorer.evidence(columns, n_rows)
+        own = {name: part for name, part in parts.items() if name not in derived}
+        return own, DerivedParts.of(schema, predictives, columns) if derived else None
+
+    batches = snapshot.worked_batches(data, work)
+    return [one for table, (own, cells) in batches for one in _explained(snapshot, own, cells, table)]
+
+
+def _explained(
+    snapshot: Snapshot, own: dict[str, Floats], derived: DerivedParts | None, table: Table
+) -> list[Explanation]:
     """The explanation of every row of a table, given the contributions of its columns to log P(class, row)."""
-    scorer = snapshot.scorer
+    scorer, parts = snapshot.scorer, own if derived is None else derived.added_to(own)
     texts = {name: p for p in scorer.predictives for name in p.features if p.lexicon(name) is not None}
     inseparable = frozenset(name for name, predictive in texts.items() if predictive.tokens_interact)
     return [
@@ -269,6 +303,8 @@ def explain(snapshot: Snapshot, parts: dict[str, Floats], table: Table) -> list[
             },
             snapshot.posterior,
             inseparable,
+            None if derived is None else derived.row(row),
+            {name: part[row] for name, part in own.items()},
         )
         for row in range(table.n_rows)
     ]

@@ -11,7 +11,8 @@ contributions add up to that of their column.
 
 Under a decision rule (or an isotonic calibration) the answer is not simply the greatest sum. Then sets are tried in
 order of size: all of them up to `_SETS`, which covers 16 columns, and beyond that the greedy sets of each rival only,
-whose smallest one is a small set but not provably the smallest.
+whose smallest one is a small set but not provably the smallest. The same is done where columns interact (derived
+columns): then the score without a set is computed anew, and the contributions only say which sets to try first.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from tallybayes.formatting import finite_json, shown
 
 __all__ = ["Flip", "smallest_flip", "smallest_flip_by_rule"]
 
+Sums = Callable[[NDArray[np.bool_]], Floats]  # log P(class, row) with the parts that are kept, (sets, parts)
 Removed = tuple[tuple[str, ...], Any, Any, tuple[float, float]]  # names, the label then, the rival, the log odds
 
 _SETS = 2**16  # sets of columns that are tried
@@ -104,16 +106,26 @@ def smallest_flip_by_rule(
     parts: Mapping[str, Floats],
     fixed: Floats,
     against: Any,
+    *,
+    sums_of: Sums | None = None,
 ) -> Removed | None:
-    """The same where `answer_codes` gives the answers for log P(class, row), (sets, classes); -1 is no answer."""
+    """The same where `answer_codes` gives the answers for log P(class, row), (sets, classes); -1 is no answer.
+
+    sums_of: log P(class, row) of sets of parts that are kept, if it is not the sum of the parts.
+    """
+    if sums_of is None:
+
+        def sums_of(sets: NDArray[np.bool_]) -> Floats:
+            return np.stack([_added_up(fixed, table[kept]) for kept in sets])
+
     names = list(parts)
     table = np.array([*parts.values()]).reshape(len(parts), len(classes))
-    whole = _added_up(fixed, table)
+    (whole,) = sums_of(np.ones((1, len(names)), bool))
     if np.isneginf(whole).all():
         return None
     (predicted,) = answer_codes(whole[None]).tolist()
     for sets in _sets_by_size(table, int(whole.argmax())):
-        sums = np.stack([_added_up(fixed, table[kept]) for kept in sets])
+        sums = sums_of(sets)
         codes = answer_codes(sums)
         flipped = codes != predicted if against is None else codes == classes.index(against)
         if flipped.any():

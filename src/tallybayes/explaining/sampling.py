@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from tallybayes.data.schema import Schema
 from tallybayes.errors import DataError, check_integer
 from tallybayes.scoring.snapshot import Snapshot
 
@@ -23,19 +24,29 @@ def sample(snapshot: Snapshot, n: int, rng: np.random.Generator) -> Any:
         raise DataError("the model has not learned any row yet")
     prior = np.exp(log_prior)
     codes = rng.choice(len(prior), size=n, p=prior / prior.sum())
-    columns: dict[str, list[Any]] = {name: [None] * n for name, field in schema.fields.items() if field.family}
+    used = {*schema.columns_in_use}
+    columns: dict[str, list[Any]] = {name: [None] * n for name in schema.fields if name in used}
     for code in range(len(scorer.classes)):
         rows = np.flatnonzero(codes == code)
         for predictive in scorer.predictives:
             for name, values in zip(predictive.features, predictive.sample(rng, code, len(rows)), strict=True):
-                for row, value in zip(rows.tolist(), values, strict=True):
-                    columns[name][row] = _plain(value)
+                for column, own in _by_column(schema, name, values):
+                    for row, value in zip(rows.tolist(), own, strict=True):
+                        columns[column][row] = _plain(value)
     arrays = {name: pa.array(_entries(values)) for name, values in columns.items()}
     label = schema.label or "label"
     while label in arrays:
         label += "_"
     arrays[label] = pa.array([scorer.classes[code] for code in codes])
     return pa.table(arrays)
+
+
+def _by_column(schema: Schema, name: str, values: Any) -> list[tuple[str, Any]]:
+    """Values of a column of the table; cells of a derived column as values of its inputs, numbers in words."""
+    inputs = schema.fields[name].inputs if name in schema.fields else ()
+    if not inputs:
+        return [(name, values)]
+    return [(own.column, [own.value(cell) for cell in values[:, i].tolist()]) for i, own in enumerate(inputs)]
 
 
 def _plain(value: Any) -> Any:

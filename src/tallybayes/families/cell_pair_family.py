@@ -57,7 +57,9 @@ def check_pairs(name: str, n_cells: int, n_classes: int) -> None:
     if (needed := n_cells * n_cells * max(n_classes, 1) * 8) > _MEMORY:
         raise ParameterError(
             "at most 1 GiB for pairs of cells",
-            got=Described(f"{needed / 2**30:.3g} GiB ({n_cells:,} cells, {n_classes:,} classes)"),
+            got=Described(
+                f"{needed / 2**30:.3g} GiB ({n_cells:,} cells, {n_classes:,} class{'' if n_classes == 1 else 'es'})"
+            ),
             column=name,
             hint='exclude columns (ignore=), above all those with many categories, or fit with dependence="none"',
         )

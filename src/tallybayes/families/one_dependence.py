@@ -22,18 +22,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tallybayes import kernels
-from tallybayes.arrays.array_types import Booleans, Integers
+from tallybayes.arrays.array_types import Codes32, Integers, Weights
 from tallybayes.arrays.column import Cells, Column
 from tallybayes.errors import Described, UnsupportedError
-from tallybayes.families.cell_pair_family import CellPairFamily, check_pairs
+from tallybayes.families.cell_pair_family import CellPairFamily
 from tallybayes.families.family import Floats, Predictive, Score, Smoothing
+from tallybayes.families.one_dependence_leave_one_out import leave_one_out_score
+from tallybayes.families.one_dependence_tables import OneDependenceTables, PairSums
 from tallybayes.tally import CellPairCounts
 
 __all__ = ["OneDependence", "OneDependencePredictive", "OneDependencePrior"]
-
-PARENT_ROWS = 20.0  # of a parent, at least (a study of 52 tables; Webb et al. had 30)
-CELL_STRENGTH = 1.0  # rows added to a column, spread over its cells (the same study)
-PAIR_STRENGTH = 5.0  # rows added to a parent, spread as P(x_k | c) (the same study)
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class OneDependence(CellPairFamily[OneDependencePrior]):
 
     def predictive(self, tally: CellPairCounts, prior: OneDependencePrior) -> OneDependencePredictive:
         """Smoothed frequencies."""
-        tables = tuple(_Tables.of(tally, name, prior.k) for name in tally.features)
+        tables = tuple(OneDependenceTables.of(PairSums.of(tally, name), prior.k) for name in tally.features)
         return OneDependencePredictive(tally.features, tally.n_classes, tables)
 
     def plug_in(self, tally: CellPairCounts) -> OneDependencePredictive:
@@ -73,51 +71,26 @@ class OneDependence(CellPairFamily[OneDependencePrior]):
     def evidence(self, tally: CellPairCounts, prior: OneDependencePrior) -> Floats:
         """A mean of models with common counts has no marginal likelihood in closed form."""
         column = tally.features[0] if tally.features else None
-        raise UnsupportedError("a family with an evidence in closed form", got=Described(self.name), column=column)
+        hint = "averaged models have no marginal likelihood; leave-one-out can be used instead"
+        got = Described(self.name)
+        raise UnsupportedError("a family with an evidence in closed form", got=got, column=column, hint=hint)
+
+    def leave_one_out(
+        self,
+        tally: CellPairCounts,
+        prior: OneDependencePrior | None,
+        columns: Sequence[Cells],
+        codes: Codes32,
+        weights: Weights,
+    ) -> list[Score]:
+        """From the counts without the row, which change only for its own class."""
+        k = 0.0 if prior is None else prior.k
+        named = zip(tally.features, columns, strict=True)
+        return [leave_one_out_score(PairSums.of(tally, name), k, name, own, codes, weights) for name, own in named]
 
     def derives_by_selection(self, smoothing: Smoothing) -> bool:
         """The strengths are fixed."""
         return False
-
-
-@dataclass(frozen=True, eq=False)
-class _Tables:
-    """Log probabilities of one column: log P(cell | c), log P(second cell | c, first cell), and which are parents."""
-
-    sizes: tuple[int, ...]
-    single: Floats  # (cells, classes)
-    pair: Floats  # (cells, cells, classes)
-    is_parent: Booleans  # (cells,)
-
-    @property
-    def offsets(self) -> Integers:
-        """The first cell of each input, and the number of all cells."""
-        return np.cumsum([0, *self.sizes])
-
-    @classmethod
-    def of(cls, tally: CellPairCounts, feature: str, k: float) -> _Tables:
-        sizes = tally.sizes[feature]
-        check_pairs(feature, sum(sizes), tally.n_classes)
-        counts, first = tally.pair_table(feature), np.cumsum([0, *sizes])[:-1]
-        input_of = np.repeat(np.arange(len(sizes)), sizes)
-        n = np.diagonal(counts).T
-        share = 1.0 / np.repeat(sizes, sizes)[:, None]
-        total = np.add.reduceat(n, first, axis=0)[input_of] if len(sizes) else n
-        in_pairs = np.add.reduceat(counts, first, axis=1)[:, input_of] if len(sizes) else counts
-        if np.isinf(k):
-            p, pair = np.broadcast_to(share, n.shape), np.broadcast_to(np.log(share), counts.shape)
-        else:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                p = (n + k * CELL_STRENGTH * share) / (total + k * CELL_STRENGTH)
-                pair = np.log((counts + k * PAIR_STRENGTH * p) / (in_pairs + k * PAIR_STRENGTH))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            single = np.log(p)
-        return cls(sizes, _silent(single), _silent(pair), n.sum(axis=1) >= PARENT_ROWS)
-
-
-def _silent(log_p: Floats) -> Floats:
-    """0 where nothing is known: 0 / 0 without smoothing."""
-    return np.ascontiguousarray(np.where(np.isnan(log_p), 0.0, log_p))
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +99,7 @@ class OneDependencePredictive(Predictive):
 
     features: tuple[str, ...]
     n_classes: int
-    tables: tuple[_Tables, ...]
+    tables: tuple[OneDependenceTables, ...]
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Prepare to score cells."""
@@ -152,16 +125,16 @@ class OneDependencePredictive(Predictive):
         return [_drawn(tables, rng, code, n) for tables in self.tables]
 
     def table(self) -> list[dict[str, Any]]:
-        """Probability of every cell."""
+        """Probability of every cell, which is given as the number of its input and its own."""
         return [
-            {"column": name, "class": c, "input": i, "cell": cell, "P(cell)": float(np.exp(tables.single[at, c]))}
+            {"column": name, "class": c, "value": cell, "P(value)": float(np.exp(tables.single[at, c]))}
             for name, tables in zip(self.features, self.tables, strict=True)
             for c in range(self.n_classes)
-            for at, (i, cell) in enumerate((i, cell) for i, size in enumerate(tables.sizes) for cell in range(size))
+            for at, cell in enumerate((i, cell) for i, size in enumerate(tables.sizes) for cell in range(size))
         ]
 
 
-def _drawn(tables: _Tables, rng: np.random.Generator, code: int, n: int) -> Integers:
+def _drawn(tables: OneDependenceTables, rng: np.random.Generator, code: int, n: int) -> Integers:
     """Rows of cells of one column, (rows, inputs)."""
     offsets, n_inputs = tables.offsets, len(tables.sizes)
     cells = np.zeros((n, n_inputs), np.int64)

@@ -15,6 +15,7 @@ from tallybayes.data.source import Source
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
 from tallybayes.families import Family, Text
+from tallybayes.model.dependence import with_one_dependence
 from tallybayes.model.model import Model
 from tallybayes.model.weighting import Weighting, learn_sampled, sample_for, weighted
 from tallybayes.state.model_state import ModelState
@@ -66,12 +67,15 @@ def planned(source: Source, label: Any, options: FitOptions, *, weight: Any = No
     OPTIONS["weights"].domain.check("weights", values.pop("weights"))
     settings = Settings(**{name: values.pop(name) for name in SETTINGS})
     columns = {name: OPTIONS[name].domain.check(name, value) for name, value in values.items()}
+    dependence = columns.pop("dependence")
     schema: Schema | None = columns["schema"]
     source.missing = schema.missing if schema is not None and source.missing is None else source.missing
     head = source.head()
     label, weight = _names(label, weight, schema, head)
     result = plan(head, label, weight, settings, **columns)
     result.missing = source.missing
+    if dependence == "one":
+        result = with_one_dependence(result, source, label)
     return Model(ModelState(result, settings)), label
 
 

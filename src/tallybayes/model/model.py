@@ -228,8 +228,7 @@ class Model:
     def explain(self, data: Any) -> list[Explanation]:
         """For every row the prior and the contribution of each column, which add up to log P(class, row)."""
         with self.reading() as snapshot:
-            batches = snapshot.evidence_batches(data)
-            return [one for table, parts in batches for one in explain(snapshot, parts, table)]
+            return explain(snapshot, data)
 
     def objective(self, data: Any, *, label: Any = None) -> Objective:
         """The negative log likelihood of labelled data, split into a part for the prior and one per column."""

@@ -75,9 +75,7 @@ def add_columns(page: Page, context: ReportContext) -> None:
     """Add the table of columns with families, reasons and missing values."""
     n, missing = max(context.data.n_rows, 1), context.data.missing
     rows = [
-        [name, "excluded", field.reason, ""]
-        if field.family is None
-        else [name, _family(context, name), field.reason, f"{missing.get(name, 0) / n:.1%}"]
+        [name, _family(context, name), field.reason, f"{missing[name] / n:.1%}" if name in missing else ""]
         for name, field in context.model.schema.fields.items()
     ]
     caption = f"Columns, and the share of missing values in {n:,} rows"
@@ -91,7 +89,7 @@ def add_columns(page: Page, context: ReportContext) -> None:
 
 def _family(context: ReportContext, name: str) -> str:
     """The family of a column, and its weight."""
-    family, note = context.model.schema.families[name].display_name(), context.description.notes.get(name, "")
+    family, note = context.model.schema.family_name(name), context.description.notes.get(name, "")
     return f"{family}, {note}" if "weight" in note else family
 
 

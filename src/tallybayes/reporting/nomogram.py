@@ -48,7 +48,8 @@ def nomogram(
 
     tables: the rows of every column in `model.describe()`.
     """
-    shown_columns = list(columns)[:_RULERS]
+    derived = model.schema.derived  # what a value adds to these depends on other values: no ruler can show it
+    shown_columns = [name for name in columns if name not in derived][:_RULERS]
     explanations = [one for _, _, one in examples]
     drafts = {name: _draft(model, name, explanations, tables.get(name, [])) for name in shown_columns}
     added = _added(model, drafts)
@@ -180,11 +181,12 @@ def _position(ruler: dict[str, Any], one: Explanation, model: Model) -> Any:
 
 def _rest(one: Explanation, columns: Sequence[str]) -> list[float | None]:
     """The contribution of the columns without a ruler to a row."""
-    total = np.zeros(len(one.classes))
-    for name, part in one.log_evidence.items():
-        if name not in columns:
-            total = total + part
-    return list(_plain(total))
+    if one.derived is None:
+        parts = [part for name, part in one.log_evidence.items() if name not in columns]
+        return list(_plain(sum(parts, np.zeros(len(one.classes)))))
+    with np.errstate(invalid="ignore"):
+        rest = one.log_joint - one.log_prior - sum(one.own_evidence.get(name, 0.0) for name in columns)
+    return list(_plain(rest))
 
 
 def _plain(values: Floats) -> list[Any]:

@@ -15,7 +15,7 @@ _SELECTS = {"nomogram-for": "class", "nomogram-against": "against", "nomogram-ro
 
 def add_nomogram(page: Page, context: ReportContext) -> None:
     """Add the nomogram."""
-    if len(context.names) < 2:
+    if len(context.names) < 2 or not set(context.columns_by_information) - context.model.schema.derived.keys():
         return
     data = nomogram(context.model, context.columns_by_information, context.data.examples, context.description.columns)
     common = sorted(range(len(context.names)), key=lambda code: -context.model.log_prior()[code])

@@ -101,7 +101,7 @@ def _own_codes(model: Model, table: Table, labels: Labels) -> NDArray[np.int64]:
 
 
 def _count_missing(found: ReportData, model: Model, table: Table) -> None:
-    for name in model.schema.families:
+    for name in model.schema.columns_in_use:
         raw = table.columns.get(name)
         n = table.n_rows if raw is None else _n_missing(raw)
         found.missing[name] = found.missing.get(name, 0) + n

@@ -72,6 +72,15 @@ class ColumnOptions(TypedDict, total=False):
         "Schema | None",
         Option(SCHEMA, None, "A saved schema, which fixes the families. Other options take precedence over it."),
     ]
+    dependence: Annotated[
+        "Literal['none', 'one']",
+        Option(
+            choice("none", "one"),
+            "none",
+            "Dependence between columns given the class: none (naive Bayes), or one (averaged one-dependence"
+            " estimators: every column depends on one other column, averaged over all of these).",
+        ),
+    ]
 
 
 class SettingOptions(TypedDict, total=False):

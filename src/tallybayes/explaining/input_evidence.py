@@ -1,0 +1,103 @@
+"""What the columns of the table contribute to the score of a derived column.
+
+Its score is not a sum over its inputs: what one adds depends on the others. The contribution of an input is the mean of
+what it adds in two orders, from the first input to the last and back: the score with the inputs up to it, minus the
+score with those before it, all others taken as missing. In each order the differences add up to the score, so the
+means do too. (Shapley values are the mean over all orders; two are exact in the sum, and much quicker.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.arrays.column import Cells, Column
+from tallybayes.data.schema import Schema
+from tallybayes.families.family import Floats, Predictive
+
+__all__ = ["DerivedParts", "input_evidence"]
+
+
+def input_evidence(predictive: Predictive, column: Cells) -> Floats:
+    """The contribution of every input of a derived column to its score, (inputs, rows, classes).
+
+    predictive: of this column alone.
+    """
+    forward = list(range(len(column.sizes)))
+    return (_steps(predictive, column, forward) + _steps(predictive, column, reversed(forward))) / 2
+
+
+def _steps(predictive: Predictive, column: Cells, order: Iterable[int]) -> Floats:
+    """What the inputs add, one after the other, in the order of the inputs.
+
+    Without smoothing a class may be ruled out on the way. If it is in the end, by the input that did it; if not, the
+    input with which it becomes possible again adds the difference to the last finite score.
+    """
+    before = np.zeros((len(column), predictive.n_classes))
+    result = np.zeros((len(column.sizes), *before.shape))
+    codes, ruled_out, by = (
+        np.full_like(column.codes, -1),
+        np.zeros(before.shape, bool),
+        np.zeros(before.shape, np.int64),
+    )
+    for i in order:
+        codes[:, i] = column.codes[:, i]
+        now = _scored(predictive, Cells(codes, column.sizes))
+        by = np.where(np.isneginf(now) & ~ruled_out, i, by)
+        ruled_out = np.isneginf(now)
+        now = np.where(ruled_out, before, now)
+        result[i], before = now - before, now
+    row, code = np.nonzero(ruled_out)
+    result[by[row, code], row, code] = -np.inf
+    return result
+
+
+def _scored(predictive: Predictive, column: Cells) -> Floats:
+    out = np.zeros((len(column), predictive.n_classes))
+    predictive.bind([column])(out, 0, len(out))
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class DerivedParts:
+    """The derived columns of some rows: the inputs, predictive and cells of each."""
+
+    derived: tuple[tuple[tuple[str, ...], Predictive, Cells], ...]
+
+    @classmethod
+    def of(
+        cls, schema: Schema, predictives: Mapping[str, Predictive], columns: Mapping[str, Column]
+    ) -> DerivedParts | None:
+        """Those of encoded columns that have a predictive; None if there are none."""
+        found = []
+        for name, field in schema.derived.items():
+            column = columns[name]
+            if name in predictives and isinstance(column, Cells):
+                found.append((tuple(own.column for own in field.inputs), predictives[name], column))
+        return cls(tuple(found)) if found else None
+
+    def added_to(self, parts: Mapping[str, Floats]) -> dict[str, Floats]:
+        """Contributions by columns of the table, (rows, classes) each: of the columns themselves and as inputs."""
+        result = dict(parts)
+        for names, predictive, column in self.derived:
+            for name, own in zip(names, input_evidence(predictive, column), strict=True):
+                result[name] = result[name] + own if name in result else own
+        return dict(sorted(result.items()))
+
+    def row(self, row: int) -> DerivedParts:
+        """One of the rows."""
+        at = np.array([row])
+        return DerivedParts(tuple((names, predictive, column.take(at)) for names, predictive, column in self.derived))
+
+    def without(self, names: list[str], kept: NDArray[np.bool_]) -> Floats:
+        """The scores of a single row with some columns missing, (sets, classes): kept (sets, names) are there."""
+        total: Floats | None = None
+        for inputs, predictive, column in self.derived:
+            there = kept[:, [names.index(name) for name in inputs]]
+            scores = _scored(predictive, Cells(np.where(there, column.codes, np.int16(-1)), column.sizes))
+            total = scores if total is None else total + scores
+        assert total is not None
+        return total

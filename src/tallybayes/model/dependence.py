@@ -1,0 +1,68 @@
+"""The option `dependence` of `fit`: a schema in which columns depend on the class and on one other column.
+
+The columns of numbers, booleans and categories become the inputs of one derived column of the family `one_dependence`
+and are not scored by themselves. Their cells are cut once, from the first rows, before anything is counted: the laws
+hold given the schema. Bags and texts are scored by themselves, as without dependence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tallybayes.arrays.array_types import Codes32
+from tallybayes.arrays.column import Codes, Column, Flags, Reals
+from tallybayes.data.batch import encode_columns
+from tallybayes.data.cell_cuts import coarse_inputs
+from tallybayes.data.label import find_labels
+from tallybayes.data.schema import Field, Schema
+from tallybayes.data.source import BadRows, Source, Whole
+from tallybayes.data.table import Table, concatenated
+from tallybayes.errors import DataError, ParameterError
+from tallybayes.families import OneDependence
+from tallybayes.families.cell_pair_family import check_pairs
+
+__all__ = ["with_one_dependence"]
+
+_NAME = "all columns"  # of the derived column
+_ROWS = 20_000  # from which cells are cut
+_KINDS = (Reals, Flags, Codes)
+
+
+def with_one_dependence(schema: Schema, source: Source, label: Any) -> Schema:
+    """The schema with the columns in one derived column; itself if it has derived columns already."""
+    if schema.derived:
+        return schema
+    head = source.head()
+    own = {name: field for name, field in schema.fields.items() if field.family and field.family.column in _KINDS}
+    columns, codes = _encoded(source, head, Schema(None, own), label)
+    inputs = tuple(coarse_inputs(columns, codes).values())
+    if not (codes >= 0).any():
+        raise DataError("rows with a label, to cut columns into cells for dependence 'one'", got=0)
+    if len(inputs) < 2:
+        got = [found.column for found in inputs]
+        raise ParameterError("two or more columns of numbers, booleans or categories for dependence 'one'", got=got)
+    name = _NAME
+    while name in head.columns:
+        name += "_"
+    check_pairs(name, sum(found.n_cells for found in inputs), int(codes.max()) + 1)
+    result = schema.copy()
+    for found in inputs:
+        result.fields[found.column] = replace(own[found.column], family=None, reason=f"input of {name!r}")
+    result.fields[name] = Field(name, OneDependence(), "each column depends on the class and one other column", inputs)
+    return result
+
+
+def _encoded(source: Source, head: Table, schema: Schema, label: Any) -> tuple[dict[str, Column], Codes32]:
+    """The columns and classes of at most 20,000 rows, evenly spaced; bad rows are left out if the source skips them."""
+    codes = find_labels(head, label).codes
+    at = np.arange(head.n_rows) if head.n_rows <= _ROWS else np.linspace(0, head.n_rows - 1, _ROWS).astype(np.int64)
+    rows = Whole(Table(len(at), head.take(at).columns, head.origin, at))  # errors name rows by `at`
+    rows.bad = None if source.bad is None else BadRows()
+    parts = [part for part, _ in rows.good(rows.head(), lambda part: encode_columns(part, schema, {}))]
+    if not parts:
+        return {}, codes[:0]
+    kept = np.concatenate([part.rows for part in parts if part.rows is not None])
+    return encode_columns(concatenated(parts), schema, {}), codes[kept]
