@@ -143,9 +143,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"tune=True selects the column weights: expected weights='auto', got {self.weights!r}")
         return bool(self.tune) and len(labels.codes) >= LEAST_ROWS and len(labels.keys) > 1
 
-    def _fitted(
-        self, X: Any, labels: Labels, sample_weight: Any, weights: Any, *, is_tuned: bool = False
-    ) -> Model:
+    def _fitted(self, X: Any, labels: Labels, sample_weight: Any, weights: Any, *, is_tuned: bool = False) -> Model:
         options = {name: getattr(self, name) for name in OPTIONS} | {"weights": weights}
         if self._form.kind == "texts" and options["families"] is None and options["schema"] is None:
             found = propose(TEXT, X.columns[TEXT], Histogram())

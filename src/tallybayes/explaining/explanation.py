@@ -6,7 +6,7 @@ of a derived column is divided among the columns of the table that it is compute
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -118,7 +118,7 @@ class Explanation:
         predicted = self.answer
         if against is not None and (against not in classes or against == predicted):
             raise ParameterError(f"a label other than the answer, {predicted!r}", got=against)
-        parts, fixed = self.log_evidence, self.log_prior
+        parts, fixed = {name: self.log_evidence[name] for name in self._columns()}, self.log_prior
         if words is not None:
             parts = {word.token: word.log_evidence for word in self._separable(words)}
             fixed = replace(self, log_evidence={**self.log_evidence, words: np.zeros(len(classes))}).log_joint
@@ -136,12 +136,17 @@ class Explanation:
     def _log_joint_of(self, kept: NDArray[np.bool_]) -> Floats:
         """Log P(class, row) with only some of the columns, (sets, columns) to (sets, classes)."""
         assert self.derived is not None
-        names = list(self.log_evidence)
+        names = self._columns()
         total = self.derived.without(names, kept) + self.log_prior
         for number, name in enumerate(names):
             if name in self.own_evidence:
                 total += np.where(kept[:, number, None], self.own_evidence[name], 0.0)
         return total
+
+    def _columns(self) -> list[str]:
+        """The columns that a row may lack: interactions are there if their inputs are."""
+        named = self.derived.named if self.derived is not None else {}
+        return [name for name in self.log_evidence if name not in named]
 
     def _answers_by_greatest_sum(self) -> bool:
         """Whether the answer is the class with the greatest sum: no decision rule, no isotonic calibration."""
@@ -290,10 +295,11 @@ def _explained(
     scorer, parts = snapshot.scorer, own if derived is None else derived.added_to(own)
     texts = {name: p for p in scorer.predictives for name in p.features if p.lexicon(name) is not None}
     inseparable = frozenset(name for name, predictive in texts.items() if predictive.tokens_interact)
+    named = {} if derived is None else derived.named
     return [
         Explanation(
             scorer.classes,
-            {name: _value(table.columns[name], row) for name in parts if name in table.columns},
+            _values(table, parts, named, row),
             scorer.log_prior,
             {name: part[row] for name, part in parts.items()},
             {
@@ -308,6 +314,12 @@ def _explained(
         )
         for row in range(table.n_rows)
     ]
+
+
+def _values(table: Table, names: Iterable[str], named: Mapping[str, tuple[str, ...]], row: int) -> dict[str, Any]:
+    """The values of a row by column; of an interaction, those of its inputs."""
+    own = {name: _value(table.columns[name], row) for name in names if name in table.columns}
+    return own | {name: [own.get(one) for one in inputs] for name, inputs in named.items()}
 
 
 def _text(raw: Any, row: int) -> bytes | None:

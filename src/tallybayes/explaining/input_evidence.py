@@ -3,13 +3,14 @@
 Its score is not a sum over its inputs: what one adds depends on the others. The contribution of an input is the mean of
 what it adds in two orders, from the first input to the last and back: the score with the inputs up to it, minus the
 score with those before it, all others taken as missing. In each order the differences add up to the score, so the
-means do too. (Shapley values are the mean over all orders; two are exact in the sum, and much quicker.)
+means do too. (Shapley values are the mean over all orders; two are exact in the sum, and much quicker.) An interaction
+of two columns is not divided: it is shown by its own name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from tallybayes.arrays.column import Cells, Column
 from tallybayes.data.schema import Schema
 from tallybayes.families.family import Floats, Predictive
 
-__all__ = ["DerivedParts", "input_evidence"]
+__all__ = ["DerivedColumn", "DerivedParts", "input_evidence"]
 
 
 def input_evidence(predictive: Predictive, column: Cells) -> Floats:
@@ -62,10 +63,36 @@ def _scored(predictive: Predictive, column: Cells) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class DerivedParts:
-    """The derived columns of some rows: the inputs, predictive and cells of each."""
+class DerivedColumn:
+    """A derived column of some rows; is_divided: whether its contribution is divided among its inputs."""
 
-    derived: tuple[tuple[tuple[str, ...], Predictive, Cells], ...]
+    name: str
+    inputs: tuple[str, ...]
+    predictive: Predictive
+    cells: Cells
+    is_divided: bool
+
+    def take(self, rows: NDArray[np.int64]) -> DerivedColumn:
+        """Some of the rows."""
+        return replace(self, cells=self.cells.take(rows))
+
+    def contributions(self) -> dict[str, Floats]:
+        """What it adds, (rows, classes), by the names under which it is shown."""
+        if not self.is_divided:
+            return {self.name: _scored(self.predictive, self.cells)}
+        return dict(zip(self.inputs, input_evidence(self.predictive, self.cells), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class DerivedParts:
+    """The derived columns of some rows."""
+
+    derived: tuple[DerivedColumn, ...]
+
+    @property
+    def named(self) -> dict[str, tuple[str, ...]]:
+        """The derived columns that are shown by their own names, and their inputs."""
+        return {own.name: own.inputs for own in self.derived if not own.is_divided}
 
     @classmethod
     def of(
@@ -75,29 +102,29 @@ class DerivedParts:
         found = []
         for name, field in schema.derived.items():
             column = columns[name]
-            if name in predictives and isinstance(column, Cells):
-                found.append((tuple(own.column for own in field.inputs), predictives[name], column))
+            if name in predictives and isinstance(column, Cells) and field.family is not None:
+                inputs, is_divided = tuple(own.column for own in field.inputs), not field.family.is_correction
+                found.append(DerivedColumn(name, inputs, predictives[name], column, is_divided))
         return cls(tuple(found)) if found else None
 
     def added_to(self, parts: Mapping[str, Floats]) -> dict[str, Floats]:
         """Contributions by columns of the table, (rows, classes) each: of the columns themselves and as inputs."""
         result = dict(parts)
-        for names, predictive, column in self.derived:
-            for name, own in zip(names, input_evidence(predictive, column), strict=True):
+        for column in self.derived:
+            for name, own in column.contributions().items():
                 result[name] = result[name] + own if name in result else own
         return dict(sorted(result.items()))
 
     def row(self, row: int) -> DerivedParts:
         """One of the rows."""
-        at = np.array([row])
-        return DerivedParts(tuple((names, predictive, column.take(at)) for names, predictive, column in self.derived))
+        return DerivedParts(tuple(column.take(np.array([row])) for column in self.derived))
 
     def without(self, names: list[str], kept: NDArray[np.bool_]) -> Floats:
         """The scores of a single row with some columns missing, (sets, classes): kept (sets, names) are there."""
         total: Floats | None = None
-        for inputs, predictive, column in self.derived:
-            there = kept[:, [names.index(name) for name in inputs]]
-            scores = _scored(predictive, Cells(np.where(there, column.codes, np.int16(-1)), column.sizes))
+        for column in self.derived:
+            there, cells = kept[:, [names.index(name) for name in column.inputs]], column.cells
+            scores = _scored(column.predictive, Cells(np.where(there, cells.codes, np.int16(-1)), cells.sizes))
             total = scores if total is None else total + scores
         assert total is not None
         return total

@@ -118,9 +118,7 @@ class DividedRows:
         columns = {name: column.take(self.dealt.row) for name, column in encoded.items()}
         return columns, self._scorers(state, learned)
 
-    def _scorers(
-        self, state: ModelState, learned: dict[str, Column]
-    ) -> Iterator[tuple[NDArray[np.int64], Scorer]]:
+    def _scorers(self, state: ModelState, learned: dict[str, Column]) -> Iterator[tuple[NDArray[np.int64], Scorer]]:
         for number in range(self.n_folds):
             own = np.flatnonzero(self.dealt.fold == number)
             if len(own):

@@ -120,7 +120,7 @@ def centred(evidence: Floats, log_prior: Floats) -> Floats:
 
 def _last_maximum(values: Floats) -> Floats:
     """The maximum along a short last axis, which is kept."""
-    return np.maximum.reduce([values[..., c] for c in range(values.shape[2])])[..., None]
+    return np.asarray(np.maximum.reduce([values[..., c] for c in range(values.shape[2])])[..., None])
 
 
 def fit_weights(kind: Kind, rows: EvidenceLines, *, start: FittedWeights | None = None) -> FittedWeights:
@@ -220,10 +220,9 @@ class _Problem:
         own, temperature, offsets, slopes, tables = (variables[part] for part in self._parts)
         shape = self._n_lines, self._n_classes
         weights = np.broadcast_to(own[self._number].T, shape).copy() if len(own) else np.zeros(shape)
-        by_class = [part.reshape(self._n_classes, -1).T.copy() for part in (slopes, tables)]
-        return FittedWeights(
-            weights, np.asarray(offsets - offsets.mean()), *by_class, float(temperature[0]), strengths
-        )
+        slopes, tables = (part.reshape(self._n_classes, -1).T.copy() for part in (slopes, tables))
+        offsets = np.asarray(offsets - offsets.mean())
+        return FittedWeights(weights, offsets, slopes, tables, float(temperature[0]), strengths)
 
     def strengths(self, variables: Floats, strengths: Strengths) -> Strengths:
         """The next strengths of slopes and tables by evidence."""

@@ -130,8 +130,8 @@ class SettingOptions(TypedDict, total=False):
         Option(
             SWITCHES,
             "auto",
-            "Whether a missing value is evidence, like a value of its own: auto (where column weights are fitted), True,"
-            " False, or one of these per column.",
+            "Whether a missing value is evidence, like a value of its own: auto (where column weights are fitted),"
+            " True, False, or one of these per column.",
         ),
     ]
     infer: Annotated[
