@@ -41,6 +41,7 @@ _TINY = 2.3e-308  # a share of tiny weights may underflow, and the log gamma of 
 
 STRENGTHS = 2.0 ** np.arange(-3, 17)
 _TERMS = 2**16  # cells times strengths computed at a time
+_FEW = 4096  # terms up to which finding equal ones costs more than it saves
 _MOST_BITS = 62  # of keys that are sorted as one integer
 
 
@@ -76,6 +77,11 @@ def distinct(*keys: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
     first[1:] = np.any([key[1:] != key[:-1] for key in placed], axis=0)
     start = np.flatnonzero(first)
     return [key[start] for key in placed], np.diff(np.append(start, len(order)))
+
+
+def _collapsed(*keys: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
+    """The same where there are many; few are left as they are, and once stands for all."""
+    return distinct(*keys) if len(keys[0]) > _FEW else (list(keys), np.ones(1, np.int64))
 
 
 def _bits(key: np.ndarray) -> float:
@@ -140,12 +146,12 @@ class Shares:
     @cached_property
     def _distinct_cells(self) -> tuple[list[np.ndarray], np.ndarray]:
         """The different (column, class, amount) of cells and how often each occurs: the evidence needs no more."""
-        return distinct(self.owner[self.value], self.klass, self.amount)
+        return _collapsed(self.owner[self.value], self.klass, self.amount)
 
     @cached_property
     def _distinct_values(self) -> tuple[list[np.ndarray], np.ndarray]:
         """The different (column, amount) of values and how often each occurs."""
-        return distinct(self.owner, self.per_value)
+        return _collapsed(self.owner, self.per_value)
 
     def evidence(self, a: Floats) -> Floats:
         """Log evidence of the classes given the values, (..., columns), for a strength per column, (..., columns)."""
@@ -159,7 +165,7 @@ class Shares:
     @property
     def n_distinct(self) -> int:
         """How many terms the evidence has."""
-        return len(self._distinct_cells[1])
+        return len(self._distinct_cells[0][0])
 
     def independence(self) -> Floats:
         """Log probability of the classes by their shares in the column, for every value the same, (columns,)."""
@@ -176,7 +182,7 @@ class Shares:
         base = by_group(owner, n_values * ((total + 1) / (total + a[owner]) * a[owner]), self.n_features)
         n_classes = self.per_class.shape[1]
         place = self.owner[self.value] * n_classes + self.klass
-        (place, amount, per_value), n_cells = distinct(place, self.amount, self.per_value[self.value])
+        (place, amount, per_value), n_cells = _collapsed(place, self.amount, self.per_value[self.value])
         share = (per_value + 1) / (per_value + a[place // n_classes])
         cells = by_group(place, n_cells * (share * amount), self.n_features * n_classes)
         return base, cells.reshape(self.n_features, n_classes)

@@ -46,7 +46,7 @@ class SingleRowLearner:
         if None in adders:
             return
         total.class_rows = Exact(class_rows.digits.copy())
-        self._class_rows = total.class_rows.digits[:, 0]
+        self._class_rows = memoryview(total.class_rows.digits)  # type: ignore[arg-type]
         self._codes = {label: code for code, label in enumerate(total.labels)}
         self._kind = type(labels[0])
         self._adders = adders  # type: ignore[assignment]
@@ -69,7 +69,7 @@ class SingleRowLearner:
                 for added in self._adders[: self._adders.index(add)]:
                     added(code, -1)
                 return False
-        self._class_rows[code] += 1
+        self._class_rows[code, 0] += 1
         return True
 
     def _add_keys(self, row: dict[Any, Any]) -> bool:

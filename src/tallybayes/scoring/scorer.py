@@ -172,6 +172,9 @@ def _by_smoothing(family: Family, tally: Tally, settings: Settings) -> list[Bloc
 
 def _by_family(counted: Family, tally: Tally, families: Mapping[str, Family]) -> list[tuple[Family, Tally]]:
     """The columns of a block that are also understood alike."""
+    first = families.get(tally.features[0], counted)
+    if all(families.get(name, counted) is first for name in tally.features):  # comparing families takes long
+        return [(first, tally)]
     own = {name: families.get(name, counted) for name in tally.features}
     groups = sorted(set(own.values()), key=str)
     if len(groups) == 1:

@@ -256,7 +256,7 @@ class Counts(Tally):
 
     def _opened(self) -> tuple[Integers, Integers]:
         """The counts as a dense table (slots, classes) that may be changed in place, and the totals as well."""
-        if self._open_totals is None or self.open_counts() is None:
+        if self._open_totals is None or self.store.open_counts() is None:
             self._open_totals = totals = self._amounts().digits[..., 0]
             self.totals = {name: Exact(totals[i][:, None]) for i, name in enumerate(self.features)}
         return self.store.opened(len(self.key_of)), self._open_totals
