@@ -7,14 +7,14 @@ texts, scoring of a few rows without any preparation.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from tallybayes.arrays.array_types import Codes32, Floats
-from tallybayes.arrays.column import Column
+from tallybayes.arrays.column import Column, Key
 from tallybayes.errors import Described, UnsupportedError
 from tallybayes.tally.tally import Tally
 
@@ -89,6 +89,10 @@ class Predictive(ABC):
         log sum over c of P(c) P(value | c) first, with log P(c) from `log_prior`.
         """
         return None
+
+    def corrected(self, corrections: Mapping[str, tuple[Sequence[Key], Floats]]) -> Predictive:
+        """The predictive with corrections of tokens (tokens, classes) by column; the same where there are no tokens."""
+        return self
 
     @abstractmethod
     def part(self, number: int) -> Predictive:
