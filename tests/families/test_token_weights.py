@@ -54,3 +54,35 @@ def test_a_document_alone_scores_as_in_a_batch_with_fractional_weights_and_many_
     together = model.log_joint({"x": column})
     alone = np.concatenate([model.log_joint({"x": column[i : i + 1]}) for i in range(0, 300, 7)])
     assert alone.tobytes() == together[::7].tobytes()
+
+
+@pytest.mark.parametrize(
+    "family", ["text:counts,k=1", "text:complement,tf=log,k=0.5", "text:presence,k=1", "text:counts,cap=1,k=1"]
+)
+@pytest.mark.parametrize("weight", [0.0, 0.25, 3.0])
+def test_a_column_weight_is_folded_into_the_table_of_tokens(family, weight):
+    """The scores with a weight are those without, times the weight; one large batch, and rows alone bit for bit."""
+    texts, labels = TEXTS * 10, ["a", "b", "c", "a"] * (len(TEXTS) * 10 // 4) + ["a"] * (len(TEXTS) * 10 % 4)
+    plain = tb.fit({"text": texts}, label=labels, families={"text": family}, weights=None)
+    heavy = tb.fit({"text": texts}, label=labels, families={"text": family}, weights={"text": weight})
+    (predictive,) = heavy.snapshot().scorer.predictives
+    assert predictive.folded is not None
+    new = [*TEXTS, "prize menu", "unknown", ""]
+    prior = plain.log_joint({"text": [None]})
+    expected = prior + weight * (plain.log_joint({"text": new}) - prior)
+    found = heavy.log_joint({"text": new})
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    for i, text in enumerate(new):
+        assert np.array_equal(heavy.log_joint({"text": [text]})[0], found[i])
+
+
+def test_weights_of_tags_and_bags_are_folded_too():
+    rows = {"g": [["x", "y"], ["y"], [], ["z", "x"]] * 10, "h": [{"p": 2}, {"q": 1}, {"p": 1, "q": 3}, {}] * 10}
+    options = {"label": ["a", "b", "b", "a"] * 10, "families": {"g": "tags", "h": "multinomial"}}
+    plain = tb.fit(rows, **options, weights=None)
+    heavy = tb.fit(rows, **options, weights={"g": 0.5, "h": 2.0})
+    assert all(predictive.folded is not None for predictive in heavy.snapshot().scorer.predictives)
+    empty = {"g": [None], "h": [None]}
+    parts = [plain.log_joint({**empty, name: rows[name][:1]}) - plain.log_joint(empty) for name in ("g", "h")]
+    expected = plain.log_joint(empty) + 0.5 * parts[0] + 2.0 * parts[1]
+    np.testing.assert_allclose(heavy.log_joint({name: own[:1] for name, own in rows.items()}), expected, rtol=1e-12)

@@ -7,14 +7,14 @@ texts, scoring of a few rows without any preparation.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from tallybayes.arrays.array_types import Codes32, Floats
-from tallybayes.arrays.column import Column
+from tallybayes.arrays.column import Column, Key
 from tallybayes.errors import Described, UnsupportedError
 from tallybayes.tally.tally import Tally
 
@@ -116,6 +116,10 @@ class Predictive(ABC):
     def corrected(self, corrections: Sequence[Correction | None]) -> Predictive | None:
         """The predictive with a correction for each column in its tables, after weights; None: not available."""
         return None
+
+    def with_token_corrections(self, corrections: Mapping[str, tuple[Sequence[Key], Floats]]) -> Predictive:
+        """The predictive with corrections of tokens (tokens, classes) by column; the same where there are no tokens."""
+        return self
 
     @abstractmethod
     def part(self, number: int) -> Predictive:

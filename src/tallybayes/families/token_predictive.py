@@ -52,10 +52,28 @@ class TokenPredictive(Predictive):
         own, k = {name: self.columns[name]}, self.k[number : number + 1]
         return replace(self, features=(name,), tally=self.tally.only((name,)), k=k, columns=own)
 
+    def weighted(self, weights: Floats, log_prior: Floats) -> TokenPredictive | None:
+        """With weights in the tables, unless those of a column differ between the classes.
+
+        Then the score of a bag is centred as a whole, which is no sum over its tokens.
+        """
+        if (weights != weights[:, :1]).any():
+            return None
+        own = zip(self.features, weights[:, 0].tolist(), strict=True)
+        return replace(self, columns={name: self.columns[name].multiplied(weight) for name, weight in own})
+
+    def with_token_corrections(self, corrections: Mapping[str, tuple[Sequence[Key], Floats]]) -> TokenPredictive:
+        """With corrections added to the weights of some tokens."""
+        columns = {
+            name: column.corrected(*corrections[name]) if name in corrections else column
+            for name, column in self.columns.items()
+        }
+        return replace(self, columns=columns)
+
     def bind(self, columns: Sequence[Column]) -> Score:
-        """Get ready to score bags."""
-        pairs = zip(self.features, columns, strict=True)
-        scores = [self.columns[name].bind(column) for name, column in pairs if isinstance(column, Bag)]
+        """Get ready to score bags; a column with weight 0 contributes nothing."""
+        pairs = [(self.columns[name], column) for name, column in zip(self.features, columns, strict=True)]
+        scores = [own.bind(column) for own, column in pairs if isinstance(column, Bag) and own.weight]
 
         def score(out: Floats, start: int, stop: int) -> None:
             for one in scores:

@@ -15,6 +15,8 @@ rules out the other classes, also in the complement variant, where the weight of
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,7 +25,7 @@ import numpy as np
 
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Booleans, Indices, Integers, Integers32
-from tallybayes.arrays.column import Bag
+from tallybayes.arrays.column import Bag, Key
 from tallybayes.families.credible import absence_cumulants, bag_cumulants, check_posterior, presence_cumulants
 from tallybayes.families.family import Floats, Score
 from tallybayes.families.shrinkage import by_group, laplace
@@ -64,6 +66,24 @@ class TokenWeights:
         self.is_presence = options.variant == "presence"
         self.kind = "documents" if self.is_presence else KIND_OF[options.tf]
         self._all: Floats | None = None
+        self.weight = 1.0  # of the column
+        self._corrections: tuple[Slots, Floats] | None = None  # slots in order, and what is added to their weights
+        self._scoring: Floats | None = None
+
+    def multiplied(self, weight: float) -> TokenWeights:
+        """The same with a column weight: scores are multiplied by it."""
+        result = copy(self)
+        result.weight, result._scoring = weight, None
+        return result
+
+    def corrected(self, tokens: Sequence[Key], corrections: Floats) -> TokenWeights:
+        """The same with corrections (tokens, classes) added to the weights of some tokens."""
+        slots = self.words.index.find(tokens)
+        used = np.flatnonzero(self.words.store.has(slots))
+        used = used[np.argsort(slots[used])]
+        result = copy(self)
+        result._corrections, result._scoring = (slots[used], corrections[used]), None
+        return result
 
     # Weights
 
@@ -178,6 +198,7 @@ class TokenWeights:
         n_never = n_keys - np.bincount(klass, minlength=len(rows))
         log_none = total + n_never * laplace(rows, rows, self.k, 2)
         n_certain = np.bincount(klass, weights=certain, minlength=len(rows)).astype(np.float64)
+        log_none = log_none * self.weight
         if not n_certain.any():
             return _Absence(log_none, n_certain, None)
         own = words.rows("documents", np.arange(words.n_slots) if slots is None else slots)
@@ -211,7 +232,7 @@ class TokenWeights:
         bag, index = bag.expanded(), self.words.index
         if index.lexicon is not None or len(bag.indices) < len(bag.keys):
             return self.bind_known(self.known(bag))
-        table, slots = self.of(), index.find(bag.keys)
+        table, slots = self._table(None), index.find(bag.keys)
         slots = np.where(slots < len(table), slots, -1)  # the index is shared, and may have grown since
         weights = np.concatenate([table, np.zeros((1, table.shape[1]))])[slots]  # 0 for tokens without counts
         if not self.is_presence:
@@ -225,22 +246,56 @@ class TokenWeights:
         if len(indices) * _FEW < self.words.n_slots:
             slots, place = np.unique(indices.astype(np.int64), return_inverse=True)
             indices = place.astype(np.int32)
-        weights, amounts = self.weights_and_amounts(bag, indices, slots)
-        return _score_bags(bag, indices, amounts, weights, self._absence(slots) if self.is_presence else None)
+        table = self._table(slots)
+        amounts = self._amounts(bag) if not self.options.has_caps else self.weights_and_amounts(bag, indices, slots)[1]
+        return _score_bags(bag, indices, amounts, table, self._absence(slots) if self.is_presence else None)
+
+    def _table(self, slots: Slots | None) -> Floats:
+        """What amounts of tokens are multiplied with: weights in the unit of amounts, times that of the column."""
+        if slots is None and self._scoring is not None:
+            return self._scoring
+        table, factor = self._corrected(slots), self._unit * self.weight
+        if factor != 1.0:
+            table = table * factor
+        if slots is None:
+            self._scoring, self._all = table, None  # one table is enough
+        return table
+
+    @property
+    def _unit(self) -> float:
+        """The unit of amounts."""
+        return 2.0**-30 if self.options.tf == "log" and not self.is_presence else 1.0
+
+    def _corrected(self, slots: Slots | None) -> Floats:
+        """The weights of slots with their corrections."""
+        weights = self.of(slots)
+        if self._corrections is None:
+            return weights
+        own, rows = self._corrections
+        if slots is None:
+            weights = weights.copy()
+            weights[own] += rows
+            return weights
+        place = np.searchsorted(own, slots)
+        there = np.append(own, -2)[place] == slots
+        weights[there] += rows[place[there]]  # made for this call
+        return weights
 
     def weights_and_amounts(self, bag: Bag, indices: Any, slots: Slots | None) -> tuple[Floats, Any]:
         """The weights of slots, and the amount of each token of a bag (None: one each), after the caps."""
-        options, weights = self.options, self.of(slots)
-        amounts: Any = None
-        if not self.is_presence and options.tf == "count":
-            amounts = bag.amounts
-        elif not self.is_presence and options.tf == "log":
-            ends = np.ascontiguousarray(bag.indptr, np.int64)
-            amounts = kernels.active.log_amounts(ends, integer_amounts(bag), options.unit)
-            weights = weights * 2.0**-30
-        if options.has_caps:
-            amounts = self._capped(bag, indices, amounts, weights)
-        return weights, amounts
+        weights, amounts = self._corrected(slots), self._amounts(bag)
+        weights = weights * self._unit if self._unit != 1.0 else weights
+        return weights, self._capped(bag, indices, amounts, weights) if self.options.has_caps else amounts
+
+    def _amounts(self, bag: Bag) -> Any:
+        """The amount of each token of a bag before the caps; None: one each."""
+        if self.is_presence or self.options.tf == "once":
+            return None
+        if self.options.tf == "count":
+            return bag.amounts
+        return kernels.active.log_amounts(
+            np.ascontiguousarray(bag.indptr, np.int64), integer_amounts(bag), self.options.unit
+        )
 
     def _capped(self, bag: Bag, indices: Any, amounts: Any, weights: Floats) -> Floats:
         """Amounts after the caps."""
