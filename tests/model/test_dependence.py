@@ -159,7 +159,7 @@ def test_evaluations_tuning_and_reports_work():
     model = tb.fit(table, label=LABEL, dependence="one")
     assert np.isfinite(model.leave_one_out(table)).all()
     assert tb.cross_validate(table, label=LABEL, dependence="one", folds=2).n_rows == 200
-    assert tb.importance(model, table).columns[0].column
+    assert {one.column for one in tb.importance(model, table).columns} == set(CELLS)
     tuned = tb.tune(table, label=LABEL, dependence="one").model
     assert tuned.schema.derived
     page = tb.report(model, table)
@@ -168,6 +168,28 @@ def test_evaluations_tuning_and_reports_work():
     described = str(model.describe())
     assert "kind: blue" in described
     assert "level: below" in described
+
+
+def test_importance_is_that_of_the_columns_of_the_table():
+    data = xor(600) | {"noise": np.random.default_rng(5).normal(size=600), "own": [["x"]] * 600}
+    model = tb.fit(data, label="y", dependence="one")
+    found = {one.column: one for one in tb.importance(model, data).columns}
+    assert set(found) == {"a", "b", "noise", "own"}
+    for name in ("a", "b"):
+        assert found[name].gain > 0.5
+        assert abs(found[name].information) < 0.01
+    assert abs(found["noise"].gain) < 0.1
+    assert {name: one.family for name, one in found.items()} == {
+        "a": "input",
+        "b": "input",
+        "noise": "input",
+        "own": "multinomial",
+    }
+    page = tb.report(model, data, leave_one_out=True)
+    assert "all columns" in page
+    for smoothing in (0, 1.0, np.inf):
+        other = tb.fit(data, label="y", dependence="one", smoothing=smoothing, weights=None)
+        assert all(np.isfinite([one.gain, one.information]).all() for one in tb.importance(other, data).columns)
 
 
 def test_what_is_not_available_is_an_error():

@@ -42,8 +42,10 @@ class ReportContext:
 
     @cached_property
     def columns_by_information(self) -> list[str]:
-        """The columns of the model in descending order of information."""
-        return [one.column for one in self.data.importance]
+        """The columns of the model in descending order of information, then derived columns."""
+        families, derived = self.model.schema.families, self.model.schema.derived
+        own = [one.column for one in self.data.importance if one.column in families and one.column not in derived]
+        return [*own, *derived]
 
     @cached_property
     def rarest_class(self) -> int:

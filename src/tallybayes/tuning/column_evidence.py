@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays.column import Column, Reals
+from tallybayes.arrays.column import Cells, Column, Reals
 from tallybayes.data.batch import columns_to_read
 from tallybayes.data.fold_assignment import FoldAssigner
 from tallybayes.data.label import Labels
@@ -54,6 +54,13 @@ class ScoredRows:
     def losses(self, log_joint: Floats) -> Floats:
         """-log P(class | row) of every row."""
         return losses_of(log_joint, self.codes)
+
+
+def _bounded(scores: Floats) -> Floats:
+    """Scores minus the maximum of each row; an impossible class has -FAR."""
+    top = _greatest(scores)[:, None]
+    scores -= np.where(np.isinf(top), 0.0, top)
+    return np.where(np.isinf(scores), -FAR, scores)
 
 
 def _greatest(scores: Floats) -> Floats:
@@ -116,6 +123,13 @@ class ColumnEvidence:
             result += np.where(gaps, scorer.missing.log_missing[j], scorer.missing.log_present[j])
         return result
 
+    def of_inputs(self, model: Model, name: str, kept: NDArray[np.bool_]) -> Floats:
+        """The same for a derived column with only some of its inputs, (inputs,); the others are missing."""
+        whole = self.of(model, name)  # encodes the columns
+        if kept.all():
+            return whole
+        return _bounded(self._by_leave_one_out(model, self.block_of(model, name), kept))
+
     def numbers(self) -> dict[str, Floats]:
         """The values of the numeric columns."""
         columns = self._encoded[id(self.model)]
@@ -141,15 +155,14 @@ class ColumnEvidence:
         block = self.block_of(model, name)
         own = Block(family or block.family, block.tally, block.smoothing if smoothing is None else smoothing)
         held_out = own.family.derives_by_selection(own.smoothing)
-        out = self._by_folds(model, own) if held_out else self._by_leave_one_out(model, own)
-        top = _greatest(out)[:, None]
-        out -= np.where(np.isinf(top), 0.0, top)
-        return np.where(np.isinf(out), -FAR, out)
+        return _bounded(self._by_folds(model, own) if held_out else self._by_leave_one_out(model, own))
 
-    def _by_leave_one_out(self, model: Model, block: Block) -> Floats:
-        """Each row scored by the sums without it, in closed form."""
+    def _by_leave_one_out(self, model: Model, block: Block, kept: NDArray[np.bool_] | None = None) -> Floats:
+        """Each row scored by the sums without it, in closed form; kept: the inputs of a derived column to score."""
         prior, parts = block.prior(), []
         for column, rows in self._parts(model, block):
+            if kept is not None and isinstance(column, Cells):
+                column = Cells(np.where(kept, column.codes, np.int16(-1)), column.sizes)
             weights = self._weights[rows] if self.is_weighted else None
             (score,) = block.family.leave_one_out(block.tally, prior, [column], self.codes[rows], weights)
             parts.append(_scored(score, len(rows), block.tally.n_classes))

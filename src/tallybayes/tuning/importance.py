@@ -5,7 +5,8 @@
     Bayes factor  P(column | it depends on the class) / P(column | it does not), both in closed form from the sums
 
 Information and gain are leave-one-out estimates in nats per row, so that overfitting does not count as importance. A
-column that is redundant given the others has much information and little gain, or a negative gain.
+column that is redundant given the others has much information and little gain, or a negative gain. The score of a
+derived column is computed with one input alone, and without it: the other inputs, or this one, taken as missing.
 
 For the Bayes factor both hypotheses have the same prior: that of the model, or Dirichlet(1) (Laplace's k = 1) for
 categorical and boolean columns with smoothing "auto" or 0. With "auto" the best of many strengths would be used, one
@@ -141,18 +142,35 @@ def _measured(model: Model, evidence: ColumnEvidence) -> Importance:
     }
     joint = sample.log_prior + sum(parts.values())
     log_loss = _log_loss(model, joint, sample)
-    found = [
-        ColumnImportance(
-            name,
-            families[name],
-            entropy - sample.mean(sample.losses(plain + evidence.of(model, name))),
-            _log_loss(model, joint - part, sample) - log_loss,
-            factors[name],
-        )
-        for name, part in parts.items()
-    ]
+    inputs, found = _separable_inputs(model), []
+    behind: dict[str, list[str]] = {}  # the columns of the model that each column of the table has a part in
+    for part in parts:
+        for name in inputs.get(part, (part,)):
+            behind.setdefault(name, []).append(part)
+    for name, own in behind.items():
+        alone, rest = plain, joint
+        for part in own:
+            rest = rest - parts[part]
+            if part not in inputs:
+                alone = alone + evidence.of(model, part)
+                continue
+            is_own = np.array([name == column for column in inputs[part]])
+            alone = alone + evidence.of_inputs(model, part, is_own)
+            rest = rest + _weighted(model, part, evidence.of_inputs(model, part, ~is_own), plain)
+        information = entropy - sample.mean(sample.losses(alone))
+        gain = _log_loss(model, rest, sample) - log_loss
+        found.append(ColumnImportance(name, families.get(name, "input"), information, gain, factors.get(name)))
     found.sort(key=lambda one: (-one.gain, one.column))
     return Importance(found, log_loss, entropy, len(sample.codes))
+
+
+def _separable_inputs(model: Model) -> dict[str, tuple[str, ...]]:
+    """The inputs of derived columns; not of those whose family selects something from the data, as they are derived."""
+    return {
+        name: tuple(own.column for own in field.inputs)
+        for name, field in model.schema.derived.items()
+        if field.family is not None and not field.family.derives_by_selection(model.settings.smoothing_of(name))
+    }
 
 
 def _weighted(model: Model, name: str, part: Floats, log_prior: Floats) -> Floats:
