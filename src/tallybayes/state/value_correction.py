@@ -35,8 +35,8 @@ class ValueCorrection:
     cells, table: coarse cells of the column, and what is added in each of them, by class.
 
     >>> trend = ValueCorrection({"ill": 0.5, "well": -0.5}, centre=37.0, scale=2.0)
-    >>> trend.bound(["ill", "well"]).of_numbers(np.array([37.0, 41.0, 99.0])).tolist()
-    [[0.0, 0.0], [1.0, -1.0], [2.0, -2.0]]
+    >>> trend.bound(["ill", "well"]).of_numbers(np.array([38.0, 41.0, 99.0])).tolist()
+    [[0.25, -0.25], [1.0, -1.0], [2.0, -2.0]]
     """
 
     slopes: Mapping[Any, float] = field(default_factory=dict)

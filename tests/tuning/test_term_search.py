@@ -1,0 +1,56 @@
+"""Interactions found by tuning, and the laws of the tuned model."""
+
+import numpy as np
+import pytest
+
+import tallybayes as tb
+from tallybayes.model.saved_model import dumps, loads
+
+
+def xor(n, seed):
+    rng = np.random.default_rng(seed)
+    a, b = rng.choice(["r", "s"], n), rng.choice(["u", "v"], n)
+    y = np.where(((a == "r") == (b == "u")) ^ (rng.random(n) < 0.05), "yes", "no")
+    return {"a": a, "b": b, "x": rng.normal(size=n), "z": rng.choice(list("klm"), n), "y": y}
+
+
+@pytest.fixture(scope="module")
+def tuned():
+    return tb.tune(xor(600, 0), label="y")
+
+
+def test_an_interaction_is_found_that_fit_cannot_see(tuned):
+    new = xor(2000, 1)
+    assert "a x b" in tuned.model.schema.families
+    assert tb.evaluate(tuned.model, new).accuracy > 0.93
+    assert tb.evaluate(tb.fit(xor(600, 0), label="y"), new).accuracy < 0.6
+
+
+def test_the_laws_hold_for_a_tuned_model(tuned):
+    table, more, before = xor(600, 0), xor(30, 2), dumps(tuned.model)
+    model = loads(before)
+    assert dumps(model) == before
+    model.learn(more)
+    model.forget(more)
+    assert dumps(model) == before
+    order = np.random.default_rng(1).permutation(600)
+    assert dumps(tb.tune({name: v[order] for name, v in table.items()}, label="y").model) == before
+    probe = {name: values for name, values in more.items() if name != "y"}
+    together = model.predict_proba(probe)
+    for i in range(30):
+        row = {name: values[i] for name, values in probe.items()}
+        assert model.predict_proba([row]).tobytes() == together[i].tobytes()
+        assert list(model.predict_proba_one(row).values()) == together[i].tolist()
+    for one, scores in zip(model.explain(probe), model.log_joint(probe), strict=True):
+        np.testing.assert_allclose(one.log_prior + sum(one.log_evidence.values()), scores, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_estimate_agrees_with_new_rows_of_noise(seed):
+    def noise(n, seed):
+        rng = np.random.default_rng(seed)
+        return {f"x{i}": rng.normal(size=n) for i in range(10)} | {"y": rng.choice(["p", "q"], n)}
+
+    found = tb.tune(noise(1000, seed), label="y")
+    loss = tb.evaluate(found.model, noise(5000, seed + 100)).log_loss
+    assert abs(loss - found.estimate.log_loss) < 3 * found.estimate.error + 0.003
