@@ -252,3 +252,11 @@ def test_the_estimator_has_the_option():
     classifier = tb.NaiveBayesClassifier(dependence="one").fit(x, y)
     assert classifier.score(x, y) > 0.99
     assert classifier.get_params()["dependence"] == "one"
+
+
+def test_a_column_that_appears_later_is_scored_by_itself():
+    model = tb.fit(xor(200), label="y", dependence="one")
+    model.learn(xor(200, seed=1) | {"late": ["x", "z"] * 100})
+    assert set(model.schema.families) == {"all columns", "late"}
+    assert model.schema.fields["late"].reason.startswith("new column")
+    assert set(model.explain([{"a": 1, "late": "x"}])[0].log_evidence) == {"a", "b", "late"}
