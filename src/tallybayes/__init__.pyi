@@ -20,6 +20,7 @@ from tallybayes.families import Categorical as Categorical
 from tallybayes.families import Family as Family
 from tallybayes.families import Gaussian as Gaussian
 from tallybayes.families import Histogram as Histogram
+from tallybayes.families import Interaction as Interaction
 from tallybayes.families import Multinomial as Multinomial
 from tallybayes.families import OneDependence as OneDependence
 from tallybayes.families import Poisson as Poisson

@@ -56,6 +56,7 @@ def test_public_names():
         "Histogram",
         "Model",
         "Multinomial",
+        "Interaction",
         "OneDependence",
         "Calibration",
         "Explanation",

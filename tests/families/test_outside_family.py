@@ -154,7 +154,7 @@ def test_it_is_fitted_by_its_name_and_evaluated(registered, waits):
 
 
 def test_tuning_finds_it_among_the_families_of_a_column_of_numbers(registered, waits):
-    tuned = tb.tune(waits, "slow").model
+    tuned = tb.tune(waits, "slow", what="families").model
     assert str(tuned.schema.families["wait"]) == "exponential"
     assert "exponential" not in str(tuned.schema.families["noise"])
 
@@ -162,7 +162,7 @@ def test_tuning_finds_it_among_the_families_of_a_column_of_numbers(registered, w
 def test_tuning_chooses_its_smoothing(registered, waits):
     given = {"wait": "exponential", "noise": "gaussian"}
     assert "k" in str(tb.tune(waits, "slow", families=given, by="evidence"))
-    assert "one k for all columns" in str(tb.tune(waits, "slow", families=given))
+    assert "one k for all columns" in str(tb.tune(waits, "slow", families=given, what="smoothing"))
 
 
 def test_its_importance_is_a_bayes_factor(registered, waits):

@@ -13,7 +13,7 @@ from tallybayes.data.coarse_cells import CellInput
 from tallybayes.data.schema import Field, Schema
 from tallybayes.errors import DataError, FileError, ForgetError, ParameterError
 from tallybayes.model.saved_model import dumps, loads
-from tallybayes.state.row_hash import row_hashes
+from tallybayes.state.row_hash import RowHashes
 
 INPUTS = (
     CellInput("flag"),
@@ -122,7 +122,7 @@ def test_samples_of_rows_do_not_depend_on_derived_columns():
     hashes = []
     for own in (both, without, alone):
         batch = read_batch(table, own, LABEL, None)
-        hashes.append(row_hashes(batch, batch.labels.keys).tolist())
+        hashes.append(RowHashes(batch, batch.labels.keys)(0, batch.n_rows).tolist())
     assert hashes[0] == hashes[1] == hashes[2]
     assert len(set(hashes[0])) == 50
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from tallybayes.scoring.weight_fit import EvidenceLines, _Problem, centred, cross_fitted, fit_weights, losses_of
+from tallybayes.scoring.weight_fit import EvidenceLines, _Problem, centred, fit_weights, losses_of
 
 KINDS = ("temperature", "shared", "per class")
 STRENGTHS = (3.0, 7.0)
@@ -73,7 +73,7 @@ def test_the_loss_is_the_one_that_is_written_down(kind):
     own = _Problem(kind, rows)
     at = np.random.default_rng(1).normal(size=len(own.start)) * 0.5 + own.start
     weights, temperature, offsets, slopes, tables = (at[part] for part in own._parts)
-    found = own.solution(at)
+    found = own.solution(at, STRENGTHS)
     losses = losses_of(found.log_joint(rows), rows.codes) @ rows.weights
     t = temperature[0]
     penalty = 10 * ((weights - t) ** 2).sum() + 10 * (t - 1) ** 2 + (offsets**2).sum()
@@ -108,15 +108,6 @@ def test_each_kind_shares_the_weights_that_it_says():
 
 def test_offsets_are_centred():
     assert fit_weights("per class", evidence_lines()).offsets.mean() == pytest.approx(0.0, abs=1e-12)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_weights_are_evaluated_on_other_folds(kind):
-    """On random rows the cross-fitted loss is above the loss on the rows that the weights were fitted on."""
-    rows = evidence_lines(n=60, lines=8)
-    apart = cross_fitted(kind, rows)
-    assert apart.shape == (60,)
-    assert float(apart @ rows.weights / rows.weights.sum()) > mean_loss(fit_weights(kind, rows), rows)
 
 
 @pytest.mark.parametrize("n", [1, 3])

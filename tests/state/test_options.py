@@ -63,7 +63,7 @@ def test_settings_have_every_option_that_a_model_keeps():
 
 def test_the_scikit_learn_estimator_has_every_option():
     parameters = tb.NaiveBayesClassifier().get_params()
-    assert parameters.pop("class_weight") is None
+    assert (parameters.pop("class_weight"), parameters.pop("tune")) == (None, False)
     assert parameters == {name: option.default for name, option in OPTIONS.items()}
     for name, option in OPTIONS.items():
         line = f"{name} : {option.domain.words}, default={option.default!r} {option.help}"
@@ -99,6 +99,7 @@ def test_the_model_file_keeps_every_setting():
         "prior_smoothing": math.inf,
         "estimate": "mle",
         "unseen": "missing",
+        "missing_as_value": {"colour": False, "size": True},
         "infer": "type",
     }
     assert given.keys() == SETTINGS.keys()

@@ -135,7 +135,7 @@ def _without(state: ModelState, counted: list[CountedRows], fold: int) -> Snapsh
     weights = state.settings.column_weights
     if weights is not None and weights.fitted_on:
         samples = [own.sample for number, own in enumerate(counted) if number != fold and own.sample is not None]
-        weights = select_weights(rest, RowSample.merged(samples))
+        weights = select_weights(rest, RowSample.merged(samples), like=weights)
     return Snapshot(replace(rest, settings=replace(rest.settings, column_weights=weights)))
 
 

@@ -28,10 +28,19 @@ _PER_ROW = 10  # weights for each row up to which they differ between the classe
 _DIGITS = 6  # of fitted weights: what is beyond depends on the last bits of the evidence
 
 
-def select_weights(state: ModelState, sample: RowSample | None) -> ColumnWeights | None:
-    """Weights fitted on held-out evidence; None if there are too few rows, classes or columns."""
+def select_weights(
+    state: ModelState, sample: RowSample | None, *, like: ColumnWeights | None = None
+) -> ColumnWeights | None:
+    """Weights fitted on held-out evidence; None if there are too few rows, classes or columns.
+
+    like: weights of the same columns on other rows; where these have tables over cells, so have the new ones.
+    """
     prepared = WeightFit.of(state, sample)
-    return None if prepared is None else prepared.column_weights(prepared.fitted())
+    if prepared is None:
+        return None
+    cells = [own.cells for own in (like.corrections if like is not None else {}).values() if own.cells is not None]
+    prepared = prepared.with_cells(cells) if cells and prepared.kind == "per class" else prepared
+    return prepared.column_weights(prepared.fitted())
 
 
 @dataclass(frozen=True, eq=False)

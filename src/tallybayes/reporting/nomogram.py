@@ -26,6 +26,7 @@ from tallybayes.families.family import Floats
 from tallybayes.formatting import shown
 from tallybayes.model import Model
 from tallybayes.reporting.column_chart_data import predictive_of, value_grid
+from tallybayes.scoring.missing_evidence import MissingEvidence
 
 __all__ = ["nomogram"]
 
@@ -53,7 +54,10 @@ def nomogram(
     explanations = [one for _, _, one in examples]
     drafts = {name: _draft(model, name, explanations, tables.get(name, [])) for name in shown_columns}
     added = _added(model, drafts)
-    rulers = [{"name": name, **_ruler(drafts[name], added[name])} for name in shown_columns]
+    missing = model.snapshot().scorer.missing
+    rulers = [
+        {"name": name, **_ruler(drafts[name], added[name]), **_if_missing(missing, name)} for name in shown_columns
+    ]
     rows = [
         {
             "name": f"row {number}: {shown(label)}",
@@ -134,7 +138,18 @@ def _added(model: Model, drafts: dict[str, _Draft]) -> dict[str, Floats]:
     added = {name: np.zeros((len(draft.column), len(model.classes))) for name, draft in drafts.items()}
     for name, draft in drafts.items():
         predictives[name].bind([draft.column])(added[name], 0, len(added[name]))  # not log_prob: complement has none
+    if (missing := model.snapshot().scorer.missing) is not None:
+        for name, own in zip(missing.names, missing.log_present, strict=True):
+            if name in added:
+                added[name] += own
     return added
+
+
+def _if_missing(missing: MissingEvidence | None, name: str) -> dict[str, Any]:
+    """What a missing value adds, if that is evidence."""
+    if missing is None or name not in missing.names:
+        return {}
+    return {"missing": _plain(missing.log_missing[missing.names.index(name)])}
 
 
 def _ruler(draft: _Draft, added: Floats) -> dict[str, Any]:

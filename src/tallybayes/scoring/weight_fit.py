@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Booleans, Codes32, Floats
 
-__all__ = ["EvidenceLines", "FittedWeights", "Kind", "centred", "cross_fitted", "fit_weights", "losses_of"]
+__all__ = ["EvidenceLines", "FittedWeights", "Kind", "centred", "fit_weights", "losses_of"]
 
 Kind = Literal["temperature", "shared", "per class"]
 Strengths = tuple[float, float]  # of slopes and of tables
@@ -95,7 +95,8 @@ class FittedWeights:
     def log_joint(self, rows: EvidenceLines) -> Floats:
         """Log P(class, row) of rows, up to a constant, (rows, classes)."""
         joint = rows.log_prior + self.offsets + np.einsum("jc,jnc->nc", self.weights, rows.lines)
-        joint += rows.values.T @ self.slopes
+        if len(self.slopes):
+            joint += rows.values.T @ self.slopes
         if rows.cells is not None and len(self.tables):
             joint += np.append(self.tables, np.zeros((1, len(self.offsets))), axis=0)[rows.cells].sum(axis=0)
         return np.asarray(joint)
@@ -139,18 +140,6 @@ def fit_weights(kind: Kind, rows: EvidenceLines, *, start: FittedWeights | None 
         if np.abs(np.log(np.divide(strengths, before))).max() < _SETTLED:
             break
     return problem.solution(problem.minimum(variables, strengths, _FINE), strengths)
-
-
-def cross_fitted(kind: Kind, rows: EvidenceLines, *, folds: int = 5, seed: int = 0) -> Floats:
-    """-log P(y | x) of every row, by weights fitted on the other folds."""
-    n = len(rows.codes)
-    fold, result = np.random.default_rng(seed).permutation(np.arange(n) % folds), np.zeros(n)
-    for number in range(folds):
-        here, there = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
-        if len(here):
-            own = rows.take(here)
-            result[here] = losses_of(fit_weights(kind, rows.take(there)).log_joint(own), own.codes)
-    return result
 
 
 class _Problem:
@@ -215,7 +204,7 @@ class _Problem:
             result[tables] = fit.tables.T.ravel()
         return result
 
-    def solution(self, variables: Floats, strengths: Strengths) -> FittedWeights:
+    def solution(self, variables: Floats, strengths: Strengths = (_STRENGTH, _STRENGTH)) -> FittedWeights:
         """The variables as weights by line and class."""
         own, temperature, offsets, slopes, tables = (variables[part] for part in self._parts)
         shape = self._n_lines, self._n_classes

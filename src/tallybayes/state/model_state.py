@@ -79,13 +79,15 @@ class ModelState:
     def without_corrections(self) -> ModelState:
         """The state whose scores are likelihoods: without column weights, and without derived columns beside others.
 
-        Derived columns correct the columns that they are computed from, if these are columns of the model too.
+        A derived column corrects the columns that it is computed from, if these are columns of the model too.
         """
-        derived, families = self.schema.derived, self.schema.families
+        families = self.schema.families
+        every = self.schema.derived.items()
+        derived = {name for name, own in every if any(one.column in families for one in own.inputs)}
         settings, schema, statistics = self.settings, self.schema, self.statistics
         if settings.column_weights is not None:
             settings = replace(settings, column_weights=None)
-        if derived and len(derived) < len(families):
+        if derived:
             schema = schema.copy()
             schema.fields = {name: own for name, own in schema.fields.items() if name not in derived}
             kept = {own.counted for own in schema.families.values()}

@@ -147,7 +147,8 @@ def _n_tokens(batch: Batch, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     result = np.zeros(len(rows), np.int64)
     for column in batch.columns.values():
         if isinstance(column, Bag):
-            result += np.diff(column.indptr)[rows if column.rows is None else column.rows[rows]]
+            lengths = np.append(np.diff(column.indptr), 0)  # the last is of a missing bag
+            result += lengths[rows if column.rows is None else column.rows[rows]]
     return result
 
 

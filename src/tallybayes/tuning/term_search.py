@@ -147,8 +147,9 @@ class _Search:
         return TermSearch(model, self._steps, (self._before, self._loss(self._best)), self._estimate())
 
     def _try(self, combination: frozenset[str], share: float) -> None:
-        name = " and ".join(words for term, words in TERMS.items() if term in combination - self._best)
-        name = name if self._best <= combination else " and ".join(TERMS[term] for term in TERMS if term in combination)
+        new = combination - self._best if self._best <= combination else combination
+        name = " and ".join(words for term, words in TERMS.items() if term in new)
+        name = f"{name}, in addition" if self._best and self._best <= combination else name
         self._progress(name, share)
         prepared = [self._prepared(combination, half) for half in (0, 1)]
         fits = [
@@ -201,11 +202,11 @@ class _Search:
         """The standard error of a mean over the rows."""
         share = self._base.lines.weights / self._base.lines.weights.sum()
         spread = (share * (values - self._mean(values)) ** 2).sum()
-        return float(np.sqrt(spread / max(np.count_nonzero(share), 1)))
+        return float(np.sqrt(spread / max(float(self._base.lines.weights.sum()), 1.0)))
 
     def _estimate(self) -> Estimate:
         """Accuracy and log loss of the best combination."""
         joint, lines = self._joint[self._best], self._base.lines
         losses, share = losses_of(joint, lines.codes), lines.weights / lines.weights.sum()
         accuracy = float(((joint.argmax(axis=1) == lines.codes) * share).sum())
-        return Estimate(accuracy, self._mean(losses), self._error(losses), len(lines.codes))
+        return Estimate(accuracy, self._mean(losses), self._error(losses), round(float(lines.weights.sum())))

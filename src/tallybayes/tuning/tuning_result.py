@@ -65,7 +65,8 @@ class Tuning:
         """Everything but the model as plain Python objects, for JSON."""
         steps = [asdict(step) for step in self.steps]
         before, after = self.log_loss
-        result = {"by": self.by, "unit": self.unit, "rows": self.n_rows, "before": before, "after": after}
+        losses = {"before": before, "after": after} if self.n_rows else {"before": None, "after": None}
+        result = {"by": self.by, "unit": self.unit, "rows": self.n_rows, **losses}
         result |= {"steps": steps, "curve": self.curve}
         result |= {"estimate": asdict(self.estimate)} if self.estimate is not None else {}
         return result | ({"test": self.test.to_dict()} if self.test is not None else {})
@@ -82,7 +83,10 @@ class Tuning:
             parts.append(self.curve_text())
         if self.model.column_weights.weights:
             parts.append(self._weights())
-        parts.append(f"{self.unit} {before:.4f} -> {after:.4f}{share}, by {self.by} on {self.n_rows:,} rows")
+        if self.n_rows:
+            parts.append(f"{self.unit} {before:.4f} -> {after:.4f}{share}, by {self.by} on {self.n_rows:,} rows")
+        else:
+            parts.append("nothing was tuned: there are too few rows, or nothing to select")
         if self.curve and self.estimate is not None:
             parts.append(
                 "hyperparameters are compared at the best temperature (one weight for all columns),\n"

@@ -15,7 +15,7 @@
 
   /* The contribution of a value to log P(class, row), for every class. */
   function adds(ruler, at) {
-    if (at === null) return new Array(n).fill(0);
+    if (at === null) return ruler.missing || new Array(n).fill(0);
     if (ruler.kind === "choice") return ruler.adds[at];
     if (ruler.kind === "steps") return ruler.adds[stepOf(ruler.marks, at)];
     if (ruler.kind === "curve") return between(ruler, at);
@@ -85,7 +85,7 @@
   function places(ruler, a, b) {
     if (ruler.kind === "choice") {
       const all = ruler.marks.map((mark, i) => ({ at: i, text: mark, odds: odds(ruler.adds[i], a, b) }));
-      all.push({ at: null, text: "missing", odds: 0 });
+      all.push({ at: null, text: "missing", odds: odds(adds(ruler, null), a, b) });
       return all.sort((x, y) => x.odds - y.odds);
     }
     if (ruler.kind === "words") return [];
