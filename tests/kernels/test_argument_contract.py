@@ -182,6 +182,14 @@ CALLS: dict[str, dict[str, Any]] = {
         "k": 1.0,
         "complement": False,
     },
+    "correction_gradient": {
+        **TABLE,
+        "base": reals(N, K),
+        **{name: part for name, part in bag(np.int32).items() if name != "amounts"},
+        "amounts": reals(6),
+        "codes": codes(),
+        "weights": reals(N),
+    },
     "number_words": {
         "offsets": integers(0, 1, 3, dtype=np.int32),
         "data": np.zeros(3, np.uint8),

@@ -9,11 +9,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from tallybayes.arrays.array_types import Codes32, Floats
+from tallybayes.arrays.array_types import Codes32, Floats, Indices, Integers
 from tallybayes.arrays.column import Column, Key
 from tallybayes.errors import Described, UnsupportedError
 from tallybayes.tally.tally import Tally
@@ -48,6 +48,15 @@ class Steps:
     values: Floats
     p: Floats
     n_rows: float
+
+
+class TokenAmounts(NamedTuple):
+    """Tokens of rows: where each row ends, the numbers of its tokens, their amounts; and a name for each number."""
+
+    indptr: Indices
+    tokens: Indices
+    amounts: Floats
+    names: Callable[[Integers], list[Any]]
 
 
 class Predictive(ABC):
@@ -93,6 +102,10 @@ class Predictive(ABC):
     def corrected(self, corrections: Mapping[str, tuple[Sequence[Key], Floats]]) -> Predictive:
         """The predictive with corrections of tokens (tokens, classes) by column; the same where there are no tokens."""
         return self
+
+    def token_amounts(self, feature: str, column: Column) -> TokenAmounts | None:
+        """The amounts that the tokens of a column are scored with; None if its score is no sum of fixed amounts."""
+        return None
 
     @abstractmethod
     def part(self, number: int) -> Predictive:

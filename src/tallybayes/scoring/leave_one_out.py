@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.arrays.memory_budget import check_budget
 from tallybayes.families.family import Codes32, Floats, Score
-from tallybayes.families.leave_one_out_scores import joined, never_learned
+from tallybayes.families.leave_one_out_scores import added, joined, never_learned
 from tallybayes.scoring.posterior import Posterior
 from tallybayes.scoring.scorer import Columns, Scorer, add_up, log_class_prior
 from tallybayes.scoring.weighted_predictive import weighted_score
@@ -77,6 +77,8 @@ class LeaveOneOut:
             own = [columns[name] for name in block.tally.features]
             scores = block.family.leave_one_out(block.tally, block.prior(), own, codes, weights)
             result |= dict(zip(block.tally.features, scores, strict=True))
+        for name, part in self.scorer.corrections(columns, len(codes)).items():
+            result[name] = _both(result[name], added(part))
         if self.settings.column_weights is None:
             return result
         table = self.settings.column_weights.table(list(result), self.scorer.classes)
@@ -91,6 +93,16 @@ class LeaveOneOut:
             score(out := np.zeros((len(codes), len(self.class_rows))), 0, len(codes))
             result[name] = out
         return result
+
+
+def _both(first: Score, second: Score) -> Score:
+    """The sum of two scores."""
+
+    def score(out: Floats, start: int, stop: int) -> None:
+        first(out, start, stop)
+        second(out, start, stop)
+
+    return score
 
 
 def in_classes(codes: NDArray[np.integer], keys: list[Any], classes: Mapping[Any, int]) -> Codes32:

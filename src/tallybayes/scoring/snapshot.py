@@ -66,10 +66,11 @@ class Snapshot:
         return found
 
     def plain(self) -> Snapshot:
-        """The snapshot without column weights: its scores are likelihoods."""
-        if self.state.settings.column_weights is None:
+        """The snapshot without column weights and corrections: its scores are likelihoods."""
+        settings = self.state.settings
+        if settings.column_weights is None and settings.token_corrections is None:
             return self
-        return Snapshot(replace(self.state, settings=replace(self.state.settings, column_weights=None)))
+        return Snapshot(replace(self.state, settings=replace(settings, column_weights=None, token_corrections=None)))
 
     @property
     def leave_one_out(self) -> LeaveOneOut:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,21 +15,29 @@ from tallybayes.families.predictive import Floats, Predictive, Score, TokenEvide
 from tallybayes.state.column_weights import ColumnWeights
 from tallybayes.tally import Tally
 
-__all__ = ["WeightedPredictive", "unweighted", "weighted_score", "with_column_weights"]
+__all__ = ["WeightedPredictive", "corrected_parts", "unweighted", "weighted_score", "with_column_weights"]
+
+Corrections = Mapping[str, tuple[Sequence[str], Floats]]  # tokens, and their corrections (tokens, classes), by column
 
 
 @dataclass(frozen=True, eq=False)
 class WeightedPredictive(Predictive):
-    """A predictive times column weights, (columns, classes); parameters and samples are those without weights."""
+    """A predictive with corrections of tokens, times column weights; parameters and samples are those without them."""
 
     inner: Predictive
-    weights: Floats
+    weights: Floats  # (columns, classes)
     log_prior: Floats  # (classes,), to centre the contribution of a column
+    corrections: Corrections = field(default_factory=dict)
+
+    @cached_property
+    def scored(self) -> Predictive:
+        """The predictive with the corrections."""
+        return self.inner.corrected(self.corrections) if self.corrections else self.inner
 
     @cached_property
     def folded(self) -> Predictive | None:
         """A predictive with the weights in its tables, if there is one: scoring costs nothing more then."""
-        return self.inner.weighted(self.weights, self.log_prior)
+        return self.scored.weighted(self.weights, self.log_prior)
 
     @property
     def features(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -56,7 +64,7 @@ class WeightedPredictive(Predictive):
 
     def words_of(self, feature: str, text: bytes) -> list[TokenEvidence] | None:
         """The tokens of a text, each with the weight of its column."""
-        words, weights = self.inner.words_of(feature, text), self.weights[self.features.index(feature)]
+        words, weights = self.scored.words_of(feature, text), self.weights[self.features.index(feature)]
         if words is None:
             return None
         return [replace(word, log_evidence=np.where(weights == 0, 0.0, word.log_evidence * weights)) for word in words]
@@ -66,7 +74,7 @@ class WeightedPredictive(Predictive):
         if self.folded is not None:
             return self.folded.bind(columns)
         parts = [
-            weighted_score(self.inner.part(j).bind([column]), own, self.log_prior)
+            weighted_score(self.scored.part(j).bind([column]), own, self.log_prior)
             for j, (column, own) in enumerate(zip(columns, self.weights, strict=True))
             if own.any()
         ]
@@ -96,7 +104,8 @@ class WeightedPredictive(Predictive):
 
     def part(self, number: int) -> Predictive:
         """One column."""
-        return WeightedPredictive(self.inner.part(number), self.weights[number : number + 1], self.log_prior)
+        own = {name: part for name, part in self.corrections.items() if name == self.features[number]}
+        return WeightedPredictive(self.inner.part(number), self.weights[number : number + 1], self.log_prior, own)
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """Samples, without weights."""
@@ -146,13 +155,26 @@ def weighted_score(score: Score, weights: Floats, log_prior: Floats) -> Score:
 
 
 def with_column_weights(
-    predictive: Predictive, weights: ColumnWeights | None, classes: Sequence[Any], log_prior: Floats
+    predictive: Predictive,
+    weights: ColumnWeights | None,
+    classes: Sequence[Any],
+    log_prior: Floats,
+    corrections: Corrections | None = None,
 ) -> Predictive:
-    """A predictive with the weights of its columns; the predictive itself if all are 1."""
-    if weights is None:
+    """A predictive with the weights and corrections of its columns; itself if all weights are 1 and there are none."""
+    own = {name: part for name, part in (corrections or {}).items() if name in predictive.features}
+    if weights is None and not own:
         return predictive
-    table = weights.table(predictive.features, classes)
-    return predictive if (table == 1).all() else WeightedPredictive(predictive, table, log_prior)
+    table = (weights or ColumnWeights()).table(predictive.features, classes)
+    return predictive if (table == 1).all() and not own else WeightedPredictive(predictive, table, log_prior, own)
+
+
+def corrected_parts(predictive: Predictive) -> dict[str, tuple[Predictive, Predictive]]:
+    """The predictives of the columns that have corrections, with and without them, both without weights."""
+    if not isinstance(predictive, WeightedPredictive):
+        return {}
+    numbers = {name: number for number, name in enumerate(predictive.features) if name in predictive.corrections}
+    return {name: (predictive.scored.part(j), predictive.inner.part(j)) for name, j in numbers.items()}
 
 
 def unweighted(predictive: Predictive) -> Predictive:

@@ -1,4 +1,4 @@
-"""Column weights, calibration and decision rule as JSON in the model file.
+"""Column weights, corrections of tokens, calibration and decision rule as JSON in the model file.
 
 Reading checks the form here; the constructors of the values check their meaning.
 """
@@ -8,18 +8,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from tallybayes.errors import shorten
 from tallybayes.state.calibration import Calibration
 from tallybayes.state.column_weights import ColumnWeights
 from tallybayes.state.decision import Decision
 from tallybayes.state.settings import Settings
+from tallybayes.state.token_corrections import CorrectionTable, TokenCorrections
 from tallybayes.storage.container import object_of, unique
 from tallybayes.storage.keys import key_text, text_key
 from tallybayes.tally.exact import require
 
 __all__ = ["FITTED", "fitted_from_json", "fitted_to_json"]
 
-FITTED = ("column_weights", "calibration", "decision")
+FITTED = ("column_weights", "token_corrections", "calibration", "decision")
 
 
 def fitted_to_json(settings: Settings) -> dict[str, Any]:
@@ -35,6 +38,16 @@ def fitted_to_json(settings: Settings) -> dict[str, Any]:
             "offsets": _labelled(column_weights.offsets),
             "model_rows": float(column_weights.model_rows),
             "fitted_on": float(column_weights.fitted_on),
+        }
+    if (corrections := settings.token_corrections) is not None:
+        tables = [
+            [name, [key_text(label) for label in own.classes], list(own.tokens), own.values.tolist()]
+            for name, own in sorted(corrections.columns.items())
+        ]
+        result["token_corrections"] = {
+            "columns": tables,
+            "model_rows": float(corrections.model_rows),
+            "fitted_on": float(corrections.fitted_on),
         }
     if (calibration := settings.calibration) is not None:
         steps = sorted([key_text(c), list(before), list(after)] for c, (before, after) in calibration.steps.items())
@@ -59,7 +72,12 @@ def fitted_to_json(settings: Settings) -> dict[str, Any]:
 
 def fitted_from_json(facts: dict[str, Any]) -> dict[str, Any]:
     """The fitted settings from JSON values."""
-    makers = {"column_weights": _column_weights, "calibration": _calibration, "decision": _decision}
+    makers = {
+        "column_weights": _column_weights,
+        "token_corrections": _token_corrections,
+        "calibration": _calibration,
+        "decision": _decision,
+    }
     return {name: makers[name](given) for name, given in facts.items()}
 
 
@@ -73,6 +91,21 @@ def _column_weights(given: Any) -> ColumnWeights:
     return ColumnWeights(
         weights, _by_label(facts["offsets"]), _number(facts["model_rows"]), _number(facts["fitted_on"])
     )
+
+
+def _token_corrections(given: Any) -> TokenCorrections:
+    facts = object_of(given, "columns", "model_rows", "fitted_on")
+    columns: list[tuple[str, CorrectionTable]] = []
+    for one in _listed(facts["columns"]):
+        require(isinstance(one, list) and len(one) == 4 and isinstance(one[0], str), "corrections of a column")
+        labels, tokens = (_listed(part) for part in one[1:3])
+        require(all(isinstance(text, str) for text in (*labels, *tokens)), "corrections without names")
+        require(len(set(tokens)) == len(tokens) and len(set(labels)) == len(labels), "duplicate names of corrections")
+        rows = [[_number(value) for value in _listed(row)] for row in _listed(one[3])]
+        require(all(len(row) == len(labels) for row in rows), "a correction for each class")
+        values = np.array(rows, np.float64).reshape(len(rows), len(labels))
+        columns.append((one[0], CorrectionTable(tuple(tokens), tuple(map(text_key, labels)), values)))
+    return TokenCorrections(unique(columns), _number(facts["model_rows"]), _number(facts["fitted_on"]))
 
 
 def _calibration(given: Any) -> Calibration:

@@ -21,6 +21,7 @@ from tallybayes.tuning.by_evidence import by_evidence
 from tallybayes.tuning.by_leave_one_out import by_leave_one_out
 from tallybayes.tuning.by_validation import by_validation
 from tallybayes.tuning.column_evidence import ColumnEvidence, LearnableRows, sampled
+from tallybayes.tuning.correction_fit import corrected
 from tallybayes.tuning.search import Progress, Search
 from tallybayes.tuning.tuning_result import Tuning
 
@@ -100,7 +101,10 @@ def tune(
     n_rows = change.rows + change.skipped
     tables = sampled(source, model, label, weight, n_rows=n_rows, limit=rows, seed=seed)
     search = Search.of(ColumnEvidence(model, tables, label, weight), model, families, report)
-    return _without_names(by_leave_one_out(search, chosen, source, label, strengths=strengths, seed=seed), given)
+    found = by_leave_one_out(search, chosen, source, label, strengths=strengths, seed=seed)
+    if "text" in chosen:
+        found = corrected(found, source, label, weight, n_rows=n_rows, seed=seed)
+    return _without_names(found, given)
 
 
 def _without_names(found: Tuning, given: dict[str, Any]) -> Tuning:

@@ -2,6 +2,7 @@
 
 from tallybayes.kernels.densities import laplace
 from tallybayes.kernels.reference.average_binnings import average_binnings
+from tallybayes.kernels.reference.correct_documents import correction_gradient
 from tallybayes.kernels.reference.count_documents import (
     fingerprint_documents,
     log_amounts,
@@ -79,6 +80,7 @@ __all__ = [
     "average_binnings",
     "beta",
     "binnings_leave_one_out",
+    "correction_gradient",
     "count_bags",
     "count_bags_dense",
     "count_cells",
