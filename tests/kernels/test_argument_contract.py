@@ -291,12 +291,14 @@ def test_a_class_code_that_is_too_large_is_named_with_its_row(kernel: str) -> No
     elif kernel == "binnings_leave_one_out":
         assert refused(kernel, codes=bad) == "expected codes from 0 to below 3, got 3"
     else:
-        below = "from 0 to below" if "leave_one_out" in kernel or "pairs" in kernel else "below"
+        every_row = "leave_one_out" in kernel or "pairs" in kernel or kernel == "correction_gradient"
+        below = "from 0 to below" if every_row else "below"
         assert refused(kernel, codes=bad) == f"row 1: expected a class code {below} 3, got 3"
 
 
 @pytest.mark.parametrize(
-    "kernel", ["add_pairs", "add_step_pairs", *(name for name in CALLS if "leave_one_out" in name)]
+    "kernel",
+    ["add_pairs", "add_step_pairs", "correction_gradient", *(name for name in CALLS if "leave_one_out" in name)],
 )
 def test_a_row_without_a_class_is_refused_where_it_would_be_left_out(kernel: str) -> None:
     bad = CALLS[kernel]["codes"].copy()
