@@ -189,6 +189,7 @@ void register_words(nb::module_ &m);
 void register_tokens(nb::module_ &m);
 void register_documents(nb::module_ &m);
 void register_documents_leave_one_out(nb::module_ &m);
+void register_correct_documents(nb::module_ &m);
 void register_pairs(nb::module_ &m);
 void register_student_leave_one_out(nb::module_ &m);
 void register_normal_leave_one_out(nb::module_ &m);

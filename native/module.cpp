@@ -38,6 +38,7 @@ NB_MODULE(_native, m) {
     tb::register_tokens(m);
     tb::register_documents(m);
     tb::register_documents_leave_one_out(m);
+    tb::register_correct_documents(m);
     tb::register_pairs(m);
     tb::register_student_leave_one_out(m);
     tb::register_normal_leave_one_out(m);

@@ -195,13 +195,21 @@ CALLS: dict[str, dict[str, Any]] = {
         "k": 1.0,
         "complement": False,
     },
+    "correction_gradient": {
+        **TABLE,
+        "base": reals(N, K),
+        **{name: part for name, part in bag(np.int32).items() if name != "amounts"},
+        "amounts": reals(6),
+        "codes": codes(),
+        "weights": reals(N),
+    },
     "number_words": {
         "offsets": integers(0, 1, 3, dtype=np.int32),
         "data": np.zeros(3, np.uint8),
         "valid": np.ones(2, bool),
     },
 }
-EVERY_ROW = ("add_pairs", "add_step_pairs", "log_loss")  # every row has a class
+EVERY_ROW = ("add_pairs", "add_step_pairs", "log_loss", "correction_gradient")  # every row has a class
 # Arrays that may be shorter along an axis: they set the size, or their length is free.
 FREE = {
     *((name, "out", 1) for name in ("softmax", "log_softmax")),

@@ -9,11 +9,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from tallybayes.arrays.array_types import Codes32, Floats
+from tallybayes.arrays.array_types import Codes32, Floats, Indices, Integers
 from tallybayes.arrays.column import Column, Key
 from tallybayes.errors import Described, UnsupportedError
 from tallybayes.tally.tally import Tally
@@ -73,6 +73,15 @@ class Correction(ABC):
         """The corrections of categories or booleans, (keys, classes)."""
 
 
+class TokenAmounts(NamedTuple):
+    """Tokens of rows: where each row ends, the numbers of its tokens, their amounts; and a name for each number."""
+
+    indptr: Indices
+    tokens: Indices
+    amounts: Floats
+    names: Callable[[Integers], list[Any]]
+
+
 class Predictive(ABC):
     """The log likelihood of the values of a block of columns, class by class. Immutable: learning makes a new one."""
 
@@ -120,6 +129,10 @@ class Predictive(ABC):
     def with_token_corrections(self, corrections: Mapping[str, tuple[Sequence[Key], Floats]]) -> Predictive:
         """The predictive with corrections of tokens (tokens, classes) by column; the same where there are no tokens."""
         return self
+
+    def token_amounts(self, feature: str, column: Column) -> TokenAmounts | None:
+        """The amounts that the tokens of a column are scored with; None if its score is no sum of fixed amounts."""
+        return None
 
     @abstractmethod
     def part(self, number: int) -> Predictive:

@@ -164,8 +164,10 @@ class Text(TokenFamily):
         return k == "auto" or (self.variant == "auto" and 0 < float(k) < math.inf)
 
     def alternatives(self, given: Family | None) -> Iterator[Text]:
-        """Other variants, tf, k and n-grams that are scored, unless these were given."""
+        """Other variants, tf, k and n-grams that are scored, unless these were given or have been selected."""
         own = given if isinstance(given, Text) else Text()
+        if own.variant == "auto" and self.variant != "auto":  # selected by leave-one-out, at the best temperature
+            return
         strengths = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0) if own.k == "auto" else (own.k,)
         scored = own.scored if self.longest == own.longest else (self.scored_ngrams,)
         same = dataclasses.replace(self, ngrams=self.longest)

@@ -13,6 +13,7 @@ from tallybayes.arrays.column import Bag, Column, Key
 from tallybayes.errors import UnsupportedError
 from tallybayes.families.credible import beta_interval, with_ends
 from tallybayes.families.family import Floats, Predictive, Score
+from tallybayes.families.predictive import TokenAmounts
 from tallybayes.families.token_options import TokenOptions
 from tallybayes.families.token_scales import TokenScales
 from tallybayes.families.token_weights import Slots, TokenWeights
@@ -69,6 +70,13 @@ class TokenPredictive(Predictive):
             for name, column in self.columns.items()
         }
         return replace(self, columns=columns)
+
+    def token_amounts(self, feature: str, column: Column) -> TokenAmounts | None:
+        """The amounts of tokens that are scored; None with caps, for hashed tokens and for tokens that are not text."""
+        own = self.columns[feature]
+        if not isinstance(column, Bag) or self.options.has_caps or own.words.index.is_hashed:
+            return None
+        return TokenAmounts(*own.scored_amounts(column), own.words.index.keys)
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Get ready to score bags; a column with weight 0 contributes nothing."""

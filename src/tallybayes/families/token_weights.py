@@ -287,6 +287,13 @@ class TokenWeights:
         weights = weights * self._unit if self._unit != 1.0 else weights
         return weights, self._capped(bag, indices, amounts, weights) if self.options.has_caps else amounts
 
+    def scored_amounts(self, bag: Bag) -> tuple[Indices, Indices, Floats]:
+        """Where each bag ends, the slots of its tokens, and the amounts they are scored with."""
+        known = self.known(bag)
+        amounts = self._amounts(known)
+        own = np.ones(len(known.indices)) if amounts is None else np.asarray(amounts, np.float64) * self._unit
+        return known.indptr, known.indices, own
+
     def _amounts(self, bag: Bag) -> Any:
         """The amount of each token of a bag before the caps; None: one each."""
         if self.is_presence or self.options.tf == "once":

@@ -149,6 +149,9 @@ def subtract_rows(state: ModelState, counted: CountedRows) -> ModelState:
     if settings.column_weights is not None:
         weights = settings.column_weights.only(schema.families, statistics.in_use())
         settings = replace(settings, column_weights=weights)
+    if settings.token_corrections is not None:
+        corrections = settings.token_corrections.only(schema.families, statistics.in_use())
+        settings = replace(settings, token_corrections=corrections)
     # The text samples may hold documents that are forgotten now, so they start anew.
     return replace(state, statistics=statistics, schema=schema, settings=settings, text_samples=TextSamples())
 

@@ -80,6 +80,8 @@ class LeaveOneOut:
             own = [columns[name] for name in block.tally.features]
             scores = block.family.leave_one_out(block.tally, block.prior(), own, codes, weights)
             result |= dict(zip(block.tally.features, scores, strict=True))
+        for name, part in self.scorer.corrections(columns, len(codes)).items():
+            result[name] = _both(result[name], added(part))
         missing = {} if self.scorer.missing is None else self.scorer.missing.leave_one_out(columns, codes, weights)
         own_weights, classes = self.settings.column_weights, self.scorer.classes
         if own_weights is None:
@@ -111,6 +113,8 @@ def _summed(scores: dict[str, Score], more: Mapping[str, Score]) -> dict[str, Sc
 
 
 def _both(first: Score, second: Score) -> Score:
+    """The sum of two scores."""
+
     def score(out: Floats, start: int, stop: int) -> None:
         first(out, start, stop)
         second(out, start, stop)

@@ -24,7 +24,7 @@ from tallybayes.arrays.special import logsumexp
 from tallybayes.errors import Described, ParameterError
 from tallybayes.families.family import Family, Floats, Predictive, Score, Smoothing
 from tallybayes.scoring.missing_evidence import MissingEvidence
-from tallybayes.scoring.weighted_predictive import unweighted, with_column_weights
+from tallybayes.scoring.weighted_predictive import corrected_parts, unweighted, with_column_weights
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.settings import Settings
 from tallybayes.state.statistics import SufficientStatistics
@@ -82,8 +82,10 @@ class Scorer:
         )
         derived = (block.family.derive(block.tally, block.smoothing) for block in blocks)
         shares = _log_class_prior(total.labels, total.class_rows.floats(), settings)
+        corrections = {} if settings.token_corrections is None else settings.token_corrections.of(total.labels)
         predictives = tuple(
-            with_column_weights(predictive, settings.column_weights, total.labels, shares) for predictive in derived
+            with_column_weights(predictive, settings.column_weights, total.labels, shares, corrections)
+            for predictive in derived
         )
         missing = _missing_evidence(total, settings, families, shares)
         return cls(tuple(total.labels), log_prior, predictives, blocks, shares, missing)
@@ -95,6 +97,16 @@ class Scorer:
             for predictive in self.predictives
             for number, name in enumerate(predictive.features)
         }
+
+    def corrections(self, columns: Columns, n_rows: int) -> dict[str, Floats]:
+        """What corrections of tokens add to the scores of columns before their weights: (rows, classes) by name."""
+        result = {}
+        for predictive in self.predictives:
+            for name, (own, plain) in corrected_parts(predictive).items():
+                with np.errstate(invalid="ignore"):
+                    found = _score_one(own, columns[name], n_rows) - _score_one(plain, columns[name], n_rows)
+                result[name] = np.where(np.isfinite(found), found, 0.0)
+        return result
 
     @property
     def lexicons(self) -> dict[str, Any]:

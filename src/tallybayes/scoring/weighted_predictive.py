@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,25 +15,33 @@ from tallybayes.families.predictive import Correction, Floats, Predictive, Score
 from tallybayes.state.column_weights import ColumnWeights
 from tallybayes.tally import Tally
 
-__all__ = ["WeightedPredictive", "unweighted", "weighted_score", "with_column_weights"]
+__all__ = ["WeightedPredictive", "corrected_parts", "unweighted", "weighted_score", "with_column_weights"]
+
+Corrections = Mapping[str, tuple[Sequence[str], Floats]]  # tokens, and their corrections (tokens, classes), by column
 
 
 @dataclass(frozen=True, eq=False)
 class WeightedPredictive(Predictive):
-    """A predictive times column weights, (columns, classes); parameters and samples are those without weights.
+    """A predictive with corrections of tokens, times column weights; parameters and samples are those without them.
 
-    corrections: added to the columns afterwards; only where the inner predictive has tables to fold them into.
+    corrections: of values, added to the columns afterwards; only where the inner predictive has tables to hold them.
     """
 
     inner: Predictive
-    weights: Floats
+    weights: Floats  # (columns, classes)
     log_prior: Floats  # (classes,), to centre the contribution of a column
     corrections: tuple[Correction | None, ...] = ()
+    token_corrections: Corrections = field(default_factory=dict)
+
+    @cached_property
+    def scored(self) -> Predictive:
+        """The predictive with the corrections of tokens."""
+        return self.inner.with_token_corrections(self.token_corrections) if self.token_corrections else self.inner
 
     @cached_property
     def folded(self) -> Predictive | None:
         """A predictive with the weights in its tables, if there is one: scoring costs nothing more then."""
-        weighted = self.inner if (self.weights == 1).all() else self.inner.weighted(self.weights, self.log_prior)
+        weighted = self.scored if (self.weights == 1).all() else self.scored.weighted(self.weights, self.log_prior)
         if weighted is None or not any(self.corrections):
             return weighted
         return weighted.corrected(self.corrections)
@@ -63,7 +71,7 @@ class WeightedPredictive(Predictive):
 
     def words_of(self, feature: str, text: bytes) -> list[TokenEvidence] | None:
         """The tokens of a text, each with the weight of its column."""
-        words, weights = self.inner.words_of(feature, text), self.weights[self.features.index(feature)]
+        words, weights = self.scored.words_of(feature, text), self.weights[self.features.index(feature)]
         if words is None:
             return None
         return [replace(word, log_evidence=np.where(weights == 0, 0.0, word.log_evidence * weights)) for word in words]
@@ -73,7 +81,7 @@ class WeightedPredictive(Predictive):
         if self.folded is not None:
             return self.folded.bind(columns)
         parts = [
-            weighted_score(self.inner.part(j).bind([column]), own, self.log_prior)
+            weighted_score(self.scored.part(j).bind([column]), own, self.log_prior)
             for j, (column, own) in enumerate(zip(columns, self.weights, strict=True))
             if own.any()
         ]
@@ -103,8 +111,10 @@ class WeightedPredictive(Predictive):
 
     def part(self, number: int) -> Predictive:
         """One column."""
-        own = slice(number, number + 1)
-        return WeightedPredictive(self.inner.part(number), self.weights[own], self.log_prior, self.corrections[own])
+        own, name = slice(number, number + 1), self.features[number]
+        tokens = {name: self.token_corrections[name]} if name in self.token_corrections else {}
+        weights = self.weights[own], self.log_prior, self.corrections[own]
+        return WeightedPredictive(self.inner.part(number), *weights, tokens)
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """Samples, without weights."""
@@ -155,16 +165,28 @@ def weighted_score(score: Score, weights: Floats, log_prior: Floats) -> Score:
 
 
 def with_column_weights(
-    predictive: Predictive, weights: ColumnWeights | None, classes: Sequence[Any], log_prior: Floats
+    predictive: Predictive,
+    weights: ColumnWeights | None,
+    classes: Sequence[Any],
+    log_prior: Floats,
+    token_corrections: Corrections | None = None,
 ) -> Predictive:
     """A predictive with the weights and corrections of its columns; the predictive itself if there are none."""
-    if weights is None:
+    tokens = {name: part for name, part in (token_corrections or {}).items() if name in predictive.features}
+    own = weights or ColumnWeights()
+    table, corrections = own.table(predictive.features, classes), own.corrections_of(predictive.features, classes)
+    if (table == 1).all() and not corrections and not tokens:
         return predictive
-    table = weights.table(predictive.features, classes)
-    corrections = weights.corrections_of(predictive.features, classes)
-    if (table == 1).all() and not corrections:
-        return predictive
-    return WeightedPredictive(predictive, table, log_prior, corrections)
+    return WeightedPredictive(predictive, table, log_prior, corrections, tokens)
+
+
+def corrected_parts(predictive: Predictive) -> dict[str, tuple[Predictive, Predictive]]:
+    """The predictives of the columns that have corrections of tokens, with and without them, both without weights."""
+    if not isinstance(predictive, WeightedPredictive):
+        return {}
+    names = predictive.token_corrections
+    numbers = {name: number for number, name in enumerate(predictive.features) if name in names}
+    return {name: (predictive.scored.part(j), predictive.inner.part(j)) for name, j in numbers.items()}
 
 
 def unweighted(predictive: Predictive) -> Predictive:

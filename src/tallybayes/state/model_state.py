@@ -14,6 +14,7 @@ from tallybayes.state.text_samples import TextSamples
 
 __all__ = ["ModelState"]
 
+_FITTED = ("column_weights", "token_corrections", "calibration", "decision")
 _STALE = 0.2  # of the rows: weights fitted on a sample change little before that
 
 
@@ -47,7 +48,7 @@ class ModelState:
 
     @property
     def stale(self) -> list[str]:
-        """Which of column_weights, calibration and decision were fitted on other rows, or under other probabilities.
+        """Which fitted settings were fitted on other rows, or under other probabilities.
 
         Weights that `fit` has fitted are stale once the number of rows has changed by a fifth, or if there is none for
         a new class or column.
@@ -55,7 +56,7 @@ class ModelState:
         if self.given is not None:
             return []
         rows = float(self.statistics.class_rows.floats().sum())
-        fitted = {name: getattr(self.settings, name) for name in ("column_weights", "calibration", "decision")}
+        fitted = {name: getattr(self.settings, name) for name in _FITTED}
         result = [name for name, own in fitted.items() if own is not None and own.model_rows not in (0, rows)]
         weights = self.settings.column_weights
         if weights is not None and weights.fitted_on:
@@ -85,8 +86,8 @@ class ModelState:
         every = self.schema.derived.items()
         derived = {name for name, own in every if any(one.column in families for one in own.inputs)}
         settings, schema, statistics = self.settings, self.schema, self.statistics
-        if settings.column_weights is not None:
-            settings = replace(settings, column_weights=None)
+        if settings.column_weights is not None or settings.token_corrections is not None:
+            settings = replace(settings, column_weights=None, token_corrections=None)
         if derived:
             schema = schema.copy()
             schema.fields = {name: own for name, own in schema.fields.items() if name not in derived}

@@ -14,6 +14,7 @@ from tallybayes.state.calibration import Calibration
 from tallybayes.state.column_weights import ColumnWeights
 from tallybayes.state.decision import Decision
 from tallybayes.state.options import SETTINGS, SettingOptions
+from tallybayes.state.token_corrections import TokenCorrections
 
 __all__ = ["Settings"]
 
@@ -26,14 +27,15 @@ _Chosen: Any = make_dataclass(
 class Settings(_Chosen):  # type: ignore[misc]  # the fields come from the declarations of the options
     """The options of `fit` that a model keeps (`SettingOptions`), and what is fitted afterwards.
 
-    Fitted afterwards: `column_weights`, a weight for each column; `calibration` of the probabilities; `decision`, the
-    rule that turns probabilities into an answer.
+    Fitted afterwards: `column_weights`, a weight for each column; `token_corrections` of words; `calibration` of the
+    probabilities; `decision`, the rule that turns probabilities into an answer.
 
     >>> Settings(smoothing=1).smoothing, Settings().prior
     (1.0, 'empirical')
     """
 
     column_weights: ColumnWeights | None = None
+    token_corrections: TokenCorrections | None = None
     calibration: Calibration | None = None
     decision: Decision | None = None
 
@@ -43,6 +45,7 @@ class Settings(_Chosen):  # type: ignore[misc]  # the fields come from the decla
             self,
             *,
             column_weights: ColumnWeights | None = None,
+            token_corrections: TokenCorrections | None = None,
             calibration: Calibration | None = None,
             decision: Decision | None = None,
             **options: Unpack[SettingOptions],

@@ -1,4 +1,4 @@
-"""Column weights, calibration and decision rule as JSON in the model file.
+"""Column weights, corrections of tokens, calibration and decision rule as JSON in the model file.
 
 Reading checks the form here; the constructors of the values check their meaning.
 """
@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from tallybayes.data.coarse_cells import CellInput
 from tallybayes.errors import shorten
 from tallybayes.state.calibration import Calibration
 from tallybayes.state.column_weights import ColumnWeights
 from tallybayes.state.decision import Decision
 from tallybayes.state.settings import Settings
+from tallybayes.state.token_corrections import CorrectionTable, TokenCorrections
 from tallybayes.state.value_correction import ValueCorrection
 from tallybayes.storage.container import object_of, unique
 from tallybayes.storage.keys import key_text, text_key
@@ -21,7 +24,7 @@ from tallybayes.tally.exact import require
 
 __all__ = ["FITTED", "fitted_from_json", "fitted_to_json"]
 
-FITTED = ("column_weights", "calibration", "decision")
+FITTED = ("column_weights", "token_corrections", "calibration", "decision")
 
 
 def fitted_to_json(settings: Settings) -> dict[str, Any]:
@@ -38,8 +41,18 @@ def fitted_to_json(settings: Settings) -> dict[str, Any]:
         if column_weights.missing:
             result["column_weights"]["missing"] = _weights_to_json(column_weights.missing)
         if column_weights.corrections:
-            corrections = sorted(column_weights.corrections.items())
-            result["column_weights"]["corrections"] = [[name, _correction_to_json(own)] for name, own in corrections]
+            by_column = sorted(column_weights.corrections.items())
+            result["column_weights"]["corrections"] = [[name, _correction_to_json(own)] for name, own in by_column]
+    if (corrections := settings.token_corrections) is not None:
+        tables = [
+            [name, [key_text(label) for label in own.classes], list(own.tokens), own.values.tolist()]
+            for name, own in sorted(corrections.columns.items())
+        ]
+        result["token_corrections"] = {
+            "columns": tables,
+            "model_rows": float(corrections.model_rows),
+            "fitted_on": float(corrections.fitted_on),
+        }
     if (calibration := settings.calibration) is not None:
         steps = sorted([key_text(c), list(before), list(after)] for c, (before, after) in calibration.steps.items())
         result["calibration"] = {
@@ -63,7 +76,12 @@ def fitted_to_json(settings: Settings) -> dict[str, Any]:
 
 def fitted_from_json(facts: dict[str, Any]) -> dict[str, Any]:
     """The fitted settings from JSON values."""
-    makers = {"column_weights": _column_weights, "calibration": _calibration, "decision": _decision}
+    makers = {
+        "column_weights": _column_weights,
+        "token_corrections": _token_corrections,
+        "calibration": _calibration,
+        "decision": _decision,
+    }
     return {name: makers[name](given) for name, given in facts.items()}
 
 
@@ -118,6 +136,21 @@ def _correction(given: Any) -> ValueCorrection:
     pairs = [(text_key(label), tuple(map(_number, _listed(own)))) for label, own in _pairs(facts["table"], str)]
     own = _by_label(facts["slopes"]), _number(facts["centre"]), _number(facts["scale"])
     return ValueCorrection(*own, cells, unique(pairs))
+
+
+def _token_corrections(given: Any) -> TokenCorrections:
+    facts = object_of(given, "columns", "model_rows", "fitted_on")
+    columns: list[tuple[str, CorrectionTable]] = []
+    for one in _listed(facts["columns"]):
+        require(isinstance(one, list) and len(one) == 4 and isinstance(one[0], str), "corrections of a column")
+        labels, tokens = (_listed(part) for part in one[1:3])
+        require(all(isinstance(text, str) for text in (*labels, *tokens)), "corrections without names")
+        require(len(set(tokens)) == len(tokens) and len(set(labels)) == len(labels), "duplicate names of corrections")
+        rows = [[_number(value) for value in _listed(row)] for row in _listed(one[3])]
+        require(all(len(row) == len(labels) for row in rows), "a correction for each class")
+        values = np.array(rows, np.float64).reshape(len(rows), len(labels))
+        columns.append((one[0], CorrectionTable(tuple(tokens), tuple(map(text_key, labels)), values)))
+    return TokenCorrections(unique(columns), _number(facts["model_rows"]), _number(facts["fitted_on"]))
 
 
 def _calibration(given: Any) -> Calibration:

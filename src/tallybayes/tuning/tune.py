@@ -25,6 +25,7 @@ from tallybayes.tuning.by_evidence import by_evidence
 from tallybayes.tuning.by_leave_one_out import by_leave_one_out
 from tallybayes.tuning.by_validation import by_validation
 from tallybayes.tuning.column_evidence import ColumnEvidence, LearnableRows, sampled
+from tallybayes.tuning.correction_fit import corrected
 from tallybayes.tuning.search import Progress, Search
 from tallybayes.tuning.term_search import TERMS, Budget, search_terms
 from tallybayes.tuning.tuning_result import Estimate, Step, Tuning
@@ -116,7 +117,10 @@ def tune(
         tuned.select_hyperparameters(search, hyperparameters, strengths)
     if terms := [name for name in chosen if name not in HYPERPARAMETERS]:
         tuned.search_terms(terms)
-    return _without_names(tuned.result(), given)
+    result = tuned.result()
+    if "text" in chosen and not budget.is_spent:
+        result = corrected(result, source, label, weight, n_rows=n_rows, seed=seed)
+    return _without_names(result, given)
 
 
 class _Tuned:

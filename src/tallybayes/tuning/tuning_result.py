@@ -65,7 +65,7 @@ class Tuning:
         """Everything but the model as plain Python objects, for JSON."""
         steps = [asdict(step) for step in self.steps]
         before, after = self.log_loss
-        losses = {"before": before, "after": after} if self.n_rows else {"before": None, "after": None}
+        losses: dict[str, Any] = {"before": before, "after": after} if self.n_rows else {"before": None, "after": None}
         result = {"by": self.by, "unit": self.unit, "rows": self.n_rows, **losses}
         result |= {"steps": steps, "curve": self.curve}
         result |= {"estimate": asdict(self.estimate)} if self.estimate is not None else {}

@@ -3,6 +3,7 @@
 from tallybayes.kernels.densities import laplace
 from tallybayes.kernels.reference.average_binnings import average_binnings
 from tallybayes.kernels.reference.cell_pairs import add_one_dependence, count_cell_pairs, sum_cell_pairs
+from tallybayes.kernels.reference.correct_documents import correction_gradient
 from tallybayes.kernels.reference.count_documents import (
     fingerprint_documents,
     log_amounts,
@@ -83,6 +84,7 @@ __all__ = [
     "average_binnings",
     "beta",
     "binnings_leave_one_out",
+    "correction_gradient",
     "count_bags",
     "count_bags_dense",
     "count_cell_pairs",

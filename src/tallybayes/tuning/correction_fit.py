@@ -1,0 +1,213 @@
+"""Corrections of the weights of tokens, fitted on leave-one-out scores (`state/token_corrections.py`).
+
+    loss = sum over documents of -log P(y | x)  +  1/2 strength * sum over tokens and classes of d_tc^2
+    P(c | x) proportional to exp(s_c + sum over tokens of amount * d_tc)
+
+s_c are the scores of the model without the document, with all columns and their weights, so that what is corrected are
+the errors on new documents. The strength of the shrinkage to 0 is selected on a fifth of the documents, on which
+nothing is fitted; the corrections are kept only if they lower the log loss there by more than 1.5 standard errors. The
+loss is convex; a native kernel computes it with its gradient, and L-BFGS minimises it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tallybayes import kernels
+from tallybayes.arrays.array_types import Codes32, Floats, Indices
+from tallybayes.arrays.chunks import in_threads
+from tallybayes.data.source import Source
+from tallybayes.model import Model
+from tallybayes.scoring.weight_fit import losses_of
+from tallybayes.scoring.weighted_predictive import unweighted
+from tallybayes.state.token_corrections import CorrectionTable, TokenCorrections
+from tallybayes.tuning.column_evidence import sampled
+from tallybayes.tuning.tuning_result import Step, Tuning
+
+__all__ = ["corrected", "fit_token_corrections"]
+
+_DOCUMENTS = 20_000  # at most; more take longer and hardly change the corrections
+_LEAST = 100  # documents
+_IN = 2  # documents that a token must be in
+_VALUES = 2**19  # tokens x classes at most: the most frequent tokens; they are part of the model file
+_STRENGTHS = (3.0, 1.0, 0.3, 0.1)  # of the shrinkage, for documents whose amounts have a mean square sum of 1
+_STEPS = 40  # of L-BFGS; more change the log loss by less than a thousandth
+_JUDGED = 5  # one document in so many is judged on
+_ERRORS = 1.5  # standard errors by which the log loss must improve
+_PARTS = 4  # of the documents, for threads; fixed, so that sums do not depend on the number of threads
+_DIGITS = 4
+_FAR = 700.0  # nats: scores below are as good as impossible
+
+
+def corrected(found: Tuning, source: Source, label: Any, weight: Any, *, n_rows: int, seed: int) -> Tuning:
+    """A tuned model with corrections of the tokens of a column, if they help, and the step that says so.
+
+    A column with corrections has one weight for all classes: with several, its score is not a sum over tokens.
+    """
+    fitted = fit_token_corrections(found.model, source, label, weight, n_rows=n_rows, seed=seed)
+    if fitted is None:
+        return found
+    corrections, before, after = fitted
+    state = _with_shared_weights(found.model, list(corrections.columns)).snapshot().state
+    model = Model(replace(state, settings=replace(state.settings, token_corrections=corrections)))
+    sizes = ", ".join(f"{name}: {len(own.tokens):,} tokens" for name, own in corrections.columns.items())
+    step = Step("corrections of tokens", len(_STRENGTHS), sizes, before, after)
+    return replace(found, model=model, steps=[*found.steps, step])
+
+
+def fit_token_corrections(
+    model: Model, source: Source, label: Any, weight: Any, *, n_rows: int, seed: int = 0
+) -> tuple[TokenCorrections, float, float] | None:
+    """Corrections fitted on rows that the model has learned, and the log loss of documents without and with them.
+
+    None if no column is a text, or if they do not help. Of several texts the first that they help for has corrections.
+    """
+    for name, family in model.schema.families.items():
+        if family.tokeniser is None:
+            continue
+        tables = sampled(source, model, label, weight, n_rows=n_rows, limit=_DOCUMENTS, seed=seed)
+        shared = _with_shared_weights(model, [name])
+        problem = _problem(shared, name, tables, label, weight)
+        solution = None if problem is None else problem.solved(seed)
+        if problem is None or solution is None:
+            continue
+        table, before, after = solution
+        values = (table / shared.column_weights.table([name], model.classes)[0, 0]).round(_DIGITS)
+        kept = np.flatnonzero(values.any(axis=1))
+        tokens = tuple(map(str, problem.names[kept].tolist()))
+        own = CorrectionTable(tokens, tuple(model.classes), values[kept])
+        model_rows = float(sum(model.class_counts.values()))
+        return TokenCorrections({name: own}, model_rows, float(len(problem.codes))), before, after
+    return None
+
+
+def _with_shared_weights(model: Model, names: list[str]) -> Model:
+    """A copy of the model in which some columns have the mean of their weights for all classes."""
+    weights = model.settings.column_weights
+    if weights is None:
+        return model
+    table = weights.table(names, model.classes)
+    own: dict[str, Any] = {name: float(row.mean()) for name, row in zip(names, table, strict=True)}
+    result = model.copy()
+    result.column_weights = replace(weights, weights={**weights.weights, **own})
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class _CorrectionFit:
+    """Documents with their classes, weights and scores, (documents, classes), and the amounts of their tokens."""
+
+    indptr: Indices
+    tokens: Any
+    amounts: Floats
+    names: Any
+    base: Floats
+    codes: Codes32
+    weights: Floats
+
+    def rows(self, rows: Indices) -> _CorrectionFit:
+        """Some of the documents."""
+        length = np.diff(self.indptr)[rows]
+        entry = np.repeat(self.indptr[:-1][rows] - np.cumsum(length) + length, length) + np.arange(length.sum())
+        ends = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
+        own = self.tokens[entry], self.amounts[entry]
+        return _CorrectionFit(ends, *own, self.names, self.base[rows], self.codes[rows], self.weights[rows])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Tokens and classes."""
+        return len(self.names), self.base.shape[1]
+
+    def losses(self, table: Floats) -> Floats:
+        """-log P(y | x) of every document."""
+        scores = self.base.copy()
+        kernels.active.add_bags(self.indptr, self.tokens, self.amounts, table, scores, 0, len(scores))
+        return losses_of(scores, self.codes)
+
+    def minimised(self, strength: float, start: Floats) -> Floats:
+        """The corrections with the least loss."""
+        from scipy.optimize import minimize
+
+        n = len(self.codes)
+        ends = [n * i // _PARTS for i in range(_PARTS + 1)]
+        parts = [self.rows(np.arange(a, b)) for a, b in itertools.pairwise(ends)]
+
+        def loss(values: Floats) -> tuple[float, Floats]:
+            table = values.reshape(self.shape)
+            found = in_threads(lambda i, _: parts[i]._gradient(table), _PARTS, size=1, small=0)
+            total = sum(one for one, _ in found) + 0.5 * strength * float((table**2).sum())
+            return total, (sum(slope for _, slope in found) + strength * table).ravel()
+
+        found = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": _STEPS})
+        return np.asarray(found.x, np.float64).reshape(self.shape)
+
+    def _gradient(self, table: Floats) -> tuple[float, Floats]:
+        given = self.base, self.indptr, self.tokens, self.amounts, self.codes, self.weights
+        found: tuple[float, Floats] = kernels.active.correction_gradient(np.ascontiguousarray(table), *given)
+        return found
+
+    def solved(self, seed: int) -> tuple[Floats, float, float] | None:
+        """The corrections with the best strength, and the log loss without and with them; None if they do not help."""
+        order = np.random.default_rng(seed).permutation(len(self.codes))
+        judged, fitted = self.rows(order[::_JUDGED]), self.rows(np.delete(order, np.s_[::_JUDGED]))
+        size = float((self.amounts**2).sum()) / max(len(self.codes), 1)
+        table = np.zeros(self.shape)
+        before, best = judged.losses(table), None
+        for strength in _STRENGTHS:
+            table = fitted.minimised(strength * size, table)
+            losses = judged.losses(table)
+            if best is not None and judged.mean(losses) >= judged.mean(best[0]):
+                break
+            best = losses, strength, table
+        assert best is not None
+        better = before - best[0]
+        mean = judged.mean(better)
+        error = np.sqrt(judged.mean((better - mean) ** 2) / len(better))
+        if not mean > _ERRORS * error:
+            return None
+        return self.minimised(best[1] * size, best[2]), judged.mean(before), judged.mean(best[0])
+
+    def mean(self, losses: Floats) -> float:
+        """The mean over the documents."""
+        return float((losses * self.weights).sum() / self.weights.sum())
+
+
+def _problem(model: Model, name: str, tables: list[Any], label: Any, weight: Any) -> _CorrectionFit | None:
+    """The documents of a column; None if they are too few, or if it has no tokens with fixed amounts or no weight."""
+    snapshot = model.snapshot()
+    if not model.column_weights.table([name], model.classes).all():
+        return None
+    predictive = next((unweighted(one) for one in snapshot.scorer.predictives if name in one.features), None)
+    parts = []
+    for table in tables:
+        columns, codes, given = snapshot.labelled(table, label, weight)
+        weights = np.ones(len(codes)) if given is None else given
+        rows = np.flatnonzero((codes >= 0) & (weights > 0))
+        own = table.take(rows)
+        found = None if predictive is None else predictive.token_amounts(name, columns[name].take(rows))
+        if found is None:
+            return None
+        base = model.leave_one_out(own, label=label, weight=weight, calibrated=False)
+        parts.append((found, np.maximum(base, -_FAR), codes[rows], weights[rows]))
+    if sum(len(codes) for _, _, codes, _ in parts) < _LEAST:
+        return None
+    lengths = np.concatenate([np.diff(found.indptr) for found, _, _, _ in parts])
+    slots = np.concatenate([found.tokens for found, _, _, _ in parts]).astype(np.int64)
+    amounts = np.concatenate([found.amounts for found, _, _, _ in parts])
+    base, codes, weights = (np.concatenate([part[i] for part in parts]) for i in (1, 2, 3))
+    in_documents = np.bincount(slots)
+    most = max(_VALUES // base.shape[1], 1)
+    kept = np.argsort(-in_documents, kind="stable")[:most]
+    kept = np.sort(kept[in_documents[kept] >= _IN])
+    if not len(kept):
+        return None
+    place = np.full(len(in_documents), -1, np.int32)
+    place[kept] = np.arange(len(kept))
+    there = place[slots] >= 0
+    ends = np.concatenate([[0], np.cumsum(there)])[np.concatenate([[0], np.cumsum(lengths)])].astype(np.int64)
+    names = np.array(parts[0][0].names(kept), object)
+    return _CorrectionFit(ends, place[slots[there]], amounts[there], names, base, codes.astype(np.int32), weights)
