@@ -73,11 +73,14 @@ def test_a_calibration_on_training_rows_holds_for_new_rows(kind):
 
 @pytest.mark.parametrize("kind", ["wide", "categories"])
 def test_a_threshold_chosen_on_training_rows_keeps_its_promise_on_new_rows(kind):
-    train, new = noise(kind)
-    model = tb.fit(train, label="y")
-    model.decide(train, "p", false_negatives=0.1)
-    missed = np.mean([answer != "p" for answer in model.predict(new[new["y"] == "p"])])
-    assert missed < 0.1 + 2 * np.sqrt(0.09 / (train["y"] == "p").sum())
+    missed, n = [], 0
+    for seed in range(3):  # a single threshold depends on few rows
+        train, new = noise(kind, seed)
+        model = tb.fit(train, label="y")
+        model.decide(train, "p", false_negatives=0.1)
+        missed.append(np.mean([answer != "p" for answer in model.predict(new[new["y"] == "p"])]))
+        n += (train["y"] == "p").sum()
+    assert np.mean(missed) < 0.1 + 2 * np.sqrt(0.09 / n)
 
 
 def test_where_nothing_is_chosen_it_is_leave_one_out_in_closed_form():
