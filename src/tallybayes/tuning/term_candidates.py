@@ -93,7 +93,8 @@ class TermCandidates:
             fields[ALL_COLUMNS] = Field(ALL_COLUMNS, OneDependence(), "selected by tuning", tuple(self.inputs.values()))
         if not fields:
             return CountedTerms.none()
-        schema = Schema(state.schema.label, fields, state.schema.weight, state.schema.missing)
+        others = {name: Field(name, None, "counted already") for name in taken}  # else they would be learned as new
+        schema = Schema(state.schema.label, others | fields, state.schema.weight, state.schema.missing)
         model = Model(ModelState(schema, replace(state.settings, column_weights=None)))
         learn(model)
         names, evidence = self._base.held_out.rows.evidence(model.snapshot().state)
