@@ -107,9 +107,10 @@ def _with_cell(row: dict[str, Any], inputs: tuple[CellInput, ...]) -> dict[str, 
     """A row of parameters; for a derived column the cell in words, instead of the numbers of the input and the cell."""
     if not inputs or "value" not in row:
         return row
-    number_of_input, cell = row["value"]
-    own = inputs[number_of_input]
-    return row | {"value": f"{own.column}: {own.describe(cell)}"}
+    value = row["value"]
+    cells = value if isinstance(value[0], tuple) else (value,)
+    words = (f"{inputs[number].column}: {inputs[number].describe(cell)}" for number, cell in cells)
+    return row | {"value": ", ".join(words)}
 
 
 def _render(rows: list[dict[str, Any]]) -> str:

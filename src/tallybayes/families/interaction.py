@@ -51,7 +51,7 @@ class Interaction(CellPairFamily[InteractionPrior]):
     >>> tally = Interaction().observe(("a x b",), [Cells(cells, (2, 2))], codes, 2, None)
     >>> predictive = Interaction().derive(tally, "auto")
     >>> predictive.table()[0]["value"], round(predictive.table()[0]["score"], 2)
-    ('0 x 0', 0.68)
+    (((0, 0), (1, 0)), 0.68)
     """
 
     name: ClassVar[str] = "interaction"
@@ -189,9 +189,9 @@ class InteractionPredictive(Predictive):
         raise UnsupportedError("a family with a likelihood", got=Described(Interaction.name), column=self.features[0])
 
     def table(self) -> list[dict[str, Any]]:
-        """What every pair of cells adds to the score of each class."""
+        """What every pair of cells adds to the score of each class; a cell is given with the number of its input."""
         return [
-            {"column": name, "class": c, "value": f"{i // size[1]} x {i % size[1]}", "score": float(line[c])}
+            {"column": name, "class": c, "value": ((0, i // size[1]), (1, i % size[1])), "score": float(line[c])}
             for name, size, table in zip(self.features, self.sizes, self.scores, strict=True)
             for c in range(self.n_classes)
             for i, line in enumerate(table)

@@ -181,6 +181,9 @@ def _values(rows: list[dict[str, Any]], column: str, family: str, classes: list[
             for text, p in (("yes", row["P(yes)"]), ("no", 1 - row["P(yes)"]))
         ]
         return ColumnChartData(column, family, "values", bars, classes, "share of the class")
+    what = "share of the class"
+    if rows and "score" in rows[0]:
+        rows, what = [row | {"P(value)": float(np.exp(row["score"]))} for row in rows], "factor of the odds"
     total: dict[str, float] = {}
     for row in rows:
         total[shown(row["value"])] = total.get(shown(row["value"]), 0.0) + row["P(value)"]
@@ -192,7 +195,7 @@ def _values(rows: list[dict[str, Any]], column: str, family: str, classes: list[
         if shown(row["value"]) in set(kept)
     ]
     note = f"the {len(kept)} most frequent of {len(order)} values" if len(kept) < len(order) else ""
-    return ColumnChartData(column, family, "values", bars, classes, "share of the class", note=note)
+    return ColumnChartData(column, family, "values", bars, classes, what, note=note)
 
 
 def _words(

@@ -158,7 +158,7 @@ class _Search:
         ]
         self._joint[combination] = self._by_other_half(prepared, fits)
         before, after, is_better = self._loss(self._best), self._loss(combination), self._is_better(combination)
-        n = sum(self._counted.n_candidates(term) for term in combination) or len(self._base.cells)
+        n = sum(self._counted.n_candidates(term) for term in new) + ("corrections" in new) * len(self._base.cells)
         choice = ("used", after) if is_better else ("not used", before)
         self._steps.append(Step(name, max(n, 1), choice[0], before, choice[1]))
         self._best = combination if is_better else self._best
