@@ -82,7 +82,8 @@ def add_columns(page: Page, context: ReportContext) -> None:
     page.section(
         "columns",
         "Columns",
-        "The family of a column is its distribution within each class. Missing values contribute nothing.",
+        "The family of a column is its distribution within each class. A missing value contributes only that it is"
+        " missing.",
         table(["column", "family", "reason", "missing"], rows, caption, kind="stack"),
     )
 

@@ -8,8 +8,8 @@ every value. A ruler is one of
     curve    a function of a number at points, linear between them; the values of the example rows are points
     words    the contribution of an empty text, and that of each of some words; `approximate` if these are not additive
 
-A missing value contributes nothing. All contributions are those of the scorer, for every class; the page computes
-differences. A calibration is applied after the sum.
+A missing value contributes only that it is missing, if that is evidence. All contributions are those of the scorer, for
+every class; the page computes differences. A calibration is applied after the sum.
 """
 
 from __future__ import annotations

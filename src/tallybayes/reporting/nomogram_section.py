@@ -24,8 +24,8 @@ def add_nomogram(page: Page, context: ReportContext) -> None:
     page.use("nomogram.js", nomogram_data={**data, "start": start, "colours": colours})
     sentence = (
         "Classify a row by hand: each ruler shows the contribution of a column to the log odds of one class against "
-        "another. Drag the handles or use the arrow keys. A missing value contributes nothing; Delete makes a value "
-        "missing."
+        "another. Drag the handles or use the arrow keys. A missing value contributes only that it is missing; Delete "
+        "makes a value missing."
     )
     if context.model.calibration is not None:
         sentence += " The sum is uncalibrated; the probabilities are calibrated."
