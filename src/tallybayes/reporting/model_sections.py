@@ -138,7 +138,7 @@ def add_column_charts(page: Page, context: ReportContext) -> None:
     tables = context.description.columns
     names = context.columns_by_information
     drawn = [column_chart_data(context.model, name, tables.get(name)) for name in names[:_DRAWN]]
-    figures = [_column_figure(page, context, i, one) for i, one in enumerate(drawn)]
+    figures = [_column_figure(page, context, i, one) for i, one in enumerate(drawn) if one.rows]
     content = [tag("div", *figures, class_="grid")]
     if rest := names[_DRAWN : _DRAWN + _REST]:
         rows = [[one.column, one.family, one.information] for one in context.data.importance if one.column in set(rest)]
