@@ -91,7 +91,8 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
             self.classes_, labels = self._labels(X, y)
             self._classes_given = False
             self._check_class_weight()
-            self.model_ = self._fitted(X, labels, sample_weight, self.weights, is_tuned=self._is_tuned(labels))
+            is_tuned = self._is_tuned(labels, sample_weight)
+            self.model_ = self._fitted(X, labels, sample_weight, self.weights, is_tuned=is_tuned)
         if not self.model_.schema.families:
             warnings.warn(f"no column is used:\n{self.model_.schema}", UserWarning, stacklevel=2)
         return self
@@ -135,13 +136,17 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
             self.model_.learn(X, label=labels, weight=self._weights(labels, sample_weight))
         return self
 
-    def _is_tuned(self, labels: Labels) -> bool:
+    def _is_tuned(self, labels: Labels, sample_weight: Any) -> bool:
         """Whether to tune: if asked for, and if there are enough rows and classes."""
         if not isinstance(self.tune, bool | np.bool_):
             raise ValueError(f"tune: expected True or False, got {self.tune!r}")
         if self.tune and not isinstance(self.weights, str):
             raise ValueError(f"tune=True selects the column weights: expected weights='auto', got {self.weights!r}")
-        return bool(self.tune) and len(labels.codes) >= LEAST_ROWS and len(labels.keys) > 1
+        if not self.tune:
+            return False
+        weights = self._weights(labels, sample_weight)
+        codes = labels.codes if weights is None else labels.codes[weights > 0]
+        return len(codes) >= LEAST_ROWS and len(np.unique(codes)) > 1
 
     def _fitted(self, X: Any, labels: Labels, sample_weight: Any, weights: Any, *, is_tuned: bool = False) -> Model:
         options = {name: getattr(self, name) for name in OPTIONS} | {"weights": weights}

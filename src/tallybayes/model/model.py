@@ -123,6 +123,10 @@ class Model:
             raise ParameterError("ColumnWeights, or None for weights of 1", got=weights)
         if weights is not None:
             weights.check(state.schema.families, self.classes)
+            for name in weights.corrections:
+                if not (family := state.schema.families[name]).takes_class_weights:
+                    expected = "corrections for columns whose family has tables, such as histogram"
+                    raise ParameterError(expected, got=family.display_name(), column=name)
         stale = {name: _stale(getattr(state.settings, name)) for name in ("calibration", "decision")}
         self._current.set(column_weights=weights, **stale)
 

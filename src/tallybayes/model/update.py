@@ -163,6 +163,13 @@ def merge_states(left: ModelState, right: ModelState) -> ModelState:
     mine, theirs = left.schema.fields, right.schema.fields
     for name in sorted(mine.keys() & theirs.keys()):
         _check_mergeable(left, right, name)
+    for one, other in ((left, right), (right, left)):
+        for name, derived in one.schema.derived.items():
+            if name not in other.schema.derived and any(own.column in other.schema.fields for own in derived.inputs):
+                hint = "give the second fit the schema of the first"
+                raise DataError(
+                    "the same derived columns in both models", got=Described("none"), column=name, hint=hint
+                )
     for label in right.statistics.in_use():
         _check_prior(left, label)
     keys = to_label_type(left.statistics.in_use(), right.statistics.in_use())

@@ -87,7 +87,8 @@ class Scorer:
             with_column_weights(predictive, settings.column_weights, total.labels, shares, corrections)
             for predictive in derived
         )
-        missing = _missing_evidence(total, settings, families, shares)
+        own = [name for name in families if name not in state.schema.derived]
+        missing = _missing_evidence(total, settings, own, shares)
         return cls(tuple(total.labels), log_prior, predictives, blocks, shares, missing)
 
     def by_column(self, *, weighted: bool) -> dict[str, Predictive]:
@@ -195,10 +196,10 @@ def _by_family(counted: Family, tally: Tally, families: Mapping[str, Family]) ->
 
 
 def _missing_evidence(
-    total: SufficientStatistics, settings: Settings, families: Mapping[str, Family], log_shares: Floats
+    total: SufficientStatistics, settings: Settings, columns: Sequence[str], log_shares: Floats
 ) -> MissingEvidence | None:
-    """The evidence of missing values, with its weights."""
-    names = [name for name in families if settings.missing_is_value(name)]
+    """The evidence of missing values of columns, with its weights."""
+    names = [name for name in columns if settings.missing_is_value(name)]
     found = MissingEvidence.of(total, names) if names else None
     weights = settings.column_weights
     if found is None or weights is None:

@@ -31,6 +31,7 @@ _MOST_PAIRS = 2**22  # (cell, cell, class) of one-dependence estimators
 _CELLS = 16  # of a column of numbers with a table of corrections
 _PER_ROW = 4  # corrections for each row up to which they are tried
 _FEW_CELLS = 8  # of a column of numbers in interactions (a study of 52 tables)
+_MOST_COPIES = 1000  # of a row, when columns are cut into cells
 _INTERACTIONS = 30  # at most; with 60 the log loss was the same
 
 Pair = tuple[str, str]
@@ -47,14 +48,24 @@ class TermCandidates:
 
     def corrections(self) -> list[CellInput]:
         """The coarse cells of columns that may have a table of corrections; none if there are few rows for them."""
-        inputs = list(coarse_inputs(self._columns, self._base.lines.codes, n_cells=_CELLS).values())
+        inputs = list(self._cut(_CELLS).values())
         n_corrections = sum(own.n_cells for own in inputs) * len(self._base.state.classes)
         return inputs if n_corrections <= _PER_ROW * len(self._base.lines.codes) else []
 
     @cached_property
     def inputs(self) -> dict[str, CellInput]:
         """The coarse cells of columns in interactions, by name."""
-        return coarse_inputs(self._columns, self._base.lines.codes, n_cells=_FEW_CELLS)
+        return self._cut(_FEW_CELLS)
+
+    def _cut(self, n_cells: int) -> dict[str, CellInput]:
+        """The coarse cells of the columns, by rows: a row that occurs often counts as often, within limits."""
+        lines = self._base.lines
+        times = np.clip(np.rint(lines.weights), 1, _MOST_COPIES).astype(np.int64)
+        if times.max(initial=1) == 1:
+            return coarse_inputs(self._columns, lines.codes, n_cells=n_cells)
+        at = np.repeat(np.arange(len(times)), times)
+        columns = {name: own.take(at) for name, own in self._columns.items()}
+        return coarse_inputs(columns, lines.codes[at], n_cells=n_cells)
 
     def interactions(self, rows: NDArray[np.int64], fit: FittedWeights) -> list[Pair]:
         """The pairs of columns that explain what a fit on some rows gets wrong, the best first."""
@@ -84,11 +95,11 @@ class TermCandidates:
         found: the pairs that were found on each half of the rows, and on all of them.
         """
         state, taken = self._base.state, self._base.state.schema.fields
-        fields = {
-            name: Field(name, Interaction(), "found by tuning", (self.inputs[a], self.inputs[b]))
-            for a, b in sorted({pair for pairs in found for pair in pairs})
-            if (name := _name((a, b))) not in taken
-        }
+        fields: dict[str, Field] = {}
+        for pair in sorted({pair for pairs in found for pair in pairs}):
+            if (name := _name(pair)) not in taken and name not in fields:
+                inputs = self.inputs[pair[0]], self.inputs[pair[1]]
+                fields[name] = Field(name, Interaction(), "found by tuning", inputs)
         if dependence and ALL_COLUMNS not in taken and self._are_few():
             fields[ALL_COLUMNS] = Field(ALL_COLUMNS, OneDependence(), "selected by tuning", tuple(self.inputs.values()))
         if not fields:
@@ -99,7 +110,8 @@ class TermCandidates:
         learn(model)
         names, evidence = self._base.held_out.rows.evidence(model.snapshot().state)
         evidence = centred(evidence, self._base.lines.log_prior)
-        subsets = [tuple(name for pair in pairs if (name := _name(pair)) in fields) for pairs in found]
+        pair_of = {name: tuple(own.column for own in field.inputs) for name, field in fields.items()}
+        subsets = [tuple(_name(pair) for pair in pairs if pair_of.get(_name(pair)) == pair) for pairs in found]
         return CountedTerms(model, subsets, dict(zip(names, evidence, strict=True)))
 
     def _are_few(self) -> bool:

@@ -88,8 +88,8 @@ class _Search:
 
     def __init__(self, model: Model, base: WeightFit, budget: Budget, progress: Progress) -> None:
         self._model, self._base, self._budget, self._progress = model, base, budget, progress
-        n = len(base.lines.codes)
-        self._halves = [np.arange(half, n, 2) for half in (0, 1)]
+        fold = base.held_out.rows.dealt.fold  # the copies of a row are dealt to all folds, and so to both halves
+        self._halves = [np.flatnonzero(fold % 2 == half) for half in (0, 1)]
         self._joint: dict[frozenset[str], Floats] = {}
         self._fits: list[FittedWeights] = []  # of the halves, without terms
         self._whole: FittedWeights | None = None

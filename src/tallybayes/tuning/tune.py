@@ -179,7 +179,7 @@ class _Tuned:
 
     def result(self) -> Tuning:
         """The model with its steps."""
-        losses = (self._losses[0], self._losses[-1]) if self._losses else (0.0, 0.0)
+        losses = (self._losses[0], self._losses[-1]) if self._losses else (float("nan"), float("nan"))
         return Tuning(self._model, self._steps, self._curve, losses, self._n_rows, estimate=self._estimate)
 
 
