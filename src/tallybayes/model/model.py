@@ -123,10 +123,7 @@ class Model:
             raise ParameterError("ColumnWeights, or None for weights of 1", got=weights)
         if weights is not None:
             weights.check(state.schema.families, self.classes)
-            for name in weights.corrections:
-                if not (family := state.schema.families[name]).takes_class_weights:
-                    expected = "corrections for columns whose family has tables, such as histogram"
-                    raise ParameterError(expected, got=family.display_name(), column=name)
+            weights.check_families(state.schema.families)
         stale = {name: _stale(getattr(state.settings, name)) for name in ("calibration", "decision")}
         self._current.set(column_weights=weights, **stale)
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes.errors import ParameterError, did_you_mean, is_real_number
-from tallybayes.families.family import Floats
+from tallybayes.families.family import Family, Floats
 from tallybayes.families.predictive import Correction
 from tallybayes.state.value_correction import ValueCorrection
 
@@ -81,6 +81,13 @@ class ColumnWeights:
         for label in named.union(*(correction.labels for correction in self.corrections.values())):
             if label not in classes:
                 raise ParameterError("weights and offsets for labels of the model", got=label)
+
+    def check_families(self, families: Mapping[str, Family]) -> None:
+        """Raise an error if it corrects a column whose family has no tables to hold corrections."""
+        for name in self.corrections:
+            if not families[name].takes_class_weights:
+                expected = "corrections for columns whose family has tables, such as histogram"
+                raise ParameterError(expected, got=families[name].display_name(), column=name)
 
     def only(self, names: Collection[str], classes: Collection[Any]) -> ColumnWeights:
         """The weights of some columns and classes: what a model has forgotten is not named any more."""
