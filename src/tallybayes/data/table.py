@@ -149,7 +149,7 @@ def _taken(raw: Raw, rows: NDArray[np.int64]) -> Raw:
         raw = raw.cast(plain)
     try:
         return raw.take(integers(rows))
-    except pa.ArrowNotImplementedError:  # views inside lists or structures
+    except pa.ArrowNotImplementedError:  # Arrow cannot take rows of lists and structures that hold views: one by one
         return [raw[i].as_py() for i in rows.tolist()]
 
 
