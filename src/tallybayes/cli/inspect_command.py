@@ -60,10 +60,22 @@ def inspect(
 def _fitted(model: Any) -> dict[str, str]:
     """What was fitted afterwards, as text."""
     from tallybayes.formatting import number, shown, signed
+    from tallybayes.state.column_weights import weight_range
 
     weights, result = model.column_weights, {}
     if weights.fitted_on:
         result["column weights"] = f"fitted on held-out rows ({number(weights.fitted_on, 12)} different rows)"
+    if weights.missing:
+        result["missing values that are evidence"] = ", ".join(
+            f"{name} ({weight_range(own)})" for name, own in weights.missing.items()
+        )
+    if slopes := [name for name, own in weights.corrections.items() if any(own.slopes.values())]:
+        result["slopes"] = ", ".join(slopes)
+    if tables := [name for name, own in weights.corrections.items() if own.cells is not None]:
+        result["corrections by cell"] = ", ".join(tables)
+    if (corrections := model.settings.token_corrections) is not None:
+        sizes = (f"{name} ({len(own.tokens):,} tokens)" for name, own in corrections.columns.items())
+        result["corrections of tokens"] = ", ".join(sizes)
     if weights.offsets:
         result["class offsets"] = ", ".join(f"{shown(c)} {signed(offset, 3)}" for c, offset in weights.offsets.items())
     if model.calibration is not None:

@@ -12,7 +12,7 @@ import numpy as np
 from tallybayes.arrays.column import Column
 from tallybayes.families.line_weights import weighted_lines
 from tallybayes.families.predictive import Correction, Floats, Predictive, Score, TokenEvidence
-from tallybayes.state.column_weights import ColumnWeights
+from tallybayes.state.column_weights import ColumnWeights, weight_range
 from tallybayes.tally import Tally
 
 __all__ = ["WeightedPredictive", "corrected_parts", "unweighted", "weighted_score", "with_column_weights"]
@@ -138,9 +138,7 @@ class WeightedPredictive(Predictive):
 
     def note(self, number: int) -> str:
         """The note of the inner predictive, and the weight."""
-        own = self.weights[number]
-        low, high = f"{own.min():.3g}", f"{own.max():.3g}"
-        weight = f"weight {low}" if low == high else f"weights {low} to {high}"
+        weight = weight_range(dict(enumerate(self.weights[number].tolist())))
         correction = "corrected by value" if any(self.corrections[number : number + 1]) else ""
         return ", ".join(text for text in (self.inner.note(number), weight, correction) if text)
 

@@ -24,7 +24,7 @@ from tallybayes.families.family import Family, Floats
 from tallybayes.families.predictive import Correction
 from tallybayes.state.value_correction import ValueCorrection
 
-__all__ = ["ColumnWeights"]
+__all__ = ["ColumnWeights", "weight_range"]
 
 Weight = float | Mapping[Any, float]  # one for all classes, or one for each
 
@@ -134,6 +134,17 @@ class ColumnWeights:
     def log_offsets(self, classes: Sequence[Any]) -> Floats:
         """The offsets, added to the log prior, (classes,)."""
         return np.array([self.offsets.get(label, 0.0) for label in classes], np.float64)
+
+
+def weight_range(own: Weight) -> str:
+    """A weight in words, or the range of the weights of the classes.
+
+    >>> weight_range({"ill": 0.5, "well": 2.0}), weight_range(1.0)
+    ('weights 0.5 to 2', 'weight 1')
+    """
+    values = list(own.values()) if isinstance(own, Mapping) else [own]
+    low, high = f"{min(values, default=1.0):.3g}", f"{max(values, default=1.0):.3g}"
+    return f"weight {low}" if low == high else f"weights {low} to {high}"
 
 
 def _only(weights: Mapping[str, Weight], names: Collection[str], classes: Collection[Any]) -> dict[str, Weight]:
