@@ -6,6 +6,7 @@ from tallybayes import plot as plot
 from tallybayes import testing as testing
 from tallybayes.data.read import read as read
 from tallybayes.data.schema import Schema as Schema
+from tallybayes.errors import DataWarning as DataWarning
 from tallybayes.estimator import NaiveBayesClassifier as NaiveBayesClassifier
 from tallybayes.evaluation.comparison import Comparison as Comparison
 from tallybayes.evaluation.cross_validation import cross_validate as cross_validate

@@ -8,6 +8,8 @@
     ├── CountError (OverflowError)      a count left the range of 64 bits
     └── UnsupportedError (TypeError)    the question has no answer for this model: sampling a complement score
 
+What was read, but may not be what the user means, is a DataWarning (`warn`); the command prints these as notes.
+
 Every message says what was expected, what was given and where, and ends with a hint where there is one. The facts are
 attributes too, so that a program need not read the text.
 
@@ -20,6 +22,7 @@ hint: leave the cell empty
 
 import difflib
 import numbers
+import warnings
 from collections.abc import Iterable
 from typing import Any, Self
 
@@ -28,6 +31,7 @@ __all__ = [
     "NOTHING_CHANGED",
     "CountError",
     "DataError",
+    "DataWarning",
     "Described",
     "FileError",
     "ForgetError",
@@ -38,12 +42,17 @@ __all__ = [
     "did_you_mean",
     "is_real_number",
     "shorten",
+    "warn",
 ]
 
 NOTHING_CHANGED = "nothing was changed"
 
 _NOTHING = object()
 _NEAR = 0.65  # of difflib: 'dgo' is near 'dog' (0.67), 'nope' is not near 'one' (0.57)
+
+
+class DataWarning(UserWarning):
+    """Data that can be used, but that may not mean what it was taken for: what was assumed, and how to change it."""
 
 
 class Described(str):
@@ -174,3 +183,16 @@ def did_you_mean(name: Any, names: Iterable[Any], what: str | None = None) -> st
     if near:
         return f"did you mean {str(known[near[0]])!r}?"
     return f"the {what} are {shorten(list(known.values()), 200)}" if what and known else None
+
+
+def warn(text: str, *, column: str | None = None, hint: str | None = None) -> None:
+    """Warn about data that may not mean what it was taken for.
+
+    >>> with warnings.catch_warnings(record=True) as found:
+    ...     warn("5,201 was read as 5201", column="price", hint="decimal=',' reads 5.201")
+    >>> print(found[0].message)
+    column 'price': 5,201 was read as 5201
+    hint: decimal=',' reads 5.201
+    """
+    where = "" if column is None else f"column {column!r}: "
+    warnings.warn(f"{where}{text}" + ("" if hint is None else f"\nhint: {hint}"), DataWarning, stacklevel=3)

@@ -76,6 +76,7 @@ def test_public_names():
         "plot",
         "prequential",
         "Poisson",
+        "DataWarning",
         "RuledOutWarning",
         "Schema",
         "Tags",

@@ -31,7 +31,7 @@ from tallybayes.cli import (
     sample_command,
     tune_command,
 )
-from tallybayes.cli.messages import note, print_error
+from tallybayes.cli.messages import note, print_error, warnings_as_notes
 from tallybayes.cli.shared_options import Command, Debug, Group, debugging
 from tallybayes.errors import NOTHING_CHANGED, ParameterError, TallyError
 
@@ -97,6 +97,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="replace")
+    warnings_as_notes()
     try:
         app()
     except BrokenPipeError:  # the reader has closed the pipe (| head)

@@ -6,15 +6,17 @@ import contextlib
 import os
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from tallybayes.errors import DataWarning
 from tallybayes.formatting import json_text, printable
 
 if TYPE_CHECKING:
     from tallybayes.data.source import Source
 
-__all__ = ["note", "note_bad_rows", "note_waiting", "print_error", "print_result", "progress"]
+__all__ = ["note", "note_bad_rows", "note_waiting", "print_error", "print_result", "progress", "warnings_as_notes"]
 
 _DELAY = 0.5  # seconds before a progress bar appears
 _SHOWN = 5  # bad rows that are listed one by one
@@ -28,6 +30,20 @@ def print_result(value: Any) -> None:
 def note(text: str) -> None:
     """Print a note to standard error."""
     print(printable(text, keep="\n"), file=sys.stderr)
+
+
+def warnings_as_notes() -> None:
+    """From now on, print every warning about data as a note, and those of other kinds as Python does."""
+    usual = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if issubclass(category, DataWarning):
+            note(f"warning: {message}")
+        else:
+            usual(message, category, *where, **more)
+
+    warnings.showwarning = show
+    warnings.simplefilter("always", DataWarning)
 
 
 def note_waiting(path: str) -> None:
