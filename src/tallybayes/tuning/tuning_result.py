@@ -34,7 +34,7 @@ class Estimate:
     """How good a tuned model is on new rows.
 
     Each row is scored by sums without it, and by weights, corrections and interactions that were fitted and found on
-    the other half of the rows. error: the standard error of the log loss.
+    other rows. error: the standard error of the log loss.
     """
 
     accuracy: float
