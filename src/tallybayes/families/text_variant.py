@@ -142,9 +142,10 @@ class _Rounds:
         if self.two_classes:
             best = list({(one.options.tf, one.options.scored_ngrams): one for one in ranked[::-1]}.values())
         balanced = [ScoringCandidate(replace(one.options, balanced=True), one.k) for one in best]
-        idf = [ScoringCandidate(replace(ranked[0].options, idf=True), ranked[0].k)]
-        smaller = self._with_k(balanced, 0.25, 2.0**-4) if self.two_classes else self._with_k(balanced, 0.25)
-        return [*balanced, *smaller, *idf, *self._with_k(idf, 8.0)]
+        larger = 8.0 if self.k is None else 1.0
+        idf = ScoringCandidate(replace(ranked[0].options, idf=True), ranked[0].k * larger)
+        smaller = self._with_k(balanced, 0.25, 2.0**-4) if self.two_classes else []
+        return [*balanced, *smaller, idf]
 
     def _between(self, ranked: list[ScoringCandidate]) -> list[ScoringCandidate]:
         """The best candidate with neighbouring k."""
