@@ -83,11 +83,10 @@ def choose(
         words = words.with_classes(np.where(n_rows > 0, np.cumsum(n_rows > 0) - 1, -1), len(in_use))
     codes = np.searchsorted(in_use, documents.codes).astype(np.int32)
     trial = DocumentTrial(words, n_rows[in_use], documents.bag, codes, documents.weights, slots)
-    two_classes = len(in_use) == 2
-    order = sorted(structures, key=lambda one: (one.scored_ngrams != structures[0].scored_ngrams, one.tf == "log"))
-    return _Rounds(
-        trial, order if two_classes else list(structures), k, toggles=toggles, two_classes=two_classes
-    ).chosen()
+    order, two_classes = list(structures), len(in_use) == 2
+    if two_classes:  # words before pairs, and log last
+        order.sort(key=lambda one: (one.scored_ngrams != structures[0].scored_ngrams, one.tf == "log"))
+    return _Rounds(trial, order, k, toggles=toggles, two_classes=two_classes).chosen()
 
 
 @dataclass(eq=False)
@@ -126,8 +125,7 @@ class _Rounds:
             ScoringCandidate(own, one.k)
             for one in best
             for own in self.structures
-            if own.scored_ngrams != one.options.scored_ngrams
-            and own == replace(one.options, scored_ngrams=own.scored_ngrams)
+            if own != one.options and own == replace(one.options, scored_ngrams=own.scored_ngrams)
         ]
         return [*longer, *self._with_k([*best, *longer[:1]], 4.0, 0.25)]
 
