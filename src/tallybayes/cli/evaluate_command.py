@@ -8,7 +8,7 @@ import typer
 
 from tallybayes.cli.fit_options import FITTING, Label, Weight, fit_options, fits
 from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
-from tallybayes.cli.shared_options import Json, LeaveOneOut, Reader, reads
+from tallybayes.cli.shared_options import Json, LeaveOneOut, Reader, from_config, loaded_model, reads
 
 if TYPE_CHECKING:
     from tallybayes.data.source import Source
@@ -67,12 +67,16 @@ def evaluate(
     first, rest = model_and_data[0], model_and_data[1:]
     has_model = first.endswith(".tally") or is_model(first)
     method = "a model" if has_model else "--prequential" if prequential else "cross-validation"
-    refitted = any(fitting[name] != default for name, (_, default) in FITTING.items())
+    refitted = any(fitting[name] != default and not from_config(name) for name, (_, default) in FITTING.items())
     for wrong, expected, got in (
         (leave_one_out and not has_model, "a model and the data it has learned, for --leave-one-out", "data alone"),
         (prequential and has_model, "data and --label, without a model, for --prequential", method),
         (every is not None and not prequential, "--every only with --prequential", method),
-        (folds is not None and method != "cross-validation", "--folds only for cross-validation of data", method),
+        (
+            folds is not None and method != "cross-validation" and not from_config("folds"),
+            "--folds only for cross-validation of data",
+            method,
+        ),
         (weight is not None and not leave_one_out, "--weight only with --leave-one-out", method),
         (refitted and has_model, "options of fit only with data and --label", "a model, which is already fitted"),
     ):
@@ -111,9 +115,8 @@ def evaluate(
 def _of_model(path: str, source: Source, label: str | None, *, leave_one_out: bool, weight: str | None) -> Evaluation:
     """The evaluation of a model file, with a note about what leave-one-out does not repeat."""
     from tallybayes.evaluation import evaluate as evaluate_model
-    from tallybayes.model.saved_model import load
 
-    model = load(path)
+    model = loaded_model(path)
     evaluation = evaluate_model(model, source, label, leave_one_out=leave_one_out, weight=weight)
     settings = model.settings
     weights = settings.column_weights

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from tallybayes.cli.messages import print_result
-from tallybayes.cli.shared_options import Debug, Json, ModelFile
+from tallybayes.cli.shared_options import Debug, Json, ModelFile, loaded_model
 
 __all__ = ["COMMANDS", "inspect"]
 
@@ -38,9 +38,8 @@ def inspect(
     The classes, the family of every column with the reason, and the parameters of every column per class.
     """
     from tallybayes.errors import ParameterError, did_you_mean
-    from tallybayes.model.saved_model import load
 
-    loaded = load(model)
+    loaded = loaded_model(model)
     if schema:
         print_result(loaded.schema.to_dict())
         return

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from tallybayes.cli.config_file import config_beside, config_values, read_config
+from tallybayes.cli.messages import detail, is_verbose, note, set_talk, timed
+
 if TYPE_CHECKING:
     from tallybayes.data.source import Progress, Source
     from tallybayes.model import Model
@@ -28,8 +31,11 @@ __all__ = [
     "check_label_column",
     "class_named",
     "debugging",
+    "from_config",
     "learned_model",
+    "loaded_model",
     "reads",
+    "with_common_options",
 ]
 
 Verb = Callable[..., None]
@@ -37,6 +43,7 @@ Verb = Callable[..., None]
 _NUMBERS = {"int_parsing": "an integer", "float_parsing": "a number"}  # by what pydantic calls the error
 
 _debug = False
+_configured: frozenset[str] = frozenset()  # parameters of the current command whose values are from tally.toml
 
 
 def debugging() -> bool:
@@ -69,7 +76,8 @@ class Command(_ExampleFirst, TyperCommand):
     """A subcommand, whose arguments are shown as their metavars say: MODEL DATA..."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the command line; a value that is not a number is reported in our words."""
+        """Parse the command line, with defaults from tally.toml; a value that is no number is reported in our words."""
+        self._configure(ctx, args)
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
@@ -77,6 +85,32 @@ class Command(_ExampleFirst, TyperCommand):
                 if one["type"] in _NUMBERS:
                     error.message = f"expected {_NUMBERS[one['type']]}, got {one['input']!r}"
             raise
+
+    def _configure(self, ctx: Any, args: list[str]) -> None:
+        """Take the options that the command line does not give from tally.toml, and say so."""
+        global _configured
+        _configured = frozenset()
+        if {"--no-config", "--help", "-h"} & {*args}:
+            return
+        given, _, _ = self.make_parser(ctx).parse_args(args=list(args))
+        places = [given.get(one.name) for one in self.params if one.param_type_name == "argument"]
+        data = [path for place in places for path in ([place] if isinstance(place, str) else place or ())]
+        if (path := config_beside([path for path in data if not path.endswith(".tally")])) is None:
+            return
+        options = {name: _long_options(command) for name, command in ctx.parent.command.commands.items()}
+        own = _long_options(self)
+        values = config_values(
+            read_config(path),
+            path,
+            command=self.name or "",
+            options={name: {key: kind for key, (_, kind) in one.items()} for name, one in options.items()},
+        )
+        used = {name: value for name, value in values.items() if given.get(own[name][0]) is None}
+        ctx.default_map = {own[name][0]: value for name, value in used.items()}
+        _configured = frozenset(ctx.default_map)
+        if used:
+            set_talk("quiet" if given.get("quiet") else "usual")
+            note(f"options from {path}: {', '.join(used)}")
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the parts of the usage line after the name of the command."""
@@ -98,6 +132,17 @@ class Command(_ExampleFirst, TyperCommand):
 
 class Group(_ExampleFirst, TyperGroup):
     """The command `tally`."""
+
+
+def _long_options(command: Any) -> dict[str, tuple[str, str]]:
+    """The options of a command by their long names without dashes: the parameter, and what kind of value it takes."""
+    return {
+        name[2:]: (one.name, "flag" if one.is_flag else "list" if one.multiple else "value")
+        for one in command.params
+        if one.param_type_name == "option"
+        for name in one.opts
+        if name.startswith("--")
+    }
 
 
 Data = Annotated[
@@ -160,7 +205,13 @@ class Reader:
         header, missing = not given.pop("no_header"), given.pop("missing") or None
         if given["delimiter"] is not None:
             given["delimiter"] = given["delimiter"].replace("\\t", "\t")
-        return read(data, header=header, missing=missing, progress=progress, **given)
+        source = read(data, header=header, missing=missing, progress=progress, **given)
+        if is_verbose():
+            with timed("reading the first rows"):
+                facts = {"format": getattr(source, "kind", None), "columns": len(source.head().columns)}
+            facts |= getattr(source, "facts", dict)()
+            detail("detected: " + ", ".join(f"{name} {value!r}" for name, value in facts.items()))
+        return source
 
 
 def adds(name: str, options: dict[str, tuple[Any, Any]], make: Callable[..., Any]) -> Callable[[Verb], Verb]:
@@ -191,6 +242,41 @@ def adds(name: str, options: dict[str, tuple[Any, Any]], make: Callable[..., Any
 reads = adds("reader", _READING, Reader)
 
 
+def _flag_of(*names: str, help: str) -> Any:
+    return Annotated[bool, typer.Option(*names, help=help)]
+
+
+_COMMON: dict[str, tuple[Any, Any]] = {
+    "quiet": (_flag_of("-q", "--quiet", help="Print no notes, warnings and progress; errors are printed."), False),
+    "verbose": (_flag_of("-v", "--verbose", help="Print what was detected and how long each step took."), False),
+    "no_config": (_flag_of("--no-config", help="Ignore tally.toml."), False),
+}
+
+
+def with_common_options(verb: Verb) -> Verb:
+    """A command with the options that all commands have."""
+
+    def run(common: dict[str, Any], **given: Any) -> None:
+        from tallybayes.errors import Described, ParameterError
+
+        if common["quiet"] and common["verbose"]:
+            raise ParameterError("--quiet or --verbose", got=Described("both"))
+        set_talk("quiet" if common["quiet"] else "verbose" if common["verbose"] else "usual")
+        with timed("total"):
+            verb(**given)
+
+    signature = inspect.signature(verb, eval_str=True)
+    common = inspect.Parameter("common", inspect.Parameter.KEYWORD_ONLY)
+    run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), common])  # type: ignore[attr-defined]
+    run.__name__, run.__doc__ = verb.__name__, verb.__doc__
+    return adds("common", _COMMON, dict)(run)
+
+
+def from_config(name: str) -> bool:
+    """Whether the value of a parameter of the current command is from tally.toml."""
+    return name in _configured
+
+
 def check_label_column(source: Source, label: Any) -> None:
     """Raise a DataError that names the columns of the data unless the label is one of them."""
     from tallybayes.data.label import check_label
@@ -203,12 +289,23 @@ def check_label_column(source: Source, label: Any) -> None:
         raise head.located(error) from None
 
 
+def loaded_model(path: str) -> Model:
+    """A model file, read."""
+    from tallybayes.formatting import rows_of
+    from tallybayes.model.saved_model import load
+
+    with timed(f"reading {path}"):
+        model = load(path)
+    rows = "given probabilities" if model.is_given else rows_of(sum(model.class_counts.values()))
+    detail(f"{path}: {len(model.classes)} classes, {len(model.schema.families)} columns, {rows}")
+    return model
+
+
 def learned_model(path: str) -> Model:
     """A model file with at least one class."""
     from tallybayes.errors import DataError, Described
-    from tallybayes.model.saved_model import load
 
-    model = load(path)
+    model = loaded_model(path)
     if not model.classes:
         raise DataError("a model that has learned rows", got=Described("an empty model"), file=path)
     return model
