@@ -8,7 +8,8 @@ import typer
 
 from tallybayes.cli.fit_options import FITTING, Label, Weight, fit_options, fits
 from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
-from tallybayes.cli.shared_options import Json, LeaveOneOut, Reader, from_config, loaded_model, reads
+from tallybayes.cli.shared_options import Json, LeaveOneOut, Reader, loaded_model, reads
+from tallybayes.cli.subcommand import from_config
 
 if TYPE_CHECKING:
     from tallybayes.data.source import Source

@@ -32,7 +32,8 @@ from tallybayes.cli import (
     tune_command,
 )
 from tallybayes.cli.messages import note, print_error, warnings_as_notes
-from tallybayes.cli.shared_options import Command, Debug, Group, debugging, with_common_options
+from tallybayes.cli.shared_options import Debug, debugging, with_common_options
+from tallybayes.cli.subcommand import Command, Group
 from tallybayes.errors import NOTHING_CHANGED, ParameterError, TallyError
 
 __all__ = ["app", "main"]
