@@ -105,11 +105,11 @@ def print_error(text: str) -> None:
     print(f"{start} {printable(text, keep=chr(10))}", file=sys.stderr)
 
 
-def note_bad_rows(source: Source) -> None:
+def note_bad_rows(source: Source, what: str = "skipped {}") -> None:
     """Print a note about the rows that could not be read, with the first few of them."""
     if source.bad is None or not source.bad.count:
         return
-    note(f"skipped {source.bad.count} bad row{'s' if source.bad.count > 1 else ''}:")
+    note(what.format(f"{source.bad.count} bad row{'s' if source.bad.count > 1 else ''}") + ":")
     for error in sorted(source.bad.examples, key=lambda error: (error.file or "", error.line or 0))[:_SHOWN]:
         note(f"  {str(error).partition(chr(10))[0]}")
     if source.bad.count > _SHOWN:
