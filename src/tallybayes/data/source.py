@@ -201,10 +201,12 @@ def _together(parts: list[Any]) -> Table:
     return to_table(pa.Table.from_batches(parts) if isinstance(parts[0], pa.RecordBatch) else parts)
 
 
-def as_columns(source: Source, label: Any, weight: Any = None) -> tuple[Source, Any, Any]:
-    """Data whose label and weight are columns: arrays become columns too, so that rows can be sampled."""
+def as_columns(
+    source: Source, label: Any, weight: Any = None, words: tuple[str, str] = ("label", "weight")
+) -> tuple[Source, Any, Any]:
+    """Data whose label and weight (or what else `words` names) are columns: arrays become columns too."""
     names: dict[str, Any] = {}
-    for word, given in (("label", label), ("weight", weight)):
+    for word, given in zip(words, (label, weight), strict=True):
         if given is None or isinstance(given, (str, int, float)):
             names[word] = given
             continue
@@ -215,4 +217,4 @@ def as_columns(source: Source, label: Any, weight: Any = None) -> tuple[Source, 
         bad = source.bad
         source = Whole(replace(table, columns={**table.columns, name: raw_column(given)}))
         source.bad, names[word] = bad, name
-    return source, names["label"], names["weight"]
+    return source, names[words[0]], names[words[1]]
