@@ -52,7 +52,17 @@ def fit(data: Any, label: Any = None, *, weight: Any = None, **options: Unpack[F
         hint = "the file has no rows, or all of them were skipped as bad rows"
         raise source.head().located(DataError("rows to learn from", got=0, hint=hint))
     check_value(model, label, source)
+    check_class_weight(model)
     return weighted(model, weights, sample)
+
+
+def check_class_weight(model: Model) -> None:
+    """Raise a ParameterError if a class with a weight is not a class of the data."""
+    given = model.settings.class_weight
+    for label in given if isinstance(given, Mapping) and model.classes else ():
+        if label not in model.classes:
+            hint = did_you_mean(label, model.classes, "classes")
+            raise ParameterError("class_weight for classes of the data", got=label, hint=hint)
 
 
 def weighting(options: FitOptions) -> Weighting:
