@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS", "fit", "model_path"]
 
 _CLASSES = 30  # at most this many are listed
+_COLUMNS = 50  # with more columns, those with the same family and reason share a line
+EXCLUDED = "excluded by the user"  # the reason that `fit` gives
 
 EXAMPLE = """
 tally fit films.csv --label rating --as genre=tags --ignore title
@@ -134,8 +136,8 @@ def _for_people(facts: dict[str, Any]) -> str:
     parts = []
     if facts["found"]:
         parts.append("detected: " + ", ".join(f"{name} {value!r}" for name, value in facts["found"].items()))
-    columns = [[c["column"], c["family"] or _unscored(c), c["reason"]] for c in facts["columns"]]
-    parts.append(text_table(["column", "family", "reason"], columns))
+    columns = [(c["column"], c["family"] or _unscored(c), c["reason"]) for c in facts["columns"]]
+    parts.append(text_table(["column", "family", "reason"], shortened(columns)))
     if facts["model"] is None:
         return "\n\n".join([*parts, "nothing was fitted or written"])
     if facts["weights"]:
@@ -147,6 +149,22 @@ def _for_people(facts: dict[str, Any]) -> str:
     bad = f", skipped {facts['bad']} bad row{'s' if facts['bad'] > 1 else ''}" if facts["bad"] else ""
     parts.append(f"learned {rows_of(facts['rows'])}{skipped}{bad}; the model is in {facts['model']}")
     return "\n\n".join(parts)
+
+
+def shortened(columns: list[tuple[str, str, str]]) -> list[list[str]]:
+    """Lines of (column, family, reason); columns that the user has excluded share a line, as do those of long tables.
+
+    >>> shortened([("a", "gaussian", "specified by the user"), *((f"x{i}", "excluded", EXCLUDED) for i in range(9))])
+    [['a', 'gaussian', 'specified by the user'], ['x0, x1, x2 and 6 more', 'excluded', 'excluded by the user']]
+    """
+    from tallybayes.formatting import listed
+
+    many = len(columns) > _COLUMNS
+    together: dict[Any, list[str]] = {}
+    for name, family, reason in columns:
+        alone = not many and reason != EXCLUDED
+        together.setdefault((family, reason, name if alone else ""), []).append(name)
+    return [[listed(names, 4), family, reason] for (family, reason, _), names in together.items()]
 
 
 def _unscored(column: dict[str, Any]) -> str:

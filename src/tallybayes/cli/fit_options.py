@@ -9,6 +9,7 @@ import typer
 from tallybayes.cli.shared_options import adds
 from tallybayes.state.option_domains import (
     CLASS_PRIOR,
+    CLASS_WEIGHTS,
     FAMILIES,
     FAMILY,
     NAMES,
@@ -38,6 +39,7 @@ _REPEATABLE = {
     NAMES: "COL",
     STRENGTHS: "[COL=]K",
     CLASS_PRIOR: "[CLASS=]P",
+    CLASS_WEIGHTS: "CLASS=W|balanced",
     SWITCHES: "[COL=]yes|no|auto",
 }
 _YES_OR_NO = {"yes": True, "no": False, "true": True, "false": False, "auto": "auto"}
@@ -94,8 +96,9 @@ def _value(option: Option, given: Any, names: list[str], source: Source, label: 
         return _by_column([_strength(text, names) for text in given], names)
     if option.domain is SWITCHES:
         return _by_column([_switch(text, names) for text in given], names)
-    if option.domain is CLASS_PRIOR:
-        return _prior(given, label or "", source) if len(given) > 1 or "=" in given[0] else given[0]
+    if option.domain in (CLASS_PRIOR, CLASS_WEIGHTS):
+        flag = "prior" if option.domain is CLASS_PRIOR else "class-weight"
+        return _by_class(flag, given, label or "", source) if len(given) > 1 or "=" in given[0] else given[0]
     return given
 
 
@@ -141,20 +144,21 @@ def _by_column(given: list[tuple[str | None, Any]], names: list[str]) -> Any:
     return {**dict.fromkeys(names, others[-1]), **by_column} if others else by_column
 
 
-def _prior(given: list[str], label: str, source: Source) -> dict[Any, float]:
-    """Probabilities by label; the labels have the type that they have in the data."""
+def _by_class(flag: str, given: list[str], label: str, source: Source) -> dict[Any, float]:
+    """Numbers by label; the labels have the type that they have in the data."""
     from tallybayes.data.label import find_labels
     from tallybayes.formatting import shown
 
     labels = {shown(key): key for key in [False, True, *find_labels(source.head(), label).keys]}
-    return {labels.get(name, name): p for name, p in map(_probability, given)}
+    return {labels.get(name, name): value for name, value in (_number_of_class(flag, text) for text in given)}
 
 
-def _probability(text: str) -> tuple[str, float]:
+def _number_of_class(flag: str, text: str) -> tuple[str, float]:
     from tallybayes.errors import ParameterError
 
+    forms = {"prior": "empirical, uniform, or CLASS=P for every class", "class-weight": "balanced, or CLASS=W"}
     name, sign, value = text.rpartition("=")
     try:
         return name if sign else "", float(value)
     except ValueError:
-        raise ParameterError("--prior: empirical, uniform, or CLASS=P for every class", got=text) from None
+        raise ParameterError(f"--{flag}: {forms[flag]}", got=text) from None

@@ -23,15 +23,16 @@ __all__ = ["add_rows", "evaluate", "plan_model", "score_table"]
 
 
 def evaluate(
-    model: Model, data: Any, label: Any = None, *, leave_one_out: bool = False, weight: Any = None
+    model: Model, data: Any, label: Any = None, *, leave_one_out: bool = False, weight: Any = None, positive: Any = None
 ) -> Evaluation:
     """Evaluate a model on labelled data that it was not trained on.
 
     label: the name of a column or an array, if it is not the one the model was fitted with.
     leave_one_out: the data is the training data: each row is scored by the model without that row.
     weight: with leave_one_out, the training weight of each row: a column or an array.
+    positive: the class whose precision, recall and F1 are reported apart.
 
-    Probabilities are calibrated and predictions decided as by `predict`.
+    Probabilities are calibrated and predictions decided as by `predict`. Under a rule with costs, `mean_cost` is known.
 
     >>> import tallybayes as tb
     >>> model = tb.fit({"fever": [1, 1, 0, 0], "ill": ["yes", "yes", "no", "no"]}, label="ill")
@@ -54,7 +55,7 @@ def evaluate(
     evaluation.bad = 0 if source.bad is None else source.bad.count
     if not evaluation.n_rows:
         raise DataError("rows with a label", got=NONE)
-    return evaluation
+    return evaluation.with_positive(positive)
 
 
 def plan_model(data: Any, label: Any, options: FitOptions, purpose: str) -> tuple[Source, Model, Any]:
@@ -78,6 +79,8 @@ def add_rows(evaluation: Evaluation, snapshot: Snapshot, log_proba: Floats, labe
     keys = to_label_type(snapshot.classes, labels.keys, from_file=from_file)
     own = [keys[code] for code in labels.codes[rows].tolist()]
     log_p = log_proba[rows]
+    decision = snapshot.posterior.decision
+    evaluation.costs = evaluation.costs if decision is None else decision.costs
     predicted = snapshot.posterior.answer_codes(np.exp(log_p))
     evaluation.add(snapshot.classes, own, log_p, predicted, log_prior=log_class_shares(snapshot))
 

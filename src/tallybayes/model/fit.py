@@ -163,7 +163,8 @@ def _names(label: Any, weight: Any, schema: Schema | None, head: Table) -> tuple
 
 
 def check_value(model: Model, label: Any, source: Source) -> None:
-    """Raise a DataError if the label is "rating=R" and no row has the rating R."""
+    """Raise an error if the label is "rating=R" and no row has it, or if a class with a weight has no rows."""
+    _check_class_weight(model)
     if not isinstance(label, str) or model.classes != [False]:
         return
     head = source.head()
@@ -173,3 +174,12 @@ def check_value(model: Model, label: Any, source: Source) -> None:
     values = [str(key) for key in sort_keys(as_codes(column, head.columns[column]).keys)]
     hint = did_you_mean(value, values) or f"its values are {shorten(values, 200)}"
     raise DataError(f"a row with the value {value!r}", got=values, column=column, hint=hint)
+
+
+def _check_class_weight(model: Model) -> None:
+    """Raise a ParameterError if a class with a weight is not a class of the data."""
+    given = model.settings.class_weight
+    for label in given if isinstance(given, Mapping) and model.classes else ():
+        if label not in model.classes:
+            hint = did_you_mean(label, model.classes, "classes")
+            raise ParameterError("class_weight for classes of the data", got=label, hint=hint)

@@ -23,7 +23,7 @@ from tallybayes.explaining.objective import Objective, objective
 from tallybayes.explaining.sampling import sample
 from tallybayes.families.family import Floats, Predictive
 from tallybayes.model.current_state import Change, CurrentState, Reading
-from tallybayes.model.fitted_rules import choose_threshold, fit_calibration
+from tallybayes.model.fitted_rules import choose_threshold, fit_calibration, marked_stale
 from tallybayes.model.update import merge_states
 from tallybayes.scoring.posterior import log_marginal
 from tallybayes.scoring.snapshot import Snapshot, checked_row
@@ -124,8 +124,8 @@ class Model:
         if weights is not None:
             weights.check(state.schema.families, self.classes)
             weights.check_families(state.schema.families)
-        stale = {name: _stale(getattr(state.settings, name)) for name in ("calibration", "decision")}
-        self._current.set(column_weights=weights, **stale)
+        old = {name: marked_stale(getattr(state.settings, name)) for name in ("calibration", "decision")}
+        self._current.set(column_weights=weights, **old)
 
     @property
     def calibration(self) -> Calibration | None:
@@ -137,7 +137,7 @@ class Model:
         """Set another calibration; None removes it."""
         if calibration is not None and not isinstance(calibration, Calibration):
             raise ParameterError("a Calibration or None", got=calibration)
-        self._current.set(calibration=calibration, decision=_stale(self.settings.decision))
+        self._current.set(calibration=calibration, decision=marked_stale(self.settings.decision))
 
     @property
     def stale(self) -> list[str]:
@@ -330,14 +330,17 @@ class Model:
         *,
         false_negatives: float | None = None,
         false_positives: float | None = None,
+        maximise: Literal["f1"] | None = None,
+        costs: Mapping[Any, Any] | None = None,
         label: Any = None,
         weight: Any = None,
         leave_one_out: bool = True,
     ) -> Decision:
-        """Choose the threshold for an answer by a constraint on rows that the model has learned (by leave-one-out).
+        """Choose the threshold for an answer on rows that the model has learned (by leave-one-out).
 
-        At most so many (or such a share) of the rows of the class may get another answer (false negatives), or of the
-        other rows this answer (false positives). leave_one_out=False: the rows are new.
+        By a constraint: at most so many (or such a share) of the rows of the class may get another answer
+        (false_negatives), or of the other rows this answer (false_positives). Or the best one: with the largest F1 of
+        the class (maximise="f1"), or the lowest mean cost (costs as in `Decision`). leave_one_out=False: new rows.
 
         >>> import tallybayes as tb
         >>> rows = {"x": ["a", "a", "a", "b", "b", "b"] * 5, "y": ["G", "G", "R", "R", "R", "G"] * 5}
@@ -345,10 +348,10 @@ class Model:
         >>> print(model.decide(rows, "R", false_negatives=0).constraint)
         at most 0 false negatives: 0 of 15 missed, 15 of 15 others taken for it
         """
+        by = {"false_negatives": false_negatives, "false_positives": false_positives, "maximise": maximise}
         with self.reading() as snapshot:
             rows: dict[str, Any] = {"label": label, "weight": weight, "leave_one_out": leave_one_out}
-            limits: dict[str, Any] = {"false_negatives": false_negatives, "false_positives": false_positives}
-            found = choose_threshold(snapshot, data, answer, **rows, **limits)
+            found = choose_threshold(snapshot, data, answer, **rows, **by, costs=costs)
         self.decision = found
         return found
 
@@ -391,8 +394,3 @@ class Model:
     def __reduce__(self) -> Any:
         """What is pickled: the state."""
         return Model, (self.snapshot().state,)
-
-
-def _stale(fitted: Any) -> Any:
-    """A calibration or decision marked as fitted under other probabilities; what was set by hand stays."""
-    return replace(fitted, model_rows=-1.0) if fitted is not None and fitted.model_rows else fitted

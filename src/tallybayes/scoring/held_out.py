@@ -152,7 +152,9 @@ def _unfitted(state: ModelState, gaps: Sequence[str]) -> ModelState:
     """The state as if nothing had been fitted after counting; missing values of some columns are evidence."""
     unfitted = replace(state.settings, column_weights=None, calibration=None, decision=None)
     switches: dict[str, Any] = {**dict.fromkeys(state.schema.families, False), **dict.fromkeys(gaps, True)}
-    return replace(state, settings=unfitted.with_options(prior="empirical", missing_as_value=switches))
+    return replace(
+        state, settings=unfitted.with_options(prior="empirical", class_weight=None, missing_as_value=switches)
+    )
 
 
 @dataclass(frozen=True, eq=False)

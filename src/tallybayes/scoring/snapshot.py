@@ -164,17 +164,24 @@ class Snapshot:
         self, data: Any, level: float, *, seed: int = 0, calibrated: bool = True, keep: bool = False
     ) -> Iterator[tuple[Table, tuple[Floats, Floats]]]:
         """Data batch by batch, each with log P(class, row) and the intervals of P(class | row), (rows, classes, 2)."""
+        return self.worked_batches(data, self.interval_scorer(level, seed=seed, calibrated=calibrated), keep=keep)
+
+    def interval_scorer(self, level: float, *, seed: int = 0, calibrated: bool = True) -> IntervalScorer:
+        """What computes log P(class, row) and the intervals of P(class | row) of encoded columns."""
         self.state.require_learned("predict_interval")
         rows = np.array(list(self.state.class_counts.values()), np.float64)
-        scorer = IntervalScorer(self.scorer, self.posterior_for(calibrated), self.state.settings, rows, level, seed)
-        return self.worked_batches(data, scorer, keep=keep)
+        return IntervalScorer(self.scorer, self.posterior_for(calibrated), self.state.settings, rows, level, seed)
 
     def worked_batches(
         self, data: Any, work: Callable[..., Any], *, label: Any = None, keep: bool = False
     ) -> Iterator[tuple[Table, Any]]:
         """Data batch by batch, each with the result of `work(columns, n_rows)`; errors name file, line and column."""
         for source, table in self.batches(data, label, keep=keep):
-            yield from source.good(table, lambda part: self._worked(part, work))
+            yield from self.worked_parts(source, table, work)
+
+    def worked_parts(self, source: Source, table: Table, work: Callable[..., Any]) -> Iterator[tuple[Table, Any]]:
+        """The good rows of one batch, in parts, each with the result of `work(columns, n_rows)`."""
+        return source.good(table, lambda part: self._worked(part, work))
 
     def leave_one_out_batches(
         self, data: Any, *, label: Any = None, weight: Any = None, calibrated: bool = True

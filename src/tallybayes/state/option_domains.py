@@ -21,6 +21,7 @@ from tallybayes.errors import ParameterError
 
 __all__ = [
     "CLASS_PRIOR",
+    "CLASS_WEIGHTS",
     "FAMILIES",
     "FAMILY",
     "NAMES",
@@ -104,6 +105,17 @@ def _class_prior(value: Any) -> Any:
     return prior
 
 
+def _class_weights(value: Any) -> Any:
+    if value is None or (isinstance(value, str) and value == "balanced"):
+        return value
+    if not isinstance(value, Mapping) or not value:
+        raise _Outside
+    weights = {label: _number(weight) for label, weight in value.items()}
+    if not all(0 < weight < math.inf for weight in weights.values()):
+        raise _Outside
+    return weights
+
+
 def _family(value: Any) -> Any:
     from tallybayes.families import parse
 
@@ -158,6 +170,7 @@ _RANGE = f"0, a number from {_LEAST} to {_MOST}, or inf"
 STRENGTH = Domain(_RANGE, _strength)
 STRENGTHS = Domain(f"'auto', {_RANGE}; or a dict of these by column", _strengths)
 CLASS_PRIOR = Domain("'empirical', 'uniform', or a dict of probabilities by label that add up to 1", _class_prior)
+CLASS_WEIGHTS = Domain("None, 'balanced', or a dict of weights above 0 by label", _class_weights)
 FAMILY = Domain("a family, such as 'gaussian'", _family)
 FAMILIES = Domain("a dict of families by column, one family for all columns, or None", _families)
 NAMES = Domain("names of columns", _names)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict, TypeVar
 from tallybayes.errors import ParameterError, did_you_mean
 from tallybayes.state.option_domains import (
     CLASS_PRIOR,
+    CLASS_WEIGHTS,
     FAMILIES,
     FAMILY,
     NAMES,
@@ -132,6 +133,15 @@ class SettingOptions(TypedDict, total=False):
             "auto",
             "Whether a missing value is evidence, like a value of its own: auto (where column weights are fitted),"
             " True, False, or one of these per column.",
+        ),
+    ]
+    class_weight: Annotated[
+        "Literal['balanced'] | Mapping[Any, float] | None",
+        Option(
+            CLASS_WEIGHTS,
+            None,
+            "Weights of the classes, by which the class prior is multiplied: a weight for each class (others have 1),"
+            " or balanced (inverse to the class frequencies).",
         ),
     ]
     infer: Annotated[

@@ -76,7 +76,11 @@ class Settings(_Chosen):  # type: ignore[misc]  # the fields come from the decla
     def changed(self, **changes: Any) -> Settings:
         """Other settings; column weights that were fitted under these are marked as stale, if it matters to them."""
         weights = self.column_weights
-        if weights is not None and weights.fitted_on and not {"prior", "column_weights"} >= changes.keys():
+        if (
+            weights is not None
+            and weights.fitted_on
+            and not {"prior", "class_weight", "column_weights"} >= changes.keys()
+        ):
             changes = {"column_weights": replace(weights, model_rows=-1.0)} | changes
         return replace(self, **changes)
 

@@ -6,6 +6,7 @@ of a column is inferred from its first rows (`column_type.py`), and given by the
 
 from __future__ import annotations
 
+import bisect
 import codecs
 import csv
 import io
@@ -14,6 +15,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
 
 from tallybayes.data.formats.column_type import has_decimal_comma, inferred_kind, with_inferred_type
 from tallybayes.data.formats.duckdb_connection import connect, sql_text
@@ -130,7 +134,38 @@ class Delimited(DuckDBFormat):
     def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
         """The wanted columns, batch by batch; original cells include the words for missing values."""
         self.missing = self.words if keep else ()
-        return super().tables(wanted, keep=keep, bad=bad)
+        tables = super().tables(wanted, keep=keep, bad=bad)
+        return tables if bad is None or not keep else self._with_rejected(tables, bad)
+
+    def _with_rejected(self, tables: Iterator[Table], bad: BadRows) -> Iterator[Table]:
+        """The tables; the cells of lines that are no rows are kept as bad rows, in the order of the file."""
+        waiting = self._rejected_cells()
+        for table in tables:
+            numbers = np.arange(table.n_rows) if table.rows is None else table.rows
+            first = 0 if table.origin is None else table.origin.first
+            last = max([first + int(numbers[-1]) if len(numbers) else -1, *(number for number, _ in bad.kept)])
+            while waiting and waiting[0][0] < last:
+                bad.kept.append(waiting.pop(0))
+            yield table
+        if waiting:
+            bad.kept += waiting
+            yield Table(0, {}, self.origin(0), kept=waiting[0][1].slice(1))
+
+    def _rejected_cells(self) -> list[tuple[float, pa.Table]]:
+        """The cells of the lines that DuckDB cannot read: filled up or cut, with their places among the rows."""
+        self.connection.sql(f"SELECT count(*) FROM {self.relation('report')}").fetchall()
+        faults = self.reported()
+        if not faults:
+            return []
+        with self._text() as file:
+            lines = list(self._row_lines(file))
+        result = []
+        for fault in faults:
+            cells = next(csv.reader([str(fault.got)], delimiter=self.delimiter), [])
+            values = dict(zip(self.expressions, itertools.chain(cells, itertools.repeat("")), strict=False))
+            one = pa.table({name: pa.array([value], pa.string()) for name, value in values.items()})
+            result.append((bisect.bisect_left(lines, fault.line or 0) - 0.5, one))
+        return result
 
     def n_expected(self) -> int | None:
         """From the length of the first lines."""

@@ -59,7 +59,8 @@ class Parquet(_Typed):
         import pyarrow.parquet
 
         with file.opened() as content:
-            names = pyarrow.parquet.read_schema(content).names  # DuckDB renames those that differ only in case
+            self.types = pyarrow.parquet.read_schema(content)
+        names = self.types.names  # DuckDB renames those that differ only in case
         self.expressions = dict(zip(names, self.expressions.values(), strict=True))
         if len(self.expressions) < len(names):
             raise DataError("column names that differ", got=names, file=self.name)
