@@ -26,7 +26,7 @@ from tallybayes.data.formats.relation import Database, Parquet, Sql, is_query
 from tallybayes.data.formats.sqlite import Sqlite
 from tallybayes.data.source import HEAD, Kind, Progress, Source
 from tallybayes.data.table import Table
-from tallybayes.errors import Described, FileError, ParameterError, did_you_mean
+from tallybayes.errors import Described, FileError, ParameterError, did_you_mean, warn
 
 __all__ = ["FORMATS", "Files"]
 
@@ -53,6 +53,7 @@ class Files(Source):
         self._progress = progress
         self._formats: list[FileFormat] | None = None
         self._head: Table | None = None
+        self._said: set[tuple[str, str]] = set()
 
     @property
     def missing(self) -> tuple[str, ...] | None:
@@ -87,7 +88,16 @@ class Files(Source):
         """The files, opened by their formats."""
         if self._formats is None:
             self._formats = combined(_format(path, self.options) for path in self.paths)
+            for form in self._formats:
+                self._say(form)
         return self._formats
+
+    def _say(self, form: FileFormat) -> None:
+        """Warn about what was assumed about a file, once."""
+        for text, hint in form.doubts:
+            if (form.name, text) not in self._said:
+                self._said.add((form.name, text))
+                warn(f"{form.name}: {text}", hint=hint)
 
     @property
     def kind(self) -> str:
