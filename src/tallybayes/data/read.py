@@ -36,11 +36,11 @@ def read(
     r"""Data to fit, learn from or score, read batch by batch, with options for reading it.
 
     data: a path, a glob, several of them, "-" for standard input, a query; or any other data, for `skip_bad`.
-    format: csv, tsv, json, parquet, duckdb, sqlite, text, mail or mbox; detected by default, as are `delimiter`,
-    `decimal` (the comma of 1,5) and `encoding` of text.
+    format: csv, tsv, json, parquet, arrow, excel, arff, sas, stata, spss, duckdb, sqlite, text, mail or mbox; detected
+    by default, as are `delimiter`, `decimal` (the comma of 1,5) and `encoding` of text.
     missing: the words that mean a missing value in text (by default NA, null, ? and a few more).
     header: whether the first line has the names of the columns.
-    table: the table of a database file, or a query on it.
+    table: the table of a database file or a query on it, the sheet of a workbook, the file in a zip archive.
     skip_lines: lines at the beginning of text that are no part of the table, such as a title.
     comment: what comment lines begin with; by default lines with # are skipped before the header only ("none": never).
     quote: the character around cells that contain the delimiter, or "none".

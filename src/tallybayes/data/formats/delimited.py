@@ -77,7 +77,7 @@ class Delimited(DuckDBFormat):
         self.doubts = dialect.doubts
         if dialect.comment is not None or self._line_facts.end_in_two_ways:
             with self._text("surrogateescape") as file:
-                path, self._lines = rewritten(file, dialect)
+                path, self._lines = rewritten(file, dialect, origin=self._lines)
             self.file, self._stored = replace(InputFile.of(path), name=self.name), "utf-8"
             self.dialect = replace(dialect, skip=0)
             self.__dict__.pop("_line_facts", None)  # those of the copy are others
@@ -178,7 +178,7 @@ class Delimited(DuckDBFormat):
         decides = self._given_decimal is None and self.delimiter != ","
         if decides and any(map(has_decimal_comma, found.columns.values())):
             self.decimal = ","
-        columns = {name: with_inferred_type(cells, self.decimal) for name, cells in found.columns.items()}
+        columns = {name: self.typed(name, cells) for name, cells in found.columns.items()}
         kinds = {name: inferred_kind(column) for name, column in columns.items()}
         self.inferred = {name: kind for name, kind in kinds.items() if kind is not None}
         return Table(found.n_rows, columns, found.origin)
@@ -193,7 +193,11 @@ class Delimited(DuckDBFormat):
     def some(self, names: Sequence[str], n: int, *, skip_bad: bool = False) -> dict[str, Any]:
         """Values that are not missing, their type inferred from them."""
         found = super().some(names, n, skip_bad=skip_bad)
-        return {name: with_inferred_type(cells, self.decimal) for name, cells in found.items()}
+        return {name: self.typed(name, cells) for name, cells in found.items()}
+
+    def typed(self, name: str, cells: Any) -> Any:
+        """The cells of a column in the type that they have."""
+        return with_inferred_type(cells, self.decimal)
 
     def broken(self, error: BaseException) -> TallyError:
         """The error for a line that is not a row: a wrong number of cells, an open quote, another encoding."""

@@ -65,8 +65,8 @@ class Dialect:
             skip, rest = skip + start, rest[start:]
         delimiter = given or _delimiter(rest, quote)
         if given is None and options.header and (sign := _sign_after_title(rest, quote)) is not None:
-            first = next(line for line in rest if line.strip())
-            text = f"{shorten(first.strip())} is taken for the name of the only column, but all lines after it have {sign!r}"
+            first = shorten(next(line.strip() for line in rest if line.strip()))
+            text = f"{first} is taken for the name of the only column, but all lines after it have {sign!r}"
             doubts.append((text, "if it is a title: skip_lines= (--skip-lines)"))
         _check(delimiter, quote, comment)
         return cls(delimiter, quote, comment, skip, tuple(doubts))

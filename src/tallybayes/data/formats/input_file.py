@@ -91,6 +91,24 @@ class InputFile:
         except OSError as error:
             raise FileError(f"cannot be read: {error}", file=self.name) from error
 
+    def content(self) -> bytes:
+        """All of its bytes, decompressed."""
+        try:
+            with self.opened() as file:
+                return file.read()
+        except OSError as error:
+            raise FileError(f"cannot be read: {error}", file=self.name) from error
+
+    def uncompressed(self) -> InputFile:
+        """The file itself, or a copy that is not compressed."""
+        if self.compression == "none":
+            return self
+        try:
+            with self.opened() as file:
+                return replace(InputFile.of(_copied(file)), name=self.name)
+        except OSError as error:
+            raise FileError(f"cannot be decompressed: {error}", file=self.name) from error
+
     def in_utf8(self, encoding: str) -> InputFile:
         """A copy of a file of text in UTF-8."""
         with self.opened() as file:

@@ -16,13 +16,14 @@ from tallybayes.data.formats.line_map import LineMap
 __all__ = ["rewritten"]
 
 
-def rewritten(text: IO[str], dialect: Dialect) -> tuple[str, LineMap]:
+def rewritten(text: IO[str], dialect: Dialect, *, origin: LineMap) -> tuple[str, LineMap]:
     r"""The path of a copy in UTF-8, and the lines of the original.
 
     text: the file, opened with newline="" and errors="surrogateescape", so that bytes in another encoding are kept.
+    origin: the lines of what the file itself is a copy of.
 
     >>> import io
-    >>> path, lines = rewritten(io.StringIO('# 1\na,b\r# 2\r"x\n# y",3\n'), Dialect(",", '"', "#", 0))
+    >>> path, lines = rewritten(io.StringIO('# 1\na,b\r# 2\r"x\n# y",3\n'), Dialect(",", '"', "#", 0), origin=LineMap())
     >>> open(path).read(), lines.original(1), lines.original(2)
     ('a,b\n"x\n# y",3\n', 2, 4)
     """
@@ -36,7 +37,7 @@ def rewritten(text: IO[str], dialect: Dialect) -> tuple[str, LineMap]:
             if dialect.quote is not None and line.count(dialect.quote) % 2:
                 within = not within
             n_kept += 1
-            lines.add(n_kept, number)
+            lines.add(n_kept, origin.original(number))
             yield (line if within else line.rstrip("\r\n") + "\n").encode("utf-8", errors="surrogateescape")
 
     return temporary_copy(kept()), lines
