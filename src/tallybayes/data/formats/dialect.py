@@ -12,6 +12,7 @@ import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tallybayes.data.formats.file_format import ReadOptions
 from tallybayes.errors import ParameterError, check_integer, shorten
@@ -72,7 +73,7 @@ class Dialect:
         return cls(delimiter, quote, comment, skip, tuple(doubts))
 
     @property
-    def reading(self) -> dict[str, object]:
+    def reading(self) -> dict[str, Any]:
         """The same for Python's csv module."""
         if self.quote is None:
             return {"delimiter": self.delimiter, "quoting": csv.QUOTE_NONE}
@@ -131,7 +132,7 @@ def _sign_after_title(lines: Sequence[str], quote: str | None) -> str | None:
 def _widths(lines: Sequence[str], delimiter: str, quote: str | None) -> list[int]:
     """The number of cells of every row."""
     reading = Dialect(delimiter, quote if quote != delimiter else None, None, 0).reading
-    return [len(row) for row in csv.reader(lines, **reading)] or [1]  # type: ignore[arg-type]
+    return [len(row) for row in csv.reader(lines, **reading)] or [1]
 
 
 def _delimiter(sample: Sequence[str], quote: str | None = '"') -> str:

@@ -63,10 +63,11 @@ def _cells(file: InputFile, sheet: str | None) -> list[list[Any]]:
     calamine = optional_package("python_calamine", "excel", file.name)
     try:
         with calamine.load_workbook(io.BytesIO(file.content())) as book:
-            usable = calamine.SheetTypeEnum.WorkSheet, calamine.SheetVisibleEnum.Visible
-            names = [one.name for one in book.sheets_metadata if (one.typ, one.visible) == usable]
-            if sheet is None:
-                names = [name for name in names if book.get_sheet_by_name(name).height] or names
+            found = [one for one in book.sheets_metadata if one.typ == calamine.SheetTypeEnum.WorkSheet]
+            if sheet is None:  # hidden sheets, and those without cells, must be named
+                found = [one for one in found if one.visible == calamine.SheetVisibleEnum.Visible]
+                found = [one for one in found if book.get_sheet_by_name(one.name).height] or found
+            names = [one.name for one in found]
             chosen = chosen_table(sheet, names, file.name, "sheet of the workbook")
             return list(book.get_sheet_by_name(chosen).to_python(skip_empty_area=False))
     except calamine.PasswordError as error:
