@@ -200,6 +200,8 @@ def _json_cells(field: Any, column: Any) -> list[Any]:
         return [None if value is None else json.loads(value) for value in values]
     if pa.types.is_map(field.type):
         return [None if value is None else dict(value) for value in values]
+    if pa.types.is_string(field.type):
+        return values  # type: ignore[no-any-return]
     if (field.metadata or {}).get(b"kind") == b"probability":
         return [None if value is None else float(f"{value:.{_DIGITS}g}") for value in values]
     return finite_json(values)  # type: ignore[no-any-return]

@@ -76,13 +76,22 @@ def _value(metavar: str, help: str, kind: Any = str) -> tuple[Any, Any]:
 
 
 _READING: dict[str, tuple[Any, Any]] = {  # the annotation and the default of each option
-    "format": _value("NAME", "csv, tsv, json, parquet, duckdb, sqlite, text, mail or mbox. [detected]"),
+    "format": _value(
+        "NAME",
+        "csv, tsv, json, parquet, arrow, excel, arff, sas, stata, spss, duckdb, sqlite, text, mail or mbox. [detected]",
+    ),
     "delimiter": _value("C", "The delimiter of a CSV file. [detected]"),
     "decimal": _value("C", "The decimal separator, . or , [detected]"),
     "encoding": _value("NAME", "The encoding of text. [detected]"),
     "missing": _value("WORD", "A word for missing values (repeatable). [NA, null, ? and others]", list[str]),
     "no_header": _flag("--no-header", "The first line is data; the columns are named x0, x1, ..."),
-    "table": _value("NAME", "A table of a database file, or an SQL query."),
+    "table": _value("NAME", "A table of a database, a sheet of a workbook, a file in a zip archive, or an SQL query."),
+    "skip_lines": (
+        Annotated[int, typer.Option(metavar="N", help="Skip N lines, such as a title, before the header.")],
+        0,
+    ),
+    "comment": _value("C", "Skip lines that begin with this. [#, before the header only; none: never]"),
+    "quote": _value("C", 'The quote around cells of text, or none. ["]'),
     "skip_bad": _flag("--skip-bad", "Skip and count rows that cannot be read."),
     "debug": (Debug, False),
 }

@@ -74,8 +74,8 @@ class Schema:
     @property
     def derived(self) -> dict[str, Field]:
         """The columns that are used and computed from other columns, in the order of their names."""
-        used = {name: self.fields[name] for name in sorted(self.fields) if self.fields[name].inputs}
-        return {name: field for name, field in used.items() if field.family is not None}
+        used = [name for name, field in self.fields.items() if field.inputs and field.family is not None]
+        return {name: self.fields[name] for name in sorted(used)}
 
     @property
     def columns_in_use(self) -> list[str]:
