@@ -47,7 +47,7 @@ def fit(
 ) -> None:
     """Fit a model to data and save it in a file."""
     from tallybayes.errors import NONE, DataError, Described
-    from tallybayes.formatting import rows_of, shown
+    from tallybayes.formatting import rows_of
     from tallybayes.model.fit import fit as fit_model
     from tallybayes.model.fit import planned
     from tallybayes.model.weight_selection import LEAST_ROWS, MOST_CLASSES
@@ -75,8 +75,6 @@ def fit(
         note("no column is used: the model has only a class prior (--as COL=FAMILY includes a column)")
     if not dry_run and "weights" not in options and not model.column_weights.weights and model.schema.families:
         note(f"no column weights: they need {LEAST_ROWS} rows and 2 to {MOST_CLASSES:,} classes that have several rows")
-    if len(model.classes) == 1:
-        note(f"only one class, {shown(model.classes[0])}: every prediction is that class")
     facts = report(model, source, path)
     print_result(facts if json else _for_people(facts))
 

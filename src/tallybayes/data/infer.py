@@ -15,21 +15,24 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from tallybayes.arrays.column import Codes
 from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.data.arrow import as_doubles, combined, is_text_type, to_list, to_numpy, valid_rows
-from tallybayes.data.encode import as_reals
+from tallybayes.data.encode import as_codes, as_reals
 from tallybayes.data.encode_categories import text_codes
+from tallybayes.data.key_form import KeyForm
 from tallybayes.data.schema import Field
 from tallybayes.data.table import Raw, is_missing, is_number
 from tallybayes.errors import DataError
 from tallybayes.families import Bernoulli, Categorical, Family, Multinomial, Tags, Text
 
-__all__ = ["NO_VALUES", "ONLY_BITS", "propose", "propose_by_type"]
+__all__ = ["NO_VALUES", "ONLY_BITS", "SAMPLE", "propose", "propose_by_type", "with_key_form"]
 
 NO_VALUES = "no values yet"  # a later batch decides
 ONLY_BITS = "only 0 and 1"  # numbers taken for booleans: later ones may differ
@@ -94,6 +97,20 @@ def propose_by_type(name: str, raw: Raw, numeric: Family) -> Field:
         is_boolean = isinstance(value, (bool, np.bool_))
         return Field(name, Bernoulli() if is_boolean else numeric, _BOOLEANS if is_boolean else "numbers")
     return Field(name, Categorical(), "text") if isinstance(value, (str, bytes)) else _from_container(name, value, ())
+
+
+def with_key_form(field: Field, raw: Raw) -> Field:
+    """A column of categories with the form of those in the first rows; other columns, and a form that is known, stay.
+
+    >>> with_key_form(Field("smokes", Categorical(), "text"), ["no", "yes"]).key_form
+    KeyForm(words=('no', 'yes'))
+    """
+    if field.family is None or field.family.column is not Codes or field.key_form is not None:
+        return field
+    column = as_codes(field.name, raw[:SAMPLE])
+    used = np.unique(column.codes.astype(np.int64) - column.origin).tolist()
+    form = KeyForm.of([column.keys[code] for code in used if 0 <= code < len(column.keys)])
+    return field if form is None else replace(field, key_form=form)
 
 
 def _values(raw: Any) -> Iterator[Any]:

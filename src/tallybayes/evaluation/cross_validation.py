@@ -72,7 +72,7 @@ def cross_validate(
     for fold, table in _by_fold(source, empty, label, folds, seed):
         if fold >= 0:
             for _, (log_proba, labels) in source.good(table, partial(score_table, snapshots[fold], label)):
-                add_rows(evaluations[fold], snapshots[fold], log_proba, labels, from_file=table.is_from_file)
+                add_rows(evaluations[fold], snapshots[fold], log_proba, labels)
     source.bad = bad
     accuracies = [part.accuracy for part in evaluations if part.n_rows]
     start = Evaluation(skipped=skipped, bad=0 if bad is None else bad.count, folds=accuracies)
@@ -88,7 +88,7 @@ def _by_fold(source: Source, model: Model, label: Any, folds: int, seed: int) ->
     """Every batch split by fold; rows without a label have the fold -1."""
     assign = FoldAssigner(folds, seed)
     for table in source.batches(columns_to_read(model.schema, label)):
-        fold = assign(find_labels(table, label))
+        fold = assign(find_labels(table, label, model.schema))
         for number in range(-1, folds):
             rows = np.flatnonzero(fold == number)
             if len(rows):

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 
 from tallybayes.arrays.axis import sort_keys
 from tallybayes.data.encode import as_codes
+from tallybayes.data.infer import with_key_form
 from tallybayes.data.label import label_column
 from tallybayes.data.read import to_source
 from tallybayes.data.schema import SPECIFIED, Field, Schema
@@ -16,6 +17,7 @@ from tallybayes.data.table import Table
 from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
 from tallybayes.families import Family, Text
 from tallybayes.model.dependence import with_one_dependence
+from tallybayes.model.label_plan import plan_label, warn_about_classes
 from tallybayes.model.model import Model
 from tallybayes.model.weighting import Weighting, learn_sampled, sample_for, weighted
 from tallybayes.state.model_state import ModelState
@@ -52,6 +54,7 @@ def fit(data: Any, label: Any = None, *, weight: Any = None, **options: Unpack[F
         hint = "the file has no rows, or all of them were skipped as bad rows"
         raise source.head().located(DataError("rows to learn from", got=0, hint=hint))
     check_value(model, label, source)
+    warn_about_classes(model.classes, label)
     return weighted(model, weights, sample)
 
 
@@ -67,13 +70,17 @@ def planned(source: Source, label: Any, options: FitOptions, *, weight: Any = No
     OPTIONS["weights"].domain.check("weights", values.pop("weights"))
     settings = Settings(**{name: values.pop(name) for name in SETTINGS})
     columns = {name: OPTIONS[name].domain.check(name, value) for name, value in values.items()}
-    dependence = columns.pop("dependence")
+    dependence, bins = columns.pop("dependence"), columns.pop("bins")
     schema: Schema | None = columns["schema"]
     source.missing = schema.missing if schema is not None and source.missing is None else source.missing
     head = source.head()
     label, weight = _names(label, weight, schema, head)
     result = plan(head, label, weight, settings, **columns)
     result.missing = source.missing
+    if schema is not None and schema.label == label:
+        result.label_form, result.bins = schema.label_form, schema.bins
+    if settings.infer == "data" or bins is not None:
+        plan_label(result, source, label, bins)
     if dependence == "one":
         result = with_one_dependence(result, source, label)
     return Model(ModelState(result, settings)), label
@@ -136,6 +143,8 @@ def plan(
     for name in names:
         if name not in chosen or chosen[name] == type(chosen[name])():  # options of a family that were given stay
             fields[name] = settings.with_unseen(fields[name])
+        if schema is None and settings.infer == "data":
+            fields[name] = with_key_form(fields[name], head.columns[name])
     fields |= _derived(derived, {name for name in names if name not in excluded and (only is None or name in only)})
     label_name, weight_name = (name if isinstance(name, str) else None for name in (label, weight))
     return Schema(label_name, fields, weight_name)

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from tallybayes.arrays.column import Column, Flags
-from tallybayes.data.batch import check_kinds, columns_to_read, encode_columns
+from tallybayes.data.batch import columns_to_read, encode_columns, to_known_types
 from tallybayes.data.infer import ONLY_BITS
-from tallybayes.data.label import find_labels, find_weights, to_label_type
+from tallybayes.data.label import Labels, find_labels, find_weights
 from tallybayes.data.read import to_source
 from tallybayes.data.source import Source, Whole
 from tallybayes.data.table import Table, to_table
@@ -103,15 +103,18 @@ class Snapshot:
     def encoded(self, table: Table) -> dict[str, Column]:
         """The columns of a table, encoded by the schema."""
         columns = encode_columns(table, self.state.schema, self.scorer.lexicons)
-        check_kinds(columns, self._known_key, from_file=table.is_from_file)
+        to_known_types(columns, self.state.schema, self._known_key)
         return columns
+
+    def labels(self, table: Table, label: Any = None) -> Labels:
+        """The labels of a table in the type of the classes, cut into the bins of the schema."""
+        return find_labels(table, self.label_or_default(label), self.state.schema, known=self.classes)
 
     def labelled(self, table: Table, label: Any, weight: Any) -> tuple[dict[str, Column], Codes32, Floats | None]:
         """A table that was learned: columns, codes of its classes (-1: no label or no weight) and weights."""
-        labels, weights = find_labels(table, label), find_weights(table, weight)
-        keys = to_label_type(self.classes, labels.keys, from_file=table.is_from_file)
+        labels, weights = self.labels(table, label), find_weights(table, weight)
         own = labels.codes if weights is None else np.where(weights > 0, labels.codes, -1)  # others were never learned
-        codes = in_classes(own, keys, {label: code for code, label in enumerate(self.classes)})
+        codes = in_classes(own, labels.keys, {label: code for code, label in enumerate(self.classes)})
         return self.encoded(table), codes, None if weights is None or (weights == 1).all() else weights
 
     # Scores of any data
