@@ -8,8 +8,8 @@ makes a boolean label of a column: whether rating is R. The bins of a schema cut
 from __future__ import annotations
 
 import decimal
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -41,11 +41,15 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Sorted labels, the code of each row's label (-1 where it is missing), and the rows of each label."""
+    """Sorted labels, the code of each row's label (-1 where it is missing), and the rows of each label.
+
+    rewritten: texts that were written otherwise in the data, and what they are here.
+    """
 
     keys: list[Any]
     codes: NDArray[np.int32]
     counts: NDArray[np.int64]
+    rewritten: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def n_missing(self) -> int:
@@ -62,7 +66,9 @@ class Labels:
         if all(type(new) is type(old) and new == old for new, old in zip(keys, self.keys, strict=True)):
             return self
         ordered = sort_keys(set(keys))
-        return _ordered(ordered, np.append(positions(keys, ordered), -1)[self.codes])
+        found = _ordered(ordered, np.append(positions(keys, ordered), -1)[self.codes])
+        pairs = zip(self.keys, keys, strict=True)
+        return replace(found, rewritten={a: b for a, b in pairs if isinstance(a, str) and isinstance(b, str) and a != b})
 
 
 def find_labels(table: Table, label: Any, schema: Schema | None = None, *, known: Sequence[Any] = ()) -> Labels:

@@ -14,7 +14,7 @@ from typing import Any
 
 from tallybayes.data.read import to_source
 from tallybayes.errors import Described, ParameterError
-from tallybayes.model.label_plan import new_class_notes
+from tallybayes.model.label_plan import label_notes
 from tallybayes.model.single_row import SingleRowLearner
 from tallybayes.model.update import CountedRows, add_rows, change_notes, subtract_rows
 from tallybayes.scoring.snapshot import Snapshot
@@ -95,7 +95,7 @@ class CurrentState:
             self._row_learner = None
             notes = change_notes(self.snapshot.state.statistics, sign)
             if sign > 0:
-                notes += new_class_notes(before, counted.class_rows)
+                notes += label_notes(before, counted.class_rows, counted.rewritten)
         n_bad = 0 if source.bad is None else source.bad.count
         return Change(counted.n_rows - counted.n_missing, counted.n_missing, notes, n_bad)
 

@@ -8,7 +8,6 @@ from typing import Any, Unpack
 
 from tallybayes.arrays.axis import sort_keys
 from tallybayes.data.encode import as_codes
-from tallybayes.data.infer import with_key_form
 from tallybayes.data.label import label_column
 from tallybayes.data.read import to_source
 from tallybayes.data.schema import SPECIFIED, Field, Schema
@@ -17,6 +16,7 @@ from tallybayes.data.table import Table
 from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
 from tallybayes.families import Family, Text
 from tallybayes.model.dependence import with_one_dependence
+from tallybayes.model.key_plan import add_key_forms, first_cells
 from tallybayes.model.label_plan import plan_label, warn_about_classes
 from tallybayes.model.model import Model
 from tallybayes.model.weighting import Weighting, learn_sampled, sample_for, weighted
@@ -80,7 +80,10 @@ def planned(source: Source, label: Any, options: FitOptions, *, weight: Any = No
     if schema is not None and schema.label == label:
         result.label_form, result.bins = schema.label_form, schema.bins
     if settings.infer == "data" or bins is not None:
-        plan_label(result, source, label, bins)
+        cells = first_cells(result, source, label)
+        plan_label(result, source, label, bins, cells=cells)
+        if schema is None:
+            add_key_forms(result, cells)
     if dependence == "one":
         result = with_one_dependence(result, source, label)
     return Model(ModelState(result, settings)), label
@@ -143,8 +146,6 @@ def plan(
     for name in names:
         if name not in chosen or chosen[name] == type(chosen[name])():  # options of a family that were given stay
             fields[name] = settings.with_unseen(fields[name])
-        if schema is None and settings.infer == "data":
-            fields[name] = with_key_form(fields[name], head.columns[name])
     fields |= _derived(derived, {name for name in names if name not in excluded and (only is None or name in only)})
     label_name, weight_name = (name if isinstance(name, str) else None for name in (label, weight))
     return Schema(label_name, fields, weight_name)

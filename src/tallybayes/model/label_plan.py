@@ -6,7 +6,8 @@ of it would be large and useless, so it is refused.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,21 +19,23 @@ from tallybayes.data.label import Labels, encode_labels, label_column, label_num
 from tallybayes.data.label_bins import LabelBins
 from tallybayes.data.schema import Schema
 from tallybayes.data.source import BadRows, Source, Stream, Whole
-from tallybayes.data.table import raw_column
+from tallybayes.data.table import Raw, raw_column
 from tallybayes.errors import DataError, Described, ParameterError, shorten, warn
-from tallybayes.formatting import shown
+from tallybayes.formatting import rows_of, shown
 
-__all__ = ["new_class_notes", "plan_label", "warn_about_classes"]
+__all__ = ["label_notes", "plan_label", "warn_about_classes"]
 
 _MANY_CLASSES = 100  # most with one row: not classes
 _MANY_REALS = 20  # different numbers with decimals, most in one row: not classes either
 _EXAMPLES = 3  # groups of similar labels that are shown
 
 
-def plan_label(schema: Schema, source: Source, label: Any, bins: int | tuple[float, ...] | None) -> None:
+def plan_label(
+    schema: Schema, source: Source, label: Any, bins: int | tuple[float, ...] | None, *, cells: Mapping[str, Raw]
+) -> None:
     """Put the bins and the form of a label into the schema of a model that is to be fitted; refuse what cannot be one.
 
-    bins: the number of ranges with about as many rows each, or their edges.
+    bins: the number of ranges with about as many rows each, or their edges; cells: the first ones, as they are learned.
     """
     head = source.head()
     column, value = label_column(label, head.columns) if isinstance(label, str) else (None, None)
@@ -44,7 +47,7 @@ def plan_label(schema: Schema, source: Source, label: Any, bins: int | tuple[flo
         schema.bins = edges or LabelBins.of_quantiles(numbers, int(bins), column or "label")  # type: ignore[arg-type]
     if schema.bins is not None or value is not None or isinstance(label, Labels):
         return
-    raw = head.columns.get(column) if column is not None else raw_column(label)
+    raw = cells.get(column) if column is not None else raw_column(label)
     if raw is None:
         return
     try:
@@ -109,11 +112,15 @@ def warn_about_classes(classes: Sequence[Any], label: Any) -> None:
         warn(f"labels that differ only in case or spaces are different classes: {text}{more}", column=column, hint=hint)
 
 
-def new_class_notes(before: Sequence[Any], rows: dict[Any, float]) -> tuple[str, ...]:
-    """A note for every class that is new; before: the classes until now, rows: those of the labels just learned.
+def label_notes(
+    before: Sequence[Any], rows: Mapping[Any, float], rewritten: Mapping[str, str] = MappingProxyType({})
+) -> tuple[str, ...]:
+    """A note for every class that is new, and one about labels that were written otherwise.
 
-    >>> new_class_notes(["no", "yes"], {"Yes": 2, "no": 1})
-    ("new class 'Yes', which differs from 'yes' only in case or spaces: 2 rows",)
+    before: the classes until now; rows: those of the labels just learned.
+
+    >>> label_notes(["cat", "dog"], {"Cat": 2, "dog": 1})
+    ("new class 'Cat', which differs from 'cat' only in case or spaces: 2 rows",)
     """
     known = set(before)
     folded = {_folded(key): key for key in before if isinstance(key, str)}
@@ -123,7 +130,11 @@ def new_class_notes(before: Sequence[Any], rows: dict[Any, float]) -> tuple[str,
             continue
         near = folded.get(_folded(key)) if isinstance(key, str) else None
         about = f", which differs from {near!r} only in case or spaces" if near is not None else ""
-        notes.append(f"new class {shorten(key)}{about}: {n:g} row{'' if n == 1 else 's'}")
+        notes.append(f"new class {shorten(key)}{about}: {rows_of(n)}")
+    if rewritten:
+        pairs = [f"{old!r} as {new!r}" for old, new in sorted(rewritten.items())]
+        more = f" and {len(pairs) - _EXAMPLES} more" if len(pairs) > _EXAMPLES else ""
+        notes.append(f"labels were read as classes that the model has: {', '.join(pairs[:_EXAMPLES])}{more}")
     return tuple(notes)
 
 

@@ -42,6 +42,7 @@ class CountedRows:
     statistics: SufficientStatistics = field(default_factory=SufficientStatistics.empty)
     n_rows: int = 0
     n_missing: int = 0  # of these, rows without a label
+    rewritten: dict[str, str] = field(default_factory=dict)  # labels that are written otherwise in the data
 
     def __post_init__(self) -> None:
         self.schema = self.state.schema
@@ -85,6 +86,7 @@ class CountedRows:
         batch = read_batch(table, self.schema, self.label, self.weight, known=known)
         to_known_types(batch.columns, self.schema, self._known_key)
         keys = batch.labels.keys
+        self.rewritten |= batch.labels.rewritten
         labels = merged(self.statistics.labels or self.state.statistics.labels, keys)
         if self.grows:
             self.text_samples.add(batch, keys, self.schema.families, self.state.settings)
