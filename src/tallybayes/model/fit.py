@@ -55,7 +55,7 @@ def fit(data: Any, label: Any = None, *, weight: Any = None, **options: Unpack[F
         raise source.head().located(DataError("rows to learn from", got=0, hint=hint))
     check_value(model, label, source)
     warn_about_classes(model.classes, label)
-    return weighted(model, weights, sample)
+    return weighted(model, weights, sample, warns=True)
 
 
 def weighting(options: FitOptions) -> Weighting:
