@@ -104,8 +104,7 @@ def test_infinity_is_refused_with_its_place(numeric, value):
 
 
 @pytest.mark.parametrize(
-    ("column", "value", "expected"),
-    [("weight", "heavy", "a number"), ("legs", "four", "a number")],
+    ("column", "value", "expected"), [("weight", "heavy", "a number"), ("legs", "four", "a number")]
 )
 def test_a_wrong_type_is_refused_with_column_row_and_value(model, column, value, expected):
     before = model.copy()

@@ -112,7 +112,9 @@ def _bins(text: str) -> Any:
         return [float(edge) for edge in text.removesuffix(",").split(",")]
     except ValueError:
         hint = "--bins 4 makes four classes, --bins 10,100 three, and --bins 10, two"
-        raise ParameterError("--bins: a number of bins, or edges with commas between them", got=text, hint=hint) from None
+        raise ParameterError(
+            "--bins: a number of bins, or edges with commas between them", got=text, hint=hint
+        ) from None
 
 
 def _split(option: str, text: str, names: list[str]) -> tuple[str, str]:

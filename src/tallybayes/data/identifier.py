@@ -2,16 +2,16 @@
 
 Whole numbers that are all different are an identifier if one of these holds:
 
-* They would repeat if they were drawn at random from their range: n numbers in a range of s have about n*n / (2*s) equal
-  pairs, and with ten expected none is seen by chance once in 20,000 tables. So running numbers are found, with gaps and in
-  any order, but not incomes or populations, whose range is wide.
+* They would repeat if they were drawn at random from their range: n numbers in a range of s have about n*n / (2*s)
+  equal pairs, and with ten expected none is seen by chance once in 20,000 tables. So running numbers are found, with
+  gaps and in any order, but not incomes or populations, whose range is wide.
 * They all have the same number of digits, at least six, and are spread evenly over all numbers with so many digits, as
   random codes are; measurements and times since an epoch are not.
 * The name says so (`id`, `customer_id`, `OrderNo`), and the range is at least as wide as there are rows. Then some may
   repeat, up to half of the rows.
 
-Texts are an identifier if more than half are different (`data/infer.py`), or if they are UUIDs or hashes and more than a
-tenth is. With fewer than 20 rows it cannot be told whether values repeat.
+Texts are an identifier if more than half are different (`data/infer.py`), or if they are UUIDs or hashes and more than
+a tenth is. With fewer than 20 rows it cannot be told whether values repeat.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["IDENTIFIER_ROWS", "are_hashes", "named_as_identifier", "number_identifier"]
+__all__ = ["IDENTIFIER_ROWS", "are_excluded_numbers", "are_hashes", "named_as_identifier", "number_identifier"]
 
 IDENTIFIER_ROWS = 20
 _EXPECTED_PAIRS = 10.0  # equal ones among random numbers: exp(-10) is the chance of none
@@ -30,8 +30,20 @@ _CODE_DIGITS, _CODE_ROWS = 6, 100
 _EVEN = 1.63  # times 1/sqrt(n): the Kolmogorov-Smirnov distance that random numbers stay below in 99 of 100 tables
 _ANYWHERE = {"id", "ids", "uuid", "guid", "rowid", "rownum", "rownames", "pk", "unnamed"}
 _AT_THE_END = {"key", "no", "nr", "num", "number", "code", "index", "idx", "serial"}
+_REASON = re.compile(r"identifier: (consecutive integers|[0-9,]+ distinct (whole numbers|codes))")
 _PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|#")
-_HASH = re.compile(r"\{?[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\}?|[0-9a-f]{16,}", re.IGNORECASE)
+_HASH = re.compile(
+    r"\{?[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\}?|[0-9a-f]{16,}", re.IGNORECASE
+)
+
+
+def are_excluded_numbers(reason: str) -> bool:
+    """Whether the reason of a column is one that `number_identifier` gives.
+
+    >>> are_excluded_numbers("identifier: consecutive integers"), are_excluded_numbers("real numbers")
+    (True, False)
+    """
+    return _REASON.match(reason) is not None
 
 
 def named_as_identifier(name: str) -> bool:
@@ -64,12 +76,13 @@ def number_identifier(name: str, values: NDArray[np.generic]) -> str | None:
     n_distinct, span = len(ordered), float(ordered[-1]) - float(ordered[0]) + 1
     if 2 * n_distinct <= n:
         return None
+    if named_as_identifier(name) and span >= n:
+        rows = "" if n_distinct == n else f" in {n:,} rows"
+        return f"identifier: {n_distinct:,} distinct whole numbers{rows}, and the name"
     if n_distinct == n and n * (n - 1) / (2 * span) >= _EXPECTED_PAIRS:
         return f"identifier: {n:,} distinct whole numbers in a range of {span:,.0f}"
     if n_distinct == n and _are_codes(ordered):
         return f"identifier: {n:,} distinct codes of {len(str(int(ordered[0])))} digits"
-    if named_as_identifier(name) and span >= n:
-        return f"identifier: {n_distinct:,} distinct whole numbers{'' if n_distinct == n else f' in {n:,} rows'}, and the name"
     return None
 
 

@@ -1,15 +1,15 @@
 """How the keys of a column are written, so that labels and categories of any source meet.
 
-A CSV file holds texts, Parquet and SQL have types, JSON and pandas have others, and the same tool writes 1 as `1.0` in a
-column with a gap. So keys are converted to the type of the keys that the model knows: an integral real is an integer,
-`"1"` is 1 for a model of numbers, true is `"true"` for a model of texts. Among texts the form of a column, found when the
-model is fitted and kept in the schema, says more:
+A CSV file holds texts, Parquet and SQL have types, JSON and pandas have others, and the same tool writes 1 as `1.0` in
+a column with a gap. So keys are converted to the type of the keys that the model knows: an integral real is an integer,
+`"1"` is 1 for a model of numbers, true is `"true"` for a model of texts. Among texts the form of a column, found when
+the model is fitted and kept in the schema, says more:
 
     no, yes      exactly two texts that mean false and true: booleans, 0, 1 and other such words are written like them
     1            numbers without a decimal point: 1.0 and "1.0" are written as 1
     1.0          numbers with one: 1 and "1" are written as 1.0
 
-Other texts stay as they are: `Yes` is not `yes`.
+Other texts stay as they are: `Cat` is not `cat`.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _written(number: float, style: str) -> str:
     """A number as text; one that a double cannot hold is never equal to what it was read from."""
     if not abs(number) < _EXACT:
         return ""
-    return str(int(number)) if style == "1" and number == int(number) else str(float(number))
+    return str(int(number)) if style == "1" and number == int(number) else str(float(number) + 0.0)  # no negative zero
 
 
 def to_key_type(key: Any, like: Any, form: KeyForm | None = None) -> Any:

@@ -1,8 +1,8 @@
 """Labels and weights.
 
 A label is text, an integer, a real or a boolean. All labels of a model have one type, in which they are returned, and
-labels of any source are converted to it (`data/key_form.py`). A row without a label is skipped when learning. `"rating=R"`
-makes a boolean label of a column: whether rating is R. The bins of a schema cut a label of numbers into ranges.
+labels of any source are converted to it (`data/key_form.py`). A row without a label is skipped when learning.
+`"rating=R"` makes a boolean label of a column: whether rating is R. The bins of a schema cut a label of numbers.
 """
 
 from __future__ import annotations
@@ -68,7 +68,9 @@ class Labels:
         ordered = sort_keys(set(keys))
         found = _ordered(ordered, np.append(positions(keys, ordered), -1)[self.codes])
         pairs = zip(self.keys, keys, strict=True)
-        return replace(found, rewritten={a: b for a, b in pairs if isinstance(a, str) and isinstance(b, str) and a != b})
+        return replace(
+            found, rewritten={a: b for a, b in pairs if isinstance(a, str) and isinstance(b, str) and a != b}
+        )
 
 
 def find_labels(table: Table, label: Any, schema: Schema | None = None, *, known: Sequence[Any] = ()) -> Labels:

@@ -6,6 +6,7 @@ A value belongs to the range whose lower edge it reaches: with the edges 10 and 
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,7 +71,7 @@ class LabelBins:
     def names(self) -> list[str]:
         """The classes in the order of the ranges."""
         edges = [shown(edge) for edge in self.edges]
-        between = [f"{a} to {b}" for a, b in zip(edges, edges[1:], strict=False)]
+        between = [f"{a} to {b}" for a, b in itertools.pairwise(edges)]
         return [f"< {edges[0]}", *between, f">= {edges[-1]}"]
 
     def codes(self, values: NDArray[np.floating]) -> NDArray[np.int64]:

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from tallybayes.arrays.axis import sort_keys
 from tallybayes.data.label import Labels
 from tallybayes.data.read import to_source
 from tallybayes.data.source import Source, as_columns
 from tallybayes.data.table import Table
-from tallybayes.errors import NONE, DataError, Described, ParameterError
+from tallybayes.errors import NONE, DataError, Described, ParameterError, shorten, warn
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.families.family import Floats
 from tallybayes.model import Model
@@ -49,11 +50,17 @@ def evaluate(
         batches = log_proba_of_training_rows(snapshot, source, label=label, weight=weight)
     else:
         batches = snapshot.log_proba_batches(source, label=label)
+    found: set[Any] = set()
     for table, log_proba in batches:
-        add_rows(evaluation, snapshot, log_proba, snapshot.labels(table, label))
+        labels = snapshot.labels(table, label)
+        found |= {*labels.keys}
+        add_rows(evaluation, snapshot, log_proba, labels)
     evaluation.bad = 0 if source.bad is None else source.bad.count
     if not evaluation.n_rows:
         raise DataError("rows with a label", got=NONE)
+    if found.isdisjoint(snapshot.classes):
+        text = f"none of the labels is a class of the model: {shorten(sort_keys(found))}, where it has"
+        warn(f"{text} {shorten(snapshot.classes)}", column=label if isinstance(label, str) else None)
     return evaluation
 
 

@@ -54,7 +54,7 @@ def fit(data: Any, label: Any = None, *, weight: Any = None, **options: Unpack[F
         hint = "the file has no rows, or all of them were skipped as bad rows"
         raise source.head().located(DataError("rows to learn from", got=0, hint=hint))
     check_value(model, label, source)
-    warn_about_classes(model.classes, label)
+    warn_about_classes(model.classes, label, change.notes)
     return weighted(model, weights, sample, warns=True)
 
 
@@ -77,13 +77,15 @@ def planned(source: Source, label: Any, options: FitOptions, *, weight: Any = No
     label, weight = _names(label, weight, schema, head)
     result = plan(head, label, weight, settings, **columns)
     result.missing = source.missing
-    if schema is not None and schema.label == label:
-        result.label_form, result.bins = schema.label_form, schema.bins
+    same = schema if schema is not None and schema.label == result.label else None  # of the same label
+    result.bins = same.bins if same is not None else None
     if settings.infer == "data" or bins is not None:
         cells = first_cells(result, source, label)
         plan_label(result, source, label, bins, cells=cells)
         if schema is None:
             add_key_forms(result, cells)
+    if same is not None:
+        result.label_form = same.label_form
     if dependence == "one":
         result = with_one_dependence(result, source, label)
     return Model(ModelState(result, settings)), label

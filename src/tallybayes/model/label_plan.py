@@ -1,4 +1,4 @@
-"""What `fit` finds out about the label: its form, its bins, and whether it can be predicted at all; doubts about classes.
+"""What `fit` finds out about the label: its form, its bins, and whether it can be predicted; doubts about classes.
 
 A label with hundreds of classes, most of which have one row, is a number to be cut into bins, or an identifier: a model
 of it would be large and useless, so it is refused.
@@ -27,6 +27,7 @@ __all__ = ["label_notes", "plan_label", "warn_about_classes"]
 
 _MANY_CLASSES = 100  # most with one row: not classes
 _MANY_REALS = 20  # different numbers with decimals, most in one row: not classes either
+_READ_AS = "labels were read in the form of the others"  # how the note about them begins
 _EXAMPLES = 3  # groups of similar labels that are shown
 
 
@@ -40,8 +41,11 @@ def plan_label(
     head = source.head()
     column, value = label_column(label, head.columns) if isinstance(label, str) else (None, None)
     if bins is not None:
-        if value is not None or isinstance(label, Labels):
-            raise ParameterError("bins only for a label of numbers", got=label if value is not None else type(label))
+        if isinstance(label, Labels):  # of an estimator of scikit-learn, whose classes are those of y
+            hint = "cut y into classes before, or use tallybayes.fit"
+            raise ParameterError("no bins for labels that are classes already", got=bins, hint=hint)
+        if value is not None:
+            raise ParameterError("bins only for a label of numbers, not for COLUMN=VALUE", got=label)
         edges = LabelBins(bins) if isinstance(bins, tuple) else None
         numbers = _numbers(source, label, column, whole=edges is None)
         schema.bins = edges or LabelBins.of_quantiles(numbers, int(bins), column or "label")  # type: ignore[arg-type]
@@ -95,9 +99,12 @@ def _refuse_continuous(labels: Labels, column: str) -> None:
     raise DataError("a label whose classes repeat", got=got, column=column, hint=hint)
 
 
-def warn_about_classes(classes: Sequence[Any], label: Any) -> None:
-    """Warn of a single class, and of labels that differ only in case or spaces."""
+def warn_about_classes(classes: Sequence[Any], label: Any, notes: Sequence[str] = ()) -> None:
+    """Warn of a single class, of labels that differ only in case or spaces, and of the notes about labels."""
     column = label if isinstance(label, str) else None
+    for text in notes:
+        if text.startswith(_READ_AS):
+            warn(text, column=column)
     if len(classes) == 1:
         warn(f"only one class, {shown(classes[0])}: every prediction is that class", column=column)
     groups: dict[str, list[str]] = {}
@@ -134,7 +141,7 @@ def label_notes(
     if rewritten:
         pairs = [f"{old!r} as {new!r}" for old, new in sorted(rewritten.items())]
         more = f" and {len(pairs) - _EXAMPLES} more" if len(pairs) > _EXAMPLES else ""
-        notes.append(f"labels were read as classes that the model has: {', '.join(pairs[:_EXAMPLES])}{more}")
+        notes.append(f"{_READ_AS}: {', '.join(pairs[:_EXAMPLES])}{more}")
     return tuple(notes)
 
 

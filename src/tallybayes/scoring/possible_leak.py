@@ -4,8 +4,8 @@ Measured on the held-out rows that column weights are fitted on, one column at a
 prior and this column alone predict right. A column is a possible leak if it leaves at most a tenth of the errors of
 always predicting the most frequent class, and
 
-* is right in more than 99.5 % of the rows; or
-* is right in more than 95 % by the mere presence of a value: a lifeboat is recorded for those who were saved.
+* is right in at least 99.5 % of the rows; or
+* is right in at least 95 % by the mere presence of a value: a lifeboat is recorded for those who were saved.
 
 There must be enough rows: 200, of which 20 are not of the most frequent class. The odour of a mushroom (98.5 %) and the
 petals of an iris (96 %) are honest columns below these limits.
@@ -54,9 +54,9 @@ def possible_leaks(held_out: HeldOutEvidence, scales: Floats) -> Iterator[Possib
     least = 1 - _ERRORS * others / total
     gaps = dict(zip(held_out.gaps, held_out.missing, strict=True))
     for name, evidence, scale in zip(held_out.names, held_out.evidence, scales, strict=False):
-        if name in gaps and (found := accuracy(gaps[name])) > max(_ACCURACY_OF_GAPS, least):
+        if name in gaps and (found := accuracy(gaps[name])) >= max(_ACCURACY_OF_GAPS, least):
             yield PossibleLeak(name, found, by_presence=True)
-        elif (found := accuracy(evidence * scale + gaps.get(name, 0.0))) > max(_ACCURACY, least):
+        elif (found := accuracy(evidence * scale + gaps.get(name, 0.0))) >= max(_ACCURACY, least):
             yield PossibleLeak(name, found, by_presence=False)
 
 

@@ -26,6 +26,7 @@ from tallybayes.scoring.leave_one_out import LeaveOneOut, in_classes
 from tallybayes.scoring.posterior import Posterior, warn_ruled_out
 from tallybayes.scoring.scorer import Scorer
 from tallybayes.scoring.small_batch import ROWS, SmallBatchScorer
+from tallybayes.scoring.unseen_categories import UnseenCategories
 from tallybayes.state.model_state import ModelState
 
 __all__ = ["Snapshot", "checked_row"]
@@ -176,8 +177,10 @@ class Snapshot:
         self, data: Any, work: Callable[..., Any], *, label: Any = None, keep: bool = False
     ) -> Iterator[tuple[Table, Any]]:
         """Data batch by batch, each with the result of `work(columns, n_rows)`; errors name file, line and column."""
+        unseen = UnseenCategories(self._known_keys)
         for source, table in self.batches(data, label, keep=keep):
-            yield from source.good(table, lambda part: self._worked(part, work))
+            yield from source.good(table, lambda part: self._worked(part, work, unseen))
+        unseen.warn()
 
     def leave_one_out_batches(
         self, data: Any, *, label: Any = None, weight: Any = None, calibrated: bool = True
@@ -239,18 +242,26 @@ class Snapshot:
         """One category learned in a column, or None."""
         return self.state.statistics.any_key(self.state.schema.families.get(name), name)
 
+    def _known_keys(self, name: str) -> Collection[Any]:
+        """The categories learned in a column."""
+        family = self.state.schema.families.get(name)
+        tally = self.state.statistics.blocks.get(family.counted) if family is not None else None
+        return tally.key_slots(name) if tally is not None and tally.has_keys and name in tally.features else ()
+
     def _check_names(self, names: Collection[str]) -> None:
         """Refuse data that has none of the model's columns."""
         schema = self.state.schema
         if names and schema.fields and not {*schema.fields, schema.label} & {*names}:
             raise DataError(f"columns of the model ({shorten(list(schema.fields))})", got=list(names))
 
-    def _worked(self, table: Table, work: Callable[..., Any]) -> Any:
+    def _worked(self, table: Table, work: Callable[..., Any], unseen: UnseenCategories | None = None) -> Any:
         """The result of `work(columns, n_rows)` for a table.
 
         A column that was taken for boolean because it held only 0 and 1 may hold other numbers: these are missing.
         """
         columns = self.encoded(table)
+        if unseen is not None:
+            unseen.add(columns)
         while True:
             try:
                 return work(columns, table.n_rows)
