@@ -12,11 +12,13 @@ from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
 from tallybayes.cli.shared_options import Data, Json, Reader, reads
 
 if TYPE_CHECKING:
+    from tallybayes.data.schema import Schema
     from tallybayes.data.source import Source
     from tallybayes.model import Model
 
 __all__ = ["COMMANDS", "fit", "model_path"]
 
+_NAMES = 5  # excluded columns that are named
 _CLASSES = 30  # at most this many are listed
 _COLUMNS = 50  # with more columns, those with the same family and reason share a line
 EXCLUDED = "excluded by the user"  # the reason that `fit` gives
@@ -49,7 +51,7 @@ def fit(
 ) -> None:
     """Fit a model to data and save it in a file."""
     from tallybayes.errors import NONE, DataError, Described
-    from tallybayes.formatting import rows_of, shown
+    from tallybayes.formatting import rows_of
     from tallybayes.model.fit import fit as fit_model
     from tallybayes.model.fit import planned
     from tallybayes.model.weight_selection import LEAST_ROWS, MOST_CLASSES
@@ -73,17 +75,29 @@ def fit(
         model.schema.save(save_schema)
         note(f"wrote the schema to {save_schema}")
     note_bad_rows(source)
+    note_identifiers(model.schema)
     if not model.schema.families:
         note("no column is used: the model has only a class prior (--as COL=FAMILY includes a column)")
     if not dry_run and "weights" not in options and not model.column_weights.weights and model.schema.families:
         note(f"no column weights: they need {LEAST_ROWS} rows and 2 to {MOST_CLASSES:,} classes that have several rows")
-    if len(model.classes) == 1:
-        note(f"only one class, {shown(model.classes[0])}: every prediction is that class")
     facts = report(model, source, path)
     print_result(facts if json else _for_people(facts))
 
 
 COMMANDS = [(fit, EXAMPLE)]
+
+
+def note_identifiers(schema: Schema) -> None:
+    """Print a note about the columns of numbers that are excluded as identifiers, and how to include one."""
+    from tallybayes.data.identifier import are_excluded_numbers
+
+    names = [
+        name for name, field in schema.fields.items() if field.family is None and are_excluded_numbers(field.reason)
+    ]
+    if names:
+        more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+        includes = f"--as {names[0]}=histogram includes {'it' if len(names) == 1 else 'the first'}"
+        note(f"numbers excluded as identifiers: {', '.join(names[:_NAMES])}{more} ({includes})")
 
 
 def model_path(output: str | None, data: list[str]) -> str:

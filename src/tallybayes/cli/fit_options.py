@@ -8,6 +8,7 @@ import typer
 
 from tallybayes.cli.shared_options import adds
 from tallybayes.state.option_domains import (
+    BINS,
     CLASS_PRIOR,
     CLASS_WEIGHTS,
     FAMILIES,
@@ -43,7 +44,7 @@ _REPEATABLE = {
     SWITCHES: "[COL=]yes|no|auto",
 }
 _YES_OR_NO = {"yes": True, "no": False, "true": True, "false": False, "auto": "auto"}
-_SINGLE = {SCHEMA: "FILE", FAMILY: "FAMILY", STRENGTH: "K"}
+_SINGLE = {BINS: "N|EDGES", SCHEMA: "FILE", FAMILY: "FAMILY", STRENGTH: "K"}
 
 
 def _declared(name: str, option: Option) -> tuple[Any, Any]:
@@ -92,6 +93,8 @@ def _value(option: Option, given: Any, names: list[str], source: Source, label: 
         return Schema.load(given)
     if option.domain is WEIGHTS:
         return None
+    if option.domain is BINS:
+        return _bins(given)
     if option.domain is STRENGTHS:
         return _by_column([_strength(text, names) for text in given], names)
     if option.domain is SWITCHES:
@@ -100,6 +103,21 @@ def _value(option: Option, given: Any, names: list[str], source: Source, label: 
         flag = "prior" if option.domain is CLASS_PRIOR else "class-weight"
         return _by_class(flag, given, label or "", source) if len(given) > 1 or "=" in given[0] else given[0]
     return given
+
+
+def _bins(text: str) -> Any:
+    """A number of bins, or edges with commas between them; a comma at the end makes a single edge."""
+    from tallybayes.errors import ParameterError
+
+    try:
+        if "," not in text:
+            return int(text)
+        return [float(edge) for edge in text.removesuffix(",").split(",")]
+    except ValueError:
+        hint = "--bins 4 makes four classes, --bins 10,100 three, and --bins 10, two"
+        raise ParameterError(
+            "--bins: a number of bins, or edges with commas between them", got=text, hint=hint
+        ) from None
 
 
 def _split(option: str, text: str, names: list[str]) -> tuple[str, str]:

@@ -130,8 +130,9 @@ def _scored(model: Any, source: Any, level: float | None, raw: bool) -> Iterator
 
     snapshot = model.snapshot()
     work = snapshot.scorer.log_joint if level is None else snapshot.interval_scorer(level, calibrated=not raw)
+    unseen = snapshot.unseen_categories()
     for own, table in snapshot.batches(source, keep=True):
-        parts = list(snapshot.worked_parts(own, table, work))
+        parts = list(snapshot.worked_parts(own, table, work, unseen))
         scores = [result if level is None else result[0] for _, result in parts]
         log_joint = np.concatenate([np.zeros((0, len(model.classes))), *scores])
         ends = None
@@ -147,6 +148,7 @@ def _scored(model: Any, source: Any, level: float | None, raw: bool) -> Iterator
         own.bad.kept = []
         kept = pa.concat_tables(tables).take(pa.array(order))
         yield kept, log_joint, ends, np.where(order < len(log_joint), order, -1)
+    unseen.warn()
 
 
 def _row_numbers(table: Any) -> Any:

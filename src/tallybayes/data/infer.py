@@ -15,21 +15,25 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from tallybayes.arrays.column import Codes
 from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.data.arrow import as_doubles, combined, is_text_type, to_list, to_numpy, valid_rows
-from tallybayes.data.encode import as_reals
+from tallybayes.data.encode import as_codes, as_reals
 from tallybayes.data.encode_categories import text_codes
+from tallybayes.data.identifier import IDENTIFIER_ROWS, are_hashes, named_as_identifier, number_identifier
+from tallybayes.data.key_form import KeyForm
 from tallybayes.data.schema import Field
 from tallybayes.data.table import Raw, is_missing, is_number
 from tallybayes.errors import DataError
 from tallybayes.families import Bernoulli, Categorical, Family, Multinomial, Tags, Text
 
-__all__ = ["NO_VALUES", "ONLY_BITS", "propose", "propose_by_type"]
+__all__ = ["NO_VALUES", "ONLY_BITS", "SAMPLE", "propose", "propose_by_type", "with_key_form"]
 
 NO_VALUES = "no values yet"  # a later batch decides
 ONLY_BITS = "only 0 and 1"  # numbers taken for booleans: later ones may differ
@@ -37,7 +41,6 @@ ONLY_BITS = "only 0 and 1"  # numbers taken for booleans: later ones may differ
 SAMPLE = 10_000  # rows that are examined before the whole column is
 _BOOLEANS = "booleans"
 _DATES = "dates and times have no family"
-_IDENTIFIER_ROWS = 20  # with fewer rows it cannot be told whether values repeat
 _SEPARATED = 0.2  # share of values with a separator from which text is taken for tags
 _SEPARATORS = "|;,"
 _MANY = 100  # distinct integers from which their number is not mentioned
@@ -96,6 +99,23 @@ def propose_by_type(name: str, raw: Raw, numeric: Family) -> Field:
     return Field(name, Categorical(), "text") if isinstance(value, (str, bytes)) else _from_container(name, value, ())
 
 
+def with_key_form(field: Field, raw: Raw) -> Field:
+    """A column of categories with the form of those in the first rows; other columns, and a form that is known, stay.
+
+    >>> with_key_form(Field("smokes", Categorical(), "text"), ["no", "yes"]).key_form
+    KeyForm(words=('no', 'yes'))
+    """
+    if field.family is None or field.family.column is not Codes or field.key_form is not None:
+        return field
+    try:
+        column = as_codes(field.name, raw[:SAMPLE])
+    except DataError:  # learning names the row, or skips it
+        return field
+    used = np.unique(column.codes.astype(np.int64) - column.origin).tolist()
+    form = KeyForm.of([column.keys[code] for code in used if 0 <= code < len(column.keys)])
+    return field if form is None else replace(field, key_form=form)
+
+
 def _values(raw: Any) -> Iterator[Any]:
     """The values of an Arrow array that are not null, one after the other."""
     for chunk in raw.chunks if isinstance(raw, pa.ChunkedArray) else [raw]:
@@ -141,8 +161,12 @@ def _from_numbers(name: str, values: np.ndarray, numeric: Family, integral: bool
         if len(np.unique(there)) == 2:
             return Field(name, Bernoulli(), ONLY_BITS)
     sample = values[: SAMPLE + 1]
-    if integral and len(sample) >= _IDENTIFIER_ROWS and np.all(np.diff(sample.astype(np.float64)) == 1):
-        return Field(name, None, "identifier: consecutive integers")
+    whole = sample[~np.isnan(sample)] if sample.dtype.kind == "f" else sample
+    # Reals without a fraction are whole numbers with gaps, or the name says so; others are taken for measurements.
+    if integral or len(whole) < len(sample) or named_as_identifier(name):
+        is_whole = integral or (np.all(np.isfinite(whole)) and np.all(whole == np.floor(whole)))
+        if is_whole and (reason := number_identifier(name, whole)) is not None:
+            return Field(name, None, reason)
     return Field(name, numeric, _describe_numbers(sample, integral))
 
 
@@ -194,6 +218,8 @@ def _from_text(name: str, values: Mapping[str, int]) -> Field:
     """From the distinct texts and how often each occurs."""
     n_values, n_rows = len(values), sum(values.values())
     some = list(itertools.islice(values, _SOME))
+    if n_rows >= IDENTIFIER_ROWS and n_values > n_rows / 10 and are_hashes(some):
+        return Field(name, None, f"identifier: {n_values:,} distinct UUIDs or hashes in {n_rows:,} rows")
     if n_values > n_rows / 2 and sum(len(_NO_SPACES.findall(value)) for value in some) > sum(map(len, some)) / 3 > 2:
         return Field(name, Text(tokens="characters", ngrams=2), "prose without spaces between words")
     if n_values > n_rows / 2 and np.mean([len(value) for value in some]) > _LONG:
@@ -206,7 +232,7 @@ def _from_text(name: str, values: Mapping[str, int]) -> Field:
     if n_rows > 1 and n_values > n_rows / 2:
         if np.mean([len(value.split()) for value in some]) >= _WORDS:
             return _prose(name, some)
-        if n_rows >= _IDENTIFIER_ROWS:
+        if n_rows >= IDENTIFIER_ROWS:
             return Field(name, None, f"identifier: {_distinct(n_values)} in {n_rows} rows")
     return Field(name, Categorical(), f"text, {_distinct(n_values)}")
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from tallybayes.arrays.column import Cells
 from tallybayes.atomic_file import write_file
 from tallybayes.data.coarse_cells import CellInput
+from tallybayes.data.key_form import KeyForm
+from tallybayes.data.label_bins import LabelBins
 from tallybayes.errors import Described, FileError, ParameterError, TallyError
 from tallybayes.families import Family, parse
 
 __all__ = ["SPECIFIED", "Field", "Schema"]
 
+_ENTRIES = ("label", "label_form", "bins", "weight", "missing", "columns")
 SPECIFIED = "specified by the user"  # the reason of a family that was not inferred
 
 
@@ -25,12 +28,14 @@ class Field:
     """One column: its family (None if it is excluded) and the reason for it.
 
     inputs: of a derived column, the columns of the table that it is computed from.
+    key_form: of a column of categories, how these are written, if they mean booleans or numbers.
     """
 
     name: str
     family: Family | None
     reason: str
     inputs: tuple[CellInput, ...] = field(default=(), repr=False)
+    key_form: KeyForm | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.family is not None and (self.family.column is Cells) != bool(self.inputs):
@@ -61,6 +66,8 @@ class Schema:
     fields: dict[str, Field] = field(default_factory=dict)
     weight: str | None = None
     missing: tuple[str, ...] | None = None  # the words that mean a missing value in files of text, if they were given
+    label_form: KeyForm | None = None  # how labels are written, if they mean booleans or numbers
+    bins: LabelBins | None = None  # the ranges that a label of numbers is cut into
 
     @property
     def families(self) -> dict[str, Family]:
@@ -94,12 +101,14 @@ class Schema:
 
     def copy(self) -> Schema:
         """A copy that can be changed."""
-        return Schema(self.label, dict(self.fields), self.weight, self.missing)
+        return replace(self, fields=dict(self.fields))
 
     def to_dict(self) -> dict[str, Any]:
         """The schema as plain values, as it is written to files."""
         return {
             "label": self.label,
+            **({"label_form": list(self.label_form.words)} if self.label_form is not None else {}),
+            **({"bins": list(self.bins.edges)} if self.bins is not None else {}),
             "weight": self.weight,
             "missing": None if self.missing is None else list(self.missing),
             "columns": {name: _plain(field) for name, field in self.fields.items()},
@@ -114,8 +123,8 @@ class Schema:
         """
         if not isinstance(given, Mapping) or not isinstance(given.get("columns"), Mapping):
             raise ParameterError("a schema: an object with label and columns", got=given)
-        if unknown := given.keys() - {"label", "weight", "missing", "columns"}:
-            raise ParameterError("label, weight, missing and columns in a schema", got=sorted(unknown))
+        if unknown := given.keys() - set(_ENTRIES):
+            raise ParameterError(f"{', '.join(_ENTRIES[:-1])} and {_ENTRIES[-1]} in a schema", got=sorted(unknown))
         for name in ("label", "weight"):
             if not isinstance(given.get(name), (str, type(None))):
                 raise ParameterError(f"the name of a column as the {name} of a schema", got=given[name])
@@ -124,7 +133,8 @@ class Schema:
             raise ParameterError("a list of words that mean a missing value", got=words)
         fields = {str(name): _field(str(name), field) for name, field in given["columns"].items()}
         missing = None if words is None else tuple(words)
-        return cls(given.get("label"), fields, given.get("weight"), missing)
+        form, bins = _form(given.get("label_form")), LabelBins.from_list(given.get("bins"))
+        return cls(given.get("label"), fields, given.get("weight"), missing, form, bins)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the schema as JSON, to be edited and used again: `fit(schema=...)`."""
@@ -153,7 +163,8 @@ class Schema:
         rows = [(f.name, self.family_name(f.name), _why(f)) for f in self.fields.values()]
         widths = [max((len(row[i]) for row in rows), default=0) for i in (0, 1)]
         lines = [f"{name:<{widths[0]}}   {family:<{widths[1]}}   {why}" for name, family, why in rows]
-        return "\n".join([f"label: {self.label or '(given as an array)'}", *lines])
+        label = (self.label or "(given as an array)") + (f", cut {self.bins}" if self.bins is not None else "")
+        return "\n".join([f"label: {label}", *lines])
 
 
 def _why(field: Field) -> str:
@@ -163,13 +174,18 @@ def _why(field: Field) -> str:
 
 
 def _plain(field: Field) -> dict[str, Any]:
-    """A column as plain values; inputs only where there are any."""
-    inputs = {"inputs": [own.to_dict() for own in field.inputs]} if field.inputs else {}
-    return {"family": None if field.family is None else str(field.family), "reason": field.reason} | inputs
+    """A column as plain values; inputs and the form of keys only where there are any."""
+    more: dict[str, Any] = {"inputs": [own.to_dict() for own in field.inputs]} if field.inputs else {}
+    more |= {"key_form": list(field.key_form.words)} if field.key_form is not None else {}
+    return {"family": None if field.family is None else str(field.family), "reason": field.reason} | more
 
 
 def _field(name: str, given: Any) -> Field:
-    if not isinstance(given, Mapping) or given.keys() - {"family", "reason", "inputs"} or "family" not in given:
+    if (
+        not isinstance(given, Mapping)
+        or given.keys() - {"family", "reason", "inputs", "key_form"}
+        or "family" not in given
+    ):
         raise ParameterError("the family (or null) and the reason of a column", got=given, column=name)
     family, reason = given["family"], given.get("reason", "as in the schema")
     if not isinstance(family, (str, type(None))) or not isinstance(reason, str):
@@ -180,4 +196,10 @@ def _field(name: str, given: Any) -> Field:
     found = tuple(map(CellInput.from_dict, inputs))
     if len({own.column for own in found}) < len(found):
         raise ParameterError("every column once as an input", got=[own.column for own in found], column=name)
-    return Field(name, None if family is None else parse(family), reason, found)
+    return Field(name, None if family is None else parse(family), reason, found, _form(given.get("key_form")))
+
+
+def _form(given: Any) -> KeyForm | None:
+    if given is not None and not (isinstance(given, list) and all(isinstance(word, str) for word in given)):
+        raise ParameterError("a list of words that say how keys are written", got=given)
+    return None if given is None else KeyForm(tuple(given))

@@ -94,7 +94,7 @@ def cross_validate(
     for part, table in plan.tables(source, label):
         if part in snapshots and snapshots[part].classes:
             for _, (log_proba, labels) in source.good(table, partial(score_table, snapshots[part], label)):
-                add_rows(evaluations[part], snapshots[part], log_proba, labels, from_file=table.is_from_file)
+                add_rows(evaluations[part], snapshots[part], log_proba, labels)
     source.bad = bad
     accuracies = [one.accuracy for one in evaluations if one.n_rows] if holdout is None else []
     start = Evaluation(skipped=skipped, bad=0 if bad is None else bad.count, folds=accuracies, split=plan.words)

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from tallybayes.data.batch import columns_to_read, read_batch
 from tallybayes.data.fold_assignment import FoldAssigner
 from tallybayes.data.label import Labels, encode_labels, find_labels
+from tallybayes.data.schema import Schema
 from tallybayes.data.source import BadRows, Kind, Source
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError, Described, ParameterError, did_you_mean, is_real_number
@@ -77,6 +78,7 @@ class FoldPlan:
     n_parts: int
     tested: range
     assigner: Callable[[], Callable[[Table, Labels], Parts]]
+    schema: Schema
     wanted: dict[str, Kind | None] = field(default_factory=dict)
     forward: bool = False
     words: str = ""
@@ -85,7 +87,7 @@ class FoldPlan:
         """Every batch split by part; rows without a label have the part -1."""
         assign = self.assigner()
         for table in source.batches(self.wanted):
-            part = assign(table, find_labels(table, label))
+            part = assign(table, find_labels(table, label, self.schema))
             for number in range(-1, self.n_parts):
                 rows = np.flatnonzero(part == number)
                 if len(rows):
@@ -105,7 +107,7 @@ def plan_folds(request: FoldRequest, source: Source, model: Model, label: Any) -
         wanted.setdefault(name, None)
     n = request.folds or 10
     if request.holdout is None and not request.columns:
-        return FoldPlan(n, range(n), lambda: _stratified(FoldAssigner(n, request.seed)), wanted)
+        return FoldPlan(n, range(n), lambda: _stratified(FoldAssigner(n, request.seed)), model.schema, wanted)
     bad, source.bad = source.bad, None if source.bad is None else BadRows()  # they are counted when they are learned
     rows = _Rows.read(request, source, model, label, wanted)
     source.bad = bad
@@ -118,10 +120,10 @@ def plan_folds(request: FoldRequest, source: Source, model: Model, label: Any) -
     if request.holdout is not None:
         n_held = int((parts == 1).sum())
         words = f"{n_held:,} of {len(parts):,} rows held out{words}"
-        return FoldPlan(2, range(1, 2), lambda: _given(parts), wanted, True, words)
+        return FoldPlan(2, range(1, 2), lambda: _given(parts), model.schema, wanted, True, words)
     forward = request.time is not None
     n_parts = n + forward
-    return FoldPlan(n_parts, range(int(forward), n_parts), lambda: _given(parts), wanted, forward, words)
+    return FoldPlan(n_parts, range(int(forward), n_parts), lambda: _given(parts), model.schema, wanted, forward, words)
 
 
 @dataclass(eq=False)
@@ -140,7 +142,7 @@ class _Rows:
         """One pass over the data."""
         result, times, hashes = cls(), [np.zeros(0)], [np.zeros(0, np.uint64)]
         for table in source.batches(wanted):
-            labels = find_labels(table, label)
+            labels = find_labels(table, label, model.schema)
             known = np.flatnonzero(labels.codes >= 0)
             if request.group is not None:
                 own = encode_labels(request.group, table.columns[request.group])

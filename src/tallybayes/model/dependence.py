@@ -57,7 +57,7 @@ def with_one_dependence(schema: Schema, source: Source, label: Any) -> Schema:
 
 def _encoded(source: Source, head: Table, schema: Schema, label: Any) -> tuple[dict[str, Column], Codes32]:
     """The columns and classes of at most 20,000 rows, evenly spaced; bad rows are left out if the source skips them."""
-    codes = find_labels(head, label).codes
+    codes = find_labels(head, label, schema).codes
     at = np.arange(head.n_rows) if head.n_rows <= _ROWS else np.linspace(0, head.n_rows - 1, _ROWS).astype(np.int64)
     rows = Whole(Table(len(at), head.take(at).columns, head.origin, at))  # errors name rows by `at`
     rows.bad = None if source.bad is None else BadRows()

@@ -16,6 +16,8 @@ from tallybayes.data.table import Table
 from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
 from tallybayes.families import Family, Text
 from tallybayes.model.dependence import with_one_dependence
+from tallybayes.model.key_plan import add_key_forms, first_cells
+from tallybayes.model.label_plan import plan_label, warn_about_classes
 from tallybayes.model.model import Model
 from tallybayes.model.weighting import Weighting, learn_sampled, sample_for, weighted
 from tallybayes.state.model_state import ModelState
@@ -52,7 +54,8 @@ def fit(data: Any, label: Any = None, *, weight: Any = None, **options: Unpack[F
         hint = "the file has no rows, or all of them were skipped as bad rows"
         raise source.head().located(DataError("rows to learn from", got=0, hint=hint))
     check_value(model, label, source)
-    return weighted(model, weights, sample)
+    warn_about_classes(model.classes, label, change.notes)
+    return weighted(model, weights, sample, warns=True)
 
 
 def weighting(options: FitOptions) -> Weighting:
@@ -67,13 +70,22 @@ def planned(source: Source, label: Any, options: FitOptions, *, weight: Any = No
     OPTIONS["weights"].domain.check("weights", values.pop("weights"))
     settings = Settings(**{name: values.pop(name) for name in SETTINGS})
     columns = {name: OPTIONS[name].domain.check(name, value) for name, value in values.items()}
-    dependence = columns.pop("dependence")
+    dependence, bins = columns.pop("dependence"), columns.pop("bins")
     schema: Schema | None = columns["schema"]
     source.missing = schema.missing if schema is not None and source.missing is None else source.missing
     head = source.head()
     label, weight = _names(label, weight, schema, head)
     result = plan(head, label, weight, settings, **columns)
     result.missing = source.missing
+    same = schema if schema is not None and schema.label == result.label else None  # of the same label
+    result.bins = same.bins if same is not None else None
+    if settings.infer == "data" or bins is not None:
+        cells = first_cells(result, source, label)
+        plan_label(result, source, label, bins, cells=cells)
+        if schema is None:
+            add_key_forms(result, cells)
+    if same is not None:
+        result.label_form = same.label_form
     if dependence == "one":
         result = with_one_dependence(result, source, label)
     return Model(ModelState(result, settings)), label

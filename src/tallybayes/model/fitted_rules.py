@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes.arrays.axis import positions
-from tallybayes.data.label import find_labels, find_weights, to_label_type
+from tallybayes.data.label import find_weights
 from tallybayes.data.table import Table
 from tallybayes.errors import NONE, DataError, Described, ParameterError
 from tallybayes.families.family import Codes32, Floats
@@ -80,8 +80,7 @@ def _scores(
 
 def _codes(snapshot: Snapshot, table: Table, label: Any) -> Codes32:
     """Codes of the labels of a table: -1 if missing, the number of classes for a label that is not a class."""
-    labels = find_labels(table, label)
-    keys = to_label_type(snapshot.classes, labels.keys, from_file=table.is_from_file)
-    place = positions(keys, snapshot.classes)
+    labels = snapshot.labels(table, label)
+    place = positions(labels.keys, snapshot.classes)
     codes = np.append(np.where(place < 0, len(snapshot.classes), place), -1)[labels.codes]
     return np.asarray(codes, np.int32)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tallybayes.arrays.axis import merged, rough_kind
-from tallybayes.data.batch import check_kinds, columns_to_read, read_batch
-from tallybayes.data.infer import NO_VALUES
+from tallybayes.data.batch import columns_to_read, read_batch, to_known_types
+from tallybayes.data.infer import NO_VALUES, with_key_form
 from tallybayes.data.label import label_column, to_label_type
 from tallybayes.data.schema import Schema
 from tallybayes.data.source import Source, Whole
@@ -42,6 +42,7 @@ class CountedRows:
     statistics: SufficientStatistics = field(default_factory=SufficientStatistics.empty)
     n_rows: int = 0
     n_missing: int = 0  # of these, rows without a label
+    rewritten: dict[str, str] = field(default_factory=dict)  # labels that are written otherwise in the data
 
     def __post_init__(self) -> None:
         self.schema = self.state.schema
@@ -65,6 +66,12 @@ class CountedRows:
                 self.n_rows += part.n_rows
                 self.n_missing += n_missing
 
+    @property
+    def class_rows(self) -> dict[Any, float]:
+        """The rows (or their weight) of each label that was counted."""
+        amounts = self.statistics.class_rows.floats().tolist()
+        return {label: n for label, n in zip(self.statistics.labels, amounts, strict=True) if n}
+
     def add(self, other: CountedRows) -> None:
         """Add the rows that another has counted."""
         self._add(other.statistics)
@@ -75,10 +82,11 @@ class CountedRows:
 
     def _counted(self, table: Table) -> tuple[SufficientStatistics, int]:
         """The statistics of one table, over all labels so far."""
-        batch = read_batch(table, self.schema, self.label, self.weight)
-        check_kinds(batch.columns, self._known_key, from_file=table.is_from_file)
         known = self.state.statistics.in_use() or self.statistics.in_use()
-        keys = to_label_type(known, batch.labels.keys, from_file=table.is_from_file)
+        batch = read_batch(table, self.schema, self.label, self.weight, known=known)
+        to_known_types(batch.columns, self.schema, self._known_key)
+        keys = batch.labels.keys
+        self.rewritten |= batch.labels.rewritten
         labels = merged(self.statistics.labels or self.state.statistics.labels, keys)
         if self.grows:
             self.text_samples.add(batch, keys, self.schema.families, self.state.settings)
@@ -116,6 +124,7 @@ class CountedRows:
                 continue
             found = self.state.settings.propose(name, raw)
             if found.reason != NO_VALUES:
+                found = with_key_form(found, raw) if self.state.settings.infer == "data" else found
                 grown = grown or self.schema.copy()
                 grown.fields[name] = replace(found, reason=f"{NEW_COLUMN}; {found.reason}")
         self.schema = grown or self.schema

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.sparse_matrix import is_sparse
-from tallybayes.data.label import Labels, find_labels, to_label_type
+from tallybayes.data.label import Labels
 from tallybayes.data.read import to_source
 from tallybayes.data.source import BadRows, Source, Stream
 from tallybayes.data.table import Table, is_missing
@@ -63,14 +63,14 @@ def collect(
     else:
         batches = snapshot.log_proba_batches(source, label=label)
     for table, log_proba in batches:
-        labels = find_labels(table, label)
+        labels = snapshot.labels(table, label)
         if rows is not None and found.n_rows + table.n_rows > rows:
             first = rows - found.n_rows
             table, log_proba = table.part(0, first), log_proba[:first]
             labels = Labels(labels.keys, labels.codes[:first], np.bincount(labels.codes[:first] + 1)[1:])
-        add_rows(found.evaluation, snapshot, log_proba, labels, from_file=table.is_from_file)
+        add_rows(found.evaluation, snapshot, log_proba, labels)
         _count_missing(found, model, table)
-        _add_columns(found, held_out, model, table, _own_codes(model, table, labels))
+        _add_columns(found, held_out, model, table, _own_codes(model, labels))
         found.n_rows += table.n_rows
         if found.n_rows == rows:
             break
@@ -92,11 +92,10 @@ def _use_leave_one_out(found: ReportData, model: Model, source: Source, label: A
     found.importance, found.n_importance_rows = list(found_importance.columns), found_importance.n_rows
 
 
-def _own_codes(model: Model, table: Table, labels: Labels) -> NDArray[np.int64]:
+def _own_codes(model: Model, labels: Labels) -> NDArray[np.int64]:
     """For every row the code of its class, -1 for none."""
-    keys = to_label_type(model.classes, labels.keys, from_file=table.is_from_file)
     place = {key: i for i, key in enumerate(model.classes)}
-    lookup = np.array([*(place.get(key, -1) for key in keys), -1], np.int64)
+    lookup = np.array([*(place.get(key, -1) for key in labels.keys), -1], np.int64)
     return lookup[labels.codes]
 
 

@@ -11,15 +11,17 @@ command line needs it: NumPy and the families are imported when a value is check
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 from tallybayes.errors import ParameterError
 
 __all__ = [
+    "BINS",
     "CLASS_PRIOR",
     "CLASS_WEIGHTS",
     "FAMILIES",
@@ -144,6 +146,19 @@ def _schema(value: Any) -> Any:
     return value
 
 
+def _bins(value: Any) -> Any:
+    if value is None or (isinstance(value, Integral) and not isinstance(value, bool) and value >= 2):
+        return None if value is None else int(value)
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise _Outside
+    edges = list(value)
+    if not edges or not all(isinstance(edge, Real) and math.isfinite(edge) for edge in edges):
+        raise _Outside
+    if any(not a < b for a, b in itertools.pairwise(edges)):
+        raise _Outside
+    return tuple(map(float, edges))
+
+
 def _auto_or_bool(value: Any) -> Any:
     if isinstance(value, bool) or (isinstance(value, str) and value == "auto"):
         return value
@@ -176,4 +191,5 @@ FAMILIES = Domain("a dict of families by column, one family for all columns, or 
 NAMES = Domain("names of columns", _names)
 WEIGHTS = Domain("'auto', None, or a dict of weights by column", _weights)
 SWITCHES = Domain("'auto', True or False; or a dict of these by column", _switches)
+BINS = Domain("a number of bins of at least 2, or the edges between them in ascending order", _bins)
 SCHEMA = Domain("a Schema, as Schema.load returns it", _schema)

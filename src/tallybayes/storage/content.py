@@ -263,10 +263,10 @@ def _schema_from_json(given: Any) -> Schema:
 
 
 def _column_facts(given: Any) -> dict[str, Any]:
-    """The family and the reason of a column, and the inputs of a derived one."""
-    inputs = ["inputs"] if isinstance(given, dict) and "inputs" in given else []
-    facts = object_of(given, "family", "reason", *inputs)
-    require(not inputs or facts["inputs"], "a derived column without inputs")
+    """The family and the reason of a column, the inputs of a derived one, and how its keys are written."""
+    more = [name for name in ("inputs", "key_form") if isinstance(given, dict) and name in given]
+    facts = object_of(given, "family", "reason", *more)
+    require("inputs" not in more or facts["inputs"], "a derived column without inputs")
     return facts
 
 
