@@ -14,6 +14,7 @@ from tallybayes.atomic_file import write_file
 from tallybayes.data.coarse_cells import CellInput
 from tallybayes.errors import Described, FileError, ParameterError, TallyError
 from tallybayes.families import Family, parse
+from tallybayes.notebook_view import TextGrid, data_frame, html_view
 
 __all__ = ["SPECIFIED", "Field", "Schema"]
 
@@ -149,11 +150,25 @@ class Schema:
     def __repr__(self) -> str:
         return str(self)
 
+    def to_frame(self) -> Any:
+        """The columns as a pandas DataFrame: column, family, reason."""
+        names = ["column", "family", "reason"]
+        return data_frame([dict(zip(names, row, strict=True)) for row in self._rows()], names)
+
+    def _repr_html_(self) -> str:
+        return html_view(self._title(), [TextGrid(["column", "family", "reason"], self._rows())])
+
+    def _title(self) -> str:
+        return f"label: {self.label or '(given as an array)'}"
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        return [(f.name, self.family_name(f.name), _why(f)) for f in self.fields.values()]
+
     def __str__(self) -> str:
-        rows = [(f.name, self.family_name(f.name), _why(f)) for f in self.fields.values()]
+        rows = self._rows()
         widths = [max((len(row[i]) for row in rows), default=0) for i in (0, 1)]
         lines = [f"{name:<{widths[0]}}   {family:<{widths[1]}}   {why}" for name, family, why in rows]
-        return "\n".join([f"label: {self.label or '(given as an array)'}", *lines])
+        return "\n".join([self._title(), *lines])
 
 
 def _why(field: Field) -> str:

@@ -23,8 +23,10 @@ from tallybayes.explaining.objective import Objective, objective
 from tallybayes.explaining.sampling import sample
 from tallybayes.families.family import Floats, Predictive
 from tallybayes.model.current_state import Change, CurrentState, Reading
-from tallybayes.model.fitted_rules import choose_threshold, fit_calibration
+from tallybayes.model.fitted_rules import choose_threshold, fit_calibration, marked_stale
+from tallybayes.model.model_summary import summary_parts
 from tallybayes.model.update import merge_states
+from tallybayes.notebook_view import TextGrid, Viewed
 from tallybayes.scoring.posterior import log_marginal
 from tallybayes.scoring.snapshot import Snapshot, checked_row
 from tallybayes.state.calibration import Calibration
@@ -39,7 +41,7 @@ __all__ = ["Change", "Model"]
 _ONE_ROW = Change(1)
 
 
-class Model:
+class Model(Viewed):
     """A naive Bayes model. Made by `tallybayes.fit` or `tallybayes.from_probabilities`.
 
     >>> import tallybayes as tb
@@ -124,7 +126,7 @@ class Model:
         if weights is not None:
             weights.check(state.schema.families, self.classes)
             weights.check_families(state.schema.families)
-        stale = {name: _stale(getattr(state.settings, name)) for name in ("calibration", "decision")}
+        stale = {name: marked_stale(getattr(state.settings, name)) for name in ("calibration", "decision")}
         self._current.set(column_weights=weights, **stale)
 
     @property
@@ -137,7 +139,7 @@ class Model:
         """Set another calibration; None removes it."""
         if calibration is not None and not isinstance(calibration, Calibration):
             raise ParameterError("a Calibration or None", got=calibration)
-        self._current.set(calibration=calibration, decision=_stale(self.settings.decision))
+        self._current.set(calibration=calibration, decision=marked_stale(self.settings.decision))
 
     @property
     def stale(self) -> list[str]:
@@ -157,6 +159,10 @@ class Model:
             return mine.state.same(theirs.state)
 
     __hash__ = None  # type: ignore[assignment]
+
+    def _parts(self) -> list[str | TextGrid]:
+        with self.reading() as snapshot:
+            return summary_parts(snapshot)
 
     # Answers
 
@@ -391,8 +397,3 @@ class Model:
     def __reduce__(self) -> Any:
         """What is pickled: the state."""
         return Model, (self.snapshot().state,)
-
-
-def _stale(fitted: Any) -> Any:
-    """A calibration or decision marked as fitted under other probabilities; what was set by hand stays."""
-    return replace(fitted, model_rows=-1.0) if fitted is not None and fitted.model_rows else fitted

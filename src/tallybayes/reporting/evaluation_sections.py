@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tallybayes.formatting import shown
+from tallybayes.html_element import Markup, table, tag
 from tallybayes.reporting import evaluation_charts
-from tallybayes.reporting.html_element import Markup, table, tag
 from tallybayes.reporting.html_page import Page
 from tallybayes.reporting.report_context import ReportContext
 from tallybayes.reporting.threshold_curves import (

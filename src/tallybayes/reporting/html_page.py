@@ -11,8 +11,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from tallybayes.html_element import Markup, as_json, join, table, tag
 from tallybayes.reporting.chart_style import Chart, altair
-from tallybayes.reporting.html_element import Markup, as_json, join, table, tag
 
 __all__ = ["Page"]
 

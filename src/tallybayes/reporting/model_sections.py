@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from tallybayes.formatting import number, shown
+from tallybayes.html_element import Markup, join, table, tag
 from tallybayes.reporting import model_charts
 from tallybayes.reporting.column_chart_data import CLASSES, ColumnChartData, column_chart_data
-from tallybayes.reporting.html_element import Markup, join, table, tag
 from tallybayes.reporting.html_page import Page
 from tallybayes.reporting.report_context import ReportContext
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tallybayes.html_element import Markup, tag
 from tallybayes.reporting.chart_style import colour_of
-from tallybayes.reporting.html_element import Markup, tag
 from tallybayes.reporting.html_page import Page
 from tallybayes.reporting.nomogram import nomogram
 from tallybayes.reporting.report_context import ReportContext
