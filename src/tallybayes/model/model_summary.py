@@ -15,7 +15,7 @@ from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.column_weights import ColumnWeights
 from tallybayes.state.model_state import ModelState
 
-__all__ = ["summary_parts"]
+__all__ = ["setting_rows", "summary_parts"]
 
 _CLASSES = 30  # listed; of more classes the most frequent
 _WIDTH = 80  # characters of a line with names of columns
@@ -34,7 +34,7 @@ def summary_parts(snapshot: Snapshot) -> list[str | TextGrid]:
     parts: list[str | TextGrid] = [_title(state)]
     parts += [_classes(snapshot)] if snapshot.classes else []
     parts += [TextGrid(["family", "columns", "names"], _families(state.schema))] if state.schema.fields else []
-    return [*parts, TextGrid(["setting", "value"], _settings(state))]
+    return [*parts, TextGrid(["setting", "value"], setting_rows(state))]
 
 
 def _title(state: ModelState) -> str:
@@ -96,7 +96,8 @@ def _listed(names: list[str]) -> str:
     return ", ".join([*names[:n], *(["..."] if n < len(names) else [])])
 
 
-def _settings(state: ModelState) -> list[list[str]]:
+def setting_rows(state: ModelState) -> list[list[str]]:
+    """Column weights, calibration and decision rule in words, and whether they are stale."""
     settings, stale = state.settings, state.stale
     fitted = {
         "column weights": ("column_weights", _weights(settings.column_weights)),
