@@ -9,6 +9,7 @@ from typing import Any
 __all__ = [
     "DECIBANS",
     "finite_json",
+    "is_numeric_text",
     "json_text",
     "listed",
     "number",
@@ -110,7 +111,7 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """
     lines = [[printable(cell) for cell in row] for row in [header, *rows]]
     widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
-    right = [bool(rows) and all(map(_is_number, cells[1:])) for cells in zip(*lines, strict=True)]
+    right = [bool(rows) and all(map(is_numeric_text, cells[1:])) for cells in zip(*lines, strict=True)]
     return "\n".join(
         "   ".join(
             cell.rjust(width) if to_right else cell.ljust(width)
@@ -120,7 +121,12 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     )
 
 
-def _is_number(text: str) -> bool:
+def is_numeric_text(text: str) -> bool:
+    """Whether a cell of a table is a number, or empty or a dash where there is none: aligned to the right.
+
+    >>> is_numeric_text("+1.5"), is_numeric_text("-"), is_numeric_text("1.5 kg")
+    (True, True, False)
+    """
     try:
         float(text)
     except ValueError:

@@ -16,6 +16,7 @@ from tallybayes.data.key_form import KeyForm
 from tallybayes.data.label_bins import LabelBins
 from tallybayes.errors import Described, FileError, ParameterError, TallyError
 from tallybayes.families import Family, parse
+from tallybayes.notebook_view import TextGrid, data_frame, html_view
 
 __all__ = ["SPECIFIED", "Field", "Schema"]
 
@@ -159,12 +160,26 @@ class Schema:
     def __repr__(self) -> str:
         return str(self)
 
+    def to_frame(self) -> Any:
+        """The columns as a pandas DataFrame: column, family, reason."""
+        names = ["column", "family", "reason"]
+        return data_frame([dict(zip(names, row, strict=True)) for row in self._rows()], names)
+
+    def _repr_html_(self) -> str:
+        return html_view(self._title(), [TextGrid(["column", "family", "reason"], self._rows())])
+
+    def _title(self) -> str:
+        cut = f", cut {self.bins}" if self.bins is not None else ""
+        return f"label: {self.label or '(given as an array)'}{cut}"
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        return [(f.name, self.family_name(f.name), _why(f)) for f in self.fields.values()]
+
     def __str__(self) -> str:
-        rows = [(f.name, self.family_name(f.name), _why(f)) for f in self.fields.values()]
+        rows = self._rows()
         widths = [max((len(row[i]) for row in rows), default=0) for i in (0, 1)]
         lines = [f"{name:<{widths[0]}}   {family:<{widths[1]}}   {why}" for name, family, why in rows]
-        label = (self.label or "(given as an array)") + (f", cut {self.bins}" if self.bins is not None else "")
-        return "\n".join([f"label: {label}", *lines])
+        return "\n".join([self._title(), *lines])
 
 
 def _why(field: Field) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tallybayes.errors import ParameterError
 from tallybayes.evaluation.evaluation_text import digits
-from tallybayes.formatting import finite_json, text_table
+from tallybayes.formatting import finite_json
+from tallybayes.notebook_view import TextGrid, Viewed, data_frame
 
 __all__ = ["MEASURES", "MODELS", "Comparison"]
 
@@ -19,7 +20,7 @@ _NAMES = {"tallybayes": "naive Bayes", "logistic": "logistic regression", "major
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Viewed):
     """Learning curves: for each model and size the mean over the folds and its standard error. Print it.
 
     rows: dicts with model ("tallybayes", "logistic" or "majority"), size, error, error_se, error_by_fold, and the same
@@ -29,6 +30,7 @@ class Comparison:
     rows: list[dict[str, Any]]
     n_rows: int
     folds: int
+    _heading: ClassVar[str] = "Comparison"
 
     @property
     def sizes(self) -> list[int]:
@@ -67,21 +69,23 @@ class Comparison:
             }
         )
 
-    def __str__(self) -> str:
-        tables = [f"{measure.replace('_', ' ')}\n{self._table(measure)}" for measure in MEASURES]
+    def to_frame(self) -> Any:
+        """A row for each model and size as a pandas DataFrame, with the means, standard errors and values by fold."""
+        return data_frame(self.rows)
+
+    def _parts(self) -> list[str | TextGrid]:
+        tables = [self._table(measure) for measure in MEASURES]
         conclusions = [f"{measure.replace('_', ' ')}: {self._conclusion(measure)}" for measure in MEASURES]
         about = f"(mean of {self.folds} folds ± its standard error)"
-        return "\n\n".join([*tables, "\n".join([*conclusions, about])])
+        return [*tables, "\n".join([*conclusions, about])]
 
-    __repr__ = __str__
-
-    def _table(self, measure: str) -> str:
+    def _table(self, measure: str) -> TextGrid:
         body = []
         for size, best in zip(self.sizes, self.best(measure), strict=True):
             found = {row["model"]: row for row in self.rows if row["size"] == size}
             cells = [f"{digits(found[m][measure])} ± {digits(found[m][f'{measure}_se'])}" for m in MODELS]
             body.append([str(size), *cells, best or "tie"])
-        return text_table(["rows", *MODELS, "best"], body)
+        return TextGrid(["rows", *MODELS, "best"], body, title=measure.replace("_", " "))
 
     def _conclusion(self, measure: str) -> str:
         """Which model is best, and from which size on."""

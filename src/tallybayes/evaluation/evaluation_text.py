@@ -1,4 +1,4 @@
-"""The text of an evaluation, from its values."""
+"""The text and tables of an evaluation, from its values."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.formatting import number, rows_of, shown, text_table
+from tallybayes.formatting import number, rows_of, shown
+from tallybayes.notebook_view import TextGrid
 
-__all__ = ["digits", "evaluation_text"]
+__all__ = ["digits", "evaluation_parts"]
 
 _CLASSES = 30  # a confusion matrix of more classes is not printed
 
 
-def evaluation_text(values: dict[str, Any]) -> str:
+def evaluation_parts(values: dict[str, Any]) -> list[str | TextGrid]:
     """The metrics with their baselines, the metrics of each class, and the confusion matrix.
 
     values: as in `Evaluation.to_dict`, but NaN for an undefined metric.
@@ -22,15 +23,15 @@ def evaluation_text(values: dict[str, Any]) -> str:
         [shown(row["class"]), str(row["rows"]), *(digits(row[name]) for name in ("precision", "recall", "f1", "auc"))]
         for row in values["per_class"]
     ]
-    parts = [
+    parts: list[str | TextGrid] = [
         "\n".join([*_metrics(values), *_notes(values)]),
-        text_table(["class", "rows", "precision", "recall", "F1", "AUC"], rows),
+        TextGrid(["class", "rows", "precision", "recall", "F1", "AUC"], rows),
     ]
     if 0 < len(values["classes"]) <= _CLASSES:
         names = [shown(label) for label in values["classes"]]
         body = [[name, *map(str, row)] for name, row in zip(names, values["confusion"], strict=True)]
-        parts.append(text_table(["true \\ predicted", *names], body))
-    return "\n\n".join(parts)
+        parts.append(TextGrid(["true \\ predicted", *names], body))
+    return parts
 
 
 def _metrics(values: dict[str, Any]) -> list[str]:

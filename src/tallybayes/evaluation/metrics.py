@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +28,11 @@ from tallybayes.evaluation import metric_curves
 from tallybayes.evaluation.answer_costs import Costs, least_constant_cost, mean_cost
 from tallybayes.evaluation.auc import auc_classes, mean_auc, ranked_scores
 from tallybayes.evaluation.bootstrap import intervals
-from tallybayes.evaluation.evaluation_text import evaluation_text
+from tallybayes.evaluation.evaluation_text import evaluation_parts
 from tallybayes.evaluation.scores import KeptRows, Scores
 from tallybayes.families.family import Floats
 from tallybayes.formatting import finite_json
+from tallybayes.notebook_view import TextGrid, Viewed, data_frame
 
 __all__ = ["Evaluation"]
 
@@ -39,7 +40,7 @@ _BINS = 10  # for the calibration error
 
 
 @dataclass(eq=False, repr=False)
-class Evaluation:
+class Evaluation(Viewed):
     """Sums over evaluated rows, from which all metrics are derived. Print it.
 
     >>> found = Evaluation()
@@ -63,6 +64,7 @@ class Evaluation:
     split: str = ""  # how training and evaluated rows were divided, in words, unless by stratified folds
     positive: Any = None  # the class whose metrics are reported apart
     costs: Costs = field(default_factory=dict)  # of the decision rule, if it has any
+    _heading: ClassVar[str] = "Evaluation"
 
     def add(
         self,
@@ -333,10 +335,12 @@ class Evaluation:
             result["intervals"] = {name: list(bounds) for name, bounds in self.intervals.items()}
         return result
 
-    def __str__(self) -> str:
-        return evaluation_text(self._values())
+    def to_frame(self) -> Any:
+        """The metrics of each class as a pandas DataFrame: class, rows, precision, recall, f1, auc."""
+        return data_frame(self.per_class(), ["class", "rows", "precision", "recall", "f1", "auc"])
 
-    __repr__ = __str__
+    def _parts(self) -> list[str | TextGrid]:
+        return evaluation_parts(self._values())
 
 
 def _rows_by(confusion: dict[tuple[Any, Any], int], which: int) -> dict[Any, int]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tallybayes.data.coarse_cells import CellInput
 from tallybayes.data.schema import Schema
 from tallybayes.families.credible import beta_interval
-from tallybayes.formatting import finite_json, number, shown, text_table
+from tallybayes.formatting import finite_json, number, shown
+from tallybayes.notebook_view import TextGrid, Viewed, data_frame
 from tallybayes.scoring.interval import check_level, class_prior_alpha
 from tallybayes.scoring.snapshot import Snapshot
 
@@ -21,14 +22,15 @@ _CLASSES = 12  # more classes than this are not shown side by side
 _ROWS = 40  # a column with more rows than this is cut when printed
 
 
-@dataclass(frozen=True, eq=False)
-class Description:
+@dataclass(frozen=True, eq=False, repr=False)
+class Description(Viewed):
     """Class prior, families with their reasons, and a table of parameters per column; print it."""
 
     classes: list[dict[str, Any]]
     schema: Schema
     columns: dict[str, list[dict[str, Any]]]
     notes: dict[str, str] = field(default_factory=dict)
+    _heading: ClassVar[str] = "Parameters"
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> Description:
@@ -66,16 +68,18 @@ class Description:
             {"notes": self.notes} if self.notes else {}
         )
 
-    def __repr__(self) -> str:
-        return str(self)
+    def to_frame(self) -> Any:
+        """The parameters of all columns as one pandas DataFrame: column, class, and the parameters of its family."""
+        rows = [{"column": name, **row} for name, own in self.columns.items() for row in own]
+        return data_frame(rows, None if rows else ["column", "class"])
 
-    def __str__(self) -> str:
-        parts = [_render(self.classes), str(self.schema)]
+    def _parts(self) -> list[str | TextGrid]:
+        parts: list[str | TextGrid] = [*_render(self.classes), str(self.schema)]
         for name, rows in self.columns.items():
             family, note = self.schema.fields[name].family, self.notes.get(name)
             told = ", ".join(text for text in (family and family.display_name(), note) if text)
-            parts.append(f"{name} ({told})\n{_render(rows)}")
-        return "\n\n".join(parts)
+            parts += _render(rows, f"{name} ({told})")
+        return parts
 
 
 def described_with_intervals(snapshot: Snapshot, level: float) -> Description:
@@ -113,13 +117,14 @@ def _with_cell(row: dict[str, Any], inputs: tuple[CellInput, ...]) -> dict[str, 
     return row | {"value": ", ".join(words)}
 
 
-def _render(rows: list[dict[str, Any]]) -> str:
+def _render(rows: list[dict[str, Any]], title: str = "") -> list[str | TextGrid]:
+    """A table of rows; of many rows the first."""
     if not rows:
-        return "(nothing yet)"
+        return [f"{title}\n(nothing yet)" if title else "(nothing yet)"]
     header, cells = _side_by_side(rows) or (list(rows[0]), [list(row.values()) for row in rows])
     texts = [[number(v) if isinstance(v, float) else shown(v) for v in row] for row in cells[:_ROWS]]
-    more = f"\n... {len(cells) - _ROWS} more rows" if len(cells) > _ROWS else ""
-    return text_table(header, texts) + more
+    more = f"... {len(cells) - _ROWS} more rows" if len(cells) > _ROWS else ""
+    return [TextGrid(header, texts, title=title, foot=more)]
 
 
 def _side_by_side(rows: list[dict[str, Any]]) -> tuple[list[str], list[list[Any]]] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +22,8 @@ from tallybayes.explaining.flip import Flip, smallest_flip, smallest_flip_by_rul
 from tallybayes.explaining.input_evidence import DerivedParts
 from tallybayes.families.family import Floats
 from tallybayes.families.predictive import TokenEvidence
-from tallybayes.formatting import DECIBANS, finite_json, printable, probability, shown, signed, text_table
+from tallybayes.formatting import DECIBANS, finite_json, printable, probability, shown, signed
+from tallybayes.notebook_view import TextGrid, Viewed, data_frame, text_view
 from tallybayes.scoring.posterior import Posterior
 from tallybayes.scoring.scorer import Columns
 from tallybayes.scoring.snapshot import Snapshot
@@ -32,8 +33,8 @@ __all__ = ["Explanation", "explain"]
 _WORDS = 10  # of a text that are shown
 
 
-@dataclass(frozen=True, eq=False)
-class Explanation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(Viewed):
     """The score of one row as a sum. All logs are natural; arrays have one entry per class.
 
     posterior: how the model turns the sum into probabilities and an answer.
@@ -50,6 +51,7 @@ class Explanation:
     inseparable: frozenset[str] = frozenset()
     derived: DerivedParts | None = None
     own_evidence: dict[str, Floats] = field(default_factory=dict)
+    _heading: ClassVar[str] = "Explanation"
 
     @property
     def log_joint(self) -> Floats:
@@ -194,11 +196,18 @@ class Explanation:
             "flip": None if (flip := self.flip()) is None else flip.to_dict(),
         }
 
-    def __repr__(self) -> str:
-        return str(self)
-
-    def __str__(self) -> str:
-        return self.shown()
+    def to_frame(self, label: Any = None, against: Any = None) -> Any:
+        """The contributions in decibans as a pandas DataFrame: column, value, decibans; the prior first, as printed."""
+        if len(self.classes) < 2:
+            return data_frame([], ["column", "value", "decibans"])
+        parts = self._ordered_odds(*self.sides(label, against))
+        values = {"": None, **self.values}
+        return data_frame(
+            [
+                {"column": name or "prior", "value": values.get(name), "decibans": odds * DECIBANS}
+                for name, odds in parts.items()
+            ]
+        )
 
     def shown(self, label: Any = None, against: Any = None, *, units: str = "decibans") -> str:
         """One class against another (by default the answer against the most probable other class), largest part first.
@@ -207,16 +216,25 @@ class Explanation:
         rounded parts may differ from the rounded sum in the last digit. Under a decision rule with a threshold, and two
         classes, the last line is what the sum has to reach for the class.
         """
-        if not len(self.classes):
-            return "a model without classes"
-        classes = list(self.classes)
-        if len(classes) == 1:
-            return f"{classes[0]}: the only class"
-        best, other = self.sides(label, against)
+        return text_view(self._parts(label, against, units=units))
+
+    def _ordered_odds(self, best: Any, other: Any) -> dict[str, float]:
+        """The contributions to the log odds: the prior (key ''), then the columns, the largest first."""
         parts = self.log_odds(best, other)
         names = ["", *sorted((name for name in parts if name), key=lambda name: -abs(parts[name]))]
+        return {name: parts[name] for name in names}
+
+    def _parts(self, label: Any = None, against: Any = None, *, units: str = "decibans") -> list[str | TextGrid]:
+        """One class against another, as tables."""
+        if not len(self.classes):
+            return ["a model without classes"]
+        classes = list(self.classes)
+        if len(classes) == 1:
+            return [f"{classes[0]}: the only class"]
+        best, other = self.sides(label, against)
+        parts = self._ordered_odds(best, other)
         scale, digits = (DECIBANS, 1) if units == "decibans" else (1.0, 3)
-        rows = [[name or "prior", self._value_of(name), signed(parts[name] * scale, digits)] for name in names]
+        rows = [[name or "prior", self._value_of(name), signed(odds * scale, digits)] for name, odds in parts.items()]
         with np.errstate(invalid="ignore"):
             total = self.log_joint[classes.index(best)] - self.log_joint[classes.index(other)]
         rows.append(["sum", "", "both are ruled out" if np.isnan(total) else signed(float(total) * scale, digits)])
@@ -229,9 +247,8 @@ class Explanation:
         if self.posterior is not None and self.posterior.decision is not None:
             answer = "none" if self.answer is None else shown(self.answer)
             head += f"\nanswer: {answer}, by the decision rule: {self.posterior.decision}"
-        tables = [text_table(["column", "value", units], rows)]
-        tables += [table for name in self.words if (table := self._words_shown(name, best, other, scale, digits))]
-        return head + "\n" + "\n\n".join(tables)
+        words = (self._words_shown(name, best, other, scale, digits) for name in self.words)
+        return [TextGrid(["column", "value", units], rows, title=head, bar=2), *(grid for grid in words if grid.rows)]
 
     def _needed(self, label: Any) -> float | None:
         """The log odds from which on a rule with a threshold answers one of two classes; None for other rules."""
@@ -266,11 +283,9 @@ class Explanation:
             odds = [float(np.nan_to_num(word.log_evidence[a] - word.log_evidence[b])) for word in self.words[column]]
         return list(zip(self.words[column], odds, strict=True))
 
-    def _words_shown(self, column: str, best: Any, other: Any, scale: float, digits: int) -> str:
+    def _words_shown(self, column: str, best: Any, other: Any, scale: float, digits: int) -> TextGrid:
         """The words of a text with the largest contributions, as a table."""
         odds = sorted(self.word_odds(column, best, other), key=lambda pair: -abs(pair[1]))
-        if not odds:
-            return ""
         rows = [
             [shorten_word(word.token) or "(absent words)", str(len(word.spans) or ""), signed(value * scale, digits)]
             for word, value in odds[:_WORDS]
@@ -278,7 +293,7 @@ class Explanation:
         if len(odds) > _WORDS:
             rest = sum(value for _, value in odds[_WORDS:])
             rows.append([f"({len(odds) - _WORDS} more)", "", signed(rest * scale, digits)])
-        return text_table([f"word of {column}", "times", "adds"], rows)
+        return TextGrid([f"word of {column}", "times", "adds"], rows, bar=2)
 
     def _value_of(self, name: str) -> str:
         value = self.values.get(name)

@@ -24,7 +24,9 @@ from tallybayes.explaining.sampling import sample
 from tallybayes.families.family import Floats, Predictive
 from tallybayes.model.current_state import Change, CurrentState, Reading
 from tallybayes.model.fitted_rules import choose_threshold, fit_calibration, marked_stale
+from tallybayes.model.model_summary import summary_parts
 from tallybayes.model.update import merge_states
+from tallybayes.notebook_view import TextGrid, Viewed
 from tallybayes.scoring.posterior import log_marginal
 from tallybayes.scoring.snapshot import Snapshot, checked_row
 from tallybayes.state.calibration import Calibration
@@ -39,7 +41,7 @@ __all__ = ["Change", "Model"]
 _ONE_ROW = Change(1)
 
 
-class Model:
+class Model(Viewed):
     """A naive Bayes model. Made by `tallybayes.fit` or `tallybayes.from_probabilities`.
 
     >>> import tallybayes as tb
@@ -157,6 +159,10 @@ class Model:
             return mine.state.same(theirs.state)
 
     __hash__ = None  # type: ignore[assignment]
+
+    def _parts(self) -> list[str | TextGrid]:
+        with self.reading() as snapshot:
+            return summary_parts(snapshot)
 
     # Answers
 

@@ -27,6 +27,7 @@ __all__ = [
     "draws",
     "inline_data",
     "one_legend",
+    "row_height",
 ]
 
 Chart = Any  # altair.Chart or altair.LayerChart
@@ -34,6 +35,7 @@ Chart = Any  # altair.Chart or altair.LayerChart
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#B5A900")
 GREY = "#888888"
 HEIGHT = 240  # pixels of a chart with two axes
+_LINE = 20  # characters of a line of a wrapped name, as in page.js
 _LINE_ENDS = str.maketrans({"\u2028": "\u21b5", "\u2029": "\u00b6"})  # shown as ↵ and ¶
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [4, 4], [1, 3])
 
@@ -96,7 +98,7 @@ def colour_of(name: str, every: Sequence[str]) -> str:
 def colours(classes: Sequence[str], every: Sequence[str] | None = None) -> Any:
     """The colour scale of some classes."""
     picked = [colour_of(name, classes if every is None else every) for name in classes]
-    return altair().Scale(domain=list(classes), range=picked)
+    return altair().Scale(domain=list(classes), range=picked)  # other names, as of other classes, are set by page.js
 
 
 def dashes(classes: Sequence[str], every: Sequence[str] | None = None) -> Any:
@@ -104,6 +106,15 @@ def dashes(classes: Sequence[str], every: Sequence[str] | None = None) -> Any:
     order = list(classes if every is None else every)
     picked = [list(_DASHES[order.index(name) % len(_DASHES)]) for name in classes]
     return altair().Scale(domain=list(classes), range=picked)
+
+
+def row_height(names: Sequence[str], least: int = 16) -> int:
+    """The pixels of a row with a name beside it, which is wrapped on narrow screens (`page.js`).
+
+    >>> row_height(["short"]), row_height(["a name that needs as much as two lines"])
+    (16, 28)
+    """
+    return max(least, 14 * -(-max(map(len, names), default=0) // _LINE))
 
 
 def inline_data(rows: Sequence[dict[str, Any]]) -> Any:

@@ -1,10 +1,12 @@
 """The distribution of a column in each class as rows for a chart: steps or curves, bars of values, or top words.
 
-The values are those of the predictive distribution, so the chart shows the model, not the data.
+The values are those of the predictive distribution, so the chart shows the model, not the data. Where one value has
+nearly all of the probability, the log odds of each value are shown instead of shares.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -18,9 +20,21 @@ from tallybayes.families.predictive import Floats, Predictive, Steps
 from tallybayes.formatting import shown
 from tallybayes.model import Model
 
-__all__ = ["CLASSES", "ColumnChartData", "most_frequent_classes", "predictive_of", "value_grid"]
+__all__ = [
+    "CLASSES",
+    "OTHERS",
+    "ColumnChartData",
+    "most_frequent_classes",
+    "pickable_classes",
+    "predictive_of",
+    "value_grid",
+]
 
 CLASSES = 7  # classes drawn at most: as many as there are colours
+OTHERS = "other classes"  # beside a class that is picked
+_PICKED = 40  # classes that can be picked
+_SPIKE = 0.8  # share of one value or bin above which log odds are drawn: the others would be invisible
+_REACH = 8.0  # log odds drawn at most
 _BINS = 40
 _POINTS = 160
 _WHOLE = 60  # range up to which each integer has its own bin
@@ -30,6 +44,7 @@ _MOST = 50.0  # log odds drawn for a word that excludes a class
 _DRAWS = 400  # samples per class, to find the range of a density
 _SKEW = 30.0  # a range so many times the interquartile range is drawn on a logarithmic axis
 _LONG = 60
+_LEAST = 1e-5  # probability of a value or bin below which its log odds are those of smoothing only
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +52,7 @@ class ColumnChartData:
     """The rows of a chart.
 
     kind: "steps" (`x`, `x2`, `p`), "curve" (`x`, `p`), "values" (`value`, `p`) or "words" (`word`, `lead`), each with a
-    `class`.
+    `class`; `of`: of the other classes, the class that they are beside.
     what: the quantity shown.
     constant: of a symmetric logarithmic axis, None for a linear one; ticks: its values.
     """
@@ -60,27 +75,81 @@ def predictive_of(model: Model, column: str) -> Predictive:
     raise ParameterError("a column of the model", got=column, hint=did_you_mean(column, model.schema.families))
 
 
-def most_frequent_classes(model: Model) -> list[int]:
+def most_frequent_classes(model: Model, n: int = CLASSES) -> list[int]:
     """The codes of the classes with the largest prior, in ascending order."""
-    return sorted(np.argsort(-model.log_prior(), kind="stable")[:CLASSES].tolist())
+    return sorted(np.argsort(-model.log_prior(), kind="stable")[:n].tolist())
 
 
-def column_chart_data(model: Model, column: str, rows: list[dict[str, Any]] | None = None) -> ColumnChartData:
-    """The chart data of a column; `rows` are its rows in `model.describe()`, if already computed."""
+def pickable_classes(model: Model) -> list[str]:
+    """The classes that can be picked in the charts of columns."""
+    return [shown(model.classes[code]) for code in most_frequent_classes(model, _PICKED)]
+
+
+def column_chart_data(
+    model: Model, column: str, rows: list[dict[str, Any]] | None = None, *, every: bool = False
+) -> ColumnChartData:
+    """The chart data of a column; `rows` are its rows in `model.describe()`, if already computed.
+
+    every: of more classes than there are colours, all that can be picked, each with rows of the other classes, `of` it.
+    """
     part = predictive_of(model, column)
     family = model.schema.families[column].display_name()
-    codes = most_frequent_classes(model)
-    names = [shown(label) for label in model.classes]
-    few = [names[code] for code in codes]
+    codes = most_frequent_classes(model, _PICKED if every else CLASSES)
+    chart = _ClassChart(column, family, codes, [shown(label) for label in model.classes], np.exp(model.log_prior()))
     if (steps := part.steps()) is not None:
-        return _steps(steps, column, family, codes, names)
+        return _steps(steps, chart)
     if model.schema.families[column].column is Reals:
-        return _curve(part, column, family, codes, names)
+        return _curve(part, chart)
     rows = model.describe().columns.get(column, []) if rows is None else rows
     rows = [{**row, "class": shown(row["class"])} for row in rows]
     if rows and "token" in rows[0]:
-        return _words(part, rows, column, family, codes, names)
-    return _values([row for row in rows if row["class"] in few], column, family, few)
+        return _words(part, rows, column, family, codes, chart.names)
+    return _values(rows, chart)
+
+
+@dataclass(frozen=True, eq=False)
+class _ClassChart:
+    """A column and the classes that are drawn, by code."""
+
+    column: str
+    family: str
+    codes: list[int]
+    names: list[str]
+    prior: Floats
+
+    def data(self, kind: Any, items: list[dict[str, Any]], p: Floats, what: str, **more: Any) -> ColumnChartData:
+        """The chart of items, such as bins, with their shares or densities, (items, classes)."""
+        codes = self.codes
+        if what == "share of the class" and len(self.names) > 1 and (p @ self.prior).max(initial=0.0) >= _SPIKE:
+            p, what = self._log_odds(p), "log odds against the other classes"
+            codes = codes if len(self.names) > 2 else [int(np.argmin(self.prior))]  # the other is its mirror image
+        picked = [
+            {**item, "class": self.names[code], "p": float(p[i, code])}
+            for code in codes
+            for i, item in enumerate(items)
+            if np.isfinite(p[i, code])
+        ]
+        if len(self.names) > CLASSES < len(codes) and what in ("share of the class", "density", "probability"):
+            for code in codes:
+                pooled = self._others(p, code)
+                picked += [
+                    {**item, "class": OTHERS, "of": self.names[code], "p": float(pooled[i])}
+                    for i, item in enumerate(items)
+                ]
+        names = [self.names[code] for code in codes]
+        return ColumnChartData(self.column, self.family, kind, picked, names, what, **more)
+
+    def _others(self, p: Floats, code: int) -> Floats:
+        """The mean of the other classes by their prior."""
+        weights = np.where(np.arange(len(self.prior)) == code, 0.0, self.prior)
+        return np.asarray(np.nan_to_num(p) @ weights / max(float(weights.sum()), 1e-300))
+
+    def _log_odds(self, p: Floats) -> Floats:
+        """The log odds of each class against the others; 0 where no class has noticeable probability."""
+        others = np.stack([self._others(p, code) for code in range(p.shape[1])], axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            odds = np.clip(np.nan_to_num(np.log(p) - np.log(others)), -_REACH, _REACH)
+        return np.where((p @ self.prior)[:, None] > _LEAST, odds, 0.0)
 
 
 def value_grid(part: Predictive, n: int = _POINTS) -> Floats:
@@ -103,35 +172,22 @@ def value_grid(part: Predictive, n: int = _POINTS) -> Floats:
     return np.asarray(np.round(grid, int(np.clip(-np.log10(size), 0, 300))))
 
 
-def _curve(part: Predictive, column: str, family: str, codes: list[int], names: list[str]) -> ColumnChartData:
+def _curve(part: Predictive, chart: _ClassChart) -> ColumnChartData:
     grid = value_grid(part)
     out = np.zeros((len(grid), part.n_classes))
     part.bind([Reals(grid)])(out, 0, len(grid))
-    p = np.exp(out)
-    whole = bool(np.all(grid == np.floor(grid)))
-    rows = [
-        {"x": float(x), "class": names[code], "p": float(p[i, code])}
-        for code in codes
-        for i, x in enumerate(grid)
-        if np.isfinite(p[i, code])
-    ]
-    what = "probability" if whole else "density"
-    return ColumnChartData(column, family, "curve", rows, [names[code] for code in codes], what)
+    what = "probability" if np.all(grid == np.floor(grid)) else "density"
+    return chart.data("curve", [{"x": x} for x in grid.tolist()], np.exp(out), what)
 
 
-def _steps(steps: Steps, column: str, family: str, codes: list[int], names: list[str]) -> ColumnChartData:
+def _steps(steps: Steps, chart: _ClassChart) -> ColumnChartData:
     edges, constant = _bins(steps.values, steps.p.mean(axis=1), steps.n_rows)
     place = np.clip(np.searchsorted(edges, steps.values, side="right") - 1, 0, len(edges) - 2)
     share = np.zeros((len(edges) - 1, steps.p.shape[1]))
     np.add.at(share, place, steps.p)
-    rows = [
-        {"x": float(edges[i]), "x2": float(edges[i + 1]), "class": names[code], "p": float(share[i, code])}
-        for code in codes
-        for i in range(len(share))
-    ]
+    items = [{"x": low, "x2": high} for low, high in itertools.pairwise(edges.tolist())]
     ticks = _ticks(edges) if constant is not None else ()
-    few = [names[code] for code in codes]
-    return ColumnChartData(column, family, "steps", rows, few, "share of the class", constant, ticks)
+    return chart.data("steps", items, share, "share of the class", constant=constant, ticks=ticks)
 
 
 def _bins(values: Floats, weights: Floats, n_rows: float) -> tuple[Floats, float | None]:
@@ -172,30 +228,25 @@ def _ticks(edges: Floats) -> list[float]:
     return [float(tick) for tick in inside[:: max(1, len(inside) // 6)]]
 
 
-def _values(rows: list[dict[str, Any]], column: str, family: str, classes: list[str]) -> ColumnChartData:
+def _values(rows: list[dict[str, Any]], chart: _ClassChart) -> ColumnChartData:
     """Bars of the most frequent values; two for a boolean column."""
+    what, key = "share of the class", "P(value)"
     if rows and "P(yes)" in rows[0]:
-        bars = [
-            {"value": text, "class": row["class"], "p": float(p)}
-            for row in rows
-            for text, p in (("yes", row["P(yes)"]), ("no", 1 - row["P(yes)"]))
-        ]
-        return ColumnChartData(column, family, "values", bars, classes, "share of the class")
-    what = "share of the class"
-    if rows and "score" in rows[0]:
-        rows, what = [row | {"P(value)": float(np.exp(row["score"]))} for row in rows], "factor of the odds"
-    total: dict[str, float] = {}
+        both = (("yes", lambda p: p), ("no", lambda p: 1 - p))
+        rows = [row | {"value": text, key: of(row["P(yes)"])} for row in rows for text, of in both]
+    elif rows and "score" in rows[0]:
+        rows, what = [row | {key: float(np.exp(row["score"]))} for row in rows], "factor of the odds"
+    place = {value: i for i, value in enumerate(dict.fromkeys(shown(row["value"]) for row in rows))}
+    code_of = {name: code for code, name in enumerate(chart.names)}
+    p = np.zeros((len(place), len(chart.names)))
     for row in rows:
-        total[shown(row["value"])] = total.get(shown(row["value"]), 0.0) + row["P(value)"]
-    order = sorted(total, key=lambda value: -total[value])
+        p[place[shown(row["value"])], code_of[row["class"]]] += row[key]
+    total = p[:, chart.codes].sum(axis=1)
+    order = np.argsort(-total, kind="stable")
     kept = order if len(order) <= _VALUES + 1 else order[:_VALUES]
-    bars = [
-        {"value": _short(shown(row["value"])), "class": row["class"], "p": float(row["P(value)"])}
-        for row in sorted(rows, key=lambda row: -total[shown(row["value"])])
-        if shown(row["value"]) in set(kept)
-    ]
+    values = list(place)
     note = f"the {len(kept)} most frequent of {len(order)} values" if len(kept) < len(order) else ""
-    return ColumnChartData(column, family, "values", bars, classes, what, note=note)
+    return chart.data("values", [{"value": _short(values[i])} for i in kept], p[kept], what, note=note)
 
 
 def _words(
@@ -205,13 +256,15 @@ def _words(
     tokens = list(dict.fromkeys(row["token"] for row in rows))
     adds = token_weights(part, tokens)
     best, each = adds.argmax(axis=1), max(2, _WORDS // max(len(codes), 1))
+    each = each if len(codes) <= CLASSES else _VALUES  # of these the first, as long as no class is picked
     bars = []
     for code in codes:
         others = np.delete(adds, code, axis=1).mean(axis=1) if len(names) > 1 else 0.0
         lead = np.clip(np.nan_to_num(adds[:, code] - others), -_MOST, _MOST)
         own = sorted(np.flatnonzero(best == code).tolist(), key=lambda i: -lead[i])[:each]
         bars += [
-            {"word": _short(shorten_word(shown(tokens[i]))), "class": names[code], "lead": float(lead[i])} for i in own
+            {"word": _short(shorten_word(shown(tokens[i]))), "class": names[code], "lead": float(lead[i]), "rank": rank}
+            for rank, i in enumerate(own)
         ]
     few, what = [names[code] for code in codes], "log odds against the other classes"
     return ColumnChartData(column, family, "words", bars, few, what)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +20,17 @@ from tallybayes.reporting.chart_style import (
     one_legend,
 )
 
-__all__ = ["confusion", "learning_curves", "precision_recall", "reliability", "roc", "tuning"]
+__all__ = [
+    "confusion",
+    "gain",
+    "learning_curves",
+    "precision_recall",
+    "reliability",
+    "reliability_counts",
+    "roc",
+    "scores",
+    "tuning",
+]
 
 _ACROSS = 18  # characters of class names that fit side by side on a phone
 _SLANTED = 8  # classes up to which slanted names fit
@@ -82,6 +93,50 @@ def reliability(rows: Sequence[dict[str, Any]], classes: Sequence[str], every: S
     return one_legend(alt.layer(_diagonal(x, y), lines, points)).properties(height=HEIGHT + 60)
 
 
+@draws
+def reliability_counts(
+    rows: Sequence[dict[str, Any]], classes: Sequence[str], every: Sequence[str] | None = None
+) -> Chart:
+    """The number of rows in each bin of the reliability, from rows with `class`, `low`, `high` and `rows`."""
+    alt = altair()
+    bars = alt.Chart(inline_data(rows)).mark_bar(opacity=0.5, orient="vertical")
+    return bars.encode(
+        x=alt.X("low:Q", title="predicted probability", scale=alt.Scale(domain=[0, 1])),
+        x2="high:Q",
+        y=alt.Y("rows:Q", title="rows", stack=None, axis=alt.Axis(tickCount=3, format="~s")),
+        color=alt.Color("class:N", scale=colours(classes, every), legend=None),
+        tooltip=["class:N", "low:Q", "high:Q", "rows:Q"],
+    ).properties(height=70)
+
+
+@draws
+def scores(rows: Sequence[dict[str, Any]], classes: Sequence[str], every: Sequence[str] | None = None) -> Chart:
+    """Histograms of P(class), from rows with `class`, `low`, `high`, `share` and `rows`."""
+    alt = altair()
+    closed = [*rows, *({**row, "low": row["high"]} for row in rows if row["high"] == 1.0)]
+    base = alt.Chart(inline_data(closed)).encode(
+        x=alt.X("low:Q", title="predicted probability of the class", scale=alt.Scale(domain=[0, 1])),
+        y=alt.Y("share:Q", title="share of the rows", stack=None, axis=alt.Axis(format="%")),
+        tooltip=["class:N", "low:Q", "high:Q", "rows:Q", alt.Tooltip("share:Q", format=".1%")],
+    )
+    line = base.mark_line(interpolate="step-after", strokeWidth=2).encode(
+        stroke=alt.Stroke("class:N", title="rows of", scale=colours(classes, every)),
+        strokeDash=alt.StrokeDash("class:N", title="rows of", scale=dashes(classes, every)),
+    )
+    area = base.mark_area(interpolate="step-after", opacity=0.18).encode(
+        fill=alt.Fill("class:N", scale=colours(classes, every), legend=None)
+    )
+    return one_legend(alt.layer(area, line)).properties(height=HEIGHT + 60)
+
+
+@draws
+def gain(rows: Sequence[dict[str, Any]], classes: Sequence[str], every: Sequence[str] | None = None) -> Chart:
+    """The share of a class that is found among the most probable rows, from rows with `class`, `taken`, `found`."""
+    x, y = _unit_axes(taken="share of all rows, most probable first", found="share of the class that is found")
+    lines = _lines(rows, classes, every, x, y, ("lift",))
+    return altair().layer(_diagonal(x, y), lines).properties(height=HEIGHT + 60)
+
+
 def _unit_axes(**titles: str) -> tuple[Any, Any]:
     """The axes of two numbers from 0 to 1, x and y: the name of each, and its title."""
     alt = altair()
@@ -96,19 +151,48 @@ def _diagonal(x: Any, y: Any) -> Chart:
 
 
 @draws
-def roc(rows: Sequence[dict[str, Any]], classes: Sequence[str], every: Sequence[str] | None = None) -> Chart:
-    """True against false positive rate for every threshold in order, from rows with `class`, `fpr` and `tpr`."""
+def roc(
+    rows: Sequence[dict[str, Any]],
+    classes: Sequence[str],
+    every: Sequence[str] | None = None,
+    *,
+    auc: dict[str, float] | None = None,
+) -> Chart:
+    """True against false positive rate for every threshold in order, from rows with `class`, `fpr` and `tpr`.
+
+    auc: the area under the curve of each class, for the legend.
+    """
     x, y = _unit_axes(fpr="false positive rate", tpr="true positive rate (recall)")
-    return altair().layer(_diagonal(x, y), _lines(rows, classes, every, x, y)).properties(height=HEIGHT + 60)
+    words = None if auc is None else {name: f"{name} (AUC {area:.3f})" for name, area in auc.items()}
+    lines = _lines(rows, classes, every, x, y, legend=words)
+    return altair().layer(_diagonal(x, y), lines).properties(height=HEIGHT + 60)
 
 
 @draws
 def precision_recall(
-    rows: Sequence[dict[str, Any]], classes: Sequence[str], every: Sequence[str] | None = None
+    rows: Sequence[dict[str, Any]],
+    classes: Sequence[str],
+    every: Sequence[str] | None = None,
+    *,
+    shares: dict[str, float] | None = None,
 ) -> Chart:
-    """Precision against recall for every threshold, from rows with `class`, `recall` and `precision`."""
+    """Precision against recall for every threshold, from rows with `class`, `recall` and `precision`.
+
+    shares: of each class in the rows, the precision of answers at random, for a dotted line.
+    """
+    alt = altair()
     x, y = _unit_axes(recall="recall", precision="precision")
-    return _lines(rows, classes, every, x, y).properties(height=HEIGHT + 60)
+    lines = _lines(rows, classes, every, x, y)
+    if not shares:
+        return lines.properties(height=HEIGHT + 60)
+    levels = [{"class": name, "share": share} for name, share in shares.items()]
+    rules = alt.Chart(inline_data(levels)).mark_rule(strokeDash=[2, 4], strokeWidth=1.5)
+    rules = rules.encode(
+        y=alt.Y("share:Q", title="precision"),
+        color=alt.Color("class:N", scale=colours(classes, every), legend=None),
+        tooltip=["class:N", alt.Tooltip("share:Q", title="share of the rows", format=".3f")],
+    )
+    return one_legend(alt.layer(lines, rules)).properties(height=HEIGHT + 60)
 
 
 @draws
@@ -144,15 +228,27 @@ def learning_curves(rows: Sequence[dict[str, Any]], what: str = "log loss") -> C
 
 
 def _lines(
-    rows: Sequence[dict[str, Any]], classes: Sequence[str], every: Sequence[str] | None, x: Any, y: Any
+    rows: Sequence[dict[str, Any]],
+    classes: Sequence[str],
+    every: Sequence[str] | None,
+    x: Any,
+    y: Any,
+    more: Sequence[str] = (),
+    legend: dict[str, str] | None = None,
 ) -> Chart:
+    """A line for each class; more: numbers that are shown when pointing at it; legend: other words for the classes."""
     alt = altair()
     lines = alt.Chart(inline_data(rows)).mark_line(interpolate="linear", clip=True)
+    worded = {} if legend is None else {"legend": alt.Legend(labelExpr=f"({json.dumps(legend)})[datum.label]")}
     return lines.encode(
         x=x,
         y=y,
         order=alt.Order("step:Q"),
-        stroke=alt.Stroke("class:N", title="class", scale=colours(classes, every)),
-        strokeDash=alt.StrokeDash("class:N", title="class", scale=dashes(classes, every)),
-        tooltip=[alt.Tooltip("class:N"), *(alt.Tooltip(axis.shorthand, format=".3f") for axis in (x, y))],
+        stroke=alt.Stroke("class:N", title="class", scale=colours(classes, every), **worded),
+        strokeDash=alt.StrokeDash("class:N", title="class", scale=dashes(classes, every), **worded),
+        tooltip=[
+            alt.Tooltip("class:N"),
+            *(alt.Tooltip(axis.shorthand, format=".3f") for axis in (x, y)),
+            *(alt.Tooltip(f"{name}:Q", format=".2f") for name in more),
+        ],
     )

@@ -1,29 +1,28 @@
-"""The sections about the evaluation: confusion matrix, curves, decision threshold, and tuning."""
+"""The sections about the evaluation: confusion matrix, metrics, curves of the classes, and tuning."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from tallybayes.formatting import shown
+from tallybayes.html_element import Markup, table, tag
 from tallybayes.reporting import evaluation_charts
-from tallybayes.reporting.html_element import Markup, table, tag
-from tallybayes.reporting.html_page import Page
-from tallybayes.reporting.report_context import ReportContext
+from tallybayes.reporting.chart_style import Chart
+from tallybayes.reporting.column_chart_data import OTHERS
+from tallybayes.reporting.html_page import Page, class_picker
+from tallybayes.reporting.report_context import CURVES, ReportContext
 from tallybayes.reporting.threshold_curves import (
-    counts_at,
+    gain_rows,
     precision_recall_rows,
     reliability_rows,
     roc_rows,
-    thresholds,
+    score_rows,
 )
 
-__all__ = ["add_evaluation", "add_threshold", "add_tuning"]
+__all__ = ["add_evaluation", "add_tuning"]
 
 _MATRIX = 30  # classes up to which a confusion matrix is drawn
-_MEASURES = {"precision": "precision", "recall": "recall", "fpr": "false positive rate", "accuracy": "accuracy"}
 
 
 def add_evaluation(page: Page, context: ReportContext) -> None:
@@ -48,104 +47,95 @@ def add_evaluation(page: Page, context: ReportContext) -> None:
             )
         )
     top.append(table(["class", "rows", "precision", "recall", "F1", "AUC"], every, "Metrics of each class"))
-    content = [tag("div", *top, class_="grid"), tag("div", *_curves(page, context), class_="grid three")]
-    sentence = "Confusion matrix, metrics of each class, calibration, and curves over all thresholds."
+    curves = _curves(page, context)
+    content = [tag("div", *top, class_="grid")]
+    if curves:
+        picker = _picker(context)
+        content += [tag("h3", "One class against the others"), *picker, tag("div", *curves, class_="grid three")]
+    sentence = "Confusion matrix, metrics of each class, scores, calibration, and curves over all thresholds."
+    if len(context.curve_labels) < len(evaluation.classes) and len(context.curve_labels) == CURVES:
+        sentence += f" The {CURVES} most frequent classes have curves."
     page.section("evaluation", "Evaluation", sentence, *content)
+
+
+def _picker(context: ReportContext) -> list[Markup]:
+    possible = [shown(label) for label in context.curve_labels]
+    return [class_picker(possible, context.drawn_first, name="evaluation")] if len(possible) > 1 else []
 
 
 def _curves(page: Page, context: ReportContext) -> list[Markup]:
     evaluation, labels = context.data.evaluation, context.curve_labels
     if not labels or not evaluation.kept.complete:
         return []
-    few = [shown(label) for label in labels]
-    which = few[0] if len(few) == 1 else "each class"
+    few, every = [shown(label) for label in labels], context.colours
+    rows = evaluation.class_rows
+    shares = {shown(label): rows[label] / evaluation.n_rows for label in labels}
+    auc = {shown(label): evaluation.auc_of(label) for label in labels}
     reliable, roc = reliability_rows(evaluation, labels), roc_rows(evaluation, labels)
-    found = precision_recall_rows(evaluation, labels)
-    return [
-        page.figure(
-            "chart-reliability",
-            evaluation_charts.reliability(reliable, few, context.colours),
-            title="Reliability",
-            note="Calibrated probabilities lie on the dashed line. Larger dots have more rows.",
-            description=f"Reliability curve of {which}",
-            header=["class", "predicted", "observed", "rows"],
-            rows=[[row["class"], row["predicted"], row["observed"], row["rows"]] for row in reliable],
-        ),
-        page.figure(
-            "chart-roc",
-            evaluation_charts.roc(roc, few, context.colours),
-            title="ROC",
-            note=f"True against false positive rate of {which}, over all thresholds.",
-            description=f"ROC curve of {which}",
-            header=["class", "threshold", "false positive rate", "recall"],
-            rows=[[row["class"], row["threshold"], row["fpr"], row["tpr"]] for row in roc],
-        ),
-        page.figure(
-            "chart-precision-recall",
-            evaluation_charts.precision_recall(found, few, context.colours),
-            title="Precision and recall",
-            note=f"Precision against recall of {which}, over all thresholds.",
-            description=f"Precision against recall of {which}",
-            header=["class", "threshold", "recall", "precision"],
-            rows=[[row["class"], row["threshold"], row["recall"], row["precision"]] for row in found],
-        ),
-    ]
+    found, gained = precision_recall_rows(evaluation, labels), gain_rows(evaluation, labels)
+    scored = score_rows(evaluation, labels, OTHERS)
+    own = [row for row in scored if "of" not in row]
 
-
-def add_threshold(page: Page, context: ReportContext) -> None:
-    """Add a slider for the threshold, with the confusion matrix of a class against the others."""
-    evaluation = context.data.evaluation
-    if len(context.names) < 2 or not evaluation.kept.complete:
-        return
-    scores, rule = evaluation.scores(), context.model.decision
-    at = thresholds() if rule.threshold is None else np.union1d(thresholds(), [rule.threshold])
-    start = int(np.searchsorted(at, 0.5 if rule.threshold is None else rule.threshold))
-    chosen = context.rarest_class if rule.label is None else list(context.model.classes).index(rule.label)
-    classes = []
-    for label, name in zip(context.model.classes, context.names, strict=True):
-        place = scores.classes.index(label)
-        own, others = counts_at(scores.proba[:, place], scores.codes == place, at)
-        classes.append({"name": name, "above": own, "others": others})
-    page.use("threshold.js", threshold_data={"thresholds": at.tolist(), "classes": classes})
-    sentence = (
-        "A row is predicted as the class if its probability is at least the threshold. Move it to trade false "
-        "positives for false negatives."
-    )
-    page.section("threshold", "Decision threshold", sentence, *_slider(context, len(at), start, chosen))
-
-
-def _slider(context: ReportContext, n_steps: int, start: int, chosen: int) -> list[Markup]:
-    options = [
-        tag("option", name, value=i, selected=True if i == chosen else None) for i, name in enumerate(context.names)
-    ]
-    choice = tag("div", tag("label", "class ", for_="threshold-class"), tag("select", *options, id="threshold-class"))
-    slider = tag(
-        "div",
-        tag("label", "threshold ", for_="threshold-slider"),
-        tag("output", id="threshold-value"),
-        tag("input", type="range", id="threshold-slider", min=0, max=n_steps - 1, step=1, value=start),
-        class_="wide",
-    )
-    heads = tag("tr", tag("td"), *(tag("th", text, scope="col") for text in ("predicted", "not predicted")))
-    rows = (
-        ("is ", ("tp", "true positives"), ("fn", "false negatives")),
-        ("is not ", ("fp", "false positives"), ("tn", "true negatives")),
-    )
-    body = [
-        tag(
-            "tr",
-            tag("th", text, tag("span", data_threshold_class=True), scope="row"),
-            *(tag("td", tag("span", id=name), tag("small", what)) for name, what in cells),
+    def figure(
+        name: str, chart: Chart, *, keys: Sequence[str], header: Sequence[str], data: Any, **more: Any
+    ) -> Markup:
+        table_rows = [[row[key] for key in keys] for row in data]
+        return page.figure(
+            f"chart-{name}", chart, header=["class", *header], rows=table_rows, picks=context.drawn_first, **more
         )
-        for text, *cells in rows
-    ]
-    caption = tag("caption", "Confusion matrix at this threshold")
-    boxes = [tag("div", tag("dt", text), tag("dd", id=f"threshold-{name}")) for name, text in _MEASURES.items()]
+
     return [
-        tag("div", choice, slider, class_="controls"),
-        tag("table", caption, tag("thead", heads), tag("tbody", *body), class_="matrix"),
-        tag("dl", *boxes, class_="facts"),
-        tag("p", id="threshold-summary", class_="soft", aria_live="polite"),
+        figure(
+            "scores",
+            evaluation_charts.scores(scored, few, every),
+            title="Scores",
+            note="The predicted probability of a class in its own rows; of a single class, also in the other rows.",
+            description="Histogram of the predicted probabilities of each class",
+            header=["from", "to", "rows", "share"],
+            keys=["class", "low", "high", "rows", "share"],
+            data=own,
+        ),
+        figure(
+            "reliability",
+            evaluation_charts.reliability(reliable, few, every),
+            below=evaluation_charts.reliability_counts(reliable, few, every),
+            title="Reliability",
+            note="Calibrated probabilities lie on the dashed line. Larger dots have more rows; their numbers are below.",
+            description="Reliability curve of each class, and the number of rows behind it",
+            header=["predicted", "observed", "rows"],
+            keys=["class", "predicted", "observed", "rows"],
+            data=reliable,
+        ),
+        figure(
+            "roc",
+            evaluation_charts.roc(roc, few, every, auc=auc),
+            title="ROC",
+            note="True against false positive rate over all thresholds.",
+            description="ROC curve of each class",
+            header=["threshold", "false positive rate", "recall"],
+            keys=["class", "threshold", "fpr", "tpr"],
+            data=roc,
+        ),
+        figure(
+            "precision-recall",
+            evaluation_charts.precision_recall(found, few, every, shares=shares),
+            title="Precision and recall",
+            note="Over all thresholds. Dotted: the share of the class, the precision of answers at random.",
+            description="Precision against recall of each class",
+            header=["threshold", "recall", "precision"],
+            keys=["class", "threshold", "recall", "precision"],
+            data=found,
+        ),
+        figure(
+            "gain",
+            evaluation_charts.gain(gained, few, every),
+            title="Gain and lift",
+            note="How much of a class is found in the most probable rows. Lift: how many times more than at random.",
+            description="Gain curve of each class",
+            header=["threshold", "share of rows", "share of the class", "lift"],
+            keys=["class", "threshold", "taken", "found", "lift"],
+            data=gained,
+        ),
     ]
 
 

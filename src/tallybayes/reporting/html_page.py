@@ -6,18 +6,20 @@ description for screen readers and its values as a table.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from tallybayes.html_element import Markup, as_json, join, table, tag
 from tallybayes.reporting.chart_style import Chart, altair
-from tallybayes.reporting.html_element import Markup, as_json, join, table, tag
 
-__all__ = ["Page"]
+__all__ = ["Page", "class_picker"]
 
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
 _TABLE_ROWS = 120  # of the values of a chart
+_DIGITS = 6  # significant digits of numbers that are drawn
 
 
 class Page:
@@ -46,9 +48,18 @@ class Page:
         rows: Sequence[Sequence[Any]],
         title: str = "",
         note: str = "",
+        picks: Sequence[str] = (),
+        below: Chart | None = None,
     ) -> Markup:
-        """A chart with a heading, a description for screen readers, and its values in a table."""
-        self._specs[name] = _spec(chart, description)
+        """A chart with a heading, a description for screen readers, and its values in a table.
+
+        picks: of a chart of classes, those that are drawn as long as no class is picked; below: a chart under it.
+        """
+        self._specs[name] = _spec(chart, description, picks)
+        places = [tag("div", id=name, class_="chart")]
+        if below is not None:
+            self._specs[f"{name}-below"] = _spec(below, description, picks)
+            places.append(tag("div", id=f"{name}-below", class_="chart"))
         caption = [tag("h3", title)] if title else []
         caption += [tag("p", note)] if note else []
         shown = rows[:_TABLE_ROWS]
@@ -56,7 +67,7 @@ class Page:
         return tag(
             "figure",
             *([tag("figcaption", *caption)] if caption else []),
-            tag("div", tag("div", id=name, class_="chart"), role="img", aria_label=description),
+            tag("div", *places, role="img", aria_label=description),
             tag("details", tag("summary", "Values as a table"), table(header, shown, description + cut)),
         )
 
@@ -100,12 +111,39 @@ class Page:
         return "<!doctype html>\n" + tag("html", page_head, body, lang="en") + "\n"
 
 
-def _spec(chart: Chart, description: str) -> dict[str, Any]:
-    """The specification of a chart as wide as its container."""
+def class_picker(names: Sequence[str], drawn: Sequence[str], *, name: str) -> Markup:
+    """A list of classes; all such lists of the page pick the same class for all charts of classes.
+
+    drawn: those that are drawn as long as none is picked.
+    """
+    first = (
+        [] if len(drawn) == 1 else ["all classes" if len(drawn) == len(names) else f"the {len(drawn)} most frequent"]
+    )
+    options = [
+        *(tag("option", text, value="") for text in first),
+        *(tag("option", text, selected=True if [text] == list(drawn) else None) for text in names),
+    ]
+    label = tag("label", "class ", for_=f"picker-{name}")
+    inside = tag("div", label, tag("select", *options, id=f"picker-{name}", data_class_picker=True))
+    return tag("div", inside, class_="controls")
+
+
+def _spec(chart: Chart, description: str, picks: Sequence[str]) -> dict[str, Any]:
+    """The specification of a chart as wide as its container; numbers with as many digits as can be seen."""
     spec: dict[str, Any] = chart.properties(width="container", description=description).to_dict()
     for part in ("config", "$schema"):
         spec.pop(part, None)
-    return {**spec, "$schema": "https://vega.github.io/schema/vega-lite/v6.json"}
+    spec["datasets"] = {
+        key: [{name: _rounded(value) for name, value in row.items()} for row in rows]
+        for key, rows in spec.get("datasets", {}).items()
+    }
+    spec["autosize"] = {"type": "fit-x", "contains": "padding"}
+    meta = {"usermeta": {"picks": list(picks)}} if picks else {}
+    return {**spec, **meta, "$schema": "https://vega.github.io/schema/vega-lite/v6.json"}
+
+
+def _rounded(value: Any) -> Any:
+    return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) and math.isfinite(value) else value
 
 
 @cache

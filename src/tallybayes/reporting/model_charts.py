@@ -16,6 +16,7 @@ from tallybayes.reporting.chart_style import (
     draws,
     inline_data,
     one_legend,
+    row_height,
 )
 from tallybayes.reporting.column_chart_data import ColumnChartData
 
@@ -31,7 +32,7 @@ def class_prior(rows: Sequence[dict[str, Any]], every: Sequence[str] | None = No
     names = [row["class"] for row in rows]
     return _bars(
         rows,
-        height=24 * len(rows),
+        height=row_height(names, 24),
         x=alt.X("p:Q", title="P(class)", scale=alt.Scale(domainMin=0)),
         y=alt.Y("class:N", title=None, sort=names),
         color=alt.Color("class:N", scale=colours(names, every), legend=None),
@@ -40,8 +41,9 @@ def class_prior(rows: Sequence[dict[str, Any]], every: Sequence[str] | None = No
 
 
 def _bars(rows: Sequence[dict[str, Any]], *, height: int, **channels: Any) -> Chart:
-    """Horizontal bars."""
-    return altair().Chart(inline_data(rows)).mark_bar().encode(**channels).properties(height=height)
+    """Horizontal bars; `height`: pixels of each name."""
+    step = altair().Step(height, **{"for": "position"})
+    return altair().Chart(inline_data(rows)).mark_bar().encode(**channels).properties(height=step)
 
 
 @draws
@@ -56,7 +58,7 @@ def importance(rows: Sequence[dict[str, Any]], what: str = "nats per row") -> Ch
         by_kind["color"] = alt.Color("kind:N", title=None, scale=shades)
     chart = _bars(
         rows,
-        height=(24 if kinds else 18) * len(names),
+        height=row_height(names, 24 if kinds else 18),
         x=alt.X("importance:Q", title=what),
         y=alt.Y("column:N", title=None, sort=names),
         tooltip=["column:N", *(["kind:N"] if kinds else []), alt.Tooltip("importance:Q", title=what, format=".4f")],
@@ -76,9 +78,9 @@ def column_chart(one: ColumnChartData, every: Sequence[str] | None = None, *, ti
 def _steps(one: ColumnChartData, every: Sequence[str] | None) -> Chart:
     alt = altair()
     closed = [*one.rows]
-    for name in one.classes:  # the right edge of the last step
-        last = [row for row in one.rows if row["class"] == name][-1:]
-        closed += [{**row, "x": row["x2"]} for row in last]
+    for series in dict.fromkeys((row["class"], row.get("of")) for row in one.rows):  # the right edge of the last step
+        last = [row for row in one.rows if (row["class"], row.get("of")) == series][-1]
+        closed.append({**last, "x": last["x2"]})
     scale = alt.Scale(zero=False, nice=False)
     whole = all((row["x"] - 0.5).is_integer() for row in one.rows)  # bins around integers
     axis = alt.Axis(tickMinStep=1) if whole else alt.Axis()
@@ -123,11 +125,13 @@ def _filled(base: Any, one: ColumnChartData, every: Sequence[str] | None, interp
 def _values(one: ColumnChartData, every: Sequence[str] | None, title: str | None) -> Chart:
     alt = altair()
     order = list(dict.fromkeys(row["value"] for row in one.rows))
-    n_bars = len(order) * len(one.classes)
+    n_classes = min(len(one.classes), len(PALETTE))
     return _bars(
         one.rows,
-        height=(12 if len(one.classes) <= 3 else 8) * max(n_bars, 3),
-        x=alt.X("p:Q", title=one.what, scale=alt.Scale(domainMin=0)),
+        height=max(row_height(order), (12 if n_classes <= 3 else 8) * n_classes),
+        x=alt.X(
+            "p:Q", title=one.what, scale=alt.Scale() if one.what.startswith("log odds") else alt.Scale(domainMin=0)
+        ),
         y=alt.Y("value:N", title=title, sort=order),
         yOffset=alt.YOffset("class:N", sort=one.classes),
         color=alt.Color("class:N", title="class", scale=colours(one.classes, every)),
@@ -139,7 +143,7 @@ def _words(one: ColumnChartData, every: Sequence[str] | None) -> Chart:
     alt = altair()
     return _bars(
         one.rows,
-        height=18 * len(one.rows),
+        height=row_height([row["word"] for row in one.rows], 18),
         x=alt.X("lead:Q", title=one.what),
         y=alt.Y("word:N", title=None, sort=list(dict.fromkeys(row["word"] for row in one.rows))),
         color=alt.Color("class:N", title="evidence for", scale=colours(one.classes, every)),
@@ -153,7 +157,7 @@ def evidence(rows: Sequence[dict[str, Any]], label: str, against: str) -> Chart:
     alt = altair()
     return _bars(
         rows,
-        height=22 * len(rows),
+        height=row_height([row["column"] for row in rows], 22),
         x=alt.X("decibans:Q", title=f"decibans for {label} against {against}"),
         y=alt.Y("column:N", title=None, sort=[row["column"] for row in rows]),
         color=alt.condition("datum.decibans >= 0", alt.value(_FOR), alt.value(_AGAINST)),

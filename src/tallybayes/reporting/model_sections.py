@@ -1,27 +1,23 @@
-"""The sections about the model: columns, class prior, importance, and distributions by class."""
+"""The head of the page, and the sections about the model and the importance of its columns."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
+from numpy.typing import NDArray
 
 from tallybayes.formatting import number, shown
+from tallybayes.html_element import Markup, join, table, tag
+from tallybayes.model.model_summary import setting_rows
 from tallybayes.reporting import model_charts
-from tallybayes.reporting.column_chart_data import CLASSES, ColumnChartData, column_chart_data
-from tallybayes.reporting.html_element import Markup, join, table, tag
 from tallybayes.reporting.html_page import Page
 from tallybayes.reporting.report_context import ReportContext
 
-__all__ = ["add_column_charts", "add_columns", "add_importance", "add_prior", "head"]
+__all__ = ["add_importance", "add_model", "head"]
 
-_DRAWN = 20  # columns with a chart
+_FEW_COLUMNS = 12  # that are listed without a click
 _BARS = 40  # columns in the chart of the importance
-_REST = 500  # columns in the table of the others
-_KINDS = {  # the name of a chart, the header of its table, and the keys of its rows
-    "steps": ("Histogram", ("from", "to", "class"), ("x", "x2", "class", "p")),
-    "curve": ("Curve", ("value", "class"), ("x", "class", "p")),
-    "values": ("Bars", ("value", "class"), ("value", "class", "p")),
-    "words": ("Bars of the words with the strongest evidence", ("word", "class"), ("word", "class", "lead")),
-}
 
 
 def head(context: ReportContext, title: str) -> Markup:
@@ -71,41 +67,60 @@ def _count(n: float) -> str:
     return f"{n:,.0f}" if float(n).is_integer() else f"{n:,.1f}"
 
 
-def add_columns(page: Page, context: ReportContext) -> None:
-    """Add the table of columns with families, reasons and missing values."""
-    n, missing = max(context.data.n_rows, 1), context.data.missing
+def add_model(page: Page, context: ReportContext) -> None:
+    """Add what the model is: the class prior, where model and data come from, its settings, and its columns."""
+    rows = [{"class": shown(row["class"]), "p": row["P(class)"]} for row in context.description.classes]
+    learned = [row.get("rows", "") for row in context.description.classes]
+    prior = page.figure(
+        "chart-prior",
+        model_charts.class_prior(rows, context.colours),
+        title="Class prior",
+        note="The probability of every class before any value of a row is known.",
+        description="Bars of the probability of every class",
+        header=["class", "P(class)", "training rows"],
+        rows=[[row["class"], row["p"], n] for row, n in zip(rows, learned, strict=True)],
+    )
+    facts = table(["", ""], _provenance(context), "Provenance and settings", kind="pairs")
+    columns = _column_table(context)
+    if len(context.model.schema.fields) > _FEW_COLUMNS:
+        columns = tag("details", tag("summary", f"All {len(context.model.schema.fields):,} columns"), columns)
+    sentence = (
+        "The score of a class is its prior times the distribution of every value within the class. A missing value "
+        "contributes only that it is missing."
+    )
+    page.section("model", "The model", sentence, tag("div", prior, facts, class_="grid"), columns)
+
+
+def _provenance(context: ReportContext) -> list[list[str]]:
+    model = context.model
+    rows = [[name, text] for name, text in context.provenance.items()]
+    if not model.is_given:
+        skipped = f", {_count(model.skipped)} without a label skipped" if model.skipped else ""
+        rows.append(["learned", f"{_count(sum(model.class_counts.values()))} rows{skipped}"])
+    how = "by leave-one-out" if context.leave_one_out else "as new rows"
+    rows.append(["evaluated", f"{_count(context.data.evaluation.n_rows)} rows, {how}"])
+    return [*rows, *setting_rows(model.snapshot().state)]
+
+
+def _column_table(context: ReportContext) -> Markup:
+    """The columns with families, reasons and missing values."""
+    judged = context.data.columns
     rows = [
-        [name, _family(context, name), field.reason, f"{missing[name] / n:.1%}" if name in missing else ""]
+        [name, _family(context, name), field.reason, _share(judged.missing, name, judged.n_rows)]
         for name, field in context.model.schema.fields.items()
     ]
-    caption = f"Columns, and the share of missing values in {n:,} rows"
-    page.section(
-        "columns",
-        "Columns",
-        "The family of a column is its distribution within each class. A missing value contributes only that it is"
-        " missing.",
-        table(["column", "family", "reason", "missing"], rows, caption, kind="stack"),
-    )
+    caption = f"Columns, and the share of missing values in {judged.n_rows:,} evaluated rows"
+    return table(["column", "family", "reason", "missing"], rows, caption, kind="stack")
+
+
+def _share(missing: Mapping[str, NDArray[np.int64]], name: str, n: int) -> str:
+    return f"{missing[name].sum() / max(n, 1):.1%}" if name in missing else ""
 
 
 def _family(context: ReportContext, name: str) -> str:
     """The family of a column, and its weight."""
     family, note = context.model.schema.family_name(name), context.description.notes.get(name, "")
     return f"{family}, {note}" if "weight" in note else family
-
-
-def add_prior(page: Page, context: ReportContext) -> None:
-    """Add the chart of P(class)."""
-    rows = [{"class": shown(row["class"]), "p": row["P(class)"]} for row in context.description.classes]
-    learned = [row.get("rows", "") for row in context.description.classes]
-    body = page.figure(
-        "chart-prior",
-        model_charts.class_prior(rows, context.colours),
-        description="Bars of the probability of every class",
-        header=["class", "P(class)", "training rows"],
-        rows=[[row["class"], row["p"], n] for row, n in zip(rows, learned, strict=True)],
-    )
-    page.section("prior", "Class prior", "The probability of every class before any value of a row is known.", body)
 
 
 def add_importance(page: Page, context: ReportContext) -> None:
@@ -131,35 +146,6 @@ def add_importance(page: Page, context: ReportContext) -> None:
         f"redundant or misleading. Computed on {context.data.n_importance_rows:,} rows."
     )
     page.section("importance", "Column importance", sentence, body)
-
-
-def add_column_charts(page: Page, context: ReportContext) -> None:
-    """Add a chart of every column in every class."""
-    tables = context.description.columns
-    names = context.columns_by_information
-    drawn = [column_chart_data(context.model, name, tables.get(name)) for name in names[:_DRAWN]]
-    figures = [_column_figure(page, context, i, one) for i, one in enumerate(drawn) if one.rows]
-    content = [tag("div", *figures, class_="grid")]
-    if rest := names[_DRAWN : _DRAWN + _REST]:
-        rows = [[one.column, one.family, one.information] for one in context.data.importance if one.column in set(rest)]
-        content.append(table(["column", "family", "information, nats per row"], rows, "The other columns"))
-    sentence = "The distribution of each column within each class, as estimated by the model."
-    if len(context.names) > CLASSES:
-        sentence += f" Of {len(context.names)} classes the {CLASSES} most frequent are drawn."
-    page.section("columns-by-class", "Columns by class", sentence, *content)
-
-
-def _column_figure(page: Page, context: ReportContext, i: int, one: ColumnChartData) -> Markup:
-    what, header, keys = _KINDS[one.kind]
-    return page.figure(
-        f"chart-column-{i}",
-        model_charts.column_chart(one, context.colours, titled=False),
-        title=one.column,
-        note=" · ".join(part for part in (one.family, one.note) if part),
-        description=f"{what} of {one.column} in each class",
-        header=[*header, one.what],
-        rows=[[row[key] for key in keys] for row in one.rows],
-    )
 
 
 def _text(value: float) -> str:

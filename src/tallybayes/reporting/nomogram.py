@@ -42,16 +42,16 @@ _TOLERANCE = 1e-6  # nats up to which the contributions of words are additive
 def nomogram(
     model: Model,
     columns: Sequence[str],
-    examples: Sequence[tuple[int, Any, Explanation]],
+    examples: Sequence[tuple[str, Explanation]],
     tables: dict[str, list[dict[str, Any]]],
 ) -> dict[str, Any]:
     """The rulers of some columns and the example rows, as plain values for JSON.
 
-    tables: the rows of every column in `model.describe()`.
+    examples: names of rows and their explanations; tables: the rows of every column in `model.describe()`.
     """
     derived = model.schema.derived  # what a value adds to these depends on other values: no ruler can show it
     shown_columns = [name for name in columns if name not in derived][:_RULERS]
-    explanations = [one for _, _, one in examples]
+    explanations = [one for _, one in examples]
     drafts = {name: _draft(model, name, explanations, tables.get(name, [])) for name in shown_columns}
     added = _added(model, drafts)
     missing = model.snapshot().scorer.missing
@@ -59,12 +59,8 @@ def nomogram(
         {"name": name, **_ruler(drafts[name], added[name]), **_if_missing(missing, name)} for name in shown_columns
     ]
     rows = [
-        {
-            "name": f"row {number}: {shown(label)}",
-            "at": [_position(ruler, one, model) for ruler in rulers],
-            "rest": _rest(one, shown_columns),
-        }
-        for number, label, one in examples
+        {"name": name, "at": [_position(ruler, one, model) for ruler in rulers], "rest": _rest(one, shown_columns)}
+        for name, one in examples
     ]
     return {
         "classes": [shown(label) for label in model.classes],

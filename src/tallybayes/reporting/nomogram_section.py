@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tallybayes.formatting import shown
+from tallybayes.html_element import Markup, tag
 from tallybayes.reporting.chart_style import colour_of
-from tallybayes.reporting.html_element import Markup, tag
 from tallybayes.reporting.html_page import Page
 from tallybayes.reporting.nomogram import nomogram
 from tallybayes.reporting.report_context import ReportContext
@@ -15,9 +16,14 @@ _SELECTS = {"nomogram-for": "class", "nomogram-against": "against", "nomogram-ro
 
 def add_nomogram(page: Page, context: ReportContext) -> None:
     """Add the nomogram."""
-    if len(context.names) < 2 or not set(context.columns_by_information) - context.model.schema.derived.keys():
+    if not context.has_nomogram:
         return
-    data = nomogram(context.model, context.columns_by_information, context.data.examples, context.description.columns)
+    rows = [(f"row {number}: {shown(label)}", one) for number, label, one in context.data.examples]
+    rows += [
+        (f"row {one.row}: {shown(one.label)}, answered {shown(one.answer)}", one.explanation)
+        for one in context.data.mistakes
+    ]
+    data = nomogram(context.model, context.columns_by_information, rows, context.description.columns)
     common = sorted(range(len(context.names)), key=lambda code: -context.model.log_prior()[code])
     start = common[1::-1] if len(common) == 2 else common[:2]
     colours = [colour_of(name, context.colours) for name in context.names]

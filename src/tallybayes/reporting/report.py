@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Mapping
 from typing import Any
 
 from tallybayes.atomic_file import write_file
 from tallybayes.model import Model
 from tallybayes.reporting.chart_style import altair
-from tallybayes.reporting.evaluation_sections import add_evaluation, add_threshold, add_tuning
+from tallybayes.reporting.column_sections import add_column_charts
+from tallybayes.reporting.diagnostic_sections import add_dependence, add_drift, add_missing, add_mistakes
+from tallybayes.reporting.evaluation_sections import add_evaluation, add_tuning
 from tallybayes.reporting.html_page import Page
-from tallybayes.reporting.model_sections import add_column_charts, add_columns, add_importance, add_prior, head
+from tallybayes.reporting.model_sections import add_importance, add_model, head
 from tallybayes.reporting.nomogram_section import add_nomogram
 from tallybayes.reporting.report_context import ReportContext
 from tallybayes.reporting.report_data import collect
+from tallybayes.reporting.threshold_section import add_threshold
 from tallybayes.version import __version__
 
 __all__ = ["is_report", "report", "write_report"]
+
+_BEFORE_TUNING = (
+    *(add_model, add_evaluation, add_threshold, add_mistakes),  # what it is, and how good it is
+    *(add_importance, add_dependence, add_column_charts),  # what matters, and the columns
+    *(add_missing, add_drift),
+)
 
 
 def report(
@@ -28,12 +39,15 @@ def report(
     rows: int | None = None,
     tuning: Any = None,
     title: str | None = None,
+    provenance: Mapping[str, str] | None = None,
 ) -> str:
     """Create a page about a model and labelled data: one HTML document without external resources.
 
     leave_one_out: the data is the training data; each row is scored by the model without that row.
     rows: evaluate only the first rows, at most so many.
     tuning: the result of `tallybayes.tune`, or rows with `k` and `log_loss`, for its curve.
+    provenance: facts about where the model and the data come from, such as {"model": "a.tally", "data": "new.csv"};
+    the model is named so in the command that sets a threshold. Date and version are added.
 
     >>> import tallybayes as tb
     >>> data = {"fever": [1, 1, 0, 0], "ill": ["yes", "yes", "no", "no"]}
@@ -43,12 +57,19 @@ def report(
     altair()
     title = title or f"Predicting {model.schema.label or 'a label'}"
     found = collect(model, data, label=label, leave_one_out=leave_one_out, rows=rows)
-    context, page = ReportContext(model, found, leave_one_out=leave_one_out), Page(title)
-    for add in (add_columns, add_prior, add_importance, add_column_charts, add_evaluation, add_threshold):
+    facts = dict(provenance or {}) | {"date": _date(), "made by": f"tallybayes {__version__}"}
+    context, page = ReportContext(model, found, leave_one_out=leave_one_out, provenance=facts), Page(title)
+    for add in _BEFORE_TUNING:
         add(page, context)
     add_tuning(page, getattr(tuning, "curve", tuning))
     add_nomogram(page, context)
     return page.render(head(context, title), f"Made by tallybayes {__version__}. This page loads no other files.")
+
+
+def _date() -> str:
+    """Now; or the time in SOURCE_DATE_EPOCH, by which builds are made reproducible."""
+    given = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(int(given) if given.isdigit() else None))
 
 
 def is_report(path: str | os.PathLike[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -14,16 +15,26 @@ from tallybayes.reporting.chart_style import colour_order
 from tallybayes.reporting.column_chart_data import most_frequent_classes
 from tallybayes.reporting.report_data import ReportData
 
-__all__ = ["ReportContext"]
+__all__ = ["CURVES", "ReportContext"]
+
+CURVES = 100  # classes with curves and thresholds; more would make the page slow
 
 
 class ReportContext:
     """A model and the report data collected with it."""
 
-    def __init__(self, model: Model, data: ReportData, *, leave_one_out: bool = False) -> None:
+    def __init__(
+        self,
+        model: Model,
+        data: ReportData,
+        *,
+        leave_one_out: bool = False,
+        provenance: Mapping[str, str] | None = None,
+    ) -> None:
         self.model = model
         self.data = data
         self.leave_one_out = leave_one_out
+        self.provenance = dict(provenance or {})
 
     @cached_property
     def names(self) -> list[str]:
@@ -35,10 +46,10 @@ class ReportContext:
         """The classes in the order of their colours."""
         return colour_order(self.names, [self.names[code] for code in most_frequent_classes(self.model)])
 
-    @cached_property
+    @property
     def description(self) -> Description:
         """The parameters of every column."""
-        return self.model.describe()
+        return self.data.description
 
     @cached_property
     def columns_by_information(self) -> list[str]:
@@ -47,6 +58,11 @@ class ReportContext:
         own = [one.column for one in self.data.importance if one.column in families and one.column not in derived]
         return [*own, *derived]
 
+    @property
+    def has_nomogram(self) -> bool:
+        """Whether there are two classes to compare, and a column with a ruler."""
+        return len(self.names) > 1 and bool(set(self.columns_by_information) - self.model.schema.derived.keys())
+
     @cached_property
     def rarest_class(self) -> int:
         """The code of the class with the fewest rows, usually the one of interest."""
@@ -54,8 +70,21 @@ class ReportContext:
 
     @cached_property
     def curve_labels(self) -> list[Any]:
-        """The classes with curves: the rarer of two, the most frequent of several, if they have rows."""
-        codes = [self.rarest_class] if len(self.names) == 2 else most_frequent_classes(self.model)
-        labels = [self.model.classes[code] for code in codes]
+        """The classes with curves that can be picked: all that have rows, at most the hundred most frequent."""
         rows = self.data.evaluation.class_rows
-        return [label for label in labels if 0 < rows.get(label, 0) < self.data.evaluation.n_rows]
+        own = [label for label in self.model.classes if 0 < rows.get(label, 0) < self.data.evaluation.n_rows]
+        most = set(sorted(range(len(own)), key=lambda i: -rows[own[i]])[:CURVES])
+        return [label for i, label in enumerate(own) if i in most]
+
+    @cached_property
+    def drawn_classes(self) -> list[str]:
+        """The classes in the charts of columns as long as no class is picked: as many as there are colours."""
+        return [self.names[code] for code in most_frequent_classes(self.model)]
+
+    @cached_property
+    def drawn_first(self) -> list[str]:
+        """The classes whose curves are drawn before one is picked: the rarer of two, the most frequent of several."""
+        codes = [self.rarest_class] if len(self.names) == 2 else most_frequent_classes(self.model)
+        drawn = [self.names[code] for code in codes]
+        possible = [shown(label) for label in self.curve_labels]
+        return [name for name in possible if name in drawn] or possible[:1]

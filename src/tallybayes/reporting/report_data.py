@@ -1,7 +1,7 @@
-"""The data of a report, collected in one pass: evaluation, missing values, importance of columns, example rows.
+"""The data of a report, collected in one pass: evaluation, mistakes, importance and cells of columns, example rows.
 
-Every row is evaluated. The importance is computed on rows taken evenly from each batch, some thousand in all. The
-example rows are taken from the first batch, stratified by class.
+Every row is evaluated. Importance, cells and missing values of columns are those of rows taken evenly from each batch,
+some thousand in all. The example rows are taken from the first batch, stratified by class.
 """
 
 from __future__ import annotations
@@ -13,35 +13,53 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.data.label import Labels
 from tallybayes.data.read import to_source
 from tallybayes.data.source import BadRows, Source, Stream
-from tallybayes.data.table import Table, is_missing
+from tallybayes.data.table import Table
 from tallybayes.errors import DataError, check_integer
 from tallybayes.evaluation import Evaluation
 from tallybayes.evaluation.evaluate import add_rows
+from tallybayes.explaining.description import Description
 from tallybayes.explaining.explanation import Explanation
+from tallybayes.families.family import Floats
 from tallybayes.model import Model
 from tallybayes.model.training_scores import log_proba_of_training_rows
 from tallybayes.reporting.held_out_importance import HeldOutImportance
+from tallybayes.reporting.judged_columns import JudgedColumns
+from tallybayes.reporting.learned_cells import learned_cells
 from tallybayes.tuning.importance import ColumnImportance, importance
 
-__all__ = ["ReportData", "collect"]
+__all__ = ["Mistake", "ReportData", "collect"]
 
 _IMPORTANCE_ROWS = 10_000  # rows for the importance of columns
 _PER_BATCH = 4_000
 _CELLS = 20_000_000  # rows times columns times classes held at a time: 160 MB
 _EXAMPLES = 16  # rows that can be loaded into the nomogram
+_MISTAKES = 12  # wrong answers that are listed
+
+
+@dataclass(frozen=True, eq=False)
+class Mistake:
+    """A row with a wrong answer: its number, its class, the answer and its probability, and the explanation."""
+
+    row: int
+    label: Any
+    answer: Any
+    probability: float
+    explanation: Explanation
 
 
 @dataclass(eq=False)
 class ReportData:
-    """The evaluation, missing values and importance of columns, and example rows."""
+    """The evaluation, the columns of the evaluated rows and their importance, mistakes, and example rows."""
 
+    description: Description
+    columns: JudgedColumns
     evaluation: Evaluation = field(default_factory=Evaluation)
     n_rows: int = 0
-    missing: dict[str, int] = field(default_factory=dict)
+    mistakes: list[Mistake] = field(default_factory=list)  # in descending order of probability
+    n_mistakes: int = 0
     importance: list[ColumnImportance] = field(default_factory=list)  # in descending order of information
     n_importance_rows: int = 0
     examples: list[tuple[int, Any, Explanation]] = field(default_factory=list)  # row number, label, explanation
@@ -55,7 +73,8 @@ def collect(
         raise DataError("a model with training rows", got=0)
     if rows is not None:
         rows = check_integer("rows", rows, at_least=1)
-    source, found, held_out = to_source(data), ReportData(), HeldOutImportance()
+    source, held_out, description = to_source(data), HeldOutImportance(), model.describe()
+    found = ReportData(description, JudgedColumns(learned_cells(model, description), len(model.classes)))
     snapshot = model.snapshot()
     label = snapshot.label_or_default(label)
     if leave_one_out:
@@ -69,8 +88,9 @@ def collect(
             table, log_proba = table.part(0, first), log_proba[:first]
             labels = Labels(labels.keys, labels.codes[:first], np.bincount(labels.codes[:first] + 1)[1:])
         add_rows(found.evaluation, snapshot, log_proba, labels)
-        _count_missing(found, model, table)
-        _add_columns(found, held_out, model, table, _own_codes(model, labels))
+        own = _own_codes(model, labels)
+        _add_columns(found, held_out, model, table, own)
+        _add_mistakes(found, model, table, log_proba, own)
         found.n_rows += table.n_rows
         if found.n_rows == rows:
             break
@@ -99,42 +119,47 @@ def _own_codes(model: Model, labels: Labels) -> NDArray[np.int64]:
     return lookup[labels.codes]
 
 
-def _count_missing(found: ReportData, model: Model, table: Table) -> None:
-    for name in model.schema.columns_in_use:
-        raw = table.columns.get(name)
-        n = table.n_rows if raw is None else _n_missing(raw)
-        found.missing[name] = found.missing.get(name, 0) + n
-
-
-def _n_missing(raw: Any) -> int:
-    if is_sparse(raw):
-        return 0
-    if isinstance(raw, np.ndarray) and raw.dtype.kind in "fiub":
-        return int(np.isnan(raw).sum()) if raw.dtype.kind == "f" else 0
-    if hasattr(raw, "null_count"):
-        n = int(raw.null_count)
-        if "float" in str(raw.type) or "double" in str(raw.type):
-            n += int(np.isnan(raw.drop_null().to_numpy(zero_copy_only=False)).sum())
-        return n
-    return sum(map(is_missing, raw))
-
-
 def _add_columns(
     found: ReportData, held_out: HeldOutImportance, model: Model, table: Table, own: NDArray[np.int64]
 ) -> None:
-    """Add some rows to the importance of the columns, and keep a few as examples."""
+    """Add some rows to the importance, cells and missing values of the columns, and keep a few as examples."""
     known = np.flatnonzero(own >= 0)
     cells = len(model.schema.families) * len(model.classes)
     n = min(len(known), _PER_BATCH, _IMPORTANCE_ROWS - held_out.n_rows, max(_EXAMPLES, _CELLS // max(cells, 1)))
     if n <= 0:
         return
     picked = known[np.linspace(0, len(known) - 1, n).astype(np.int64)]
-    for _, parts in model.snapshot().evidence_batches(table.take(picked)):
+    snapshot = model.snapshot()
+    evidence = snapshot.scorer.evidence
+    for _, (columns, parts) in snapshot.worked_batches(
+        table.take(picked), lambda columns, n_rows: (columns, evidence(columns, n_rows))
+    ):
         held_out.add(model, parts, own[picked])
+        found.columns.add(columns, own[picked])
     if not found.examples:
         rows = picked[_balanced(own[picked], _EXAMPLES)]
         explained = zip(rows.tolist(), model.explain(table.take(rows)), strict=True)
         found.examples = [(found.n_rows + number, model.classes[own[number]], one) for number, one in explained]
+
+
+def _add_mistakes(found: ReportData, model: Model, table: Table, log_proba: Floats, own: NDArray[np.int64]) -> None:
+    """Keep the rows with wrong answers of the greatest probability."""
+    proba = np.exp(log_proba)
+    answers = model.snapshot().posterior.answer_codes(proba)
+    wrong = np.flatnonzero((own >= 0) & (answers >= 0) & (answers != own))
+    found.n_mistakes += len(wrong)
+    p = proba[wrong, answers[wrong]]
+    least = found.mistakes[-1].probability if len(found.mistakes) == _MISTAKES else -1.0
+    first = [i for i in np.argsort(-p, kind="stable")[:_MISTAKES].tolist() if p[i] > least]
+    if not first:
+        return
+    rows = wrong[first]
+    explained = zip(rows.tolist(), p[first].tolist(), model.explain(table.take(rows)), strict=True)
+    found.mistakes += [
+        Mistake(found.n_rows + row, model.classes[own[row]], model.classes[answers[row]], probability, one)
+        for row, probability, one in explained
+    ]
+    found.mistakes = sorted(found.mistakes, key=lambda one: -one.probability)[:_MISTAKES]
 
 
 def _balanced(codes: NDArray[np.int64], n: int) -> list[int]:

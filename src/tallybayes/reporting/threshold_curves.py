@@ -15,11 +15,21 @@ from tallybayes.evaluation import Evaluation
 from tallybayes.families.family import Floats
 from tallybayes.formatting import shown
 
-__all__ = ["counts_at", "precision_recall_rows", "reliability_rows", "roc_rows", "thresholds"]
+__all__ = [
+    "counts_at",
+    "gain_rows",
+    "precision_recall_rows",
+    "reliability_rows",
+    "roc_rows",
+    "score_rows",
+    "thresholds",
+]
 
 _POINTS = 150  # of a curve
 _REACH = 9.8  # log odds of the lowest and highest threshold of the slider
 _STEPS = 197
+_SCORE_BINS = 20
+_ALL_POINTS = 3_000  # of the curves of all classes
 
 
 def thresholds() -> Floats:
@@ -44,8 +54,13 @@ def counts_at(p: Floats, is_class: NDArray[np.bool_], at: Floats) -> tuple[list[
 
 def roc_rows(evaluation: Evaluation, labels: Sequence[Any]) -> list[dict[str, Any]]:
     """The ROC curves of some classes as rows of a chart."""
-    curves = ((label, *evaluation.roc(label)) for label in labels)
-    return [row for label, fpr, tpr, at in curves for row in _rows(label, {"fpr": fpr, "tpr": tpr}, at)]
+    curves, n = ((label, *evaluation.roc(label)) for label in labels), _points(labels)
+    return [row for label, fpr, tpr, at in curves for row in _rows(label, {"fpr": fpr, "tpr": tpr}, at, n)]
+
+
+def _points(labels: Sequence[Any]) -> int:
+    """The points of each curve: fewer if there are many curves."""
+    return int(np.clip(_ALL_POINTS // max(len(labels), 1), 30, _POINTS))
 
 
 def precision_recall_rows(evaluation: Evaluation, labels: Sequence[Any]) -> list[dict[str, Any]]:
@@ -54,16 +69,44 @@ def precision_recall_rows(evaluation: Evaluation, labels: Sequence[Any]) -> list
     for label in labels:
         precision, recall, at = evaluation.precision_recall(label)
         at = np.append(at, 1.0)  # the last point, without any predicted row, has no threshold
-        rows += _rows(label, {"recall": recall, "precision": precision}, at)
+        rows += _rows(label, {"recall": recall, "precision": precision}, at, _points(labels))
     return rows
 
 
-def _rows(label: Any, axes: dict[str, Floats], at: Floats) -> list[dict[str, Any]]:
+def gain_rows(evaluation: Evaluation, labels: Sequence[Any]) -> list[dict[str, Any]]:
+    """The gain curves of some classes: the share of the class among the rows with the greatest P(class), and the lift."""
+    rows: list[dict[str, Any]] = []
+    n = evaluation.n_rows
+    for label in labels:
+        fpr, tpr, at = evaluation.roc(label)
+        n_own = evaluation.class_rows.get(label, 0)
+        taken = (tpr * n_own + fpr * (n - n_own)) / max(n, 1)
+        own = _rows(label, {"taken": taken, "found": tpr}, at, _points(labels))
+        rows += [row | {"lift": row["found"] / row["taken"] if row["taken"] else None} for row in own]
+    return rows
+
+
+def score_rows(evaluation: Evaluation, labels: Sequence[Any], others: str) -> list[dict[str, Any]]:
+    """Histograms of P(class) of the rows of some classes and, `of` each class, of the other rows."""
+    scores, edges, rows = evaluation.scores(), np.linspace(0, 1, _SCORE_BINS + 1), []
+    for label in labels:
+        place, name = scores.classes.index(label), shown(label)
+        is_own = scores.codes == place
+        for series, kept in (({"class": name}, is_own), ({"class": others, "of": name}, ~is_own)):
+            counts = np.histogram(scores.proba[kept, place], edges)[0]
+            rows += [
+                {"low": float(low), "high": float(high), **series, "rows": int(n), "share": n / max(int(kept.sum()), 1)}
+                for low, high, n in zip(edges, edges[1:], counts.tolist(), strict=False)
+            ]
+    return rows
+
+
+def _rows(label: Any, axes: dict[str, Floats], at: Floats, n_points: int = _POINTS) -> list[dict[str, Any]]:
     """A curve as rows, thinned; the axes are x and y."""
     return [
         {"class": shown(label), "step": step, "threshold": min(float(at[i]), 1.0)}
         | {name: float(values[i]) for name, values in axes.items()}
-        for step, i in enumerate(_thinned(*axes.values()))
+        for step, i in enumerate(_thinned(*axes.values(), n_points))
     ]
 
 
@@ -76,14 +119,14 @@ def reliability_rows(evaluation: Evaluation, labels: Sequence[Any], bins: int = 
     ]
 
 
-def _thinned(x: Floats, y: Floats) -> list[int]:
+def _thinned(x: Floats, y: Floats, n_points: int = _POINTS) -> list[int]:
     """The positions of points evenly spaced along a curve, including both ends.
 
     >>> _thinned(np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0]))
     [0, 1, 2]
     """
-    if len(x) <= _POINTS:
+    if len(x) <= n_points:
         return list(range(len(x)))
     path = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y)))])
-    wanted = np.searchsorted(path, np.linspace(0, path[-1], _POINTS))
+    wanted = np.searchsorted(path, np.linspace(0, path[-1], n_points))
     return sorted({0, *np.minimum(wanted, len(path) - 1).tolist(), len(path) - 1})

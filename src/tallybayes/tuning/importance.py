@@ -17,7 +17,7 @@ evidence of the classes given its buckets, at the best of 20 settings: at most l
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,8 +26,9 @@ from tallybayes.data.read import to_source
 from tallybayes.data.source import Stream, as_columns
 from tallybayes.errors import DataError, ParameterError, UnsupportedError, check_integer
 from tallybayes.families.family import Floats
-from tallybayes.formatting import DECIBANS, signed, text_table
+from tallybayes.formatting import DECIBANS, signed
 from tallybayes.model import Model
+from tallybayes.notebook_view import TextGrid, Viewed, data_frame
 from tallybayes.scoring.scorer import Block
 from tallybayes.scoring.weight_fit import centred
 from tallybayes.tuning.column_evidence import ColumnEvidence, LearnableRows, ScoredRows, sampled
@@ -54,13 +55,14 @@ class ColumnImportance:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Importance:
+class Importance(Viewed):
     """The columns in descending order of gain; print it. `entropy` is the log loss of the class prior alone."""
 
     columns: list[ColumnImportance]
     log_loss: float
     entropy: float
     n_rows: int
+    _heading: ClassVar[str] = "Importance of columns"
 
     def to_dict(self) -> dict[str, Any]:
         """All values as plain Python objects, for JSON."""
@@ -71,7 +73,11 @@ class Importance:
         """The information of a column as a share of the entropy."""
         return one.information / self.entropy if self.entropy > 0 else None
 
-    def __str__(self) -> str:
+    def to_frame(self) -> Any:
+        """The columns as a pandas DataFrame: column, family, information, gain, log_factor, share, decibans."""
+        return data_frame(self.to_dict()["columns"])
+
+    def _parts(self) -> list[str | TextGrid]:
         header = ["column", "family", "gain", "information", "% of entropy", "Bayes factor, dB"]
         rows = []
         for one in self.columns:
@@ -90,9 +96,7 @@ class Importance:
             f"gain and information in nats per row, by leave-one-out on {self.n_rows:,} rows\n"
             f"log loss {self.log_loss:.4f}; of the class prior alone {self.entropy:.4f}"
         )
-        return f"{text_table(header, rows)}\n\n{note}"
-
-    __repr__ = __str__
+        return [TextGrid(header, rows, bar=2), note]
 
 
 def importance(

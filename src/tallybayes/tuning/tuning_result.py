@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, fields
+from typing import Any, ClassVar
 
 from tallybayes.evaluation import Evaluation
-from tallybayes.formatting import text_table
 from tallybayes.model import Model
+from tallybayes.notebook_view import TextGrid, Viewed, data_frame
 
 __all__ = ["Estimate", "Step", "Tuning"]
 
@@ -45,7 +45,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tuning:
+class Tuning(Viewed):
     """A tuned model and the steps of its tuning. Print it.
 
     log_loss: before and after, on the rows used for tuning; curve: the log loss of one k for all columns, by k.
@@ -61,6 +61,7 @@ class Tuning:
     test: Evaluation | None = None
     unit: str = "log loss"
     estimate: Estimate | None = None
+    _heading: ClassVar[str] = "Tuning"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the model as plain Python objects, for JSON."""
@@ -72,14 +73,19 @@ class Tuning:
         result |= {"estimate": asdict(self.estimate)} if self.estimate is not None else {}
         return result | ({"test": self.test.to_dict()} if self.test is not None else {})
 
-    def __str__(self) -> str:
+    def to_frame(self) -> Any:
+        """The steps as a pandas DataFrame: name, candidates, choice, before, after."""
+        return data_frame([asdict(step) for step in self.steps], [own.name for own in fields(Step)])
+
+    def _parts(self) -> list[str | TextGrid]:
         rows = [
             [step.name, str(step.candidates), _cut(step.choice), f"{step.before:.4f}", f"{step.after:.4f}"]
             for step in self.steps
         ]
         before, after = self.log_loss
         share = f" ({(after - before) / abs(before):+.1%})" if before else ""
-        parts = [text_table(["step", "candidates", "choice", f"{self.unit} before", "after"], rows)] if rows else []
+        header = ["step", "candidates", "choice", f"{self.unit} before", "after"]
+        parts: list[str | TextGrid] = [TextGrid(header, rows)] if rows else []
         if self.curve:
             parts.append(self.curve_text())
         if self.model.column_weights.weights:
@@ -100,9 +106,7 @@ class Tuning:
         if self.test is not None:
             figures = f"accuracy {self.test.accuracy:.4f}, log loss {self.test.log_loss:.4f}"
             parts.append(f"test part, {self.test.n_rows:,} rows: {figures}")
-        return "\n\n".join(parts)
-
-    __repr__ = __str__
+        return parts
 
     def _weights(self) -> str:
         """The column weights; of many columns only their range, and the columns with the smallest and greatest."""

@@ -362,6 +362,15 @@
     });
     showAll();
   }
+  for (const button of document.querySelectorAll("button[data-row]")) {
+    button.addEventListener("click", () => {
+      rowChoice.value = button.dataset.row;
+      [forChoice.value, againstChoice.value] = [button.dataset.for, button.dataset.against];
+      load(data.rows[Number(button.dataset.row)]);
+      byId("nomogram").scrollIntoView();
+      rowChoice.focus({ preventScroll: true });
+    });
+  }
   rowChoice.addEventListener("change", () => { if (rowChoice.value !== "") load(data.rows[Number(rowChoice.value)]); });
   byId("nomogram-clear").addEventListener("click", () => { rowChoice.value = ""; load(null); });
   forChoice.addEventListener("change", () => {

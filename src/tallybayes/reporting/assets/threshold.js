@@ -38,7 +38,17 @@
     put("threshold-summary",
       `At a threshold of ${text}: ${count(fn)} false negatives, ${count(fp)} false positives, ` +
       `precision ${share(tp, tp + fp)}, recall ${share(tp, tp + fn)}.`);
+    for (const listener of listeners) listener();
   }
+
+  const listeners = [];
+  window.tallyThreshold = {
+    thresholds: data.thresholds, model: data.model, listeners, digits,
+    chosen: () => data.classes[Number(which.value)],
+    position: () => Number(slider.value),
+    move: (i) => { slider.value = String(i); show(); },
+    brief: (x) => String(Number(x.toPrecision(3))),
+  };
 
   which.addEventListener("change", show);
   slider.addEventListener("input", show);

@@ -55,7 +55,9 @@ def as_json(value: Any) -> Markup:
 
 
 def cell_text(value: Any) -> str:
-    """The text of a table cell: numbers with four digits."""
+    """The text of a table cell: numbers with four digits; HTML as it is."""
+    if isinstance(value, Markup):
+        return value
     if isinstance(value, float):
         return "-" if math.isnan(value) else number(value, 4)
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else shown(value)

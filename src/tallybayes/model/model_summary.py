@@ -1,0 +1,122 @@
+"""What a person wants to know about a model: label, classes, columns by family, and what was fitted afterwards."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tallybayes.data.schema import Schema
+from tallybayes.formatting import number, rows_of, shown
+from tallybayes.notebook_view import TextGrid
+from tallybayes.scoring.snapshot import Snapshot
+from tallybayes.state.column_weights import ColumnWeights
+from tallybayes.state.model_state import ModelState
+
+__all__ = ["setting_rows", "summary_parts"]
+
+_CLASSES = 30  # listed; of more classes the most frequent
+_WIDTH = 80  # characters of a line with names of columns
+
+
+def summary_parts(snapshot: Snapshot) -> list[str | TextGrid]:
+    """The classes with their rows and shares, the columns by family, and what was fitted afterwards.
+
+    >>> import tallybayes as tb
+    >>> model = tb.fit({"fever": [1, 1, 0], "ill": ["yes", "yes", "no"]}, label="ill", numeric="gaussian")
+    >>> print(summary_parts(model.snapshot())[0])
+    naive Bayes model of ill: 2 classes, 1 column
+    fitted on 3 rows
+    """
+    state = snapshot.state
+    parts: list[str | TextGrid] = [_title(state)]
+    parts += [_classes(snapshot)] if snapshot.classes else []
+    parts += [TextGrid(["family", "columns", "names"], _families(state.schema))] if state.schema.fields else []
+    return [*parts, TextGrid(["setting", "value"], setting_rows(state))]
+
+
+def _title(state: ModelState) -> str:
+    sizes = f"{_several(len(state.classes), 'class', 'es')}, {_several(len(state.schema.families), 'column', 's')}"
+    label = shown(state.schema.label) or "a label given as an array"
+    return f"naive Bayes model of {label}: {sizes}\n{_origin(state)}"
+
+
+def _origin(state: ModelState) -> str:
+    if state.given is not None:
+        return "made from given probabilities"
+    total = sum(state.class_counts.values())
+    weighted = f", weighted by {state.schema.weight}" if state.schema.weight is not None else ""
+    skipped = f" ({rows_of(state.skipped)} without a label skipped)" if state.skipped else ""
+    return f"fitted on {rows_of(total)}{weighted}{skipped}"
+
+
+def _classes(snapshot: Snapshot) -> TextGrid:
+    """The classes with their rows and their share of the rows; of a model from given probabilities, with P(class)."""
+    state = snapshot.state
+    if state.given is not None:
+        shares = dict(zip(snapshot.classes, np.exp(state.given.log_prior).tolist(), strict=True))
+        header, counts = ["class", "P(class)"], None
+    else:
+        counts = state.class_counts
+        total = sum(counts.values())
+        shares = {label: n / total for label, n in counts.items()}
+        header = ["class", "rows", "share, %"]
+    most = sorted(shares, key=lambda label: -shares[label])[:_CLASSES]
+    rows = [_class_row(label, shares[label], counts) for label in shares if label in set(most)]
+    more = f"... {len(shares) - len(most)} less frequent classes" if len(shares) > len(most) else ""
+    return TextGrid(header, rows, foot=more, bar=len(header) - 1)
+
+
+def _class_row(label: Any, share: float, counts: Mapping[Any, float] | None) -> list[str]:
+    if counts is None:
+        return [shown(label), number(share, 4)]
+    return [shown(label), number(counts[label], 12), f"{100 * share:.1f}"]
+
+
+def _families(schema: Schema) -> list[list[str]]:
+    """The families with their columns; columns that are not used last."""
+    by_family: dict[str, list[str]] = {}
+    for name in schema.fields:
+        by_family.setdefault(schema.family_name(name), []).append(name)
+    unused = [name for name in ("input", "excluded") if name in by_family]
+    order = [*(name for name in by_family if name not in unused), *unused]
+    return [[family, str(len(by_family[family])), _listed(by_family[family])] for family in order]
+
+
+def _listed(names: list[str]) -> str:
+    """The names of the first columns, as many as fit on a line.
+
+    >>> _listed([f"column{i}" for i in range(20)])
+    'column0, column1, column2, column3, column4, column5, column6, column7, ...'
+    """
+    ends = itertools.accumulate(len(name) + 2 for name in names)
+    n = max(1, sum(end <= _WIDTH for end in ends))
+    return ", ".join([*names[:n], *(["..."] if n < len(names) else [])])
+
+
+def setting_rows(state: ModelState) -> list[list[str]]:
+    """Column weights, calibration and decision rule in words, and whether they are stale."""
+    settings, stale = state.settings, state.stale
+    fitted = {
+        "column weights": ("column_weights", _weights(settings.column_weights)),
+        "calibration": ("calibration", "none" if settings.calibration is None else str(settings.calibration)),
+        "decision": ("decision", str(settings.decision or "the most probable class")),
+    }
+    note = " (stale: the model has changed since)"
+    return [[name, text + (note if key in stale else "")] for name, (key, text) in fitted.items()]
+
+
+def _weights(weights: ColumnWeights | None) -> str:
+    """The range of all weights, and the rows that they were fitted on."""
+    if weights is None or not weights.weights:
+        return "none"
+    every = [one for own in weights.weights.values() for one in (own.values() if isinstance(own, Mapping) else [own])]
+    low, high = f"{min(every):.3g}", f"{max(every):.3g}"
+    text = low if low == high else f"{low} to {high}"
+    return f"{text}, fitted on {number(weights.fitted_on, 12)} held-out rows" if weights.fitted_on else f"{text}, given"
+
+
+def _several(n: int, what: str, ending: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else ending}"

@@ -1,0 +1,92 @@
+"""The section with the distribution of every column within each class.
+
+The most informative columns are drawn at once, the others when they are opened, those that tell nothing about the class
+last; of very many columns the rest is a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tallybayes.html_element import Markup, table, tag
+from tallybayes.reporting import model_charts
+from tallybayes.reporting.column_chart_data import CLASSES, ColumnChartData, column_chart_data, pickable_classes
+from tallybayes.reporting.html_page import Page, class_picker
+from tallybayes.reporting.report_context import ReportContext
+
+__all__ = ["add_column_charts"]
+
+_OPEN = 8  # columns that are drawn at once
+_DRAWN = 24  # columns with a chart
+_REST = 500  # columns in the table of the others
+_NOTHING = 0.001  # nats per row: a column with less information tells nothing about the class
+_KINDS = {  # the name of a chart, the header of its table, and the keys of its rows
+    "steps": ("Histogram", ("from", "to", "class"), ("x", "x2", "class", "p")),
+    "curve": ("Curve", ("value", "class"), ("x", "class", "p")),
+    "values": ("Bars", ("value", "class"), ("value", "class", "p")),
+    "words": ("Bars of the words with the strongest evidence", ("word", "class"), ("word", "class", "lead")),
+}
+
+
+def add_column_charts(page: Page, context: ReportContext) -> None:
+    """Add a chart of every column in every class."""
+    names = context.columns_by_information
+    information = {one.column: one.information for one in context.data.importance}
+    useful = [name for name in names if information.get(name, 1.0) >= _NOTHING]  # derived columns have no number
+    useless = [name for name in names if name not in set(useful)]
+    drawn, hidden = useful[:_OPEN], useful[_OPEN:_DRAWN]
+    content = []
+    if len(context.names) > CLASSES:
+        content.append(class_picker(pickable_classes(context.model), context.drawn_classes, name="columns"))
+    content.append(_grid(page, context, drawn))
+    if hidden:
+        content.append(_folded(f"{len(hidden)} more columns with less information", _grid(page, context, hidden)))
+    if useless:
+        room = max(0, _DRAWN - len(drawn) - len(hidden))
+        text = f"{len(useless)} columns that tell nothing about the class (less than {_NOTHING} nats per row)"
+        content.append(_folded(text, _grid(page, context, useless[:room]), _rest(context, useless[room:])))
+    content.append(_rest(context, useful[_DRAWN:]))
+    sentence = (
+        "The distribution of each column within each class, as estimated by the model; where nearly all rows have one "
+        "value, log odds of each value instead. Columns in descending order of information."
+    )
+    if len(context.names) > CLASSES:
+        sentence += (
+            f" Of {len(context.names)} classes the {CLASSES} most frequent are drawn, or the one that is picked."
+        )
+    page.section("columns-by-class", "Columns by class", sentence, *content)
+
+
+def _grid(page: Page, context: ReportContext, names: Sequence[str]) -> Markup:
+    tables = context.description.columns
+    charts = ((name, column_chart_data(context.model, name, tables.get(name), every=True)) for name in names)
+    return tag("div", *(_figure(page, context, name, one) for name, one in charts if one.rows), class_="grid")
+
+
+def _figure(page: Page, context: ReportContext, name: str, one: ColumnChartData) -> Markup:
+    what, header, keys = _KINDS[one.kind]
+    number = context.columns_by_information.index(name)
+    return page.figure(
+        f"chart-column-{number}",
+        model_charts.column_chart(one, context.colours, titled=False),
+        title=one.column,
+        note=" · ".join(part for part in (one.family, one.note) if part),
+        description=f"{what} of {one.column} in each class",
+        header=[*header, one.what],
+        rows=[[row[key] for key in keys] for row in one.rows if "of" not in row],
+        picks=context.drawn_classes,
+    )
+
+
+def _folded(text: str, *content: Markup) -> Markup:
+    return tag("details", tag("summary", text), *content, class_="fold")
+
+
+def _rest(context: ReportContext, names: Sequence[str]) -> Markup:
+    """A table of columns without a chart."""
+    if not names:
+        return Markup("")
+    listed = set(names[:_REST])
+    rows = [[one.column, one.family, one.information] for one in context.data.importance if one.column in listed]
+    caption = "The other columns" + (f" (the first {_REST} of {len(names)})" if len(names) > _REST else "")
+    return table(["column", "family", "information, nats per row"], rows, caption)

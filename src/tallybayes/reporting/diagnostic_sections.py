@@ -1,0 +1,144 @@
+"""The sections about the evaluated rows: confident mistakes, dependence, missing values, and drift of columns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tallybayes.formatting import DECIBANS, probability, shown, signed
+from tallybayes.html_element import Markup, join, table, tag
+from tallybayes.reporting.column_dependence import dependent_pairs
+from tallybayes.reporting.column_drift import Drift, drift_between
+from tallybayes.reporting.html_page import Page
+from tallybayes.reporting.report_context import ReportContext
+from tallybayes.reporting.report_data import Mistake
+
+__all__ = ["add_dependence", "add_drift", "add_missing", "add_mistakes"]
+
+_PAIRED = 30  # columns among which pairs are looked for: the most informative
+_PAIRS = 12  # pairs in the table
+_ROWS = 60  # columns in the tables of missing values and of drift
+_CLASSES = 12  # columns of the table of missing values; of more classes the most frequent
+_REASONS = 2  # columns that are named as the reason of a mistake
+_FEW = 0.005  # information in nats below which a pair is not listed: a correlation of 0.1
+
+
+def add_mistakes(page: Page, context: ReportContext) -> None:
+    """Add the wrong answers with the greatest probability, each with a button that opens it in the nomogram."""
+    data = context.data
+    if not data.mistakes:
+        return
+    rows = [_mistake(context, number, one) for number, one in enumerate(data.mistakes)]
+    listed = f"The {len(rows)} most probable" if len(rows) < data.n_mistakes else f"All {len(rows)}"
+    sentence = (
+        f"{data.n_mistakes:,} of {data.evaluation.n_rows:,} rows have a wrong answer. {listed} of these answers: labels "
+        "that may be wrong, rows that are unlike others, or columns that mislead."
+    )
+    if context.leave_one_out:
+        sentence += " The probabilities are by leave-one-out; the nomogram is of the whole model."
+    header = ["row", "is", "answer", "probability", "mainly because of", ""]
+    page.section("mistakes", "Confident mistakes", sentence, table(header, rows, "The most confident mistakes"))
+
+
+def _mistake(context: ReportContext, number: int, one: Mistake) -> list[str]:
+    odds = one.explanation.log_odds(one.answer, one.label)
+    most = sorted((name for name in odds if name and odds[name] > 0), key=lambda name: -odds[name])[:_REASONS]
+    why = "; ".join(f"{name} = {_value(one, name)} ({signed(odds[name] * DECIBANS)} dB)" for name in most)
+    codes = [context.model.classes.index(label) for label in (one.answer, one.label)]
+    place = len(context.data.examples) + number
+    button = tag("button", "open in nomogram", type="button", data_row=place, data_for=codes[0], data_against=codes[1])
+    buttons = [button] if context.has_nomogram else []
+    return [f"{one.row:,}", shown(one.label), shown(one.answer), probability(one.probability), why, join(buttons)]
+
+
+def _value(one: Mistake, name: str) -> str:
+    value = one.explanation.values.get(name)
+    text = "missing" if value is None else shown(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def add_dependence(page: Page, context: ReportContext) -> None:
+    """Add the pairs of columns that depend on each other most within the classes."""
+    judged = context.data.columns
+    names = [name for name in context.columns_by_information if name in judged.learned][:_PAIRED]
+    if len(names) < 2 or not judged.n_rows:
+        return
+    pairs = dependent_pairs({name: judged.cells(name) for name in names}, judged.codes, names)
+    found = [pair for pair in pairs if pair.information >= _FEW][:_PAIRS]
+    sentence = (
+        "Naive Bayes treats the columns as independent within each class; what two dependent columns say is counted "
+        "twice, unless column weights, fitted by default, correct for it. Mutual information within the classes, of "
+        f"coarse cells of the {len(names)} most informative columns in {judged.n_rows:,} rows, and as the correlation of "
+        "normal variables with the same information. tally tune looks for interactions of columns; "
+        "tally fit --dependence one models them."
+    )
+    rows = [
+        [f"{pair.first} and {pair.second}", pair.information, _meter(pair.correlation), f"{pair.correlation:.2f}"]
+        for pair in found
+    ]
+    body = (
+        table(["columns", "nats per row", "", "as a correlation"], rows, "Pairs of columns, the most dependent first")
+        if rows
+        else tag("p", "No two columns depend on each other noticeably.", class_="soft")
+    )
+    page.section("dependence", "Dependence between columns", sentence, body)
+
+
+def add_missing(page: Page, context: ReportContext) -> None:
+    """Add the shares of missing values by class."""
+    judged = context.data.columns
+    derived = context.model.schema.derived
+    gaps = {name: own for name, own in judged.missing.items() if own.any() and name not in derived}
+    if not gaps:
+        return
+    codes = [code for code in np.argsort(-judged.class_rows, kind="stable").tolist() if judged.class_rows[code]]
+    codes = sorted(codes[:_CLASSES])
+    order = sorted(gaps, key=lambda name: -int(gaps[name].sum()))[:_ROWS]
+    rows = [
+        [name, _percent(gaps[name].sum() / judged.n_rows)]
+        + [_percent(gaps[name][code] / judged.class_rows[code]) for code in codes]
+        for name in order
+    ]
+    own = context.model.column_weights.missing
+    used = [name for name in order if name in own]
+    sentence = f"The share of rows without a value, in all rows and by class, in {judged.n_rows:,} rows."
+    sentence += f" The model takes missing values for evidence in {', '.join(used)}." if used else ""
+    header = ["column", "all", *(context.names[code] for code in codes)]
+    page.section("missing", "Missing values", sentence, table(header, rows, "Missing values by class"))
+
+
+def add_drift(page: Page, context: ReportContext) -> None:
+    """Add the differences between the learned and the evaluated rows, by column."""
+    judged = context.data.columns
+    if context.leave_one_out or not judged.n_rows:
+        return  # the evaluated rows are the learned rows
+    shares = np.array([row["P(class)"] for row in context.description.classes])
+    of_class = drift_between("(class)", shares, judged.class_rows, context.names.__getitem__)
+    own = [
+        drift_between(name, cells.shares, judged.counts(name), cells.describe) for name, cells in judged.learned.items()
+    ]
+    found = sorted((one for one in own if one is not None), key=lambda one: -one.stability)[:_ROWS]
+    found = [one for one in (of_class, *found) if one is not None]
+    clear = [one.name for one in found if one.is_clear]
+    sentence = (
+        "Whether the evaluated rows are like the learned ones. Total variation is half the sum of the differences of the "
+        "shares of coarse cells, from 0 to 1; beside it what chance alone would give. A population stability index below "
+        "0.1 is usually taken for no change, above 0.25 for a large one."
+    )
+    told = f"Clear differences: {', '.join(clear)}." if clear else "No column differs clearly."
+    header = ["column", "stability index", "total variation", "by chance", "changed most", "learned", "evaluated"]
+    body = table(header, [_drift(one) for one in found], f"Learned rows against {judged.n_rows:,} evaluated rows")
+    page.section("drift", "Drift", sentence, tag("p", tag("b", told)), body)
+
+
+def _drift(one: Drift) -> list[str | float]:
+    shares = [_percent(one.learned), _percent(one.evaluated)]
+    return [one.name, f"{one.stability:.3f}", f"{one.variation:.3f}", f"{one.chance:.3f}", one.cell, *shares]
+
+
+def _percent(share: float) -> str:
+    return f"{share:.1%}"
+
+
+def _meter(share: float) -> Markup:
+    """A bar of this share of the cell; the number stands beside it."""
+    return tag("span", tag("span", style=f"width:{100 * share:.0f}%"), class_="meter", aria_hidden="true")
