@@ -2,7 +2,7 @@
 
 booleans, and numbers that are only 0 and 1   bernoulli
 numbers                                       histogram (or the family given by `numeric=`)
-text with few distinct values                 categorical
+text with few distinct values                 categorical; ordinal if they have a known order, such as low, medium, high
 text with |, ; or , between values; sets      tags
 lists, maps, sparse matrices                  multinomial
 prose                                         text
@@ -24,10 +24,11 @@ from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.data.arrow import as_doubles, combined, is_text_type, to_list, to_numpy, valid_rows
 from tallybayes.data.encode import as_reals
 from tallybayes.data.encode_categories import text_codes
+from tallybayes.data.known_order import known_order
 from tallybayes.data.schema import Field
 from tallybayes.data.table import Raw, is_missing, is_number
 from tallybayes.errors import DataError
-from tallybayes.families import Bernoulli, Categorical, Family, Multinomial, Tags, Text
+from tallybayes.families import Bernoulli, Categorical, Family, Multinomial, Ordinal, Tags, Text
 
 __all__ = ["NO_VALUES", "ONLY_BITS", "propose", "propose_by_type"]
 
@@ -111,7 +112,7 @@ def _from_arrow(name: str, raw: Any, numeric: Family) -> Field:
     if pa.types.is_temporal(kind):
         return Field(name, None, _DATES)
     if pa.types.is_dictionary(raw.type):
-        return Field(name, Categorical(), f"dictionary of {len(combined(raw).dictionary)} values")
+        return _from_dictionary(name, combined(raw))
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         numbers = to_numpy(combined(as_doubles(raw.drop_null())))
         return _from_numbers(name, numbers, numeric, integral=pa.types.is_integer(kind))
@@ -127,6 +128,17 @@ def _from_arrow(name: str, raw: Any, numeric: Family) -> Field:
         codes, values = text_codes(combined(raw))
         return _from_text(name, dict(zip(values, np.bincount(codes[codes >= 0]).tolist(), strict=True)))
     return _from_values(name, to_list(raw), numeric)
+
+
+def _from_dictionary(name: str, raw: Any) -> Field:
+    """From a dictionary of values, which may have an order of its own, as an ordered categorical of pandas has."""
+    values = to_list(raw.dictionary)
+    if raw.type.ordered and len(values) > 1 and all(isinstance(value, str) and value.strip() for value in values):
+        return Field(name, Ordinal(tuple(values)), f"ordered categories of the table, {_distinct(len(values))}")
+    used = {value for value in values if isinstance(value, str)}
+    if len(used) == len(values) and (order := known_order(used)) is not None:
+        return Field(name, Ordinal(order), f"ordered categories, {_distinct(len(values))}")
+    return Field(name, Categorical(), f"dictionary of {len(values)} values")
 
 
 def _from_numbers(name: str, values: np.ndarray, numeric: Family, integral: bool | None = None) -> Field:
@@ -200,6 +212,8 @@ def _from_text(name: str, values: Mapping[str, int]) -> Field:
         return _prose(name, some)
     if all(map(_DATE.match, itertools.islice(values, SAMPLE))):
         return Field(name, None, _DATES)
+    if (order := known_order(values)) is not None:
+        return Field(name, Ordinal(order), f"ordered categories, {_distinct(n_values)}")
     for separator in _SEPARATORS:
         if n_parts := _n_tags(values, separator, n_rows):
             return Field(name, Tags(separator), f"{n_parts} tags separated by {separator}")

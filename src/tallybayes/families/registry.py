@@ -20,9 +20,11 @@ from tallybayes.families.histogram import Histogram
 from tallybayes.families.interaction import Interaction
 from tallybayes.families.multinomial import Multinomial
 from tallybayes.families.one_dependence import OneDependence
+from tallybayes.families.ordinal import Ordinal
 from tallybayes.families.poisson import Poisson
 from tallybayes.families.tags import Tags
 from tallybayes.families.text import Text
+from tallybayes.families.value_order import ValueOrder
 
 __all__ = ["FAMILIES", "parse", "register_family"]
 
@@ -32,6 +34,7 @@ _OPTIONS: dict[type, tuple[str, Callable[[str], object]]] = {  # by the type of 
     bool: ("true or false", lambda word: {"true": True, "yes": True, "false": False, "no": False}[word.lower()]),
     int: ("an integer", int),
     float: ("a number", float),
+    tuple: ("values with < between them", ValueOrder.parse),
 }
 
 
@@ -49,6 +52,7 @@ for _family in (
     Interaction,
     Multinomial,
     OneDependence,
+    Ordinal,
     Poisson,
     Tags,
     Text,

@@ -80,7 +80,8 @@ def column_chart_data(model: Model, column: str, rows: list[dict[str, Any]] | No
     rows = [{**row, "class": shown(row["class"])} for row in rows]
     if rows and "token" in rows[0]:
         return _words(part, rows, column, family, codes, names)
-    return _values([row for row in rows if row["class"] in few], column, family, few)
+    is_ordered = model.schema.families[column].is_ordered
+    return _values([row for row in rows if row["class"] in few], column, family, few, is_ordered=is_ordered)
 
 
 def value_grid(part: Predictive, n: int = _POINTS) -> Floats:
@@ -172,8 +173,10 @@ def _ticks(edges: Floats) -> list[float]:
     return [float(tick) for tick in inside[:: max(1, len(inside) // 6)]]
 
 
-def _values(rows: list[dict[str, Any]], column: str, family: str, classes: list[str]) -> ColumnChartData:
-    """Bars of the most frequent values; two for a boolean column."""
+def _values(
+    rows: list[dict[str, Any]], column: str, family: str, classes: list[str], *, is_ordered: bool
+) -> ColumnChartData:
+    """Bars of the most frequent values, in their own order if they have one; two for a boolean column."""
     if rows and "P(yes)" in rows[0]:
         bars = [
             {"value": text, "class": row["class"], "p": float(p)}
@@ -189,9 +192,10 @@ def _values(rows: list[dict[str, Any]], column: str, family: str, classes: list[
         total[shown(row["value"])] = total.get(shown(row["value"]), 0.0) + row["P(value)"]
     order = sorted(total, key=lambda value: -total[value])
     kept = order if len(order) <= _VALUES + 1 else order[:_VALUES]
+    in_order = rows if is_ordered else sorted(rows, key=lambda row: -total[shown(row["value"])])
     bars = [
         {"value": _short(shown(row["value"])), "class": row["class"], "p": float(row["P(value)"])}
-        for row in sorted(rows, key=lambda row: -total[shown(row["value"])])
+        for row in in_order
         if shown(row["value"]) in set(kept)
     ]
     note = f"the {len(kept)} most frequent of {len(order)} values" if len(kept) < len(order) else ""
