@@ -34,6 +34,11 @@ from tallybayes.tally import Counts, Exact, Grid
 
 __all__ = ["Ordinal", "OrdinalPredictive"]
 
+# Wider than those of a histogram: a few values, each with many rows, may differ from all their neighbours. With these
+# the log loss of five tables was below that of categories in the mean; with a histogram's it was above.
+_STRENGTHS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+_RATES = (0.03, 0.1, 0.3, 0.6, 0.9)
+_SHOWN = 5  # values of an order that are shown to people; of longer ones the first two and the last
 
 @dataclass(frozen=True)
 class Ordinal(Family[Counts, HistogramPrior]):
@@ -87,7 +92,7 @@ class Ordinal(Family[Counts, HistogramPrior]):
 
     def prior(self, tally: Counts, smoothing: Smoothing) -> HistogramPrior:
         """The grid of strengths and rates; the choice is made by evidence in `predictive`."""
-        return HistogramPrior(share=0.0 if smoothing == np.inf else 1.0)
+        return HistogramPrior(_STRENGTHS, _RATES, share=0.0 if smoothing == np.inf else 1.0)
 
     def predictive(self, tally: Counts, prior: HistogramPrior) -> OrdinalPredictive:
         """The average over all runs."""
@@ -148,9 +153,6 @@ class Ordinal(Family[Counts, HistogramPrior]):
             return self.name
         text = ValueOrder.text(self.order)
         return f"{self.name}:{'order=' if '=' in text else ''}{text}"
-
-
-_SHOWN = 5  # values of an order that are shown to people; of longer ones the first two and the last
 
 
 @dataclass(frozen=True, eq=False)
