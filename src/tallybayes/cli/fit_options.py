@@ -64,6 +64,8 @@ fits_unweighted = adds("fitting", {name: FITTING[name] for name in UNWEIGHTED}, 
 
 def fit_options(source: Source, label: str | None, *, weight: str | None = None, **given: Any) -> FitOptions:
     """The values given on the command line as options of `tallybayes.fit`; there must be a label or a schema."""
+    from tallybayes.data.date_format import DATE_PARTS
+    from tallybayes.data.date_parts import part_name
     from tallybayes.data.label import label_column
     from tallybayes.errors import NONE, ParameterError, shorten
 
@@ -72,8 +74,9 @@ def fit_options(source: Source, label: str | None, *, weight: str | None = None,
         hint = f"the columns are {shorten(columns, 200)}"
         raise ParameterError("--label COL, the column to predict", got=NONE, hint=hint)
     names = [name for name in columns if name not in (weight, label_column(label or "", columns)[0])]
+    parts = [part_name(name, part) for name in names for part in DATE_PARTS]  # if they are dates
     options: Any = {
-        name: _value(OPTIONS[name], value, names, source, label)
+        name: _value(OPTIONS[name], value, [*names, *parts], source, label)
         for name, value in given.items()
         if value is not None and value is not False and value != []
     }

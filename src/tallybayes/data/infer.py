@@ -6,7 +6,8 @@ text with few distinct values                 categorical; ordinal if they have 
 text with |, ; or , between values; sets      tags
 lists, maps, sparse matrices                  multinomial
 prose                                         text
-dates and times, identifiers                  none: the column is excluded
+dates and times                               none of its own: its parts have (`data/date_parts.py`)
+identifiers                                   none: the column is excluded
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ import pyarrow as pa
 
 from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.data.arrow import as_doubles, combined, is_text_type, to_list, to_numpy, valid_rows
+from tallybayes.data.date_format import DateFormat
+from tallybayes.data.date_inference import are_dates, is_date_type
 from tallybayes.data.encode import as_reals
 from tallybayes.data.encode_categories import text_codes
 from tallybayes.data.known_order import known_order
@@ -37,15 +40,12 @@ ONLY_BITS = "only 0 and 1"  # numbers taken for booleans: later ones may differ
 
 SAMPLE = 10_000  # rows that are examined before the whole column is
 _BOOLEANS = "booleans"
-_DATES = "dates and times have no family"
+_DATES = "dates and times"
+_DURATIONS = "durations have no family"
 _IDENTIFIER_ROWS = 20  # with fewer rows it cannot be told whether values repeat
 _SEPARATED = 0.2  # share of values with a separator from which text is taken for tags
 _SEPARATORS = "|;,"
 _MANY = 100  # distinct integers from which their number is not mentioned
-_DATE = re.compile(
-    r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ]\d{1,2}:.*)?\s*$"
-    r"|\s*\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*$"
-)
 # Thai, Khmer, Chinese ...
 _NO_SPACES = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 _SOME = 1000  # texts whose words are counted
@@ -71,7 +71,7 @@ def propose(name: str, raw: Raw, numeric: Family) -> Field:
     if isinstance(raw, np.ndarray) and raw.dtype.kind in "fiub":
         return _from_numbers(name, raw, numeric)
     if isinstance(raw, np.ndarray) and raw.dtype.kind in "Mm":
-        return Field(name, None, _DATES)
+        return _dates(name) if raw.dtype.kind == "M" else Field(name, None, _DURATIONS)
     return _from_values(name, list(raw), numeric)
 
 
@@ -110,7 +110,7 @@ def _from_arrow(name: str, raw: Any, numeric: Family) -> Field:
     if pa.types.is_boolean(kind):
         return Field(name, Bernoulli(), _BOOLEANS)
     if pa.types.is_temporal(kind):
-        return Field(name, None, _DATES)
+        return Field(name, None, _DURATIONS) if pa.types.is_duration(kind) else _dates(name)
     if pa.types.is_dictionary(raw.type):
         return _from_dictionary(name, combined(raw))
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
@@ -199,7 +199,13 @@ def _from_container(name: str, first: Any, values: Iterable[Any]) -> Field:
         inner = [v for value in values if isinstance(value, _LISTS) for v in value]
         plain = not any(isinstance(v, (list, dict)) for v in inner)
         return Field(name, Multinomial() if plain else None, "lists of tokens" if plain else "nested values")
+    if is_date_type(first):
+        return _dates(name)
     return Field(name, None, f"values of type {type(first).__name__} have no family")
+
+
+def _dates(name: str) -> Field:
+    return Field(name, None, _DATES, dates=DateFormat())
 
 
 def _from_text(name: str, values: Mapping[str, int]) -> Field:
@@ -210,8 +216,8 @@ def _from_text(name: str, values: Mapping[str, int]) -> Field:
         return Field(name, Text(tokens="characters", ngrams=2), "prose without spaces between words")
     if n_values > n_rows / 2 and np.mean([len(value) for value in some]) > _LONG:
         return _prose(name, some)
-    if all(map(_DATE.match, itertools.islice(values, SAMPLE))):
-        return Field(name, None, _DATES)
+    if are_dates(values):
+        return _dates(name)
     if (order := known_order(values)) is not None:
         return Field(name, Ordinal(order), f"ordered categories, {_distinct(n_values)}")
     for separator in _SEPARATORS:

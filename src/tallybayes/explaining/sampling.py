@@ -24,7 +24,7 @@ def sample(snapshot: Snapshot, n: int, rng: np.random.Generator) -> Any:
         raise DataError("the model has not learned any row yet")
     prior = np.exp(log_prior)
     codes = rng.choice(len(prior), size=n, p=prior / prior.sum())
-    used = {*schema.columns_in_use}
+    used = {*schema.columns_counted}
     columns: dict[str, list[Any]] = {name: [None] * n for name in schema.fields if name in used}
     for code in range(len(scorer.classes)):
         rows = np.flatnonzero(codes == code)
