@@ -76,17 +76,20 @@ def fit_options(source: Source, label: str | None, *, weight: str | None = None,
     names = [name for name in columns if name not in (weight, label_column(label or "", columns)[0])]
     parts = [part_name(name, part) for name in names for part in DATE_PARTS]  # if they are dates
     options: Any = {
-        name: _value(OPTIONS[name], value, [*names, *parts], source, label)
+        name: _value(OPTIONS[name], value, names, parts, source, label)
         for name, value in given.items()
         if value is not None and value is not False and value != []
     }
     return options  # type: ignore[no-any-return]
 
 
-def _value(option: Option, given: Any, names: list[str], source: Source, label: str | None) -> Any:
+def _value(
+    option: Option, given: Any, names: list[str], parts: list[str], source: Source, label: str | None
+) -> Any:
     """The value of an option from the words on the command line, by its domain."""
+    both = [*names, *parts]
     if option.domain is FAMILIES:
-        return dict(_split(f"--{option.flag}", text, names) for text in given)
+        return dict(_split(f"--{option.flag}", text, both) for text in given)
     if option.domain is SCHEMA:
         from tallybayes.data.schema import Schema
 
@@ -94,9 +97,9 @@ def _value(option: Option, given: Any, names: list[str], source: Source, label: 
     if option.domain is WEIGHTS:
         return None
     if option.domain is STRENGTHS:
-        return _by_column([_strength(text, names) for text in given], names)
+        return _by_column([_strength(text, both) for text in given], names)
     if option.domain is SWITCHES:
-        return _by_column([_switch(text, names) for text in given], names)
+        return _by_column([_switch(text, both) for text in given], names)
     if option.domain is CLASS_PRIOR:
         return _prior(given, label or "", source) if len(given) > 1 or "=" in given[0] else given[0]
     return given

@@ -27,6 +27,7 @@ from tallybayes.data.infer import NO_VALUES
 from tallybayes.data.known_order import MONTHS, WEEKDAYS
 from tallybayes.data.schema import SPECIFIED, DatePart, Field, Schema
 from tallybayes.data.table import Raw, Table
+from tallybayes.data.whole_numbers import are_whole
 from tallybayes.errors import warn
 from tallybayes.families import Family, Ordinal
 from tallybayes.formatting import shown
@@ -34,6 +35,13 @@ from tallybayes.formatting import shown
 __all__ = ["UnreadDates", "date_fields", "part_name", "with_date_parts"]
 
 _HOUR = DAY // 24
+_REASONS = {
+    "elapsed": "days since 1970-01-01",
+    "year": "year",
+    "month": "month",
+    "weekday": "day of the week",
+    "hour": "hour of the day",
+}
 _CATEGORIES = {"month": MONTHS, "weekday": WEEKDAYS}
 
 
@@ -61,9 +69,9 @@ class UnreadDates:
     def warn(self) -> None:
         """Warn about them, once for each column."""
         for column, (n, example) in self.found.items():
-            cells = "1 cell is no date and is" if n == 1 else f"{n:,} cells are no dates and are"
-            hint = f"such as {example}; families={{{column!r}: 'categorical'}} (--as {column}=categorical) reads words"
-            warn(f"{cells} taken for missing", column=column, hint=hint)
+            cells = "1 cell is not a date" if n == 1 else f"{n:,} cells are not dates"
+            hint = f"families={{{column!r}: 'categorical'}} (--as {column}=categorical) takes the cells as they are"
+            warn(f"{cells}, such as {example}: read as missing", column=column, hint=hint)
         self.found.clear()
 
 
@@ -115,7 +123,8 @@ def date_fields(
     fields = {name: replace(given, reason=reason, dates=given.dates if used else None)}
     for part, family in families.items():
         own = part_name(name, part)
-        fields[own] = Field(own, family, f"{part} of {name}", part=DatePart(name, part))
+        is_whole = are_whole(_part(cells, part))
+        fields[own] = Field(own, family, f"{_REASONS[part]} of {name}", part=DatePart(name, part), is_whole=is_whole)
     return fields
 
 

@@ -35,6 +35,7 @@ class Field:
     inputs: of a derived column, the columns of the table that it is computed from.
     dates: of a column of dates, how its cells are read; it has no family itself, but its parts have.
     part: of such a part (the weekday of a date), the column of dates that it is a part of.
+    is_whole: whether the first rows of a column of numbers hold whole numbers only; samples are whole numbers then.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Field:
     inputs: tuple[CellInput, ...] = field(default=(), repr=False)
     dates: DateFormat | None = field(default=None, repr=False)
     part: DatePart | None = field(default=None, repr=False)
+    is_whole: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.family is not None and (self.family.column is Cells) != bool(self.inputs):
@@ -196,12 +198,13 @@ def _plain(field: Field) -> dict[str, Any]:
     """A column as plain values; inputs and parts only where there are any."""
     more: dict[str, Any] = {"inputs": [own.to_dict() for own in field.inputs]} if field.inputs else {}
     more |= {"part": field.part._asdict()} if field.part is not None else {}
+    more |= {"whole": True} if field.is_whole else {}
     family = field.dates or field.family
     return {"family": None if family is None else str(family), "reason": field.reason} | more
 
 
 def _field(name: str, given: Any) -> Field:
-    if not isinstance(given, Mapping) or given.keys() - {"family", "reason", "inputs", "part"} or "family" not in given:
+    if not isinstance(given, Mapping) or given.keys() - {"family", "reason", "inputs", "part", "whole"} or "family" not in given:
         raise ParameterError("the family (or null) and the reason of a column", got=given, column=name)
     family, reason = given["family"], given.get("reason", "as in the schema")
     if not isinstance(family, (str, type(None))) or not isinstance(reason, str):
@@ -214,7 +217,10 @@ def _field(name: str, given: Any) -> Field:
         raise ParameterError("every column once as an input", got=[own.column for own in found], column=name)
     known = None if family is None else parse_column(family)
     dates = known if isinstance(known, DateFormat) else None
-    return Field(name, None if isinstance(known, DateFormat) else known, reason, found, dates, _part(name, given))
+    if not isinstance(is_whole := given.get("whole", False), bool):
+        raise ParameterError("true or false: whether numbers are whole", got=is_whole, column=name)
+    own = None if isinstance(known, DateFormat) else known
+    return Field(name, own, reason, found, dates, _part(name, given), is_whole)
 
 
 def _part(name: str, given: Mapping[str, Any]) -> DatePart | None:

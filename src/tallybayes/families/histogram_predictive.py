@@ -123,6 +123,10 @@ class HistogramPredictive(ArrayPredictive):
             result.append(np.where(inside < high, inside, low))
         return result
 
+    def samples_are_counted(self, number: int) -> bool:
+        """As long as every value has a cell of its own."""
+        return bool(self.tally.levels[number] == 0)
+
     def table(self) -> list[dict[str, Any]]:
         """Runs of values and the probability of each, in at most eight steps per column and class."""
         rows = []

@@ -16,6 +16,7 @@ from tallybayes.data.read import to_source
 from tallybayes.data.schema import SPECIFIED, Field, Schema
 from tallybayes.data.source import Source
 from tallybayes.data.table import Table
+from tallybayes.data.whole_numbers import with_whole
 from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
 from tallybayes.families import Family, Text
 from tallybayes.model.dependence import with_one_dependence
@@ -144,7 +145,7 @@ def plan(
         if name not in chosen or chosen[name] == type(chosen[name])():  # options of a family that were given stay
             own = settings.with_unseen(own)
         if own.dates is None:
-            fields[name] = with_order(own, head.columns[name])
+            fields[name] = with_whole(with_order(own, head.columns[name]), head.columns[name])
             continue
         parts = {part: known for part, known in given.items() if known.part is not None and known.part.column == name}
         parts = {name: own, **parts} if given.get(name) is own else settings.with_parts(own, head.columns[name], asked(name))

@@ -18,6 +18,7 @@ from tallybayes.data.label import label_column, to_label_type
 from tallybayes.data.schema import Schema
 from tallybayes.data.source import Source, Whole
 from tallybayes.data.table import Table
+from tallybayes.data.whole_numbers import with_whole
 from tallybayes.errors import DataError, Described, ForgetError, ParameterError
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.row_sample import RowSample
@@ -121,7 +122,7 @@ class CountedRows:
             found = self.state.settings.propose(name, raw)
             if found.reason != NO_VALUES:
                 grown = grown or self.schema.copy()
-                new = self.state.settings.with_parts(found, raw)
+                new = self.state.settings.with_parts(with_whole(found, raw), raw)
                 grown.fields |= {
                     own: replace(field, reason=f"{NEW_COLUMN}; {field.reason}")
                     for own, field in new.items()
@@ -194,6 +195,9 @@ def merge_states(left: ModelState, right: ModelState) -> ModelState:
     }
     schema = left.schema.copy()
     schema.fields = {**mine, **theirs, **kept}
+    for name in mine.keys() & theirs.keys():
+        if mine[name].is_whole != theirs[name].is_whole and NO_VALUES not in (mine[name].reason, theirs[name].reason):
+            schema.fields[name] = replace(schema.fields[name], is_whole=False)
     return with_text_selected(
         replace(
             left,

@@ -264,8 +264,8 @@ def _schema_from_json(given: Any) -> Schema:
 
 
 def _column_facts(given: Any) -> dict[str, Any]:
-    """The family and the reason of a column, the inputs of a derived one, and what a part is a part of."""
-    more = [name for name in ("inputs", "part") if isinstance(given, dict) and name in given]
+    """The family and the reason of a column, and the other facts that are written only where there are any."""
+    more = [name for name in ("inputs", "part", "whole") if isinstance(given, dict) and name in given]
     facts = object_of(given, "family", "reason", *more)
     require("inputs" not in more or facts["inputs"], "a derived column without inputs")
     return facts
