@@ -118,6 +118,10 @@ def date_fields(
             return {name: Field(name, None, NO_VALUES)}  # a later batch decides
         all_parts = True
     used = [part for part in DATE_PARTS if all_parts or part in wanted or _varies(cells, part)]
+    if not used:  # the column will not be read again, where other cells are counted
+        unread = UnreadDates()
+        unread.add(name, raw, cells)
+        unread.warn()
     families = {part: _family(part, numeric) for part in used}
     reason = given.reason if used else f"{given.reason}, all the same"
     fields = {name: replace(given, reason=reason, dates=given.dates if used else None)}

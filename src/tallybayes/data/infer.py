@@ -135,9 +135,11 @@ def _from_dictionary(name: str, raw: Any) -> Field:
     values = to_list(raw.dictionary)
     if raw.type.ordered and len(values) > 1 and all(isinstance(value, str) and value.strip() for value in values):
         return Field(name, Ordinal(tuple(values)), f"ordered categories of the table, {_distinct(len(values))}")
-    used = {value for value in values if isinstance(value, str)}
-    if len(used) == len(values) and (order := known_order(used)) is not None:
-        return Field(name, Ordinal(order), f"ordered categories, {_distinct(len(values))}")
+    if all(isinstance(value, str) for value in values):
+        if are_dates(dict.fromkeys(values, 1)):
+            return _dates(name)
+        if (order := known_order(values)) is not None:
+            return Field(name, Ordinal(order), f"ordered categories, {_distinct(len(values))}")
     return Field(name, Categorical(), f"dictionary of {len(values)} values")
 
 

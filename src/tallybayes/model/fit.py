@@ -136,7 +136,7 @@ def plan(
             return Field(name, None, "origin of the row")
         proposed = settings.propose(name, head.columns[name])
         if proposed.dates is not None and head.holds_documents:
-            return Field(name, None, f"dates of mails are used only if asked for: --as {name}=date")
+            return Field(name, None, f"date of a mail; --as {name}=date uses it")
         return Field(name, Text(), "texts of files") if head.holds_prose(name) and not proposed.is_text else proposed
 
     fields: dict[str, Field] = {}
