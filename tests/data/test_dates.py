@@ -136,7 +136,9 @@ def test_day_and_month_are_decided_by_the_whole_column():
 
 def test_words_among_dates_are_missing_counted_and_said():
     days = [f"2024-{1 + i % 12:02}-{1 + i % 28:02}" for i in range(98)] + ["unknown", "tba"]
-    with pytest.warns(DataWarning, match=r"column 'd': 2 cells are not dates, such as 'unknown': read as missing") as seen:
+    with pytest.warns(
+        DataWarning, match=r"column 'd': 2 cells are not dates, such as 'unknown': read as missing"
+    ) as seen:
         model = tb.fit({"d": days, "y": [0, 1] * 50}, label="y", weights=None)
     assert len([one for one in seen if issubclass(one.category, DataWarning)]) == 1
     with pytest.warns(DataWarning, match="1 cell is not a date, such as 'never'"):
@@ -156,7 +158,11 @@ def test_parts_that_do_not_vary_are_not_columns():
 
 
 def test_columns_and_parts_are_chosen_by_name():
-    table = {"d": [f"{2020 + i % 4}-{1 + i % 12:02}-{1 + i % 28:02}" for i in range(60)], "x": [1.5, 2.5] * 30, "y": [0, 1] * 30}
+    table = {
+        "d": [f"{2020 + i % 4}-{1 + i % 12:02}-{1 + i % 28:02}" for i in range(60)],
+        "x": [1.5, 2.5] * 30,
+        "y": [0, 1] * 30,
+    }
     everything = {"d.elapsed", "d.year", "d.month", "d.weekday", "x"}
     assert {*tb.fit(table, label="y").schema.families} == everything
     assert {*tb.fit(table, label="y", ignore=["d"]).schema.families} == {"x"}
@@ -244,7 +250,9 @@ def test_files_of_text_and_parquet_give_one_model(tmp_path):
     assert np.array_equal(text.log_joint(str(tmp_path / "days.csv")), model.log_joint(str(tmp_path / "days.parquet")))
     assert np.array_equal(text.log_joint(str(tmp_path / "days.parquet")), model.log_joint(str(tmp_path / "days.csv")))
     numbers = [str(int((one - EPOCH).total_seconds() * 1000)) for one in moments]
-    (tmp_path / "epoch.csv").write_text("\n".join(["when,y", *(f"{n},a" for n in numbers[:30]), *(f"{n},b" for n in numbers[30:])]))
+    (tmp_path / "epoch.csv").write_text(
+        "\n".join(["when,y", *(f"{n},a" for n in numbers[:30]), *(f"{n},b" for n in numbers[30:])])
+    )
     epoch = tb.fit(str(tmp_path / "epoch.csv"), label="y", families={"when": "date:epoch,zone=Asia/Tokyo"})
     assert epoch.schema.family_name("when") == "date:epoch=ms,zone=Asia/Tokyo"
     assert "when.hour" in epoch.schema.families

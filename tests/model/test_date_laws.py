@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 import tallybayes as tb
 
 FAMILIES = {"when": "date:day_first", "at": "date", "size": "ordinal:S<M<L<XL", "n": "histogram"}
-TEXTS = ["2024-01-31", "31.12.1999", "05/06/2024 11:30 pm", "2024-07-01T10:00:00Z", "1 May 2020", "99999-01-01", "0001-01-01"]
+TEXTS = [
+    "2024-01-31",
+    "31.12.1999",
+    "05/06/2024 11:30 pm",
+    "2024-07-01T10:00:00Z",
+    "1 May 2020",
+    "99999-01-01",
+    "0001-01-01",
+]
 
 dates = st.one_of(
     st.sampled_from([*TEXTS, "soon", "", "10:30"]), st.dates().map(str), st.datetimes().map(lambda one: one.isoformat())

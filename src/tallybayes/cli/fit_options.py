@@ -83,9 +83,7 @@ def fit_options(source: Source, label: str | None, *, weight: str | None = None,
     return options  # type: ignore[no-any-return]
 
 
-def _value(
-    option: Option, given: Any, names: list[str], parts: list[str], source: Source, label: str | None
-) -> Any:
+def _value(option: Option, given: Any, names: list[str], parts: list[str], source: Source, label: str | None) -> Any:
     """The value of an option from the words on the command line, by its domain."""
     both = [*names, *parts]
     if option.domain is FAMILIES:

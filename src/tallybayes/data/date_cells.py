@@ -103,7 +103,9 @@ def _from_numbers(values: np.ndarray, form: DateFormat) -> DateCells:
     if form.epoch in (None, "auto"):
         known = np.where(missing, 0, values)
         texts = [str(int(v)) if np.isfinite(v) and v == np.floor(v) and abs(v) < 1e9 else "" for v in known.tolist()]
-        return _from_list([None if gone else text or "?" for text, gone in zip(texts, missing.tolist(), strict=True)], form)
+        return _from_list(
+            [None if gone else text or "?" for text, gone in zip(texts, missing.tolist(), strict=True)], form
+        )
     if form.epoch == "ns" and values.dtype.kind != "f":
         scaled = values.astype(np.float64) / 1000
     else:

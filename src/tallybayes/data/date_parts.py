@@ -35,6 +35,7 @@ from tallybayes.formatting import shown
 __all__ = ["UnreadDates", "date_fields", "part_name", "with_date_parts"]
 
 _HOUR = DAY // 24
+_DIGITS = 5  # of days, a second or so: more would only be noise where a value is shown
 _REASONS = {
     "elapsed": "days since 1970-01-01",
     "year": "year",
@@ -161,7 +162,7 @@ def _numbers(cells: DateCells, part: str) -> Floats:
         values: Any = micros % DAY // _HOUR
     else:
         missing = missing | cells.is_time
-        values = micros / DAY if part == "elapsed" else _months(cells) // 12 + 1970
+        values = np.round(micros / DAY, _DIGITS) if part == "elapsed" else _months(cells) // 12 + 1970
     return np.where(missing, np.nan, values)
 
 

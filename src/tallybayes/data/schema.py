@@ -204,7 +204,11 @@ def _plain(field: Field) -> dict[str, Any]:
 
 
 def _field(name: str, given: Any) -> Field:
-    if not isinstance(given, Mapping) or given.keys() - {"family", "reason", "inputs", "part", "whole"} or "family" not in given:
+    if (
+        not isinstance(given, Mapping)
+        or given.keys() - {"family", "reason", "inputs", "part", "whole"}
+        or "family" not in given
+    ):
         raise ParameterError("the family (or null) and the reason of a column", got=given, column=name)
     family, reason = given["family"], given.get("reason", "as in the schema")
     if not isinstance(family, (str, type(None))) or not isinstance(reason, str):

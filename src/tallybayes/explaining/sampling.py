@@ -31,7 +31,11 @@ def sample(snapshot: Snapshot, n: int, rng: np.random.Generator) -> Any:
         for predictive in scorer.predictives:
             drawn = predictive.sample(rng, code, len(rows))
             for number, (name, values) in enumerate(zip(predictive.features, drawn, strict=True)):
-                if name in schema.fields and schema.fields[name].is_whole and not predictive.samples_are_counted(number):
+                if (
+                    name in schema.fields
+                    and schema.fields[name].is_whole
+                    and not predictive.samples_are_counted(number)
+                ):
                     values = np.round(np.asarray(values, np.float64))
                 for column, own in _by_column(schema, name, values):
                     for row, value in zip(rows.tolist(), own, strict=True):

@@ -40,6 +40,7 @@ _STRENGTHS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 _RATES = (0.03, 0.1, 0.3, 0.6, 0.9)
 _SHOWN = 5  # values of an order that are shown to people; of longer ones the first two and the last
 
+
 @dataclass(frozen=True)
 class Ordinal(Family[Counts, HistogramPrior]):
     """Counts of ordered values, averaged over all runs of neighbours.

@@ -125,7 +125,9 @@ def plan(
     def field(name: str) -> Field:
         if name in chosen:
             own = chosen[name]
-            return Field(name, None, SPECIFIED, dates=own) if isinstance(own, DateFormat) else Field(name, own, SPECIFIED)
+            return (
+                Field(name, None, SPECIFIED, dates=own) if isinstance(own, DateFormat) else Field(name, own, SPECIFIED)
+            )
         if name in excluded or (only is not None and name not in only and not asked(name)):
             return Field(name, None, EXCLUDED)
         if name in given:
@@ -148,10 +150,16 @@ def plan(
             fields[name] = with_whole(with_order(own, head.columns[name]), head.columns[name])
             continue
         parts = {part: known for part, known in given.items() if known.part is not None and known.part.column == name}
-        parts = {name: own, **parts} if given.get(name) is own else settings.with_parts(own, head.columns[name], asked(name))
+        parts = (
+            {name: own, **parts}
+            if given.get(name) is own
+            else settings.with_parts(own, head.columns[name], asked(name))
+        )
         for part, known in parts.items():
             if part not in head.columns or part == name:
-                fields[part] = _part_field(known, chosen, part in excluded or not (only is None or {name, part} & {*only}))
+                fields[part] = _part_field(
+                    known, chosen, part in excluded or not (only is None or {name, part} & {*only})
+                )
     fields |= {name: own for name, own in given.items() if own.dates is not None and name not in head.columns}
     for name in (*chosen, *excluded, *(only or ()), *given, *inputs, *options):
         if name not in head.columns and name not in fields and not (name in derived and name not in chosen):
