@@ -132,7 +132,7 @@ def report(model: Model, source: Source, path: str | None) -> dict[str, Any]:
         "columns": [
             {
                 "column": field.name,
-                "family": field.family.display_name() if field.family else None,
+                "family": model.schema.family_name(field.name) if field.family or field.dates else None,
                 "reason": field.reason,
             }
             | ({"input": True} if model.schema.family_name(field.name) == "input" else {})

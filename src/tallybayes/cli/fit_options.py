@@ -67,6 +67,8 @@ fits_unweighted = adds("fitting", {name: FITTING[name] for name in UNWEIGHTED}, 
 
 def fit_options(source: Source, label: str | None, *, weight: str | None = None, **given: Any) -> FitOptions:
     """The values given on the command line as options of `tallybayes.fit`; there must be a label or a schema."""
+    from tallybayes.data.date_format import DATE_PARTS
+    from tallybayes.data.date_parts import part_name
     from tallybayes.data.label import label_column
     from tallybayes.errors import NONE, ParameterError, shorten
 
@@ -75,18 +77,20 @@ def fit_options(source: Source, label: str | None, *, weight: str | None = None,
         hint = f"the columns are {shorten(columns, 200)}"
         raise ParameterError("--label COL, the column to predict", got=NONE, hint=hint)
     names = [name for name in columns if name not in (weight, label_column(label or "", columns)[0])]
+    parts = [part_name(name, part) for name in names for part in DATE_PARTS]  # if they are dates
     options: Any = {
-        name: _value(OPTIONS[name], value, names, source, label)
+        name: _value(OPTIONS[name], value, names, parts, source, label)
         for name, value in given.items()
         if value is not None and value is not False and value != []
     }
     return options  # type: ignore[no-any-return]
 
 
-def _value(option: Option, given: Any, names: list[str], source: Source, label: str | None) -> Any:
+def _value(option: Option, given: Any, names: list[str], parts: list[str], source: Source, label: str | None) -> Any:
     """The value of an option from the words on the command line, by its domain."""
+    both = [*names, *parts]
     if option.domain is FAMILIES:
-        return dict(_split(f"--{option.flag}", text, names) for text in given)
+        return dict(_split(f"--{option.flag}", text, both) for text in given)
     if option.domain is SCHEMA:
         from tallybayes.data.schema import Schema
 
@@ -96,9 +100,9 @@ def _value(option: Option, given: Any, names: list[str], source: Source, label: 
     if option.domain is BINS:
         return _bins(given)
     if option.domain is STRENGTHS:
-        return _by_column([_strength(text, names) for text in given], names)
+        return _by_column([_strength(text, both) for text in given], names)
     if option.domain is SWITCHES:
-        return _by_column([_switch(text, names) for text in given], names)
+        return _by_column([_switch(text, both) for text in given], names)
     if option.domain in (CLASS_PRIOR, CLASS_WEIGHTS):
         flag = "prior" if option.domain is CLASS_PRIOR else "class-weight"
         return _by_class(flag, given, label or "", source) if len(given) > 1 or "=" in given[0] else given[0]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Codes, Column, Flags, Reals
 from tallybayes.arrays.sparse_matrix import is_sparse
+from tallybayes.data.date_parts import with_date_parts
 from tallybayes.data.derived_columns import derived_columns, in_known_type, source_tasks
 from tallybayes.data.encode import empty_column, encode
 from tallybayes.data.label import Labels, find_labels, find_weights, label_column
@@ -45,6 +46,7 @@ def columns_to_read(schema: Schema, label: Any = None, weight: Any = None) -> di
     result = {name: kinds.get(family.column) for name, family in families.items()}
     for own in (own for derivation in derived.values() for own in derivation.inputs):
         result.setdefault(own.column, kinds.get(own.kind))
+    result |= dict.fromkeys(schema.date_parts)
     if isinstance(label, str):
         result[label] = None if schema.bins is None else "number"
         for i, sign in enumerate(label):
@@ -60,6 +62,7 @@ def encode_columns(table: Table, schema: Schema, lexicons: Mapping[str, Any]) ->
 
     lexicons: of columns of text, to look tokens up in.
     """
+    table = with_date_parts(table, schema)
     families, derived = schema.families, schema.derived
     plain = {name: family for name, family in families.items() if name not in derived}
     absent = {
@@ -81,6 +84,7 @@ def encode_columns(table: Table, schema: Schema, lexicons: Mapping[str, Any]) ->
 
 def read_batch(table: Table, schema: Schema, label: Any, weight: Any, *, known: Sequence[Any] = ()) -> Batch:
     """A table to learn from: only the schema's columns that are there; known: the labels learned so far."""
+    table = with_date_parts(table, schema)
     weights = find_weights(table, weight)
     if weights is not None and np.all(weights == 1):
         weights = None

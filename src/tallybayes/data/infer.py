@@ -2,11 +2,12 @@
 
 booleans, and numbers that are only 0 and 1   bernoulli
 numbers                                       histogram (or the family given by `numeric=`)
-text with few distinct values                 categorical
+text with few distinct values                 categorical; ordinal if they have a known order, such as low, medium, high
 text with |, ; or , between values; sets      tags
 lists, maps, sparse matrices                  multinomial
 prose                                         text
-dates and times, identifiers                  none: the column is excluded
+dates and times                               none of its own: its parts have (`data/date_parts.py`)
+identifiers                                   none: the column is excluded
 """
 
 from __future__ import annotations
@@ -24,14 +25,17 @@ import pyarrow as pa
 from tallybayes.arrays.column import Codes
 from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.data.arrow import as_doubles, combined, is_text_type, to_list, to_numpy, valid_rows
+from tallybayes.data.date_format import DateFormat
+from tallybayes.data.date_inference import are_dates, is_date_type
 from tallybayes.data.encode import as_codes, as_reals
 from tallybayes.data.encode_categories import text_codes
 from tallybayes.data.identifier import IDENTIFIER_ROWS, are_hashes, named_as_identifier, number_identifier
 from tallybayes.data.key_form import KeyForm
+from tallybayes.data.known_order import known_order
 from tallybayes.data.schema import Field
 from tallybayes.data.table import Raw, is_missing, is_number
 from tallybayes.errors import DataError
-from tallybayes.families import Bernoulli, Categorical, Family, Multinomial, Tags, Text
+from tallybayes.families import Bernoulli, Categorical, Family, Multinomial, Ordinal, Tags, Text
 
 __all__ = ["NO_VALUES", "ONLY_BITS", "SAMPLE", "propose", "propose_by_type", "with_key_form"]
 
@@ -40,14 +44,11 @@ ONLY_BITS = "only 0 and 1"  # numbers taken for booleans: later ones may differ
 
 SAMPLE = 10_000  # rows that are examined before the whole column is
 _BOOLEANS = "booleans"
-_DATES = "dates and times have no family"
+_DATES = "dates and times"
+_DURATIONS = "durations have no family"
 _SEPARATED = 0.2  # share of values with a separator from which text is taken for tags
 _SEPARATORS = "|;,"
 _MANY = 100  # distinct integers from which their number is not mentioned
-_DATE = re.compile(
-    r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ]\d{1,2}:.*)?\s*$"
-    r"|\s*\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*$"
-)
 # Thai, Khmer, Chinese ...
 _NO_SPACES = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 _SOME = 1000  # texts whose words are counted
@@ -73,7 +74,7 @@ def propose(name: str, raw: Raw, numeric: Family) -> Field:
     if isinstance(raw, np.ndarray) and raw.dtype.kind in "fiub":
         return _from_numbers(name, raw, numeric)
     if isinstance(raw, np.ndarray) and raw.dtype.kind in "Mm":
-        return Field(name, None, _DATES)
+        return _dates(name) if raw.dtype.kind == "M" else Field(name, None, _DURATIONS)
     return _from_values(name, list(raw), numeric)
 
 
@@ -129,9 +130,9 @@ def _from_arrow(name: str, raw: Any, numeric: Family) -> Field:
     if pa.types.is_boolean(kind):
         return Field(name, Bernoulli(), _BOOLEANS)
     if pa.types.is_temporal(kind):
-        return Field(name, None, _DATES)
+        return Field(name, None, _DURATIONS) if pa.types.is_duration(kind) else _dates(name)
     if pa.types.is_dictionary(raw.type):
-        return Field(name, Categorical(), f"dictionary of {len(combined(raw).dictionary)} values")
+        return _from_dictionary(name, combined(raw))
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         numbers = to_numpy(combined(as_doubles(raw.drop_null())))
         return _from_numbers(name, numbers, numeric, integral=pa.types.is_integer(kind))
@@ -147,6 +148,19 @@ def _from_arrow(name: str, raw: Any, numeric: Family) -> Field:
         codes, values = text_codes(combined(raw))
         return _from_text(name, dict(zip(values, np.bincount(codes[codes >= 0]).tolist(), strict=True)))
     return _from_values(name, to_list(raw), numeric)
+
+
+def _from_dictionary(name: str, raw: Any) -> Field:
+    """From a dictionary of values, which may have an order of its own, as an ordered categorical of pandas has."""
+    values = to_list(raw.dictionary)
+    if raw.type.ordered and len(values) > 1 and all(isinstance(value, str) and value.strip() for value in values):
+        return Field(name, Ordinal(tuple(values)), f"ordered categories of the table, {_distinct(len(values))}")
+    if all(isinstance(value, str) for value in values):
+        if are_dates(dict.fromkeys(values, 1)):
+            return _dates(name)
+        if (order := known_order(values)) is not None:
+            return Field(name, Ordinal(order), f"ordered categories, {_distinct(len(values))}")
+    return Field(name, Categorical(), f"dictionary of {len(values)} values")
 
 
 def _from_numbers(name: str, values: np.ndarray, numeric: Family, integral: bool | None = None) -> Field:
@@ -211,7 +225,13 @@ def _from_container(name: str, first: Any, values: Iterable[Any]) -> Field:
         inner = [v for value in values if isinstance(value, _LISTS) for v in value]
         plain = not any(isinstance(v, (list, dict)) for v in inner)
         return Field(name, Multinomial() if plain else None, "lists of tokens" if plain else "nested values")
+    if is_date_type(first):
+        return _dates(name)
     return Field(name, None, f"values of type {type(first).__name__} have no family")
+
+
+def _dates(name: str) -> Field:
+    return Field(name, None, _DATES, dates=DateFormat())
 
 
 def _from_text(name: str, values: Mapping[str, int]) -> Field:
@@ -224,8 +244,10 @@ def _from_text(name: str, values: Mapping[str, int]) -> Field:
         return Field(name, Text(tokens="characters", ngrams=2), "prose without spaces between words")
     if n_values > n_rows / 2 and np.mean([len(value) for value in some]) > _LONG:
         return _prose(name, some)
-    if all(map(_DATE.match, itertools.islice(values, SAMPLE))):
-        return Field(name, None, _DATES)
+    if are_dates(values):
+        return _dates(name)
+    if (order := known_order(values)) is not None:
+        return Field(name, Ordinal(order), f"ordered categories, {_distinct(n_values)}")
     for separator in _SEPARATORS:
         if n_parts := _n_tags(values, separator, n_rows):
             return Field(name, Tags(separator), f"{n_parts} tags separated by {separator}")

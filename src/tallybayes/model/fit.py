@@ -7,12 +7,16 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from tallybayes.arrays.axis import sort_keys
+from tallybayes.data.category_order import with_order
+from tallybayes.data.date_format import DATE_PARTS, DateFormat
+from tallybayes.data.date_parts import part_name
 from tallybayes.data.encode import as_codes
 from tallybayes.data.label import label_column
 from tallybayes.data.read import to_source
 from tallybayes.data.schema import SPECIFIED, Field, Schema
 from tallybayes.data.source import Source
 from tallybayes.data.table import Table
+from tallybayes.data.whole_numbers import with_whole
 from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
 from tallybayes.families import Family, Text
 from tallybayes.model.dependence import with_one_dependence
@@ -25,6 +29,8 @@ from tallybayes.state.options import OPTIONS, SETTINGS, FitOptions, complete, wi
 from tallybayes.state.settings import Settings
 
 __all__ = ["check_value", "fit", "plan", "planned", "weighting"]
+
+EXCLUDED = "excluded by the user"
 
 
 @with_options()
@@ -97,7 +103,7 @@ def plan(
     weight: Any,
     settings: Settings,
     *,
-    families: Mapping[str, Family] | Family | None = None,
+    families: Mapping[str, Family | DateFormat] | Family | DateFormat | None = None,
     ignore: list[str] | None = None,
     only: list[str] | None = None,
     schema: Schema | None = None,
@@ -123,18 +129,19 @@ def plan(
         if name in head.columns:
             raise ParameterError("a derived column with a name of its own", got=name)
     inputs = [own.column for field in derived.values() for own in field.inputs]
-    for name in (*chosen, *excluded, *(only or ()), *given, *inputs, *options):
-        if name not in head.columns and not (name in derived and name not in chosen):
-            hint = did_you_mean(name, names) or f"the columns are {shorten(list(head.columns), 200)}"
-            raise ParameterError("the name of a column", got=name, hint=hint)
-        if name in reserved:
-            raise ParameterError("a column that is neither the label nor the weight", got=name)
+
+    def asked(name: str) -> list[str]:
+        """The parts of a column that the user names."""
+        return [part for part in DATE_PARTS if part_name(name, part) in {*chosen, *(only or ())}]
 
     def field(name: str) -> Field:
         if name in chosen:
-            return Field(name, chosen[name], SPECIFIED)
-        if name in excluded or (only is not None and name not in only):
-            return Field(name, None, "excluded by the user")
+            own = chosen[name]
+            return (
+                Field(name, None, SPECIFIED, dates=own) if isinstance(own, DateFormat) else Field(name, own, SPECIFIED)
+            )
+        if name in excluded or (only is not None and name not in only and not asked(name)):
+            return Field(name, None, EXCLUDED)
         if name in given:
             return given[name]
         if schema is not None:
@@ -142,15 +149,51 @@ def plan(
         if head.tells_origin(name):
             return Field(name, None, "origin of the row")
         proposed = settings.propose(name, head.columns[name])
+        if proposed.dates is not None and head.holds_documents:
+            return Field(name, None, f"date of a mail; --as {name}=date uses it")
         return Field(name, Text(), "texts of files") if head.holds_prose(name) and not proposed.is_text else proposed
 
-    fields = {name: field(name) for name in names}
+    fields: dict[str, Field] = {}
     for name in names:
+        own = field(name)
         if name not in chosen or chosen[name] == type(chosen[name])():  # options of a family that were given stay
-            fields[name] = settings.with_unseen(fields[name])
-    fields |= _derived(derived, {name for name in names if name not in excluded and (only is None or name in only)})
+            own = settings.with_unseen(own)
+        if own.dates is None:
+            fields[name] = with_whole(with_order(own, head.columns[name]), head.columns[name])
+            continue
+        parts = {part: known for part, known in given.items() if known.part is not None and known.part.column == name}
+        parts = (
+            {name: own, **parts}
+            if given.get(name) is own
+            else settings.with_parts(own, head.columns[name], asked(name))
+        )
+        for part, known in parts.items():
+            if part not in head.columns or part == name:
+                fields[part] = _part_field(
+                    known, chosen, part in excluded or not (only is None or {name, part} & {*only})
+                )
+    fields |= {name: own for name, own in given.items() if own.dates is not None and name not in head.columns}
+    for name in (*chosen, *excluded, *(only or ()), *given, *inputs, *options):
+        if name not in head.columns and name not in fields and not (name in derived and name not in chosen):
+            hint = did_you_mean(name, names) or f"the columns are {shorten(list(head.columns), 200)}"
+            raise ParameterError("the name of a column", got=name, hint=hint)
+        if name in reserved:
+            raise ParameterError("a column that is neither the label nor the weight", got=name)
+    usable = {name for name in fields if name not in excluded and fields[name].reason != EXCLUDED}
+    fields |= _derived(derived, usable)
     label_name, weight_name = (name if isinstance(name, str) else None for name in (label, weight))
     return Schema(label_name, fields, weight_name)
+
+
+def _part_field(known: Field, chosen: Mapping[str, Any], is_excluded: bool) -> Field:
+    """The field of a part of a date, or of the date itself, as the user wants it."""
+    if known.part is None:
+        return known
+    if known.name in chosen:
+        if isinstance(chosen[known.name], DateFormat):
+            raise ParameterError("a family of a part of a date", got=str(chosen[known.name]), column=known.name)
+        return replace(known, family=chosen[known.name], reason=SPECIFIED)
+    return replace(known, family=None, reason=EXCLUDED) if is_excluded else known
 
 
 def _derived(derived: Mapping[str, Field], usable: set[str]) -> dict[str, Field]:

@@ -84,8 +84,3 @@ def _codes(snapshot: Snapshot, table: Table, label: Any) -> Codes32:
     place = positions(labels.keys, snapshot.classes)
     codes = np.append(np.where(place < 0, len(snapshot.classes), place), -1)[labels.codes]
     return np.asarray(codes, np.int32)
-
-
-def marked_stale(fitted: Any) -> Any:
-    """A calibration or decision marked as fitted under other probabilities; what was set by hand stays."""
-    return replace(fitted, model_rows=-1.0) if fitted is not None and fitted.model_rows else fitted

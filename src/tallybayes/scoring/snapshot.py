@@ -14,6 +14,7 @@ import numpy as np
 
 from tallybayes.arrays.column import Column, Flags
 from tallybayes.data.batch import columns_to_read, encode_columns, to_known_types
+from tallybayes.data.date_parts import UnreadDates, with_date_parts
 from tallybayes.data.infer import ONLY_BITS
 from tallybayes.data.label import Labels, find_labels, find_weights
 from tallybayes.data.read import to_source
@@ -98,8 +99,10 @@ class Snapshot:
             tables = source.batches()
         else:
             tables = source.batches(columns_to_read(schema, label, weight), keep=keep)
+        unread = UnreadDates()
         for table in tables:
-            yield source, table
+            yield source, with_date_parts(table, schema, unread)
+        unread.warn()
 
     def encoded(self, table: Table) -> dict[str, Column]:
         """The columns of a table, encoded by the schema."""

@@ -125,9 +125,11 @@ def _family(value: Any) -> Any:
 
 
 def _families(value: Any) -> Any:
+    from tallybayes.data.schema import parse_column
+
     if isinstance(value, Mapping):
-        return {str(column): _family(family) for column, family in value.items()}
-    return None if value is None else _family(value)
+        return {str(column): parse_column(family) for column, family in value.items()}
+    return None if value is None else parse_column(value)
 
 
 def _names(value: Any) -> list[str] | None:

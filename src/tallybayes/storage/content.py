@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import rough_kind, sort_keys
 from tallybayes.arrays.column import Codes
+from tallybayes.data.date_format import DateFormat
 from tallybayes.data.encode import empty_column
 from tallybayes.data.schema import Field, Schema
 from tallybayes.errors import FileError, shorten
@@ -257,14 +258,14 @@ def _schema_to_json(schema: Schema) -> dict[str, Any]:
 def _schema_from_json(given: Any) -> Schema:
     require(isinstance(given, dict) and isinstance(given.get("columns"), dict), "a schema without columns")
     texts = [_column_facts(column)["family"] for column in given["columns"].values()]
-    for text in dict.fromkeys(text for text in texts if isinstance(text, str)):
+    for text in dict.fromkeys(text for text in texts if isinstance(text, str) and not DateFormat.is_text(text)):
         _family(text)  # raises an error with a hint if it is unknown
     return Schema.from_dict(given)
 
 
 def _column_facts(given: Any) -> dict[str, Any]:
-    """The family and the reason of a column, the inputs of a derived one, and how its keys are written."""
-    more = [name for name in ("inputs", "key_form") if isinstance(given, dict) and name in given]
+    """The family and the reason of a column, and the other facts that are written only where there are any."""
+    more = [name for name in ("inputs", "key_form", "part", "whole") if isinstance(given, dict) and name in given]
     facts = object_of(given, "family", "reason", *more)
     require("inputs" not in more or facts["inputs"], "a derived column without inputs")
     return facts

@@ -107,7 +107,8 @@ class TermCandidates:
             fields[ALL_COLUMNS] = Field(ALL_COLUMNS, OneDependence(), "selected by tuning", tuple(self.inputs.values()))
         if not fields:
             return CountedTerms.none()
-        others = {name: Field(name, None, "counted already") for name in taken}  # else they would be learned as new
+        already = {"family": None, "reason": "counted already", "inputs": ()}  # else they would be learned as new
+        others = {name: replace(own, **already) for name, own in taken.items()}
         schema = Schema(state.schema.label, others | fields, state.schema.weight, state.schema.missing)
         model = Model(ModelState(schema, replace(state.settings, column_weights=None)))
         learn(model)
