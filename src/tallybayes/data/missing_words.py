@@ -70,6 +70,13 @@ class MissingWords:
         there[found] = False
         return pc.if_else(_booleans(there), cells, pa.nulls(1, cells.type)[0])
 
+    def n_none(self, cells: Any, cleaned: Any) -> int:
+        """How many cells were the word None, in any case, and are missing: of the words, it may be a category."""
+        if cleaned.null_count == cells.null_count:
+            return 0
+        words = cells.filter(pc.and_(pc.is_valid(cells), pc.is_null(cleaned)))
+        return int(pc.match_substring_regex(words, r"^\s*(?i:none)\s*$").true_count)
+
     def found_in(self, cells: Any) -> NDArray[np.int64]:
         """The rows in which trimmed cells are one of the words."""
         bounds, content, valid = text_buffers(cells)

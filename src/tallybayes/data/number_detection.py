@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from tallybayes.data.arrow import combined, strings, to_numpy
@@ -23,7 +24,7 @@ from tallybayes.data.number_format import CURRENCY, DECIMALS, THOUSANDS, NumberF
 from tallybayes.data.number_reading import Doubt, NumberReading, listed, word_counts
 from tallybayes.errors import shorten
 
-__all__ = ["NUMBER", "detect_numbers", "looks_like_number"]
+__all__ = ["NUMBER", "detect_numbers", "looks_like_number", "mostly_numbers"]
 
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$|^\s*[+-]?(?i:inf|infinity|nan)\s*$"
 _KNOWN_UNITS = (  # of which two in one column are said aloud; any other unit is one if all numbers have it
@@ -63,7 +64,6 @@ _ANY = rf"^\(? ?[+-]? ?{CURRENCY}? ?[+-]? ?(?:{_ANY_CORE})(?:[eE][+-]?\d+)? ?{_A
 def looks_like_number(cells: Any) -> Any:
     """Which cells would be a number in one format or another, with a usual unit.
 
-    >>> import pyarrow as pa
     >>> looks_like_number(pa.array(["1,5", "$ 3", "4'431", "1.2.3", "3+", "none"])).to_pylist()
     [True, True, True, False, False, False]
     """
@@ -108,7 +108,6 @@ def detect_numbers(
 
     columns: cells without spaces around them, null where missing. decimal, thousands: as ordered.
 
-    >>> import pyarrow as pa
     >>> found = detect_numbers({"price": pa.array(["5,201", "12"]), "share": pa.array(["1.5", "2"])})
     >>> found["price"].format.parse(pa.array(["5,201"])).to_pylist()
     [5201.0]
@@ -133,7 +132,8 @@ def _evidence(cells: Any, usable: list[tuple[str, str]]) -> _Evidence | None:
     if not is_like.true_count:
         return None
     parts, values = parts.filter(is_like), values.filter(is_like)
-    tokens = pc.binary_join_element_wise(pc.struct_field(parts, "before"), pc.struct_field(parts, "after"), "")
+    nothing = pa.scalar("", cells.type)
+    tokens = pc.binary_join_element_wise(pc.struct_field(parts, "before"), pc.struct_field(parts, "after"), nothing)
     unit, units, has_unit, n_without = _unit(tokens)
     cores, values = pc.struct_field(parts, "core").filter(has_unit), values.filter(has_unit)
     if not len(cores):
@@ -214,7 +214,8 @@ def _decided(
     form, n = NumberFormat(*pair, unit=own.unit), len(own.cells)
     as_it_is = own.all_plain and (pair[0] == "." or not len(own.separated))
     rest = own.cells[:0] if as_it_is else own.cells.filter(pc.is_null(form.parse(own.cells)))
-    words, n_numbers = word_counts(rest), n - len(rest)
+    n_numbers = n - len(rest)
+    words = word_counts(rest.filter(pc.invert(looks_like_number(rest))))  # other numbers are errors when they are read
     numbers = own.cells.filter(pc.is_valid(form.parse(own.cells))) if not as_it_is else own.cells
     odd = numbers[:0] if as_it_is else numbers.filter(pc.invert(pc.match_substring_regex(numbers, NUMBER)))
     is_plain = pair[0] == "." and not len(odd)
@@ -227,14 +228,24 @@ def _decided(
         doubts.append(Doubt(f"{own.n_without_unit:,} of {n:,} cells have no unit and were taken as {own.unit}", None))
     example = odd[0].as_py() if len(odd) else None
     return NumberReading(
-        n, n_numbers, form, words, is_numeric, is_plain, is_guessed, own.has_codes, example, tuple(doubts)
+        n,
+        n_numbers,
+        form,
+        words,
+        is_numeric,
+        is_plain,
+        is_guessed,
+        own.all_plain,
+        own.has_codes,
+        example,
+        tuple(doubts),
     )
 
 
 def _holds_numbers(n_numbers: int, n: int, words: Mapping[str, int]) -> bool:
     if any(sign.isdigit() for word in words for sign in word):  # 3+ and 12-15 are values, not words
         return n_numbers >= _SHARE * n
-    return mostly_numbers(n_numbers, n) or (n_numbers >= _HALF * n and len(words) <= _FEW_WORDS)
+    return mostly_numbers(n_numbers, n) or (n >= _FEW and n_numbers >= _HALF * n and len(words) <= _FEW_WORDS)
 
 
 def mostly_numbers(n_numbers: float, n: int) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import decimal as exact
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,7 +23,7 @@ from tallybayes.data.arrow import combined, strings
 from tallybayes.data.missing_words import trimmed
 from tallybayes.errors import ParameterError
 
-__all__ = ["CURRENCY", "DECIMALS", "THOUSANDS", "NumberFormat", "groups", "plain_signs"]
+__all__ = ["CURRENCY", "DECIMALS", "THOUSANDS", "NumberFormat", "groups", "ordered", "plain_signs"]
 
 DECIMALS = (".", ",")
 THOUSANDS = (",", ".", "'", " ")
@@ -75,11 +75,12 @@ class NumberFormat:
         parts = pc.extract_regex(plain_signs(trimmed(cells)), self._pattern)
         opened, sign, inner, whole, rest, only, minus, closed = (pc.struct_field(parts, name) for name in _PARTS)
         whole = whole if not self.thousands else pc.replace_substring(whole, self.thousands, "")
-        digits = pc.binary_join_element_wise(whole, rest, only, "")
+        nothing = pa.scalar("", cells.type)
+        digits = pc.binary_join_element_wise(whole, rest, only, nothing)
         value = pc.cast(
             digits if self.decimal == "." else pc.replace_substring(digits, self.decimal, "."), pa.float64()
         )
-        signs = pc.binary_join_element_wise(opened, sign, inner, minus, "")
+        signs = pc.binary_join_element_wise(opened, sign, inner, minus, nothing)
         fits = pc.and_(pc.equal(opened, pc.replace_substring(closed, ")", "(")), pc.less(pc.binary_length(signs), 2))
         is_negative = pc.is_in(signs, value_set=strings(["(", "-"]).cast(cells.type))
         signed = pc.if_else(is_negative, pc.negate(value), value)
@@ -131,6 +132,19 @@ class NumberFormat:
         return cls(
             given.get("decimal", "."), given.get("thousands", ""), given.get("unit", ""), tuple(given.get("words", ()))
         )
+
+
+def ordered(form: NumberFormat, decimal: str | None, thousands: str | None) -> NumberFormat:
+    """A format with the decimal sign and the thousands separator that were ordered for a file, if they were.
+
+    >>> ordered(NumberFormat(",", "."), ".", None).parse(pa.array(["1,500.5"])).to_pylist()
+    [1500.5]
+    """
+    if decimal is None and thousands is None:
+        return form
+    decimal = decimal or (form.decimal if form.decimal != thousands else "," if thousands == "." else ".")
+    thousands = thousands if thousands is not None else "," if decimal == "." else "."
+    return replace(form, decimal=decimal, thousands=thousands)
 
 
 _PARTS = ("opened", "sign", "inner", "whole", "rest", "only", "minus", "closed")

@@ -33,6 +33,7 @@ class NumberReading:
     format: the best one, also where the column is not taken for numbers.
     words: the other cells, most frequent first.
     is_plain: whether all numbers can be read without a format.
+    all_plain: whether all cells could be read without a format, perhaps as other numbers.
     is_guessed: whether another format would fit as well, and nothing but magnitudes decided.
     example: a number that cannot be read without the format.
     """
@@ -44,6 +45,7 @@ class NumberReading:
     is_numeric: bool
     is_plain: bool
     is_guessed: bool
+    all_plain: bool
     has_codes: bool
     example: str | None
     doubts: tuple[Doubt, ...]
@@ -70,10 +72,9 @@ class NumberReading:
 
     def all_doubts(self, column: str) -> tuple[Doubt, ...]:
         """The doubts, and the words beside the numbers."""
-        n_others = self.n_cells - self.n_numbers
         if self.is_numeric and self.words:
             hint = f'families={{"{column}": "categorical"}} (--as {column}=categorical) counts every word by itself'
-            return (*self.doubts, Doubt(not_numbers(n_others, self.words), hint))
+            return (*self.doubts, Doubt(not_numbers(sum(self.words.values()), self.words), hint))
         if not self.is_numeric and not self.doubts and not self.has_codes and self.n_numbers * 2 >= self.n_cells:
             text = f"{self.n_numbers:,} of {self.n_cells:,} cells are numbers, too few to take it for numbers"
             hint = f'families={{"{column}": "histogram"}} (--as {column}=histogram) treats the other cells as missing'

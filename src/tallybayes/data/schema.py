@@ -12,6 +12,8 @@ from typing import Any
 from tallybayes.arrays.column import Cells
 from tallybayes.atomic_file import write_file
 from tallybayes.data.coarse_cells import CellInput
+from tallybayes.data.missing_words import MissingWords
+from tallybayes.data.number_format import NumberFormat
 from tallybayes.errors import Described, FileError, ParameterError, TallyError
 from tallybayes.families import Family, parse
 
@@ -25,12 +27,14 @@ class Field:
     """One column: its family (None if it is excluded) and the reason for it.
 
     inputs: of a derived column, the columns of the table that it is computed from.
+    format: how cells of text are read as numbers, unless they are plain.
     """
 
     name: str
     family: Family | None
     reason: str
     inputs: tuple[CellInput, ...] = field(default=(), repr=False)
+    format: NumberFormat | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.family is not None and (self.family.column is Cells) != bool(self.inputs):
@@ -60,7 +64,7 @@ class Schema:
     label: str | None
     fields: dict[str, Field] = field(default_factory=dict)
     weight: str | None = None
-    missing: tuple[str, ...] | None = None  # the words that mean a missing value in files of text, if they were given
+    missing: MissingWords | None = None  # the words that mean a missing value in files of text, if they were given
 
     @property
     def families(self) -> dict[str, Family]:
@@ -101,7 +105,8 @@ class Schema:
         return {
             "label": self.label,
             "weight": self.weight,
-            "missing": None if self.missing is None else list(self.missing),
+            "missing": list(self.missing.words) if self.missing is not None and self.missing.only else None,
+            **({"also_missing": list(self.missing.words)} if self.missing and not self.missing.only else {}),
             "columns": {name: _plain(field) for name, field in self.fields.items()},
         }
 
@@ -114,17 +119,13 @@ class Schema:
         """
         if not isinstance(given, Mapping) or not isinstance(given.get("columns"), Mapping):
             raise ParameterError("a schema: an object with label and columns", got=given)
-        if unknown := given.keys() - {"label", "weight", "missing", "columns"}:
-            raise ParameterError("label, weight, missing and columns in a schema", got=sorted(unknown))
+        if unknown := given.keys() - {"label", "weight", "missing", "also_missing", "columns"}:
+            raise ParameterError("label, weight, missing, also_missing and columns in a schema", got=sorted(unknown))
         for name in ("label", "weight"):
             if not isinstance(given.get(name), (str, type(None))):
                 raise ParameterError(f"the name of a column as the {name} of a schema", got=given[name])
-        words = given.get("missing")
-        if words is not None and not (isinstance(words, list) and all(isinstance(word, str) for word in words)):
-            raise ParameterError("a list of words that mean a missing value", got=words)
         fields = {str(name): _field(str(name), field) for name, field in given["columns"].items()}
-        missing = None if words is None else tuple(words)
-        return cls(given.get("label"), fields, given.get("weight"), missing)
+        return cls(given.get("label"), fields, given.get("weight"), _missing_words(given))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the schema as JSON, to be edited and used again: `fit(schema=...)`."""
@@ -163,13 +164,32 @@ def _why(field: Field) -> str:
 
 
 def _plain(field: Field) -> dict[str, Any]:
-    """A column as plain values; inputs only where there are any."""
-    inputs = {"inputs": [own.to_dict() for own in field.inputs]} if field.inputs else {}
-    return {"family": None if field.family is None else str(field.family), "reason": field.reason} | inputs
+    """A column as plain values; inputs and a format only where there are any."""
+    more: dict[str, Any] = {"inputs": [own.to_dict() for own in field.inputs]} if field.inputs else {}
+    more |= {"format": field.format.to_dict()} if field.format is not None else {}
+    return {"family": None if field.family is None else str(field.family), "reason": field.reason} | more
+
+
+def _missing_words(given: Mapping[str, Any]) -> MissingWords | None:
+    """The words of a schema: instead of the usual ones, or besides them."""
+    for name, only in (("missing", True), ("also_missing", False)):
+        words = given.get(name)
+        if words is None:
+            continue
+        if not (isinstance(words, list) and all(isinstance(word, str) for word in words)):
+            raise ParameterError("a list of words that mean a missing value", got=words)
+        if only and given.get("also_missing") is not None:
+            raise ParameterError("missing or also_missing in a schema, not both", got=sorted(given))
+        return MissingWords(tuple(words), only)
+    return None
 
 
 def _field(name: str, given: Any) -> Field:
-    if not isinstance(given, Mapping) or given.keys() - {"family", "reason", "inputs"} or "family" not in given:
+    if (
+        not isinstance(given, Mapping)
+        or given.keys() - {"family", "reason", "inputs", "format"}
+        or "family" not in given
+    ):
         raise ParameterError("the family (or null) and the reason of a column", got=given, column=name)
     family, reason = given["family"], given.get("reason", "as in the schema")
     if not isinstance(family, (str, type(None))) or not isinstance(reason, str):
@@ -180,4 +200,5 @@ def _field(name: str, given: Any) -> Field:
     found = tuple(map(CellInput.from_dict, inputs))
     if len({own.column for own in found}) < len(found):
         raise ParameterError("every column once as an input", got=[own.column for own in found], column=name)
-    return Field(name, None if family is None else parse(family), reason, found)
+    form = None if given.get("format") is None else NumberFormat.from_dict(given["format"])
+    return Field(name, None if family is None else parse(family), reason, found, form)

@@ -9,6 +9,7 @@ from typing import Any, Unpack
 from tallybayes.arrays.axis import sort_keys
 from tallybayes.data.encode import as_codes
 from tallybayes.data.label import label_column
+from tallybayes.data.number_columns import tell_doubts, tell_none, with_format, with_readings
 from tallybayes.data.read import to_source
 from tallybayes.data.schema import SPECIFIED, Field, Schema
 from tallybayes.data.source import Source
@@ -118,9 +119,12 @@ def plan(
         if name in reserved:
             raise ParameterError("a column that is neither the label nor the weight", got=name)
 
+    inferred = [name for name in names if name not in given and name not in excluded]
+    head = with_readings(head, inferred) if settings.infer != "type" else head
+
     def field(name: str) -> Field:
         if name in chosen:
-            return Field(name, chosen[name], SPECIFIED)
+            return with_format(Field(name, chosen[name], SPECIFIED), head.readings.get(name))
         if name in excluded or (only is not None and name not in only):
             return Field(name, None, "excluded by the user")
         if name in given:
@@ -130,12 +134,20 @@ def plan(
         if head.tells_origin(name):
             return Field(name, None, "origin of the row")
         proposed = settings.propose(name, head.columns[name])
-        return Field(name, Text(), "texts of files") if head.holds_prose(name) and not proposed.is_text else proposed
+        if head.holds_prose(name):
+            return proposed if proposed.is_text else Field(name, Text(), "texts of files")
+        return with_format(proposed, head.readings.get(name))
 
     fields = {name: field(name) for name in names}
     for name in names:
         if name not in chosen or chosen[name] == type(chosen[name])():  # options of a family that were given stay
             fields[name] = settings.with_unseen(fields[name])
+    for name in names:
+        if name in inferred and (only is None or name in only):
+            tell_doubts(fields[name], head.readings.get(name))
+            tell_none(name, head)
+    if column is not None:
+        tell_none(column, head, is_label=True)
     fields |= _derived(derived, {name for name in names if name not in excluded and (only is None or name in only)})
     label_name, weight_name = (name if isinstance(name, str) else None for name in (label, weight))
     return Schema(label_name, fields, weight_name)

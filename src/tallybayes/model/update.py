@@ -14,6 +14,7 @@ from tallybayes.arrays.axis import merged, rough_kind
 from tallybayes.data.batch import check_kinds, columns_to_read, read_batch
 from tallybayes.data.infer import NO_VALUES
 from tallybayes.data.label import label_column, to_label_type
+from tallybayes.data.number_columns import tell_doubts, with_format, with_readings
 from tallybayes.data.schema import Schema
 from tallybayes.data.source import Source, Whole
 from tallybayes.data.table import Table
@@ -110,12 +111,15 @@ class CountedRows:
         apart = {_column(self.schema.label, table), self.schema.weight, _column(self.label, table)}
         apart |= {self.weight} if isinstance(self.weight, str) else set()
         grown = None
-        for name, raw in table.columns.items():
+        for name in table.columns:
             known = self.schema.fields.get(name)
             if name in apart or (known is not None and known.reason != NO_VALUES) or table.tells_origin(name):
                 continue
-            found = self.state.settings.propose(name, raw)
+            own = table if self.state.settings.infer == "type" else with_readings(table.only([name]), [name])
+            reading = table.readings.get(name) or own.readings.get(name)
+            found = with_format(self.state.settings.propose(name, own.columns[name]), reading)
             if found.reason != NO_VALUES:
+                tell_doubts(found, reading)
                 grown = grown or self.schema.copy()
                 grown.fields[name] = replace(found, reason=f"{NEW_COLUMN}; {found.reason}")
         self.schema = grown or self.schema
