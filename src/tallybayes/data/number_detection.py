@@ -40,6 +40,7 @@ _PARTS = (
 )
 _PAIRS = [(d, t) for t in ("", *THOUSANDS) for d in DECIMALS if d != t]
 _POINT_GROUPS = r"^[+-]?[1-9]\d{0,2}(\.\d{3})+$"  # could be thousands
+_ADDRESS = r"^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)$"  # 192.168.100.200
 _FIRST = 10  # cells that rule out most patterns
 _CODE = r"^[+-]?0\d"  # 007 is a name, not a number
 _FEW = 20  # below this many values a single odd word is a larger share
@@ -135,7 +136,9 @@ def _evidence(cells: Any, usable: list[tuple[str, str]]) -> _Evidence | None:
     nothing = pa.scalar("", cells.type)
     tokens = pc.binary_join_element_wise(pc.struct_field(parts, "before"), pc.struct_field(parts, "after"), nothing)
     unit, units, has_unit, n_without = _unit(tokens)
-    cores, values = pc.struct_field(parts, "core").filter(has_unit), values.filter(has_unit)
+    cores = pc.struct_field(parts, "core")
+    usual = pc.and_(has_unit, _not(cores, _ADDRESS))
+    cores, values = cores.filter(usual), values.filter(usual)
     if not len(cores):
         return None
     is_separated = pc.match_substring_regex(cores, r"[.,' ]")
@@ -207,19 +210,20 @@ def _decided(
     if is_guessed:
         pair = _by_magnitude(own, rivals, delimiter)
         doubts.append(_ambiguous(own, pair, next(other for other in rivals if other != pair)))
-    known_sign = sign or own.decides or (pair[0] if is_guessed else None)
-    if not pair[1] and known_sign is not None:
-        other = thousands if thousands is not None else "." if known_sign == "," else ","
-        pair = (known_sign, other if other != known_sign else "")
+    if not pair[1] and (sign is not None or len(own.separated)):  # groups of thousands may come later
+        point = pair[0] if len(own.separated) or sign is None else sign
+        other = thousands if thousands is not None else "." if point == "," else ","
+        pair = (point, other if other != point else "")
     form, n = NumberFormat(*pair, unit=own.unit), len(own.cells)
     as_it_is = own.all_plain and (pair[0] == "." or not len(own.separated))
     rest = own.cells[:0] if as_it_is else own.cells.filter(pc.is_null(form.parse(own.cells)))
     n_numbers = n - len(rest)
     words = word_counts(rest.filter(pc.invert(looks_like_number(rest))))  # other numbers are errors when they are read
-    numbers = own.cells.filter(pc.is_valid(form.parse(own.cells))) if not as_it_is else own.cells
-    odd = numbers[:0] if as_it_is else numbers.filter(pc.invert(pc.match_substring_regex(numbers, NUMBER)))
+    odd = own.cells[:0] if as_it_is else own.cells.filter(pc.is_valid(form.parse(own.cells)))
+    odd = own.separated if own.all_plain and not as_it_is else odd.filter(_not(odd, NUMBER))
     is_plain = pair[0] == "." and not len(odd)
     is_numeric = _holds_numbers(n_numbers, n, words) and not own.has_codes
+    doubts = doubts if is_numeric else []
     if own.units:
         is_numeric, doubts = False, [] if own.has_codes else [_several_units(own)]
     elif len(own.contradicting) > (1 - _SHARE) * n:
@@ -291,6 +295,10 @@ def _mixed(own: _Evidence, decimal: str | None) -> Doubt:
     if decimal is not None:
         text = f"the decimal sign {decimal!r} does not fit {shorten(own.contradicting[0].as_py())}"
     return Doubt(f"{text}; the column was not taken for numbers", "write all of them in one way before fitting")
+
+
+def _not(cells: Any, pattern: str) -> Any:
+    return pc.invert(pc.match_substring_regex(cells, pattern))
 
 
 def _count(cells: Any, pattern: str) -> int:

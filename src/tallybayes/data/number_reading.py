@@ -65,7 +65,8 @@ class NumberReading:
             return ""
         if not self.is_numeric:
             return f"{self.n_numbers:,} of {self.n_cells:,} cells are numbers" if self.n_numbers else ""
-        parts = [] if self.example is None else [f"written like {shorten(self.example, _LENGTH)}"]
+        unit = f" (the unit {self.format.unit} is dropped)" if self.format.unit else ""
+        parts = [] if self.example is None else [f"written like {' '.join(self.example.split())}{unit}"]
         parts += [f"not numbers: {', '.join(list(self.words)[:_LISTED])}"] if self.words else []
         parts[-1:] = [f"{parts[-1]}, ..."] if len(self.words) > _LISTED else parts[-1:]
         return "; ".join(parts)
