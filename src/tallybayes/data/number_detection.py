@@ -259,6 +259,8 @@ def mostly_numbers(n_numbers: float, n: int) -> bool:
 
 def _by_magnitude(own: _Evidence, rivals: list[tuple[str, str]], delimiter: str) -> tuple[str, str]:
     """The pair with which numbers that have a separator are about as large as those that have none."""
+    if own.unit and _count(strings([own.unit]), f"^{CURRENCY}$"):
+        return next(pair for pair in rivals if pair[1])  # money has two decimals, not three
     parsed = {pair: _logs(NumberFormat(*pair, unit=own.unit).parse(own.separated)) for pair in rivals}
     without = own.cells.filter(pc.invert(pc.is_in(own.cells, value_set=own.separated)))
     plain = _logs(NumberFormat(unit=own.unit).parse(without))

@@ -204,11 +204,11 @@ class DuckDBFormat(FileFormat):
             return odd
         cells = text.take(integers(odd))
         are_numbers = to_numpy(looks_like_number(cells))
-        words = np.flatnonzero(~are_numbers)
+        known = strings([] if own.form is None else list(own.form.words)).cast(cells.type)
+        words = np.flatnonzero(~are_numbers & ~to_numpy(pc.is_in(cells, value_set=known)))
         if len(words) and self.odd_cells is not None:
-            known = () if own.form is None else own.form.words
             row = first + int(odd[words[0]])
-            self.odd_cells.add(own.name, cells.take(integers(words)), known=known, place=lambda: self._place(row))
+            self.odd_cells.add(own.name, cells.take(integers(words)), place=lambda: self._place(row))
         return odd[are_numbers]
 
     def _place(self, row: int) -> str:
