@@ -19,6 +19,7 @@ cell = st.one_of(
 )
 
 
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.DataWarning")
 @settings(max_examples=60)
 @given(
     rows=st.lists(st.tuples(cell, cell, st.sampled_from(["p", "q"])), min_size=1, max_size=8),
@@ -39,7 +40,7 @@ def test_any_csv_file_gives_a_model_or_a_clear_error(rows, delimiter, skip):
     assert p is None or np.isfinite(p).all()
 
 
-@pytest.mark.filterwarnings("ignore::tallybayes.errors.DataWarning")  # about odd names of columns
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.DataWarning")
 @settings(max_examples=60)
 @given(
     data=st.binary(max_size=200), name=st.sampled_from(["a.csv", "a.jsonl", "a.parquet", "a.duckdb", "a.sqlite", "a"])

@@ -7,7 +7,9 @@ import pytest
 from pets import csv_file, file_with
 
 import tallybayes as tb
+from tallybayes.data.missing_words import MissingWords
 from tallybayes.data.read import read
+from tallybayes.data.schema import Schema
 from tallybayes.errors import DataError, FileError
 
 
@@ -67,10 +69,13 @@ def test_words_for_missing_values():
     model = tb.fit(csv_file(text), label="y")
     assert model == tb.fit({"x": [1, None, None, 4], "city": ["Ulm", None, None, "Bonn"], "y": list("pqpq")}, label="y")
     text = "x,city,y\n1,NA,p\n-,Ulm,q\n-9,Bonn,p\n"
-    model = tb.fit(csv_file(text, missing=["-", "-9"]), label="y")
+    model = tb.fit(csv_file(text, missing_only=["-", "-9"]), label="y")
     assert model == tb.fit({"x": [1, None, None], "city": ["NA", "Ulm", "Bonn"], "y": list("pqp")}, label="y")
-    assert model.schema.missing == ("-", "-9")
-    assert model.predict(csv_file("x,city\n-,Ulm\n")).tolist() == model.predict({"city": "Ulm"}).tolist()  # remembered
+    assert model.schema.missing == MissingWords(("-", "-9"), only=True)
+    assert model.predict(csv_file("x,city\n-9,Ulm\n")).tolist() == model.predict({"city": "Ulm"}).tolist()  # remembered
+    model = tb.fit(csv_file(text, missing=["-9"]), label="y")
+    assert model == tb.fit({"x": [1, None, None], "city": [None, "Ulm", "Bonn"], "y": list("pqp")}, label="y")
+    assert Schema.from_dict(model.schema.to_dict()) == model.schema
 
 
 def test_what_looks_like_numbers_and_is_not():

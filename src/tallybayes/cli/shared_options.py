@@ -82,8 +82,10 @@ _READING: dict[str, tuple[Any, Any]] = {  # the annotation and the default of ea
     ),
     "delimiter": _value("C", "The delimiter of a CSV file. [detected]"),
     "decimal": _value("C", "The decimal separator, . or , [detected]"),
+    "thousands": _value("C", "The thousands separator, one of , . ' or a space. [detected]"),
     "encoding": _value("NAME", "The encoding of text. [detected]"),
-    "missing": _value("WORD", "A word for missing values (repeatable). [NA, null, ? and others]", list[str]),
+    "missing": _value("WORD", "One more word for missing values besides NA, null, ? ... (repeatable).", list[str]),
+    "missing_only": _value("WORD", "A word for missing values instead of the usual ones (repeatable).", list[str]),
     "no_header": _flag("--no-header", "The first line is data; the columns are named x0, x1, ..."),
     "table": _value("NAME", "A table of a database, a sheet of a workbook, a file in a zip archive, or an SQL query."),
     "skip_lines": (
@@ -114,10 +116,11 @@ class Reader:
                 raise ParameterError("data", got=path, hint=hint)
         given = dict(self._options)
         given.pop("debug")
-        header, missing = not given.pop("no_header"), given.pop("missing") or None
+        header = not given.pop("no_header")
+        words = {name: given.pop(name) or None for name in ("missing", "missing_only")}
         if given["delimiter"] is not None:
             given["delimiter"] = given["delimiter"].replace("\\t", "\t")
-        source = read(data, header=header, missing=missing, progress=progress, **given)
+        source = read(data, header=header, **words, progress=progress, **given)
         if is_verbose():
             with timed("reading the first rows"):
                 facts = {"format": getattr(source, "kind", None), "columns": len(source.head().columns)}

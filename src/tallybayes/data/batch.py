@@ -17,6 +17,7 @@ from tallybayes.data.date_parts import with_date_parts
 from tallybayes.data.derived_columns import derived_columns, in_known_type, source_tasks
 from tallybayes.data.encode import empty_column, encode
 from tallybayes.data.label import Labels, find_labels, find_weights, label_column
+from tallybayes.data.number_columns import with_numbers
 from tallybayes.data.schema import Schema
 from tallybayes.data.source import Kind
 from tallybayes.data.table import Table
@@ -43,9 +44,10 @@ def columns_to_read(schema: Schema, label: Any = None, weight: Any = None) -> di
     kinds: dict[type, Kind] = {Reals: "number", Flags: "flag"}
     derived = schema.derived
     families = {name: family for name, family in schema.families.items() if name not in derived}
-    result = {name: kinds.get(family.column) for name, family in families.items()}
+    result = {name: schema.fields[name].format or kinds.get(family.column) for name, family in families.items()}
     for own in (own for derivation in derived.values() for own in derivation.inputs):
-        result.setdefault(own.column, kinds.get(own.kind))
+        known = schema.fields.get(own.column)
+        result.setdefault(own.column, (known.format if known is not None else None) or kinds.get(own.kind))
     result |= dict.fromkeys(schema.date_parts)
     if isinstance(label, str):
         result[label] = None if schema.bins is None else "number"
@@ -62,7 +64,7 @@ def encode_columns(table: Table, schema: Schema, lexicons: Mapping[str, Any]) ->
 
     lexicons: of columns of text, to look tokens up in.
     """
-    table = with_date_parts(table, schema)
+    table = with_date_parts(with_numbers(table, schema), schema)
     families, derived = schema.families, schema.derived
     plain = {name: family for name, family in families.items() if name not in derived}
     absent = {
@@ -84,7 +86,7 @@ def encode_columns(table: Table, schema: Schema, lexicons: Mapping[str, Any]) ->
 
 def read_batch(table: Table, schema: Schema, label: Any, weight: Any, *, known: Sequence[Any] = ()) -> Batch:
     """A table to learn from: only the schema's columns that are there; known: the labels learned so far."""
-    table = with_date_parts(table, schema)
+    table = with_date_parts(with_numbers(table, schema), schema)
     weights = find_weights(table, weight)
     if weights is not None and np.all(weights == 1):
         weights = None

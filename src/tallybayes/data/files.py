@@ -29,6 +29,8 @@ from tallybayes.data.formats.json import Json
 from tallybayes.data.formats.relation import Database, Parquet, Sql, is_query
 from tallybayes.data.formats.sqlite import Sqlite
 from tallybayes.data.formats.statistics_file import StatisticsFile, statistics_kind
+from tallybayes.data.missing_words import MissingWords
+from tallybayes.data.odd_cells import OddCells
 from tallybayes.data.source import HEAD, Kind, Progress, Source
 from tallybayes.data.table import Table
 from tallybayes.errors import Described, FileError, ParameterError, did_you_mean, warn
@@ -70,14 +72,15 @@ class Files(Source):
         self._formats: list[FileFormat] | None = None
         self._head: Table | None = None
         self._said: set[tuple[str, str]] = set()
+        self._odd_cells = OddCells()
 
     @property
-    def missing(self) -> tuple[str, ...] | None:
+    def missing(self) -> MissingWords | None:
         """The words that mean a missing value, if they were given."""
         return self.options.missing
 
     @missing.setter
-    def missing(self, words: tuple[str, ...] | None) -> None:
+    def missing(self, words: MissingWords | None) -> None:
         """Change them; the first rows are read again."""
         if words != self.options.missing:
             self.options = replace(self.options, missing=words)
@@ -134,13 +137,17 @@ class Files(Source):
         if self._head is None:
             skip = self.bad is not None
             first = self.formats[0].head(HEAD, skip_bad=skip)
-            columns = dict(first.columns)
+            columns, readings = dict(first.columns), dict(first.readings)
             for form in self.formats[1:]:
-                for name, raw in form.head(_LATER, skip_bad=skip).columns.items():
+                later = form.head(_LATER, skip_bad=skip)
+                readings |= {name: own for name, own in later.readings.items() if name not in columns}
+                for name, raw in later.columns.items():
                     columns.setdefault(name, raw)
             for form in self.formats:
-                columns |= form.some([n for n, raw in columns.items() if _is_empty(raw)], _LATER, skip_bad=skip)
-            self._head = Table(first.n_rows, columns, first.origin)
+                more = form.some([n for n, raw in columns.items() if _is_empty(raw)], _LATER, skip_bad=skip)
+                columns |= more
+                readings |= {name: own for name, own in form.readings.items() if name in more}
+            self._head = replace(first, columns=columns, readings=readings)
         return self._head
 
     def batches(self, wanted: Mapping[str, Kind | None] | None = None, *, keep: bool = False) -> Iterator[Table]:
@@ -149,11 +156,13 @@ class Files(Source):
         n_rows = 0
         expected = self._n_expected() if self._progress is not None else None
         for form in self.formats:
+            form.odd_cells = self._odd_cells
             for table in form.tables(wanted, keep=keep, bad=self.bad):
                 n_rows += table.n_rows
                 yield table
                 if self._progress is not None:
                     self._progress(n_rows, min(n_rows / expected, 1.0) if expected else None, self.size)
+        self._odd_cells.tell()
 
     def _n_expected(self) -> int | None:
         parts = [form.n_expected() for form in self.formats]

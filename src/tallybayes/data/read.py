@@ -9,6 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from tallybayes.data.input_kind import has_attribute, library_of
+from tallybayes.data.missing_words import MissingWords
+from tallybayes.data.number_format import NumberFormat
 from tallybayes.data.source import BATCH, BadRows, Given, Progress, Source, Stream, Whole
 from tallybayes.data.table import to_table
 from tallybayes.errors import ParameterError
@@ -22,8 +24,10 @@ def read(
     format: str | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
+    thousands: str | None = None,
     encoding: str | None = None,
     missing: Sequence[str] | None = None,
+    missing_only: Sequence[str] | None = None,
     header: bool = True,
     table: str | None = None,
     skip_lines: int = 0,
@@ -37,8 +41,9 @@ def read(
 
     data: a path, a glob, several of them, "-" for standard input, a query; or any other data, for `skip_bad`.
     format: csv, tsv, json, parquet, arrow, excel, arff, sas, stata, spss, duckdb, sqlite, text, mail or mbox; detected
-    by default, as are `delimiter`, `decimal` (the comma of 1,5) and `encoding` of text.
-    missing: the words that mean a missing value in text (by default NA, null, ? and a few more).
+    by default, as are `delimiter`, `decimal` (the comma of 1,5), `thousands` (the comma of 5,201) and `encoding` of text.
+    missing: words that mean a missing value in text, besides the usual ones (NA, null, -, ? and a few more).
+    missing_only: the words that mean a missing value, instead of the usual ones; an empty cell is always missing.
     header: whether the first line has the names of the columns.
     table: the table of a database file or a query on it, the sheet of a workbook, the file in a zip archive.
     skip_lines: lines at the beginning of text that are no part of the table, such as a title.
@@ -51,16 +56,20 @@ def read(
 
     >>> import pathlib, tempfile, tallybayes as tb
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "pets.csv"
-    >>> _ = path.write_text("weight;pet\n4,5;cat\n-;cat\n30;dog\n")
-    >>> source = tb.read(path, missing=["-"])
+    >>> _ = path.write_text("weight;pet\n4,5;cat\nlost;cat\n30;dog\n")
+    >>> source = tb.read(path, missing=["lost"])
     >>> tb.fit(source, label="pet").class_counts
     {'cat': 2, 'dog': 1}
     """
     from tallybayes.data.files import Files
     from tallybayes.data.formats.file_format import ReadOptions
 
-    missing = None if missing is None else tuple(missing)
-    options = ReadOptions(format, delimiter, decimal, encoding, missing, header, table, skip_lines, comment, quote)
+    words = _missing_words(missing, missing_only)
+    if decimal is not None or thousands is not None:
+        NumberFormat(decimal or ("," if thousands == "." else "."), thousands or "")  # checks them
+    options = ReadOptions(
+        format, delimiter, decimal, encoding, words, header, table, thousands, skip_lines, comment, quote
+    )
     if isinstance(data, Source):
         raise ParameterError("data that is not the result of read()", got=data)
     source = to_source(data)
@@ -70,6 +79,19 @@ def read(
         raise ParameterError("a path, a query or '-', if options for files are given", got=type(data).__name__)
     source.bad = BadRows() if skip_bad else None
     return Given(source, given) if given else source
+
+
+def _missing_words(missing: Sequence[str] | None, missing_only: Sequence[str] | None) -> MissingWords | None:
+    """The words that were given, checked."""
+    if missing is not None and missing_only is not None:
+        hint = "missing_only= (--missing-only) replaces the usual words, missing= (--missing) adds to them"
+        raise ParameterError("missing or missing_only, not both", got=[*missing, *missing_only], hint=hint)
+    for name, words in (("missing", missing), ("missing_only", missing_only)):
+        if isinstance(words, str) or not all(isinstance(word, str) for word in words or ()):
+            raise ParameterError(f"a list of words for {name}", got=words)
+    if missing is None and missing_only is None:
+        return None
+    return MissingWords(tuple(missing or missing_only or ()), only=missing_only is not None)
 
 
 def to_source(data: Any) -> Source:

@@ -15,13 +15,15 @@ from tallybayes.data.coarse_cells import CellInput
 from tallybayes.data.date_format import DATE_PARTS, DateFormat
 from tallybayes.data.key_form import KeyForm
 from tallybayes.data.label_bins import LabelBins
+from tallybayes.data.missing_words import MissingWords
+from tallybayes.data.number_format import NumberFormat
 from tallybayes.errors import Described, FileError, ParameterError, TallyError
 from tallybayes.families import Family, parse
 from tallybayes.notebook_view import TextGrid, data_frame, html_view
 
 __all__ = ["SPECIFIED", "DatePart", "Field", "Schema", "parse_column"]
 
-_ENTRIES = ("label", "label_form", "bins", "weight", "missing", "columns")
+_ENTRIES = ("label", "label_form", "bins", "weight", "missing", "also_missing", "columns")
 SPECIFIED = "specified by the user"  # the reason of a family that was not inferred
 
 
@@ -37,6 +39,7 @@ class Field:
     """One column: its family (None if it is excluded) and the reason for it.
 
     inputs: of a derived column, the columns of the table that it is computed from.
+    format: how cells of text are read as numbers, unless they are plain.
     key_form: of a column of categories, how these are written, if they mean booleans or numbers.
     dates: of a column of dates, how its cells are read; it has no family itself, but its parts have.
     part: of such a part (the weekday of a date), the column of dates that it is a part of.
@@ -47,6 +50,7 @@ class Field:
     family: Family | None
     reason: str
     inputs: tuple[CellInput, ...] = field(default=(), repr=False)
+    format: NumberFormat | None = field(default=None, repr=False)
     key_form: KeyForm | None = field(default=None, repr=False)
     dates: DateFormat | None = field(default=None, repr=False)
     part: DatePart | None = field(default=None, repr=False)
@@ -80,7 +84,7 @@ class Schema:
     label: str | None
     fields: dict[str, Field] = field(default_factory=dict)
     weight: str | None = None
-    missing: tuple[str, ...] | None = None  # the words that mean a missing value in files of text, if they were given
+    missing: MissingWords | None = None  # the words that mean a missing value in files of text, if they were given
     label_form: KeyForm | None = None  # how labels are written, if they mean booleans or numbers
     bins: LabelBins | None = None  # the ranges that a label of numbers is cut into
 
@@ -143,7 +147,8 @@ class Schema:
             **({"label_form": list(self.label_form.words)} if self.label_form is not None else {}),
             **({"bins": list(self.bins.edges)} if self.bins is not None else {}),
             "weight": self.weight,
-            "missing": None if self.missing is None else list(self.missing),
+            "missing": list(self.missing.words) if self.missing is not None and self.missing.only else None,
+            **({"also_missing": list(self.missing.words)} if self.missing and not self.missing.only else {}),
             "columns": {name: _plain(field) for name, field in self.fields.items()},
         }
 
@@ -161,13 +166,9 @@ class Schema:
         for name in ("label", "weight"):
             if not isinstance(given.get(name), (str, type(None))):
                 raise ParameterError(f"the name of a column as the {name} of a schema", got=given[name])
-        words = given.get("missing")
-        if words is not None and not (isinstance(words, list) and all(isinstance(word, str) for word in words)):
-            raise ParameterError("a list of words that mean a missing value", got=words)
         fields = {str(name): _field(str(name), field) for name, field in given["columns"].items()}
-        missing = None if words is None else tuple(words)
         form, bins = _form(given.get("label_form")), LabelBins.from_list(given.get("bins"))
-        return cls(given.get("label"), fields, given.get("weight"), missing, form, bins)
+        return cls(given.get("label"), fields, given.get("weight"), _missing_words(given), form, bins)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the schema as JSON, to be edited and used again: `fit(schema=...)`."""
@@ -223,6 +224,7 @@ def _why(field: Field) -> str:
 def _plain(field: Field) -> dict[str, Any]:
     """A column as plain values; what is unusual only where it is set."""
     more: dict[str, Any] = {"inputs": [own.to_dict() for own in field.inputs]} if field.inputs else {}
+    more |= {"format": field.format.to_dict()} if field.format is not None else {}
     more |= {"key_form": list(field.key_form.words)} if field.key_form is not None else {}
     more |= {"part": field.part._asdict()} if field.part is not None else {}
     more |= {"whole": True} if field.is_whole else {}
@@ -230,10 +232,24 @@ def _plain(field: Field) -> dict[str, Any]:
     return {"family": None if family is None else str(family), "reason": field.reason} | more
 
 
+def _missing_words(given: Mapping[str, Any]) -> MissingWords | None:
+    """The words of a schema: instead of the usual ones, or besides them."""
+    for name, only in (("missing", True), ("also_missing", False)):
+        words = given.get(name)
+        if words is None:
+            continue
+        if not (isinstance(words, list) and all(isinstance(word, str) for word in words)):
+            raise ParameterError("a list of words that mean a missing value", got=words)
+        if only and given.get("also_missing") is not None:
+            raise ParameterError("missing or also_missing in a schema, not both", got=sorted(given))
+        return MissingWords(tuple(words), only)
+    return None
+
+
 def _field(name: str, given: Any) -> Field:
     if (
         not isinstance(given, Mapping)
-        or given.keys() - {"family", "reason", "inputs", "key_form", "part", "whole"}
+        or given.keys() - {"family", "reason", "inputs", "format", "key_form", "part", "whole"}
         or "family" not in given
     ):
         raise ParameterError("the family (or null) and the reason of a column", got=given, column=name)
@@ -251,11 +267,13 @@ def _field(name: str, given: Any) -> Field:
     if not isinstance(is_whole := given.get("whole", False), bool):
         raise ParameterError("true or false: whether numbers are whole", got=is_whole, column=name)
     own = None if isinstance(known, DateFormat) else known
+    form = None if given.get("format") is None else NumberFormat.from_dict(given["format"])
     return Field(
         name,
         own,
         reason,
         found,
+        format=form,
         key_form=_form(given.get("key_form")),
         dates=dates,
         part=_part(name, given),

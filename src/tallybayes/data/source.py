@@ -16,6 +16,8 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from tallybayes.data.arrow import strings
+from tallybayes.data.missing_words import MissingWords
+from tallybayes.data.number_format import NumberFormat
 from tallybayes.data.table import Origin, Table, is_row, raw_column, to_table
 from tallybayes.errors import DataError, ParameterError, TallyError
 
@@ -25,7 +27,7 @@ HEAD = 20_000  # rows from which the families of a stream are inferred
 BATCH = 65_536  # rows to which small Arrow batches are gathered
 _EXAMPLES = 10  # bad rows whose errors are kept; the others are only counted
 
-Kind = Literal["number", "flag"]
+Kind = Literal["number", "flag"] | NumberFormat  # of the values of a column; text is read as numbers with a format
 Progress = Callable[[int, float | None, int], None]  # rows read, their share of all (None: unknown), bytes of the files
 
 
@@ -61,7 +63,7 @@ class Source(ABC):
     """Rows in batches. `bad` is not None if bad rows are skipped and counted; otherwise they are errors."""
 
     bad: BadRows | None = None
-    missing: tuple[str, ...] | None = None  # words that mean a missing value, if they were given
+    missing: MissingWords | None = None  # words that mean a missing value, if they were given
 
     @abstractmethod
     def head(self) -> Table:

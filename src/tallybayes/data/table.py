@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import decimal
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from tallybayes.arrays.sparse_matrix import checked_csr, is_sparse
 from tallybayes.data.arrow import integers
 from tallybayes.data.input_kind import has_attribute, is_pandas_frame, library_of
+from tallybayes.data.number_reading import NumberReading
 from tallybayes.errors import DataError, Described, TallyError
 
 __all__ = ["Origin", "Raw", "Table", "concatenated", "is_missing", "is_number", "is_row", "raw_column", "to_table"]
@@ -48,6 +49,8 @@ class Table:
     rows: the numbers of the rows, where some are not in the table.
     kept: the cells as they are in the file, if they are to be written again.
     matrix: the columns side by side, if a few rows were given like that.
+    readings: how columns of text were read as numbers, of the first rows of a file.
+    n_none: how many cells of a column of text were the word None and are missing.
     """
 
     n_rows: int
@@ -56,6 +59,8 @@ class Table:
     rows: NDArray[np.int64] | None = None
     kept: pa.Table | None = None
     matrix: NDArray[np.generic] | None = None
+    readings: Mapping[str, NumberReading] = field(default_factory=dict)
+    n_none: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_from_file(self) -> bool:

@@ -12,6 +12,7 @@ from tallybayes.data.date_format import DATE_PARTS, DateFormat
 from tallybayes.data.date_parts import part_name
 from tallybayes.data.encode import as_codes
 from tallybayes.data.label import label_column
+from tallybayes.data.number_columns import tell_doubts, tell_none, with_format, with_readings
 from tallybayes.data.read import to_source
 from tallybayes.data.schema import SPECIFIED, Field, Schema
 from tallybayes.data.source import Source
@@ -134,12 +135,15 @@ def plan(
         """The parts of a column that the user names."""
         return [part for part in DATE_PARTS if part_name(name, part) in {*chosen, *(only or ())}]
 
+    inferred = [name for name in names if name not in given and name not in excluded]
+    head = with_readings(head, inferred) if settings.infer != "type" else head
+
     def field(name: str) -> Field:
         if name in chosen:
             own = chosen[name]
-            return (
-                Field(name, None, SPECIFIED, dates=own) if isinstance(own, DateFormat) else Field(name, own, SPECIFIED)
-            )
+            if isinstance(own, DateFormat):
+                return Field(name, None, SPECIFIED, dates=own)
+            return with_format(Field(name, own, SPECIFIED), head.readings.get(name))
         if name in excluded or (only is not None and name not in only and not asked(name)):
             return Field(name, None, EXCLUDED)
         if name in given:
@@ -151,7 +155,9 @@ def plan(
         proposed = settings.propose(name, head.columns[name])
         if proposed.dates is not None and head.holds_documents:
             return Field(name, None, f"date of a mail; --as {name}=date uses it")
-        return Field(name, Text(), "texts of files") if head.holds_prose(name) and not proposed.is_text else proposed
+        if head.holds_prose(name):
+            return proposed if proposed.is_text else Field(name, Text(), "texts of files")
+        return with_format(proposed, head.readings.get(name))
 
     fields: dict[str, Field] = {}
     for name in names:
@@ -181,6 +187,12 @@ def plan(
             raise ParameterError("a column that is neither the label nor the weight", got=name)
     usable = {name for name in fields if name not in excluded and fields[name].reason != EXCLUDED}
     fields |= _derived(derived, usable)
+    for name in names:
+        if name in inferred and fields[name].reason != EXCLUDED:
+            tell_doubts(fields[name], head.readings.get(name))
+            tell_none(name, head)
+    if column is not None:
+        tell_none(column, head, is_label=True)
     label_name, weight_name = (name if isinstance(name, str) else None for name in (label, weight))
     return Schema(label_name, fields, weight_name)
 

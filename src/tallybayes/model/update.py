@@ -15,6 +15,7 @@ from tallybayes.data.batch import columns_to_read, read_batch, to_known_types
 from tallybayes.data.date_parts import UnreadDates, with_date_parts
 from tallybayes.data.infer import NO_VALUES, with_key_form
 from tallybayes.data.label import label_column, to_label_type
+from tallybayes.data.number_columns import tell_doubts, with_format, with_readings
 from tallybayes.data.schema import Schema
 from tallybayes.data.source import Source, Whole
 from tallybayes.data.table import Table
@@ -123,13 +124,16 @@ class CountedRows:
         apart = {_column(self.schema.label, table), self.schema.weight, _column(self.label, table)}
         apart |= {self.weight} if isinstance(self.weight, str) else set()
         grown = None
-        for name, raw in table.columns.items():
+        for name in table.columns:
             known = self.schema.fields.get(name)
             if name in apart or (known is not None and known.reason != NO_VALUES) or table.tells_origin(name):
                 continue
-            found = self.state.settings.propose(name, raw)
+            read = table if self.state.settings.infer == "type" else with_readings(table.only([name]), [name])
+            reading, raw = table.readings.get(name) or read.readings.get(name), read.columns[name]
+            found = with_format(self.state.settings.propose(name, raw), reading)
             if found.reason != NO_VALUES:
                 found = with_key_form(found, raw) if self.state.settings.infer == "data" else found
+                tell_doubts(found, reading)
                 grown = grown or self.schema.copy()
                 new = self.state.settings.with_parts(with_whole(found, raw), raw)
                 grown.fields |= {

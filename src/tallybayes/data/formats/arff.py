@@ -27,6 +27,7 @@ from tallybayes.data.formats.delimited import Delimited
 from tallybayes.data.formats.file_format import ReadOptions
 from tallybayes.data.formats.input_file import InputFile, temporary_copy
 from tallybayes.data.formats.line_map import LineMap
+from tallybayes.data.missing_words import MissingWords
 from tallybayes.errors import Described, FileError
 
 __all__ = ["Arff", "is_arff"]
@@ -60,13 +61,15 @@ class Arff(Delimited):
             self._attributes, n_lines = _header(text, file.name)
             lines = LineMap()
             path = temporary_copy(_as_csv(text, self._attributes, n_lines, lines))
-        csv_options = ReadOptions(format="arff", delimiter=",", missing=options.missing or (), comment="none")
+        csv_options = ReadOptions(
+            format="arff", delimiter=",", missing=options.missing or MissingWords(only=True), comment="none"
+        )
         super().__init__(replace(InputFile.of(path), name=file.name), csv_options, lines=lines)
         self.size = file.size
 
-    def typed(self, name: str, cells: Any) -> Any:
-        """A column in its declared type."""
-        return super().typed(name, cells) if self._declared[name].is_inferred else cells
+    def is_inferred(self, name: str) -> bool:
+        """Whether a column is declared as numbers or booleans."""
+        return self._declared[name].is_inferred
 
     @cached_property
     def _declared(self) -> dict[str, _Attribute]:

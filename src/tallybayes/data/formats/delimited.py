@@ -1,7 +1,8 @@
 """CSV, TSV and other text with a delimiter between cells.
 
-Encoding, delimiter and decimal comma are detected from the beginning of the file. Every cell is read as text; the type
-of a column is inferred from its first rows (`column_type.py`), and given by the model once there is one.
+Encoding and delimiter are detected from the beginning of the file. Every cell is read as text, without the spaces
+around it; the type of a column and the format of its numbers are inferred from its first rows (`number_detection.py`),
+and given by the model once there is one.
 """
 
 from __future__ import annotations
@@ -21,19 +22,23 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 
-from tallybayes.data.formats.column_type import has_decimal_comma, inferred_kind, with_inferred_type
+from tallybayes.data.formats.column_type import holds_booleans, inferred_kind, typed
 from tallybayes.data.formats.dialect import Dialect
 from tallybayes.data.formats.duckdb_connection import connect, sql_text
 from tallybayes.data.formats.duckdb_format import DuckDBFormat, Faults, line_in
-from tallybayes.data.formats.file_format import MISSING, ReadOptions
+from tallybayes.data.formats.file_format import ReadOptions
 from tallybayes.data.formats.header_names import header_names
 from tallybayes.data.formats.input_file import InputFile, without_compression_suffix
 from tallybayes.data.formats.line_facts import LineFacts
 from tallybayes.data.formats.line_map import LineMap
 from tallybayes.data.formats.text_copy import rewritten
+from tallybayes.data.missing_words import MissingWords
+from tallybayes.data.number_detection import detect_numbers
+from tallybayes.data.number_format import NumberFormat, ordered
+from tallybayes.data.number_reading import NumberReading
 from tallybayes.data.source import BadRows, Kind
 from tallybayes.data.table import Table
-from tallybayes.errors import DataError, Described, FileError, ParameterError, TallyError, check_integer, shorten
+from tallybayes.errors import DataError, Described, FileError, TallyError, check_integer, shorten
 
 __all__ = ["Delimited"]
 
@@ -60,12 +65,11 @@ class Delimited(DuckDBFormat):
             raise FileError("a file of text", got=shown[:20], file=self.name, hint=hint)
         self._lines = LineMap() if lines is None else lines
         self._read_dialect(options)
-        if options.decimal not in (None, ".", ","):
-            raise ParameterError("a decimal sign: . or ,", got=options.decimal)
         self.header = options.header
-        self._given_decimal = options.decimal
-        self.decimal = options.decimal or "."
-        self.words = ("", *(w for w in (MISSING if options.missing is None else options.missing) if w))
+        self._decimal, self._thousands = options.decimal, options.thousands
+        self.words = options.missing or MissingWords()
+        self._keeps_words = False
+        self.readings: dict[str, NumberReading] = {}
         self.connection = connect()
         self._rejected: set[int] = set()  # lines that DuckDB could not read
         names, self._skip = self._names()
@@ -113,7 +117,7 @@ class Delimited(DuckDBFormat):
 
     def relation(self, faults: Faults = "stop") -> str:
         """DuckDB's CSV reader, with nothing left for it to detect."""
-        words = ("",) if self.missing else self.words
+        words = ("",) if self._keeps_words else self.words.spellings
         columns = ", ".join(f"'f{i}': 'VARCHAR'" for i in range(len(self.expressions)))
         options = [
             sql_text(self.file.literal_path),
@@ -165,7 +169,7 @@ class Delimited(DuckDBFormat):
 
     def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
         """The wanted columns, batch by batch; original cells include the words for missing values."""
-        self.missing = self.words if keep else ()
+        self._keeps_words = keep
         tables = super().tables(wanted, keep=keep, bad=bad)
         return tables if bad is None or not keep else self._with_rejected(tables, bad)
 
@@ -199,6 +203,32 @@ class Delimited(DuckDBFormat):
             result.append((bisect.bisect_left(lines, fault.line or 0) - 0.5, one))
         return result
 
+    def must_look(self) -> bool:
+        """Whether the words for missing values are among the cells."""
+        return self._keeps_words
+
+    def format_of(self, name: str, kind: Kind) -> NumberFormat | None:
+        """The format that is wanted, unless another one was ordered; else that of the first rows of this file."""
+        if isinstance(kind, NumberFormat):
+            return ordered(kind, self._decimal, self._thousands)
+        reading = self.readings.get(name)
+        if reading is None or not reading.is_numeric or (reading.all_plain and reading.is_guessed):
+            return None
+        found = reading.needed_format
+        if found is not None and self.odd_cells is not None:
+            self.odd_cells.tell_doubts(name, reading.doubts)
+        return None if found is None else replace(found, words=())
+
+    def _without_words(self, column: Any) -> Any:
+        """A column without spaces around its cells, and null in place of the words for missing values."""
+        return self.words.cleaned(column)
+
+    def _cell_to_cast(self, name: str) -> str:
+        """A cell without the words for missing values that are numbers, which could be cast."""
+        words = ", ".join(map(sql_text, self.words.numbers))
+        cell = self._cell(name)
+        return f"CASE WHEN trim({cell}) IN ({words}) THEN NULL ELSE {cell} END" if words else cell
+
     def n_expected(self) -> int | None:
         """From the length of the first lines."""
         if self.file.compression != "none":
@@ -209,14 +239,26 @@ class Delimited(DuckDBFormat):
 
     def head(self, n: int, *, skip_bad: bool = False) -> Table:
         """The first rows, with the type of each column inferred from them."""
-        found = super().head(n, skip_bad=skip_bad)
-        decides = self._given_decimal is None and self.delimiter != ","
-        if decides and any(map(has_decimal_comma, found.columns.values())):
-            self.decimal = ","
-        columns = {name: self.typed(name, cells) for name, cells in found.columns.items()}
+        self._keeps_words = True
+        cells = [column.combine_chunks() for column in self._first_rows(n, skip_bad).columns]
+        texts = dict(zip(self.expressions, cells, strict=True))
+        found = {name: self._without_words(column) for name, column in texts.items()}
+        columns = self._typed(found)
         kinds = {name: inferred_kind(column) for name, column in columns.items()}
         self.inferred = {name: kind for name, kind in kinds.items() if kind is not None}
-        return Table(found.n_rows, columns, found.origin)
+        n_none = {name: self.words.n_none(texts[name], found[name]) for name in texts if columns[name] is found[name]}
+        n_rows = len(cells[0]) if cells else 0
+        return Table(n_rows, columns, self.origin(0), readings=dict(self.readings), n_none=n_none)
+
+    def _typed(self, cells: dict[str, Any]) -> dict[str, Any]:
+        """Columns of text in the types that they seem to have; how their numbers are read is remembered."""
+        texts = {
+            name: column for name, column in cells.items() if self.is_inferred(name) and not holds_booleans(column)
+        }
+        options: dict[str, Any] = {"decimal": self._decimal, "thousands": self._thousands, "delimiter": self.delimiter}
+        self.readings |= detect_numbers(texts, **options)
+        own = typed({name: column for name, column in cells.items() if self.is_inferred(name)}, self.readings)
+        return {**cells, **own}
 
     def facts(self) -> dict[str, Any]:
         """Delimiter, decimal sign and encoding, where they are unusual."""
@@ -225,14 +267,20 @@ class Delimited(DuckDBFormat):
         usual = {"delimiter": (",",), "decimal": (".",), "encoding": ("utf-8", "utf-8-sig")}
         return {name: getattr(self, name) for name, values in usual.items() if getattr(self, name) not in values}
 
+    @property
+    def decimal(self) -> str:
+        """The decimal sign: a comma if that of any column of numbers is one."""
+        signs = {own.format.decimal for own in self.readings.values() if own.is_numeric}
+        return self._decimal or ("," if "," in signs else ".")
+
     def some(self, names: Sequence[str], n: int, *, skip_bad: bool = False) -> dict[str, Any]:
         """Values that are not missing, their type inferred from them."""
         found = super().some(names, n, skip_bad=skip_bad)
-        return {name: self.typed(name, cells) for name, cells in found.items()}
+        return self._typed(found)
 
-    def typed(self, name: str, cells: Any) -> Any:
-        """The cells of a column in the type that they have."""
-        return with_inferred_type(cells, self.decimal)
+    def is_inferred(self, name: str) -> bool:
+        """Whether the type of a column is inferred from its cells; otherwise they stay text."""
+        return True
 
     def broken(self, error: BaseException) -> TallyError:
         """The error for a line that is not a row: a wrong number of cells, an open quote, another encoding."""

@@ -151,7 +151,7 @@ class DocumentFiles(FileFormat):
 
     def _as(self, column: Any, kind: Kind | None) -> Any:
         """A column of text, or a list of values where another kind is wanted: encoding checks them."""
-        words = self._reading.missing
+        words = self._reading.given_words
         if kind is None and not words:
             return column
         values = [None if words and value in words else value for value in column.to_pylist()]

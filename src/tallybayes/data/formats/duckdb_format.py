@@ -1,9 +1,11 @@
 """Rows that DuckDB reads: a FROM clause, an SQL expression for each column, a stream of Arrow batches.
 
 The first query casts text to numbers at full speed and stops at a value that is not a number. A second query then
-finds that value: it selects each such column twice, as text and with TRY_CAST, and the batches are searched for cells
-that only the text has. The same query is used where bad rows are skipped, and where words for missing values must be
-looked for. Queries and work grow linearly with the number of columns.
+goes on from there: it selects each such column twice, as text and with TRY_CAST, and the batches are searched for cells
+that only the text has. Of these, words are missing values and are counted; numbers that are written in another way, and
+what is no boolean, are errors. The same query is used where bad rows are skipped, and where words for missing values
+must be looked for. Columns with a format of their own are read as text and parsed. Queries and work grow linearly with
+the number of columns.
 """
 
 from __future__ import annotations
@@ -20,9 +22,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tallybayes.data.arrow import strings, to_numpy, valid_rows
-from tallybayes.data.formats.duckdb_connection import duckdb_errors, first_line, sql_text
+from tallybayes.data.arrow import integers, strings, to_numpy, valid_rows
+from tallybayes.data.formats.duckdb_connection import duckdb_errors, first_line
 from tallybayes.data.formats.file_format import FileFormat
+from tallybayes.data.number_detection import looks_like_number
+from tallybayes.data.number_format import NumberFormat
 from tallybayes.data.source import BadRows, Kind
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError, Described, FileError, TallyError
@@ -33,17 +37,19 @@ Faults = Literal["stop", "report"]
 
 _BATCH_BYTES = 2**24  # about this much in a batch, so that memory is bounded for wide tables too
 _BATCH_ROWS = (2048, 131_072)
-_EXPECTED = {"number": "a number", "flag": "a boolean (0, 1, true, false)"}
+_BOOLEAN = "a boolean (0, 1, true, false)"
+_EXAMPLE = 1234.5  # shows how thousands and decimals are written
 
 
 @dataclass(frozen=True)
 class _Cells:
-    """A column, and where its cells are in a batch: as they were read, and cast to numbers."""
+    """A column, and where its cells are in a batch: as they were read (and parsed by a format), and cast to numbers."""
 
     name: str
     kind: Kind | None
     read: int | None
     cast: int | None
+    form: NumberFormat | None = None
 
 
 class DuckDBFormat(FileFormat):
@@ -52,7 +58,6 @@ class DuckDBFormat(FileFormat):
     connection: Any
     expressions: dict[str, tuple[str, str]]
     missing: tuple[str, ...] = ()  # words in columns of text that mean a missing value
-    decimal: str = "."
     inferred: Mapping[str, Kind] = MappingProxyType({})  # the kinds of columns of text, by their first rows
     row_bytes: float = 100.0  # of an average row, to choose the size of batches
 
@@ -79,16 +84,24 @@ class DuckDBFormat(FileFormat):
         """An SQL condition for rows that are bad as a whole."""
         return None
 
+    def format_of(self, name: str, kind: Kind) -> NumberFormat | None:
+        """How the cells of a column of text are parsed as numbers; None if they are cast."""
+        return kind if isinstance(kind, NumberFormat) else None
+
     def head(self, n: int, *, skip_bad: bool = False) -> Table:
         """The first rows, in the types that DuckDB gives them."""
+        table = self._first_rows(n, skip_bad)
+        columns = [self._without_words(column.combine_chunks()) for column in table.columns]
+        return Table(table.num_rows, dict(zip(self.expressions, columns, strict=True)), self.origin(0))
+
+    def _first_rows(self, n: int, skip_bad: bool) -> Any:
         try:
             table = self._select(map(self._cell, self.expressions), skip_bad, f"LIMIT {n}").to_arrow_table()
         except duckdb_errors() as error:
             raise self.broken(error) from error
         self.reported()
         self.row_bytes = max(table.nbytes / max(table.num_rows, 1), 1.0)
-        columns = [self._without_words(column.combine_chunks()) for column in table.columns]
-        return Table(table.num_rows, dict(zip(self.expressions, columns, strict=True)), self.origin(0))
+        return table
 
     def some(self, names: Sequence[str], n: int, *, skip_bad: bool = False) -> dict[str, Any]:
         """Up to n values of each column that are not missing, wherever they are, in one pass over the rows."""
@@ -112,17 +125,34 @@ class DuckDBFormat(FileFormat):
         """The wanted columns, batch by batch, cast to the kinds that are wanted."""
         kinds = dict.fromkeys(self.expressions) if wanted is None else wanted
         kinds = {name: kind for name, kind in kinds.items() if name in self.expressions}
+        n_rows = 0
         try:
-            yield from self._read(kinds, keep=keep, bad=bad)
+            if bad is None and not self.must_look():
+                try:
+                    for table in self._read(kinds, keep=keep):
+                        n_rows += table.n_rows
+                        yield table
+                    return
+                except duckdb_errors():
+                    self.reported()
+            for table in self._read(kinds, keep=keep, bad=bad, look=True):
+                before = 0 if bad is not None or table.origin is None else n_rows - table.origin.first
+                if before < table.n_rows:
+                    yield table if before <= 0 else table.part(before, table.n_rows)
         except duckdb_errors() as error:
-            raise (self._first_fault(kinds) or self.broken(error)) from None
+            raise self.broken(error) from None
         if bad is not None:
             for fault in self.reported():
                 bad.add(fault)
 
-    def _read(self, kinds: Mapping[str, Kind | None], *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
-        """The batches; those of text that is cast are read as text too where the cells must be looked at."""
-        look = bad is not None or bool(self.missing)
+    def must_look(self) -> bool:
+        """Whether cells that are cast must be looked at as text too, for words that mean a missing value."""
+        return bool(self.missing)
+
+    def _read(
+        self, kinds: Mapping[str, Kind | None], *, keep: bool, bad: BadRows | None = None, look: bool = False
+    ) -> Iterator[Table]:
+        """The batches; text that is cast is read as text too where the cells must be looked at."""
         places: dict[str, int] = {}  # expressions, and where each is in the SELECT clause
 
         def place(expression: str) -> int:
@@ -130,9 +160,11 @@ class DuckDBFormat(FileFormat):
 
         cells = []
         for name, kind in kinds.items():
-            cast = None if kind is None or self.expressions[name][1] != "VARCHAR" else self._cast(name, kind, look)
+            is_text = kind is not None and self.expressions[name][1] == "VARCHAR"
+            form = self.format_of(name, kind) if is_text and kind is not None else None
+            cast = self._cast(name, kind, look) if is_text and form is None and kind is not None else None
             read = place(self._cell(name)) if look or cast is None else None
-            cells.append(_Cells(name, kind, read, None if cast is None else place(cast)))
+            cells.append(_Cells(name, kind, read, None if cast is None else place(cast), form))
         kept = [place(self.original_cell(name)) for name in self.expressions] if keep else None
         condition = self.bad_row_condition() if bad is not None else None
         bad_rows = None if condition is None else place(condition)
@@ -155,13 +187,33 @@ class DuckDBFormat(FileFormat):
         for number, own in enumerate(cells):
             text: Any = None if own.read is None else self._without_words(batch.column(own.read))
             values = text if own.cast is None else batch.column(own.cast)
+            values = values if own.form is None else own.form.parse(text)
             columns[own.name] = values
             if text is not None and values is not text:
-                if values.null_count:
-                    faults[valid_rows(text) & ~valid_rows(values) & (faults == len(cells))] = number
-                if self.missing and text.null_count:  # a word for missing values may be a number
+                if values.null_count > text.null_count or own.cast is not None:
+                    odd = np.flatnonzero(valid_rows(text) & ~valid_rows(values))
+                    odd = odd if own.kind == "flag" and own.form is None else self._numbers(own, text, odd, first)
+                    faults[odd] = np.minimum(faults[odd], number)
+                if own.cast is not None and text.null_count:  # a word for missing values may be a number
                     columns[own.name] = pc.if_else(pc.is_valid(text), values, pa.nulls(1, values.type)[0])
         return Table(batch.num_rows, columns, self.origin(first)), faults
+
+    def _numbers(self, own: _Cells, text: Any, odd: NDArray[np.int64], first: int) -> NDArray[np.int64]:
+        """Of rows whose cells could not be read, those that hold a number in another format; words are counted."""
+        if not len(odd):
+            return odd
+        cells = text.take(integers(odd))
+        are_numbers = to_numpy(looks_like_number(cells))
+        known = strings([] if own.form is None else list(own.form.words)).cast(cells.type)
+        words = np.flatnonzero(~are_numbers & ~to_numpy(pc.is_in(cells, value_set=known)))
+        if len(words) and self.odd_cells is not None:
+            row = first + int(odd[words[0]])
+            self.odd_cells.add(own.name, cells.take(integers(words)), place=lambda: self._place(row))
+        return odd[are_numbers]
+
+    def _place(self, row: int) -> str:
+        line = self.line_of(row)
+        return f"{self.name}, row {row}" if line is None else f"{self.name}, line {line}"
 
     def _without_faults(
         self, table: Table, batch: Any, cells: list[_Cells], faults: NDArray[np.int64], bad: BadRows | None
@@ -178,28 +230,16 @@ class DuckDBFormat(FileFormat):
         good = np.flatnonzero(faults == len(cells))
         return table if len(good) == table.n_rows else table.take(good)
 
-    def _first_fault(self, kinds: Mapping[str, Kind | None]) -> TallyError | None:
-        """The error for the first cell that cannot be cast, if there is one."""
-        bad = BadRows()
-        try:
-            for _ in self._read(kinds, keep=False, bad=bad):
-                if bad.examples:
-                    return bad.examples[0] if bad.examples[0].column is not None else None
-        except duckdb_errors():
-            pass  # something else is wrong as well
-        finally:
-            self.reported()
-        return None
-
     def _cell(self, name: str) -> str:
         return self.expressions[name][0]
+
+    def _cell_to_cast(self, name: str) -> str:
+        return self._cell(name)
 
     def _cast(self, name: str, kind: Kind, safe: bool) -> str:
         """A column of text as numbers; null instead of an error if `safe`."""
         cast = "TRY_CAST" if safe else "CAST"
-        value = self._cell(name)
-        if self.decimal != ".":
-            value = f"replace({value}, {sql_text(self.decimal)}, '.')"
+        value = self._cell_to_cast(name)
         known = kind if kind == "number" else self.inferred.get(name)
         if known is not None:
             return f"{cast}({value} AS {'DOUBLE' if known == 'number' else 'BOOLEAN'})"
@@ -230,8 +270,14 @@ def _gathered(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
 
 
 def _not_castable(cells: _Cells, value: str, row: int) -> DataError:
-    hint = f"if {value!r} means a missing value: missing= (--missing); for categories: fit with families= (--as)"
-    return DataError(_EXPECTED[cells.kind or "number"], got=value, column=cells.name, row=row, hint=hint)
+    if cells.kind == "flag" and cells.form is None:
+        hint = f"if {value!r} means a missing value: missing= (--missing); for categories: fit with families= (--as)"
+        return DataError(_BOOLEAN, got=value, column=cells.name, row=row, hint=hint)
+    form = cells.form or NumberFormat()
+    expected = f"a number written like {form.text(_EXAMPLE)}"
+    hint = "decimal= and thousands= (--decimal, --thousands) say how numbers are written; "
+    hint += f"if {value!r} means a missing value: missing= (--missing)"
+    return DataError(expected, got=value, column=cells.name, row=row, hint=hint)
 
 
 def line_in(message: str) -> int | None:

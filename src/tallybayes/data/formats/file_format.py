@@ -5,14 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar
 
+from tallybayes.data.missing_words import MissingWords
+from tallybayes.data.number_reading import NumberReading
+from tallybayes.data.odd_cells import OddCells
 from tallybayes.data.source import BadRows, Kind
 from tallybayes.data.table import Origin, Table
 
-__all__ = ["MISSING", "FileFormat", "ReadOptions"]
-
-MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")  # words for missing values in files of text, by default
+__all__ = ["FileFormat", "ReadOptions"]
 
 
 @dataclass(frozen=True)
@@ -23,12 +25,18 @@ class ReadOptions:
     delimiter: str | None = None
     decimal: str | None = None
     encoding: str | None = None
-    missing: tuple[str, ...] | None = None
+    missing: MissingWords | None = None
     header: bool = True
     table: str | None = None
+    thousands: str | None = None
     skip_lines: int = 0
     comment: str | None = None
     quote: str | None = None
+
+    @property
+    def given_words(self) -> tuple[str, ...]:
+        """The words for missing values that were given, for formats that have nulls of their own."""
+        return () if self.missing is None else self.missing.words
 
 
 class FileFormat(ABC):
@@ -38,6 +46,8 @@ class FileFormat(ABC):
     name: str
     size: int | None = None
     doubts: Sequence[tuple[str, str | None]] = ()  # what was assumed about the file, each with a hint how to change it
+    odd_cells: OddCells | None = None  # where cells are counted that are not numbers
+    readings: Mapping[str, NumberReading] = MappingProxyType({})  # how columns of text were read as numbers
 
     @abstractmethod
     def head(self, n: int, *, skip_bad: bool = False) -> Table:

@@ -15,11 +15,11 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from tallybayes.data.formats.column_type import mostly_numbers
 from tallybayes.data.formats.duckdb_connection import connect, first_line, sql_name, sql_text
 from tallybayes.data.formats.duckdb_format import DuckDBFormat, Faults
 from tallybayes.data.formats.file_format import ReadOptions
 from tallybayes.data.formats.input_file import InputFile
+from tallybayes.data.number_detection import mostly_numbers
 from tallybayes.data.source import HEAD, BadRows, Kind
 from tallybayes.data.table import Table, is_number, to_table
 from tallybayes.errors import NONE, DataError, Described, FileError, TallyError
@@ -40,7 +40,7 @@ class Json(DuckDBFormat):
     def __init__(self, file: InputFile, options: ReadOptions) -> None:
         self.file = file.in_utf8("utf-8-sig") if file.start(3) == codecs.BOM_UTF8 else file
         self.name, self.size = file.name, file.size
-        self.missing = options.missing or ()
+        self.missing = options.given_words
         self.connection = connect()
         self.in_lines = not file.start().lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
         self.expressions = {}

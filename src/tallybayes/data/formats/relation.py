@@ -27,7 +27,7 @@ class TypedRelation(DuckDBFormat):
     _from: str
 
     def _describe(self, options: ReadOptions) -> None:
-        self.missing = options.missing or ()
+        self.missing = options.given_words
         try:
             found = self.connection.sql(f"SELECT * FROM {self.relation()} LIMIT 0")
         except duckdb_errors() as error:

@@ -31,7 +31,7 @@ class Sqlite(FileFormat):
 
     def __init__(self, file: InputFile, options: ReadOptions) -> None:
         self.name = file.name
-        self._missing = {*(options.missing or ())}
+        self._missing = {*options.given_words}
         try:
             self._connection = sqlite3.connect(
                 f"file://{quote(os.fsencode(os.path.abspath(file.path)))}?mode=ro", uri=True
