@@ -1,10 +1,10 @@
 """Text that is scarce, unbalanced or contradictory, beside scikit-learn's naive Bayes with the best of its settings.
 
-    python -m bench.text_robustness [--data FOLDER] [--only NAME] [--tuned]
+    python -m bench.text_robustness [--data FOLDER] [--only NAME] [--tuned] [--alone]
 
-Every corpus is cut from those of `bench/text.py`. tallybayes gets the texts and nothing else. scikit-learn gets a grid of
-settings twice: chosen by five-fold cross-validation on the training rows, which is the fair comparison, and chosen on the
-test rows, which nobody could do and which is a bound.
+Every corpus is cut from those of `bench/text.py`. tallybayes gets the texts and nothing else. scikit-learn gets a grid
+of settings twice: chosen by five-fold cross-validation on the training rows, which is the fair comparison, and chosen
+on the test rows, which nobody could do and which is a bound.
 """
 
 import argparse
@@ -69,9 +69,7 @@ def corpora(folder: Path) -> Iterator[Corpus]:
     rng = np.random.default_rng(0)
     groups, questions = newsgroups(folder), trec(folder)
     fine = pq.read_table(folder / "trec_questions.parquet").rename_columns({"label_fine": "label"})
-    fine_parts = [
-        fine.filter(pc.equal(fine["split"], split)).select(["text", "label"]) for split in ("train", "test")
-    ]
+    fine_parts = [fine.filter(pc.equal(fine["split"], split)).select(["text", "label"]) for split in ("train", "test")]
     messages = pq.read_table(folder / "sms_spam.parquet", columns=["text", "label"])
     yield Corpus("20 Newsgroups", *groups)
     yield Corpus("TREC, 6 classes", *questions)
@@ -134,7 +132,10 @@ def accuracies(train: Any, test: Any) -> dict[str, float]:
 
 def peers(corpus: Corpus) -> tuple[float, float, str]:
     """The accuracy of the setting chosen by cross-validation, of the best on the test rows, and the first's name."""
-    train, test = ((np.array(t["text"].to_pylist(), object), np.array(t["label"].to_pylist(), object)) for t in (corpus.train, corpus.test))
+    train, test = (
+        (np.array(table["text"].to_pylist(), object), np.array(table["label"].to_pylist(), object))
+        for table in (corpus.train, corpus.test)
+    )
     on_test = accuracies(train, test)
     totals = dict.fromkeys(on_test, 0.0)
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
@@ -151,9 +152,8 @@ def peers(corpus: Corpus) -> tuple[float, float, str]:
 def ours(corpus: Corpus, *, tuned: bool) -> tuple[float, float, str]:
     """Our accuracy, the seconds of processor time of the fit, and the options that were selected."""
     began = time.process_time()
-    model = tb.fit(corpus.train, label="label", families={"text": "text"})
-    if tuned:
-        model = tb.tune(corpus.train, label="label", families={"text": "text"}).model
+    given: Any = {"label": "label", "families": {"text": "text"}}
+    model = tb.tune(corpus.train, **given).model if tuned else tb.fit(corpus.train, **given)
     seconds = time.process_time() - began
     right = model.predict(corpus.test) == np.array(corpus.test["label"].to_pylist(), object)
     own: Any = model.schema.families["text"]

@@ -92,26 +92,16 @@ class CellTable:
 
     def replaced(self, cells: Slots, sums: KindSums) -> CellTable:
         """The table with other sums at some cells (sorted); a cell whose sums are zero disappears."""
-        place = np.searchsorted(self.cells, cells)
-        known = np.append(self.cells, -1)[place] == cells
-        there = next(iter(sums.values())).nonzero()
-        kept = np.ones(len(self.cells), bool)
-        if all(part.is_whole for part in (*self.sums.values(), *sums.values())) and not (there & ~known).any():
-            kept[place[known & ~there]] = False  # no cell is new, as whenever rows are forgotten: nothing moves
-            place, result = place[known], {}
-            for kind, part in self.sums.items():
-                digits = part.digits.copy()
-                digits[place] = sums[kind].digits[known]
-                result[kind] = Exact(digits if kept.all() else digits[kept])
-            return CellTable(self.cells if kept.all() else self.cells[kept], result)
-        kept[place[known]] = False
-        old, new = self.cells[kept], cells[there]
-        order = np.full(len(old) + len(new), -1)
-        order[np.searchsorted(old, new) + np.arange(len(new))] = len(old) + np.arange(len(new))
-        order[order < 0] = np.arange(len(old))
-        parts = {kind: Exact.concatenate([part[kept], sums[kind][there]]) for kind, part in self.sums.items()}
-        all_cells = np.concatenate([old, new])[order]
-        return CellTable(all_cells, {kind: part[order].trimmed() for kind, part in parts.items()})
+        n, place = len(self.cells), np.searchsorted(self.cells, cells)
+        known, there = np.append(self.cells, -1)[place] == cells, next(iter(sums.values())).nonzero()
+        all_cells, source = self.cells, np.arange(n)  # where the sums are, in the old ones followed by the given ones
+        source[place[known]] = np.where(there, n + np.arange(len(cells)), -1)[known]
+        if (new := np.flatnonzero(there & ~known)).size:  # never when rows are forgotten: then no cell moves
+            all_cells, source = np.insert(all_cells, place[new], cells[new]), np.insert(source, place[new], n + new)
+        if (kept := np.flatnonzero(source >= 0)).size < len(source):
+            all_cells, source = all_cells[kept], source[kept]
+        parts = {kind: Exact.concatenate([part, sums[kind]])[source] for kind, part in self.sums.items()}
+        return CellTable(all_cells, {kind: part.trimmed() for kind, part in parts.items()})
 
     def mapped(self, slot_of: Slots | None, class_of: Slots | None) -> CellTable:
         """The sums under other slots and classes: -1 drops a cell, and cells that become one are added up."""
