@@ -196,3 +196,11 @@ def test_to_convert_twice_is_to_convert_once(key, data):
     words = data.draw(st.sampled_from([("no", "yes"), ("False", "True"), ("0", "1"), ("1",), ("1.0",)]))
     form = KeyForm(words)
     assert form.text(form.text(key)) == form.text(key)
+
+
+def test_decimals_of_sql_are_numbers():
+    query = "SELECT x, {} AS y FROM (SELECT range % 2 AS x FROM range(80))"
+    model = tb.fit(query.format("x + 1.0"), label="y", families={"x": "categorical"}, weights=None)
+    assert model.classes == [1.0, 2.0]
+    for other in ("x + 1", "(x + 1)::VARCHAR", "(x + 1)::FLOAT", "(x + 1)::DECIMAL(9, 4)"):
+        assert tb.evaluate(model, query.format(other)).accuracy == 1

@@ -95,7 +95,7 @@ class KeyForm:
         """A key as it is written in this form; one that is neither a boolean nor a number stays as it is."""
         if self.is_boolean and (boolean := as_boolean(key)) is not None:
             return self.words[boolean]
-        number = as_number(key) if isinstance(key, str) else key
+        number: Any = as_number(key) if isinstance(key, str) else key
         if self.style is not None and rough_kind(number) == "number" and abs(number) < _EXACT:
             return _written(number, self.style)
         return key if isinstance(key, str) else shown(key)
@@ -151,13 +151,13 @@ def to_key_type(key: Any, like: Any, form: KeyForm | None = None) -> Any:
             return form.text(key)
         return str(key) if isinstance(key, bool) and like in ("True", "False") else shown(key)
     if kind == "boolean":
-        found = as_boolean(key)
-        return key if found is None else found
+        meaning = as_boolean(key)
+        return key if meaning is None else meaning
     if kind == "number":
-        found = as_number(key) if isinstance(key, str) else None
-        if found is None and form is not None and form.is_boolean and (boolean := as_boolean(key)) is not None:
-            found = int(boolean)
-        return key if found is None else found
+        if isinstance(key, str) and (number := as_number(key)) is not None:
+            return number
+        meaning = as_boolean(key) if form is not None and form.is_boolean else None
+        return key if meaning is None else int(meaning)
     if kind in _PARSERS and isinstance(key, (str, int, float)) and not isinstance(key, bool):
         with contextlib.suppress(ValueError, ArithmeticError):
             return _PARSERS[kind](shown(key))

@@ -189,7 +189,8 @@ def encode_labels(name: str, raw: Any) -> Labels:
     rows = np.bincount(np.where((code < 0) | (code >= n_keys), n_keys, code), minlength=n_keys + 1)[:n_keys]
     keys = [key for key, n in zip(encoded.keys, rows, strict=True) if n]
     if keys and all(isinstance(key, decimal.Decimal) for key in keys):  # SQL writes 1.0 like this
-        return encode_labels(name, np.array([*map(float, encoded.keys), np.nan]).take(code, mode="wrap"))
+        numbers = [float(key) for key in encoded.keys if isinstance(key, decimal.Decimal)]
+        return encode_labels(name, np.array([*numbers, np.nan]).take(code, mode="wrap"))
     kinds = {rough_kind(key) for key in keys}
     if len(kinds) > 1 or kinds - {"text", "number", "boolean", "bytes"}:
         raise DataError("labels of one type: text, numbers or booleans", got=sort_keys(kinds), column=name)

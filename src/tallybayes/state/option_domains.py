@@ -149,7 +149,7 @@ def _schema(value: Any) -> Any:
 
 
 def _bins(value: Any) -> Any:
-    if value is None or (isinstance(value, Integral) and not isinstance(value, bool) and value >= 2):
+    if value is None or (isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 2):
         return None if value is None else int(value)
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise _Outside
