@@ -83,7 +83,9 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
     _form: InputForm
     _classes_given: bool  # whether `partial_fit` was given all classes, so that others are errors
 
-    def __init__(self, *, class_weight: Any = None, tune: bool = False, **options: Unpack[FitOptions]) -> None:
+    def __init__(  # type: ignore[misc]  # class_weight is scikit-learn's, in the place of the option
+        self, *, class_weight: Any = None, tune: bool = False, **options: Unpack[FitOptions]
+    ) -> None:
         self.__dict__.update(complete(options, _OPTIONS), class_weight=class_weight, tune=tune)
 
     # Learning

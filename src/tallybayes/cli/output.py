@@ -92,7 +92,8 @@ class Writer:
         with contextlib.ExitStack() as stack:
             self._file = stack.enter_context(replacing(self._path, "the output"))
             if self._path.lower().endswith(_GZIP):  # without a time, so that equal rows give equal files
-                self._file = stack.enter_context(gzip.GzipFile("", "wb", fileobj=self._file, mtime=0))
+                packed: Any = gzip.GzipFile("", "wb", fileobj=self._file, mtime=0)
+                self._file = stack.enter_context(packed)
             if self._form != "parquet":
                 self._file = stack.enter_context(_utf8(self._file))
             self._open_files = stack.pop_all()

@@ -42,7 +42,7 @@ class Command(_ExampleFirst, TyperCommand):
     """A subcommand, whose arguments are shown as their metavars say: MODEL DATA..."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the command line, with defaults from tally.toml; a value that is no number is reported in our words."""
+        """Parse the command line, with defaults from tally.toml; other words than numbers are reported in ours."""
         self._configure(ctx, args)
         try:
             return super().parse_args(ctx, args)

@@ -35,7 +35,7 @@ class BadRows:
     """Rows that were skipped because they are invalid: how many, and the errors of the first few.
 
     kept: the cells of the bad rows of the current batch, if cells are kept: the number of each row in its file (halves
-    between rows for a line that is no row), and a table of one row.
+    between rows for a line that is not a row), and a table of one row.
     """
 
     def __init__(self) -> None:

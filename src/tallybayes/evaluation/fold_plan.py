@@ -109,7 +109,7 @@ def plan_folds(request: FoldRequest, source: Source, model: Model, label: Any) -
     if request.holdout is None and not request.columns:
         return FoldPlan(n, range(n), lambda: _stratified(FoldAssigner(n, request.seed)), model.schema, wanted)
     bad, source.bad = source.bad, None if source.bad is None else BadRows()  # they are counted when they are learned
-    rows = _Rows.read(request, source, model, label, wanted)
+    rows = _DividedRows.read(request, source, model, label, wanted)
     source.bad = bad
     if request.group is not None:
         parts, words = _by_group(rows.groups, request)
@@ -127,7 +127,7 @@ def plan_folds(request: FoldRequest, source: Source, model: Model, label: Any) -
 
 
 @dataclass(eq=False)
-class _Rows:
+class _DividedRows:
     """What the division depends on, for every row with a label in the order of the data."""
 
     groups: list[Any] = field(default_factory=list)
@@ -138,7 +138,7 @@ class _Rows:
     @classmethod
     def read(
         cls, request: FoldRequest, source: Source, model: Model, label: Any, wanted: Mapping[str, Kind | None]
-    ) -> _Rows:
+    ) -> _DividedRows:
         """One pass over the data."""
         result, times, hashes = cls(), [np.zeros(0)], [np.zeros(0, np.uint64)]
         for table in source.batches(wanted):
@@ -224,7 +224,7 @@ def _by_time(times: NDArray[np.float64], request: FoldRequest) -> tuple[Parts, s
     return before * n // len(times), f"{n - 1} blocks in the order of time, each scored by the model of those before it"
 
 
-def _by_hash(rows: _Rows, request: FoldRequest) -> tuple[Parts, str]:
+def _by_hash(rows: _DividedRows, request: FoldRequest) -> tuple[Parts, str]:
     """Of every class the share of its rows with the smallest hashes."""
     assert request.holdout is not None
     order = np.argsort(rows.hashes, kind="stable")

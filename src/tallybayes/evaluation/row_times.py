@@ -36,8 +36,7 @@ def row_times(table: Table, name: str) -> NDArray[np.float64]:
         raise table.located(error) from None
     missing = np.flatnonzero(np.isnan(values))
     if len(missing):
-        error = DataError("a time in every row", got=NONE, column=name, row=int(missing[0]))
-        raise table.located(error)
+        raise table.located(DataError("a time in every row", got=NONE, column=name, row=int(missing[0])))
     return values
 
 

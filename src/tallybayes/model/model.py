@@ -354,10 +354,10 @@ class Model(Viewed):
         >>> print(model.decide(rows, "R", false_negatives=0).constraint)
         at most 0 false negatives: 0 of 15 missed, 15 of 15 others taken for it
         """
-        by = {"false_negatives": false_negatives, "false_positives": false_positives, "maximise": maximise}
+        by: dict[str, Any] = {"false_negatives": false_negatives, "false_positives": false_positives}
         with self.reading() as snapshot:
             rows: dict[str, Any] = {"label": label, "weight": weight, "leave_one_out": leave_one_out}
-            found = choose_threshold(snapshot, data, answer, **rows, **by, costs=costs)
+            found = choose_threshold(snapshot, data, answer, **rows, **by, maximise=maximise, costs=costs)
         self.decision = found
         return found
 

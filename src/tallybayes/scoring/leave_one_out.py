@@ -86,7 +86,7 @@ class LeaveOneOut:
         own_weights, classes = self.settings.column_weights, self.scorer.classes
         if own_weights is None:
             return _summed(result, missing)
-        plain = replace(self.settings, column_weights=None, class_weight=None)
+        plain = replace(self.settings, column_weights=None).with_options(class_weight=None)
         log_prior = replace(self, settings=plain).log_prior(codes, weights)
         result = _weighted(result, own_weights.table(list(result), classes), log_prior)
         missing = _weighted(missing, own_weights.missing_table(list(missing), classes), log_prior)
