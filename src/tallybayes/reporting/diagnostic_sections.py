@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tallybayes.explaining.explanation import shorten_word
 from tallybayes.formatting import DECIBANS, probability, shown, signed
 from tallybayes.html_element import Markup, join, table, tag
 from tallybayes.reporting.column_dependence import dependent_pairs
@@ -19,6 +20,8 @@ _PAIRS = 12  # pairs in the table
 _ROWS = 60  # columns in the tables of missing values and of drift
 _CLASSES = 12  # columns of the table of missing values; of more classes the most frequent
 _REASONS = 2  # columns that are named as the reason of a mistake
+_LEAST = 0.1  # decibans of a column that is named
+_WORDS = 3  # of a text that are named
 _FEW = 0.005  # information in nats below which a pair is not listed: a correlation of 0.1
 
 
@@ -43,8 +46,9 @@ def add_mistakes(page: Page, context: ReportContext) -> None:
 
 def _mistake(context: ReportContext, number: int, one: Mistake) -> list[str]:
     odds = one.explanation.log_odds(one.answer, one.label)
-    most = sorted((name for name in odds if name and odds[name] > 0), key=lambda name: -odds[name])[:_REASONS]
-    why = "; ".join(f"{name} = {_value(one, name)} ({signed(odds[name] * DECIBANS)} dB)" for name in most)
+    own = {name: value * DECIBANS for name, value in odds.items() if name}
+    most = sorted((name for name in own if own[name] >= _LEAST), key=lambda name: -own[name])[:_REASONS]
+    why = "; ".join(f"{name} = {_value(one, name)} ({signed(own[name])} dB)" for name in most)
     codes = [context.model.classes.index(label) for label in (one.answer, one.label)]
     place = len(context.data.examples) + number
     button = tag("button", "open in nomogram", type="button", data_row=place, data_for=codes[0], data_against=codes[1])
@@ -53,6 +57,10 @@ def _mistake(context: ReportContext, number: int, one: Mistake) -> list[str]:
 
 
 def _value(one: Mistake, name: str) -> str:
+    """A value; of a text, the words with the most evidence for the answer."""
+    if one.explanation.words.get(name):
+        odds = sorted(one.explanation.word_odds(name, one.answer, one.label), key=lambda pair: -pair[1])
+        return ", ".join(shorten_word(word.token) or "(absent words)" for word, _ in odds[:_WORDS])
     value = one.explanation.values.get(name)
     text = "missing" if value is None else shown(value)
     return text if len(text) <= 40 else text[:37] + "..."

@@ -58,7 +58,7 @@
       const scale = part.scale;
       if (part.field !== "class" || !scale || !scale.domain) continue;
       const kept = scale.domain.map((name, i) => [name, scale.range[i]]).filter(([name]) => names.includes(name));
-      if (single) kept.forEach((pair) => { if (pair[1] === grey) pair[1] = first; });
+      if (single) kept.forEach((pair) => { if (pair[1] === grey) pair[1] = first; else if (pair[1].map) pair[1] = [1, 0]; });
       if (beside) kept.push([others, typeof scale.range[0] === "string" ? grey : [3, 2]]);
       part.scale = { domain: kept.map(([name]) => name), range: kept.map(([, value]) => value) };
     }
