@@ -24,6 +24,7 @@ from tallybayes.families import Histogram as Histogram
 from tallybayes.families import Interaction as Interaction
 from tallybayes.families import Multinomial as Multinomial
 from tallybayes.families import OneDependence as OneDependence
+from tallybayes.families import Ordinal as Ordinal
 from tallybayes.families import Poisson as Poisson
 from tallybayes.families import Tags as Tags
 from tallybayes.families import Text as Text

@@ -32,7 +32,11 @@ from tallybayes.tuning.tune import LEAST_ROWS, tune
 __all__ = ["NaiveBayesClassifier"]
 
 
-@with_options()
+# scikit-learn's class_weight is a factor of the weights of the rows, that of `fit` a factor of the class prior
+_OPTIONS = {name: option for name, option in OPTIONS.items() if name != "class_weight"}
+
+
+@with_options(_OPTIONS)
 class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
     """Naive Bayes for mixed columns with missing values, fitted by exact counting.
 
@@ -80,7 +84,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
     _classes_given: bool  # whether `partial_fit` was given all classes, so that others are errors
 
     def __init__(self, *, class_weight: Any = None, tune: bool = False, **options: Unpack[FitOptions]) -> None:
-        self.__dict__.update(complete(options), class_weight=class_weight, tune=tune)
+        self.__dict__.update(complete(options, _OPTIONS), class_weight=class_weight, tune=tune)
 
     # Learning
 
@@ -149,7 +153,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):
         return len(codes) >= LEAST_ROWS and len(np.unique(codes)) > 1
 
     def _fitted(self, X: Any, labels: Labels, sample_weight: Any, weights: Any, *, is_tuned: bool = False) -> Model:
-        options = {name: getattr(self, name) for name in OPTIONS} | {"weights": weights}
+        options = {name: getattr(self, name) for name in _OPTIONS} | {"weights": weights}
         if self._form.kind == "texts" and options["families"] is None and options["schema"] is None:
             found = propose(TEXT, X.columns[TEXT], Histogram())
             options["families"] = {TEXT: found.family if found.is_text else Text()}

@@ -11,6 +11,7 @@ __all__ = [
     "finite_json",
     "is_numeric_text",
     "json_text",
+    "listed",
     "number",
     "printable",
     "probability",
@@ -74,6 +75,17 @@ def shown(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def listed(names: Sequence[str], most: int = 12) -> str:
+    """Names with commas between them; of many only the first few, and how many there are more.
+
+    >>> listed(["a", "b"]), listed([f"x{i}" for i in range(30)], 4)
+    ('a, b', 'x0, x1, x2 and 27 more')
+    """
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[: most - 1])} and {len(names) - most + 1:,} more"
 
 
 def printable(text: str, keep: str = "") -> str:

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from tallybayes.data.encode import as_reals
 from tallybayes.data.input_kind import is_frame
-from tallybayes.data.label import find_labels
 from tallybayes.data.table import to_table
 from tallybayes.errors import ParameterError, did_you_mean
 from tallybayes.evaluation import Comparison, Evaluation
@@ -141,7 +140,7 @@ def boundary(model: Any, data: Any, *, x: str, y: str, label: Any = None) -> Cha
     for name in (x, y):
         if name not in table.columns:
             raise ParameterError("a column of the data", got=name, hint=did_you_mean(name, table.columns))
-    labels = find_labels(table, model.snapshot().label_or_default(label))
+    labels = model.snapshot().labels(table, label)
     names = [shown(key) for key in labels.keys]
     points = np.stack([as_reals(name, table.columns[name]).values.astype(np.float64) for name in (x, y)], axis=1)
     return _drawn(

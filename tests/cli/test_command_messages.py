@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tallybayes as tb
@@ -228,3 +229,36 @@ def test_csv_on_a_terminal_has_no_control_characters(hostile):
     assert "31m" in printed
     assert "\x1b[31m" not in printed
     assert "\x9b" not in printed
+
+
+def test_many_columns_are_printed_in_a_few_lines(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = [",".join([*(f"{x:.2f}" for x in rng.normal(size=60)), "ab"[i % 2]]) for i in range(60)]
+    (tmp_path / "wide.csv").write_text(",".join([*(f"x{i}" for i in range(60)), "y"]) + "\n" + "\n".join(lines))
+    out = fine("fit", "wide.csv", "--label", "y", cwd=tmp_path)
+    assert "x0, x1, x2 and 57 more   histogram   real numbers" in out
+    out = fine("fit", "wide.csv", "--label", "y", "--only", "x3", "--dry-run", cwd=tmp_path)
+    assert "x0, x1, x2 and 56 more   excluded    excluded by the user" in out
+    out = fine("tune", "wide.csv", "--label", "y", "--what", "weights", cwd=tmp_path)
+    assert "weights of 60 columns: " in out
+    assert len(out.splitlines()) < 12
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["--group", "nam"], 2, "did you mean 'name'?"),
+        (["--group", "name", "--time", "kilos"], 2, "--group or --time, got both"),
+        (["--folds", "3", "--holdout", "0.2"], 2, "--folds or --holdout, got both"),
+        (["--holdout", "2"], 2, "between 0 and 1"),
+        (["--time", "colour"], 1, "column 'colour': expected a time, got"),
+        (["--positive", "cow"], 2, "a class of the model, got 'cow'"),
+        (["--class-weight", "dgo=2"], 2, "did you mean 'dog'?"),
+        (["--class-weight", "dog=much"], 2, "--class-weight: balanced, or CLASS=W"),
+        (["--class-weight", "even"], 2, "class_weight to be None, 'balanced'"),
+        (["--prequential", "--holdout", "0.2"], 2, "--holdout only for data and --label, got --prequential"),
+    ],
+)
+def test_wrong_options_of_evaluation(here, words, code, says):
+    done = tally("evaluate", "pets.csv", "--label", "pet", *words, cwd=here)
+    assert (done.returncode, says in done.stderr) == (code, True), done.stderr

@@ -62,46 +62,50 @@ def test_unknown_tuning_targets_are_errors(folder):
 
 def test_calibrating_changes_probabilities_and_can_be_undone(folder):
     before = tally("predict", "films.tally", "films.csv", where=folder)
-    assert "temperature, T = " in tally("calibrate", "films.tally", "films.csv", where=folder)
+    assert "temperature, T = " in tally("calibrate", "films.tally", "--in-place", "films.csv", where=folder)
     after = tally("predict", "films.tally", "films.csv", where=folder)
     assert before != after
     assert tally("predict", "films.tally", "films.csv", "--raw", where=folder) == before
     assert (
-        json.loads(tally("calibrate", "films.tally", "films.csv", "--method", "isotonic", "--json", where=folder))[
-            "calibration"
-        ]
+        json.loads(
+            tally("calibrate", "films.tally", "--in-place", "films.csv", "--method", "isotonic", "--json", where=folder)
+        )["calibration"]
         == "isotonic"
     )
-    assert "not calibrated" in tally("calibrate", "films.tally", "--method", "none", where=folder)
+    assert "not calibrated" in tally("calibrate", "films.tally", "--in-place", "--method", "none", where=folder)
     assert tally("predict", "films.tally", "films.csv", where=folder) == before
     assert "DATA to calibrate on" in tally("calibrate", "films.tally", where=folder, code=2)
     assert "'temperature' or 'isotonic'" in tally(
-        "calibrate", "films.tally", "films.csv", "--method", "x", where=folder, code=2
+        "calibrate", "films.tally", "--in-place", "films.csv", "--method", "x", where=folder, code=2
     )
 
 
 def test_a_constraint_holds_and_is_shown(folder):
-    out = tally("decide", "films.tally", "films.csv", "--class", "R", "--false-negatives", "0", where=folder)
+    out = tally(
+        "decide", "films.tally", "--in-place", "films.csv", "--class", "R", "--false-negatives", "0", where=folder
+    )
     assert "at most 0 false negatives: 0 of" in out
     judged = json.loads(tally("evaluate", "films.tally", "films.csv", "--leave-one-out", "--json", where=folder))
     assert judged["confusion"][1][0] == 0
     assert tally("decide", "films.tally", where=folder) == out
-    share = tally("decide", "films.tally", "films.csv", "--class", "R", "--false-positives", "5%", where=folder)
+    share = tally(
+        "decide", "films.tally", "--in-place", "films.csv", "--class", "R", "--false-positives", "5%", where=folder
+    )
     assert "false positives" in share
     assert json.loads(tally("decide", "films.tally", "--json", where=folder))["class"] == "R"
-    assert "most probable" in tally("decide", "films.tally", "--most-probable", where=folder)
+    assert "most probable" in tally("decide", "films.tally", "--in-place", "--most-probable", where=folder)
 
 
 def test_costs_and_no_answer(folder):
     assert "least expected cost" in tally(
-        "decide", "films.tally", "--cost", "PG: 13:R=0", "--abstain", "0.2", where=folder
+        "decide", "films.tally", "--in-place", "--cost", "PG: 13:R=0", "--abstain", "0.2", where=folder
     )
     lines = tally("predict", "films.tally", "films.csv", "--id", "genre", where=folder).splitlines()[1:]
     assert {line.split(",")[1] for line in lines} <= {"R", ""}  # an R costs nothing
-    tally("decide", "films.tally", "--abstain", "0.999", where=folder)
+    tally("decide", "films.tally", "--in-place", "--abstain", "0.999", where=folder)
     lines = tally("predict", "films.tally", "films.csv", "--id", "genre", where=folder).splitlines()[1:]
     assert any(line.endswith(",,") for line in lines)
-    tally("decide", "films.tally", "--most-probable", where=folder)
+    tally("decide", "films.tally", "--in-place", "--most-probable", where=folder)
 
 
 @pytest.mark.parametrize(
@@ -116,8 +120,8 @@ def test_costs_and_no_answer(folder):
         (["--cost", "R:X=3"], "TRUE:ANSWER=COST"),
         (["--cost", "R:PG: 13=much"], "COST with a number"),
         (["--cost", "R:PG: 13=-3"], "costs that are finite numbers of at least 0, got -3.0"),
-        (["nothing.csv", "--class", "R", "--threshold", "0.5"], "data only for --false-negatives or"),
-        (["films.csv"], "data only for --false-negatives or"),
+        (["nothing.csv", "--class", "R", "--threshold", "0.5"], "data only for --false-negatives, "),
+        (["films.csv"], "data only for --false-negatives, "),
         (["--abstain", "7"], "abstain"),
         (["--class", "R"], "for --class"),
         (["--most-probable", "--abstain", "0.5"], "--most-probable without other options"),
@@ -127,16 +131,62 @@ def test_costs_and_no_answer(folder):
 )
 def test_invalid_rules_are_errors_and_change_nothing(folder, words, says):
     before = (folder / "films.tally").read_bytes()
-    assert says in tally("decide", "films.tally", *words, where=folder, code=2)
+    assert says in tally("decide", "films.tally", *words, "--in-place", where=folder, code=2)
     assert (folder / "films.tally").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "words", [["--class", "R", "--threshold", "0.25"], ["films.csv", "--class", "R", "--maximise", "f1"]]
+)
+def test_a_rule_is_saved_only_where_that_is_asked_for(folder, words):
+    before = (folder / "films.tally").read_bytes()
+    command = [sys.executable, "-m", "tallybayes.cli.main", "decide", "films.tally", *words]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=True)
+    assert done.stderr == "not saved: -o MODEL writes a new model file, --in-place changes films.tally\n"
+    assert (folder / "films.tally").read_bytes() == before
+    (folder / "ruled.tally").unlink(missing_ok=True)
+    assert tally("decide", "films.tally", *words, "-o", "ruled.tally", where=folder) == done.stdout
+    assert (folder / "films.tally").read_bytes() == before
+    assert tally("decide", "ruled.tally", where=folder) == done.stdout
+    assert "wrote" not in tally("calibrate", "films.tally", "films.csv", "-o", "c.tally", "-q", where=folder)
+    assert tb.load(folder / "c.tally").calibration is not None
+    assert (folder / "films.tally").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["--most-probable", "-o", "films.tally"], 2, "hint: --in-place changes the model itself"),
+        (["--most-probable", "-o", "films.csv"], 1, "a new file, or a model to replace"),
+        (["--most-probable", "-o", "x.tally", "--in-place"], 2, "-o MODEL or --in-place, got both"),
+        (["-o", "x.tally"], 2, "a rule to save, got none"),
+        (["films.csv", "--class", "R", "--maximise", "f2", "-o", "x.tally"], 2, "--maximise f1, got 'f2'"),
+        (["--class", "R", "--maximise", "f1", "-o", "x.tally"], 2, "DATA to select the threshold on"),
+        (["--class", "R", "--cost", "R:PG: 13=3", "-o", "x.tally"], 2, "DATA to select the threshold on"),
+        (["films.csv", "--cost", "R:PG: 13=3", "-o", "x.tally"], 2, "--cost with --class"),
+    ],
+)
+def test_wrong_places_are_refused_and_nothing_is_written(folder, words, code, says):
+    before = {path: path.read_bytes() for path in folder.glob("films.*")}
+    assert says in tally("decide", "films.tally", *words, where=folder, code=code)
+    assert before == {path: path.read_bytes() for path in folder.glob("films.*")}
+    assert not (folder / "x.tally").exists()
+
+
+def test_the_threshold_with_the_lowest_cost_moves_with_the_costs(folder):
+    words = ("decide", "films.tally", "films.csv", "--class", "R", "--json")
+    cheap, dear = (
+        json.loads(tally(*words, "--cost", f"PG: 13:R={cost}", where=folder))["threshold"] for cost in (0.1, 20)
+    )
+    assert cheap < 0.5 < dear
 
 
 def test_rows_that_were_not_learned_need_to_be_called_new(folder):
     (folder / "new.csv").write_text("deaths,again,genre,rating\n900,900,opera,R\n1,1,war,PG: 13\n")
-    words = ("decide", "films.tally", "new.csv", "--class", "R", "--false-negatives", "0")
+    words = ("decide", "films.tally", "--in-place", "new.csv", "--class", "R", "--false-negatives", "0")
     assert "a row that was learned" in tally(*words, where=folder, code=1)
     assert "0 of 1 missed" in tally(*words, "--new", where=folder)
-    tally("decide", "films.tally", "--most-probable", where=folder)
+    tally("decide", "films.tally", "--in-place", "--most-probable", where=folder)
 
 
 def test_the_curve_goes_into_the_report(folder):

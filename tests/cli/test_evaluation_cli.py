@@ -51,10 +51,10 @@ def test_leave_one_out_is_that_of_the_library(here, tally):
 )
 def test_a_threshold_that_was_selected_on_the_same_rows_is_named(tally, capsys, rule, optimistic):
     command = typer.main.get_command(app)
-    tally("decide", "t.tally", "--class", "yes", *rule)
+    tally("decide", "t.tally", "--in-place", "--class", "yes", *rule)
     command.main(["evaluate", "t.tally", "t.csv", "--leave-one-out"], standalone_mode=False)
     assert ("slightly optimistic: decision threshold" in capsys.readouterr().err) == optimistic
-    tally("decide", "t.tally", "--most-probable")
+    tally("decide", "t.tally", "--in-place", "--most-probable")
 
 
 def test_intervals_stand_beside_the_figures(here, tally):

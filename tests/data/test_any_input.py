@@ -5,6 +5,7 @@ import io
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pets import file_with
@@ -38,6 +39,7 @@ def test_any_csv_file_gives_a_model_or_a_clear_error(rows, delimiter, skip):
     assert p is None or np.isfinite(p).all()
 
 
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.DataWarning")  # about odd names of columns
 @settings(max_examples=60)
 @given(
     data=st.binary(max_size=200), name=st.sampled_from(["a.csv", "a.jsonl", "a.parquet", "a.duckdb", "a.sqlite", "a"])

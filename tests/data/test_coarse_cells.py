@@ -135,10 +135,10 @@ def test_the_inputs_are_read_from_sources_of_batches():
     }
 
 
-def test_categories_from_files_are_taken_for_what_they_are_written_as():
+def test_categories_of_another_type_are_taken_for_what_they_are_written_as():
     own = schema(CellInput("n", keys=(1, 2)))
     columns = {"n": ["2", "1"]}
-    from_file = Table(2, columns, Origin(0, "some.csv"))
-    assert encode_columns(from_file, own, {})["both"].codes.tolist() == [[1], [0]]
-    with pytest.raises(DataError, match="column 'n', row 0: expected number, as in the schema, got '2'"):
-        encode_columns(Table(2, columns), own, {})
+    for table in (Table(2, columns), Table(2, columns, Origin(0, "some.csv"))):
+        assert encode_columns(table, own, {})["both"].codes.tolist() == [[1], [0]]
+    with pytest.raises(DataError, match="column 'n', row 1: expected number, as learned before, got 'x'"):
+        encode_columns(Table(2, {"n": ["2", "x"]}), own, {})

@@ -48,3 +48,33 @@ def test_a_class_is_not_compared_with_itself():
     one = tb.fit({"x": [0, 1], "y": ["a", "b"]}, label="y").explain({"x": 1})[0]
     with pytest.raises(ParameterError, match="two different classes"):
         one.shown("a", "a")
+
+
+@pytest.mark.parametrize("calibrated", [False, True])
+@pytest.mark.parametrize(("threshold", "answer"), [(0.01, "yes"), (0.999, "no")])
+def test_under_a_threshold_the_explanation_is_about_the_answer_and_says_what_the_sum_has_to_reach(
+    calibrated, threshold, answer
+):
+    rows = {"x": ["a", "a", "b", "b", "a"] * 8, "z": ["u", "v", "u", "v", "v"] * 8, "y": ["no", "yes"] * 20}
+    model = tb.fit(rows, "y", weights=None)
+    if calibrated:
+        model.calibration = tb.Calibration("temperature", 2.0)
+    model.decision = tb.Decision(label="yes", threshold=threshold)
+    one = model.explain({"x": ["a"], "z": ["u"]})[0]
+    text = one.shown(units="log-odds")
+    assert text.startswith(f"{answer} with probability")
+    assert f"answer: {answer}, by the decision rule: yes if its probability is at least {threshold}" in text
+    lines = {line.split()[0]: line.split()[-1] for line in text.splitlines() if line.startswith(("sum", "threshold"))}
+    odds = np.log(threshold / (1 - threshold)) * (2 if calibrated else 1) * (1 if answer == "yes" else -1)
+    assert float(lines["threshold"]) == pytest.approx(odds, abs=6e-4)
+    assert float(lines["sum"]) > float(lines["threshold"])
+    assert one.to_dict()["decision"] == str(model.decision)
+
+
+def test_without_a_threshold_there_is_no_such_line():
+    rows = {"x": ["a", "b", "c"] * 9, "y": ["p", "q", "r"] * 9}
+    model = tb.fit(rows, "y")
+    assert "threshold" not in str(model.explain({"x": ["a"]})[0])
+    assert model.explain({"x": ["a"]})[0].to_dict()["decision"] is None
+    model.decision = tb.Decision(label="p", threshold=0.1)  # three classes: one number does not decide
+    assert "\nthreshold" not in str(model.explain({"x": ["a"]})[0])

@@ -241,3 +241,34 @@ def test_the_command_says_it_under_the_table(tmp_path):
     assert run().splitlines()[-1] == "without b it would be p"
     assert run("--for", "p", "--against", "q").splitlines()[-1] == "without b it would be p"
     assert json.loads(run("--json"))[0]["flip"]["columns"] == ["b"]
+
+
+def test_the_flip_of_many_columns_starts_from_the_answer_of_the_rule_not_from_the_most_probable_class():
+    """Of 40 columns only greedy sets are tried; they have to be those that take the answer away."""
+    rng = np.random.default_rng(0)
+    y = rng.choice(["no", "yes"], 400, p=[0.9, 0.1])
+    rows = {f"x{i}": rng.normal(size=400) + 0.4 * (y == "yes") for i in range(40)} | {"y": y}
+    model = tb.fit(rows, "y", numeric="gaussian", weights=None)
+    model.decision = tb.Decision(label="yes", threshold=0.05)
+    p = model.predict_proba(rows)[:, 1]
+    row = int(np.flatnonzero((p > 0.1) & (p < 0.4))[0])  # answered yes, but no is more probable
+    one = {name: column[[row]] for name, column in rows.items() if name != "y"}
+    flip = model.explain(one)[0].flip()
+    assert (flip.predicted, flip.label) == ("yes", "no")
+    assert len(flip.columns) <= 8
+    missing = {name: [None] if name in flip.columns else column for name, column in one.items()}
+    assert model.predict(missing).tolist() == ["no"]
+
+
+def test_where_there_is_no_answer_a_set_may_give_one():
+    rng = np.random.default_rng(1)
+    y = rng.choice(["no", "yes"], 300)
+    rows = {f"x{i}": rng.normal(size=300) + 0.5 * (y == "yes") for i in range(30)} | {"y": y}
+    model = tb.fit(rows, "y", numeric="gaussian", weights=None)
+    model.decision = tb.Decision(abstain=0.9)
+    row = int(np.flatnonzero(model.predict_proba(rows).max(axis=1) < 0.7)[0])
+    one = {name: column[[row]] for name, column in rows.items() if name != "y"}
+    explained = model.explain(one)[0]
+    flip = explained.flip()
+    assert (explained.answer, flip.predicted) == (None, None)
+    assert model.predict({n: [None] if n in flip.columns else c for n, c in one.items()}).tolist() == [flip.label]

@@ -66,6 +66,56 @@ def test_the_choice_does_not_depend_on_order_or_batches():
     assert str(weighted.schema) == str(whole.schema)
 
 
+def documents_of(model, data):
+    """A trial of all documents that a model has learned."""
+    family = model.schema.families["text"]
+    tally = model.snapshot().state.statistics.blocks[family.counted]
+    words, (content, offsets) = tally.tokens["text"], packed(data["text"])
+    lexicon, n = words.index.lexicon, len(data["text"])
+    bag = Bag(*lexicon.tokenise(offsets, content, None, 0, n, family.rules, None, False), ())
+    codes = np.array([model.classes.index(label) for label in data["label"]], np.int32)
+    return DocumentTrial(words, tally.n_rows("text").floats(), bag, codes, np.ones(n), np.arange(len(lexicon)))
+
+
+@pytest.mark.parametrize("options", ["complement,tf=log,ngrams=2,scored_ngrams=1", "counts,tf=once,ngrams=2,idf=True"])
+def test_a_part_of_a_sample_has_the_scores_of_the_whole(options):
+    data = {name: values[5:] for name, values in mails(60, seed=2).items()}
+    rows = [i for i, text in enumerate(data["text"]) if text is not None]
+    data = {name: [values[i] for i in rows] for name, values in data.items()}
+    model = fit(data, f"text:{options},k=0.5")
+    trial = documents_of(model, data)
+    candidate = ScoringCandidate(model.schema.families["text"].options, 0.5)
+    whole, part = trial.scores(candidate), trial.first(10, 17, 17)
+    assert len(part) == 17
+    assert np.array_equal(part.scores(candidate), whole[:17])
+    assert part.evaluated([candidate])[0] is trial.first(10, 17, 17).evaluated([candidate])[0]  # not done twice
+    assert len(trial.first(10**9, 1, 10**9)) == len(rows)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_few_candidates_are_tried(n_classes):
+    """Most of them on few documents: the search is staged."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, n_classes, 300)
+    texts = [" ".join(rng.choice([f"own{code}", *COMMON], 9)) for code in codes]
+    reason = fit({"text": texts, "label": [f"c{code}" for code in codes]}).schema.fields["text"].reason
+    assert 12 <= int(reason.split("selected from ")[1].split()[0]) <= 40
+
+
+def test_two_classes_of_different_sizes_get_balanced_weights():
+    """A rare class has seen few words, so that without them each unknown word speaks for the larger one."""
+    rng = np.random.default_rng(0)
+    rare = np.arange(1000) % 25 == 0
+    own = [[f"{side}{i}" for i in range(200)] for side in "ab"]
+    texts = [" ".join([*rng.choice(own[int(is_rare)], 3), *rng.choice(COMMON, 6)]) for is_rare in rare]
+    found = fit({"text": texts, "label": np.where(rare, "rare", "usual").tolist()}).schema.families["text"]
+    assert found.balanced
+    assert found.variant == "counts"
+
+
+COMMON = [f"word{i}" for i in range(60)]
+
+
 def test_what_is_told_is_not_chosen():
     data = mails(200)
     assert fit(data, "text:complement").schema.families["text"].variant == "complement"

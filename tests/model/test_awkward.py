@@ -104,14 +104,13 @@ def test_infinity_is_refused_with_its_place(numeric, value):
 
 
 @pytest.mark.parametrize(
-    ("column", "value", "expected"),
-    [("weight", "heavy", "a number"), ("sound", 3, "text"), ("legs", "four", "a number")],
+    ("column", "value", "expected"), [("weight", "heavy", "a number"), ("legs", "four", "a number")]
 )
 def test_a_wrong_type_is_refused_with_column_row_and_value(model, column, value, expected):
     before = model.copy()
     for action in (model.predict_proba, lambda rows: model.learn([{**row, "pet": "dog"} for row in rows])):
         with pytest.raises(DataError, match=expected) as caught:
-            action([{column: PETS[0][column]}, {column: value}] if column != "sound" else [{column: value}])
+            action([{column: PETS[0][column]}, {column: value}])
         assert caught.value.column == column
         assert caught.value.got == value
     assert model == before
@@ -328,7 +327,9 @@ def test_a_written_model_scores_but_does_not_learn():
 def test_many_classes():
     n = 10_000
     model = tb.fit(
-        {"x": np.arange(n) % 7, "k": [f"v{i % 11}" for i in range(n)]}, label=np.arange(n), families={"x": "histogram"}
+        {"x": np.arange(2 * n) % 7, "k": [f"v{i % 11}" for i in range(2 * n)]},
+        label=np.arange(2 * n) % n,
+        families={"x": "histogram"},
     )
     p = model.predict_proba({"x": [3.0], "k": ["v5"]})
     assert p.shape == (1, n)

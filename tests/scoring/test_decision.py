@@ -11,6 +11,7 @@ from hypothesis.extra import numpy as arrays
 import tallybayes as tb
 from models import round_trip
 from tallybayes.errors import DataError, ParameterError
+from tallybayes.state.threshold_choice import best_threshold
 
 shares = arrays.arrays(np.float64, st.tuples(st.integers(1, 30), st.just(3)), elements=st.floats(0.001, 1.0))
 LABELS = ["G", "PG", "R"]
@@ -123,7 +124,7 @@ def test_rules_about_other_labels_and_impossible_constraints_are_refused():
         model.decision = tb.Decision(label="X", threshold=0.5)
     with pytest.raises(ParameterError, match="a label of the model"):
         model.decide(ROWS, "X", false_negatives=0)
-    with pytest.raises(ParameterError, match="either false_negatives or"):
+    with pytest.raises(ParameterError, match="one of false_negatives, false_positives"):
         model.decide(ROWS, "R")
     with pytest.raises(ParameterError, match="share below 1"):
         model.decide(ROWS, "R", false_negatives=1.5)
@@ -190,3 +191,39 @@ def test_the_wrappers_go_by_the_rule_too():
     assert set(classifier.predict(frame)) == {None}
     classifier.model_.calibrate(frame, label=ROWS["y"])
     np.testing.assert_allclose(np.exp(classifier.predict_log_proba(frame)), classifier.predict_proba(frame))
+
+
+def test_the_best_threshold_is_the_best_of_all_thresholds():
+    """Compared with every threshold tried one by one, with ties among the probabilities."""
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        n = int(rng.integers(2, 40))
+        proba = rng.dirichlet([1, 1, 1], n).round(1)
+        proba /= proba.sum(axis=1, keepdims=True)
+        codes = rng.integers(-1, 4, n).astype(np.int32)
+        codes[0] = 1
+        classes, costs = ["a", "b", "c"], {"a": {"b": 4.0}, "b": {"a": 2.5}}
+        table = np.vstack([tb.Decision(costs=costs).cost_table(classes), np.ones(3)])
+
+        def f1(answers, codes=codes):
+            rows = codes >= 0
+            right = np.count_nonzero((answers == 1) & (codes == 1))
+            return 2 * right / (np.count_nonzero(answers[rows] == 1) + np.count_nonzero(codes == 1))
+
+        def cost(answers, codes=codes, table=table):
+            return -table[codes[codes >= 0], answers[codes >= 0]].mean()
+
+        for value, by in ((f1, {"maximise": "f1"}), (cost, {"costs": costs})):
+            found = best_threshold(proba, codes, classes, "b", **by)
+            tried = [
+                value(tb.Decision(label="b", threshold=t).answer_codes(proba, classes))
+                for t in [*np.unique(proba[:, 1]), *(np.unique(proba[:, 1]) + 1e-9).clip(0, 1)]
+            ]
+            assert value(found.answer_codes(proba, classes)) == pytest.approx(max(tried))
+
+
+def test_no_best_threshold_without_rows_of_the_class():
+    with pytest.raises(DataError, match="rows of the class"):
+        best_threshold(np.array([[0.5, 0.5]]), np.array([0], np.int32), ["a", "b"], "b", maximise="f1")
+    with pytest.raises(ParameterError, match="maximise: 'f1'"):
+        best_threshold(np.array([[0.5, 0.5]]), np.array([0], np.int32), ["a", "b"], "b", maximise="recall")

@@ -54,3 +54,17 @@ def test_the_estimate_agrees_with_new_rows_of_noise(seed):
     found = tb.tune(noise(1000, seed), label="y")
     loss = tb.evaluate(found.model, noise(5000, seed + 100)).log_loss
     assert abs(loss - found.estimate.log_loss) < 3 * found.estimate.error + 0.003
+
+
+def test_weights_that_are_worse_than_none_on_other_rows_are_not_used():
+    """Independent columns, as naive Bayes assumes: their evidence needs no weights."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    rows = {f"x{j}": np.where(rng.random(200) < 0.75, y, 1 - y).astype(str).tolist() for j in range(8)}
+    tuned = tb.tune({**rows, "y": y.tolist()}, label="y")
+    assert (tuned.steps[-1].name, tuned.steps[-1].choice) == ("no column weights", "used")
+    assert tuned.model.column_weights.weights == {}
+    assert tuned.log_loss[0] == tuned.log_loss[1]
+    assert tuned.estimate.log_loss == tuned.log_loss[1]
+    plain = tb.fit({**rows, "y": y.tolist()}, label="y", weights=None)
+    assert tuned.model.predict_proba(rows).tolist() == plain.predict_proba(rows).tolist()

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tallybayes.cli.messages import note, note_bad_rows, note_waiting, print_result, progress
-from tallybayes.cli.shared_options import Json, ModelFile, Reader, class_named, reads
+from tallybayes.cli.changed_model import InPlace, NewModel, changed_model, note_saved
+from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
+from tallybayes.cli.shared_options import Json, ModelFile, Reader, class_named, loaded_model, reads
 
 if TYPE_CHECKING:
     from tallybayes.model import Model
@@ -32,33 +33,35 @@ def calibrate(
         str, typer.Option(metavar="HOW", help="temperature, isotonic, or none to remove the calibration.")
     ] = "temperature",
     new: New = False,
+    output: NewModel = None,
+    in_place: InPlace = False,
     json: Json = False,
     reader: Reader,
 ) -> None:
     """Calibrate the probabilities of a model.
 
-    Naive Bayes is overconfident where columns depend on each other. The calibration is saved in the model file;
-    `tally predict --raw` ignores it.
+    Naive Bayes is overconfident where columns depend on each other. The calibrated model is saved by -o MODEL or
+    --in-place; without these the calibration is only printed. `tally predict --raw` ignores it.
     """
     from tallybayes.errors import NONE, ParameterError
-    from tallybayes.model.saved_model import edit_model_file
 
     if method != "none" and not data:
         raise ParameterError("DATA to calibrate on", got=NONE, hint="tally calibrate MODEL DATA")
     if method == "none" and data:
         raise ParameterError("no data for --method none, which removes the calibration", got=data)
-    with progress("calibrating") as step, edit_model_file(model, on_wait=lambda: note_waiting(model)) as loaded:
+    with progress("calibrating") as step, changed_model(model, output, in_place=in_place) as loaded:
         if not data:
             loaded.calibration = None
         else:
             source = reader(data, step)
             loaded.calibrate(source, method, leave_one_out=not new)  # type: ignore[arg-type]
             note_bad_rows(source)
+    note_saved(model, output, in_place=in_place)
     found = loaded.calibration
     if not json:
         print_result("not calibrated" if found is None else str(found))
         return
-    facts: dict[str, Any] = {"model": model, "calibration": None if found is None else found.method}
+    facts: dict[str, Any] = {"model": output or model, "calibration": None if found is None else found.method}
     if found is not None and found.method == "temperature":
         facts["temperature"] = found.temperature
     print_result(facts)
@@ -69,7 +72,9 @@ def decide(
     model: ModelFile,
     data: SomeData = None,
     *,
-    class_: Annotated[str | None, typer.Option("--class", metavar="CLASS", help="The class of the threshold.")] = None,
+    class_: Annotated[
+        str | None, typer.Option("--class", "--positive", metavar="CLASS", help="The class of the threshold.")
+    ] = None,
     threshold: Annotated[
         float | None, typer.Option(metavar="P", help="Answer the class if its probability is at least P.")
     ] = None,
@@ -83,8 +88,13 @@ def decide(
     cost: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="TRUE:ANSWER=COST", help="The cost of an answer where another class is true (repeatable)."
+            metavar="TRUE:ANSWER=COST",
+            help="The cost of an answer where another class is true (repeatable). With DATA and --class: select the"
+            " threshold with the lowest mean cost.",
         ),
+    ] = None,
+    maximise: Annotated[
+        str | None, typer.Option(metavar="f1", help="Select the threshold with the largest F1 of the class.")
     ] = None,
     abstain: Annotated[
         float | None, typer.Option(metavar="P", help="Give no answer if the probability is below P.")
@@ -93,56 +103,65 @@ def decide(
         bool, typer.Option("--most-probable", help="Remove the rule: answer the most probable class.")
     ] = False,
     new: New = False,
+    output: NewModel = None,
+    in_place: InPlace = False,
     json: Json = False,
     reader: Reader,
 ) -> None:
     """Set the decision rule of a model: a threshold, costs, or no answer below a probability.
 
-    A threshold is given, or selected on data under a constraint: a largest number of false negatives or false
-    positives. The rule is saved in the model file; `tally predict` and `tally evaluate` use it. Without options the
+    A threshold is given, or selected on data: under a constraint (a largest number of false negatives or false
+    positives), or as the best one (by F1 or by cost). The model with the rule is saved by -o MODEL or --in-place;
+    without these the rule is only printed. `tally predict`, `evaluate` and `explain` use it. Without options, the
     current rule is printed.
     """
     from dataclasses import replace
 
     from tallybayes.errors import NONE, Described, ParameterError
-    from tallybayes.model.saved_model import edit_model_file, load
     from tallybayes.state.decision import Decision
 
-    rules = (threshold, false_negatives, false_positives, cost)
+    rules = (threshold, false_negatives, false_positives, cost or None, maximise)
     has_rule = any(one is not None for one in (*rules, abstain, class_))
-    constrained = false_negatives is not None or false_positives is not None
-    if (data or new) and not constrained:
+    constrained = any(one is not None for one in (false_negatives, false_positives, maximise))
+    if (data or new) and not constrained and not (cost and class_ is not None):
         got = data or Described("--new")
-        raise ParameterError("data only for --false-negatives or --false-positives, to select the threshold", got=got)
+        expected = "data only for --false-negatives, --false-positives, --maximise, or --cost with --class"
+        raise ParameterError(f"{expected}, to select the threshold", got=got)
     if most_probable and has_rule:
         raise ParameterError("--most-probable without other options", got=Described("another rule"))
     if not most_probable and not has_rule:
-        loaded = load(model)
+        if output is not None or in_place:
+            raise ParameterError("a rule to save", got=NONE, hint="tally decide MODEL --class C --threshold P -o NEW")
+        loaded = loaded_model(model)
         if "decision" in loaded.stale:
-            note("the rule was selected before the model was changed: its constraint may be violated")
+            note("the rule was selected before the model was changed: it may be stale")
         _print_rule(model, loaded.decision, json)
         return
     if sum(one is not None for one in rules) > 1:
-        raise ParameterError(
-            "one of --threshold, --false-negatives, --false-positives and --cost", got=Described("several")
-        )
-    if constrained and not data:
+        names = "--threshold, --false-negatives, --false-positives, --maximise and --cost"
+        raise ParameterError(f"one of {names}", got=Described("several"))
+    if maximise not in (None, "f1"):
+        raise ParameterError("--maximise f1", got=maximise, hint="--cost selects the threshold with the lowest cost")
+    if (constrained or (cost and class_ is not None)) and not data:
         raise ParameterError("DATA to select the threshold on", got=NONE, hint="tally decide MODEL DATA --class C ...")
-    with progress("deciding") as step, edit_model_file(model, on_wait=lambda: note_waiting(model)) as loaded:
-        own = _class_of_threshold(loaded, class_, has_threshold=constrained or threshold is not None)
-        if constrained:
-            source = reader(data or [], step)
+    with progress("deciding") as step, changed_model(model, output, in_place=in_place) as loaded:
+        own = _class_of_threshold(loaded, class_, has_threshold=bool(data) or constrained or threshold is not None)
+        costs = _costs(loaded, cost) if cost else None
+        if data:
+            source = reader(data, step)
             limits = {"false_negatives": _number(false_negatives), "false_positives": _number(false_positives)}
-            rule = loaded.decide(source, own, leave_one_out=not new, **limits)
+            by: dict[str, Any] = {**limits, "maximise": maximise, "costs": costs}
+            rule = loaded.decide(source, own, leave_one_out=not new, **by)
             note_bad_rows(source)
         elif threshold is not None:
             rule = Decision(label=own, threshold=threshold)
-        elif cost is not None:
-            rule = Decision(costs=_costs(loaded, cost))
+        elif costs is not None:
+            rule = Decision(costs=costs)
         else:
             rule = Decision() if most_probable else loaded.decision
         loaded.decision = rule if abstain is None else replace(rule, abstain=abstain)
-    _print_rule(model, loaded.decision, json)
+    note_saved(model, output, in_place=in_place)
+    _print_rule(output or model, loaded.decision, json)
 
 
 def _class_of_threshold(model: Model, name: str | None, *, has_threshold: bool) -> Any:
@@ -152,7 +171,7 @@ def _class_of_threshold(model: Model, name: str | None, *, has_threshold: bool) 
     if label is None and has_threshold:
         raise ParameterError("--class, the class of the threshold", got=NONE)
     if label is not None and not has_threshold:
-        raise ParameterError("--threshold, --false-negatives or --false-positives for --class", got=NONE)
+        raise ParameterError("a threshold, or how to select it, for --class", got=NONE)
     return label
 
 
@@ -206,11 +225,16 @@ def _costs(model: Model, given: list[str]) -> dict[Any, dict[Any, float]]:
 
 
 COMMANDS = [
-    (calibrate, "tally calibrate films.tally films.csv\ntally calibrate films.tally --method none"),
+    (
+        calibrate,
+        "tally calibrate films.tally films.csv -o calibrated.tally\n"
+        "tally calibrate films.tally --method none --in-place",
+    ),
     (
         decide,
-        "tally decide films.tally films.csv --class R --false-negatives 0   # no R-rated film is missed\n"
-        "tally decide mail.tally --cost ham:spam=20 --abstain 0.6\n"
-        "tally decide films.tally --most-probable",
+        "tally decide films.tally films.csv --class R --false-negatives 0   # print the rule that misses no R\n"
+        "tally decide films.tally films.csv --class R --maximise f1 -o strict.tally\n"
+        "tally decide mail.tally --cost ham:spam=20 --abstain 0.6 --in-place\n"
+        "tally decide films.tally --most-probable --in-place",
     ),
 ]

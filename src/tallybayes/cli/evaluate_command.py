@@ -8,7 +8,8 @@ import typer
 
 from tallybayes.cli.fit_options import FITTING, Label, Weight, fit_options, fits
 from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
-from tallybayes.cli.shared_options import Json, LeaveOneOut, Reader, reads
+from tallybayes.cli.shared_options import Json, LeaveOneOut, Reader, class_named, loaded_model, reads
+from tallybayes.cli.subcommand import from_config
 
 if TYPE_CHECKING:
     from tallybayes.data.source import Source
@@ -21,6 +22,9 @@ tally evaluate films.tally test.csv                # a model on new rows
 tally evaluate films.csv --label rating            # 10-fold cross-validation
 tally evaluate films.tally films.csv --leave-one-out   # on the rows it has learned
 tally evaluate log.csv --label failed --prequential    # predict each row, then learn it
+tally evaluate visits.csv --label ill --group patient  # folds of whole patients
+tally evaluate sales.csv --label sold --time date      # the past predicts the next block
+tally evaluate films.csv --label rating --holdout 0.2  # fit on 80 %, evaluate on the others
 """
 
 _LEAST_SAMPLES = 100  # of a bootstrap: with fewer, the ends of a 95 % interval are the extremes
@@ -49,6 +53,19 @@ def evaluate(
     bootstrap: Annotated[
         int | None, typer.Option(metavar="N", help="Add 95 % bootstrap intervals from N samples, such as 1000.")
     ] = None,
+    group: Annotated[
+        str | None, typer.Option(metavar="COL", help="Rows with the same value are never in different folds.")
+    ] = None,
+    time: Annotated[
+        str | None, typer.Option(metavar="COL", help="Score blocks in the order of time, by the rows before them.")
+    ] = None,
+    holdout: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", help="Hold out this share of the rows instead of folds, such as 0.2."),
+    ] = None,
+    positive: Annotated[
+        str | None, typer.Option(metavar="CLASS", help="Report precision, recall and F1 of this class apart.")
+    ] = None,
     fitting: dict[str, Any],
     json: Json = False,
     reader: Reader,
@@ -67,12 +84,21 @@ def evaluate(
     first, rest = model_and_data[0], model_and_data[1:]
     has_model = first.endswith(".tally") or is_model(first)
     method = "a model" if has_model else "--prequential" if prequential else "cross-validation"
-    refitted = any(fitting[name] != default for name, (_, default) in FITTING.items())
+    refitted = any(fitting[name] != default and not from_config(name) for name, (_, default) in FITTING.items())
     for wrong, expected, got in (
         (leave_one_out and not has_model, "a model and the data it has learned, for --leave-one-out", "data alone"),
         (prequential and has_model, "data and --label, without a model, for --prequential", method),
         (every is not None and not prequential, "--every only with --prequential", method),
-        (folds is not None and method != "cross-validation", "--folds only for cross-validation of data", method),
+        (
+            folds is not None and method != "cross-validation" and not from_config("folds"),
+            "--folds only for cross-validation of data",
+            method,
+        ),
+        (group is not None and method != "cross-validation", "--group only for cross-validation of data", method),
+        (time is not None and method != "cross-validation", "--time only for cross-validation of data", method),
+        (holdout is not None and method != "cross-validation", "--holdout only for data and --label", method),
+        (holdout is not None and folds is not None, "--folds or --holdout", "both"),
+        (group is not None and time is not None, "--group or --time", "both"),
         (weight is not None and not leave_one_out, "--weight only with --leave-one-out", method),
         (refitted and has_model, "options of fit only with data and --label", "a model, which is already fitted"),
     ):
@@ -99,7 +125,10 @@ def evaluate(
                 found = stream(source, label, every=every, **options)
                 evaluation = found.evaluation
             else:
-                found = evaluation = cross_validate(source, label, folds=folds or 10, seed=seed, **options)
+                division: dict[str, Any] = {"group": group, "time": time, "holdout": holdout}
+                found = evaluation = cross_validate(source, label, folds=folds, seed=seed, **division, **options)
+    if positive is not None:
+        evaluation.positive = class_named(evaluation.classes, positive)
     if bootstrap is not None:
         evaluation.bootstrap(bootstrap, seed)
     note_bad_rows(source)
@@ -111,9 +140,8 @@ def evaluate(
 def _of_model(path: str, source: Source, label: str | None, *, leave_one_out: bool, weight: str | None) -> Evaluation:
     """The evaluation of a model file, with a note about what leave-one-out does not repeat."""
     from tallybayes.evaluation import evaluate as evaluate_model
-    from tallybayes.model.saved_model import load
 
-    model = load(path)
+    model = loaded_model(path)
     evaluation = evaluate_model(model, source, label, leave_one_out=leave_one_out, weight=weight)
     settings = model.settings
     weights = settings.column_weights

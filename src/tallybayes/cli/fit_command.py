@@ -12,12 +12,16 @@ from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
 from tallybayes.cli.shared_options import Data, Json, Reader, reads
 
 if TYPE_CHECKING:
+    from tallybayes.data.schema import Schema
     from tallybayes.data.source import Source
     from tallybayes.model import Model
 
 __all__ = ["COMMANDS", "fit", "model_path"]
 
+_NAMES = 5  # excluded columns that are named
 _CLASSES = 30  # at most this many are listed
+_COLUMNS = 50  # with more columns, those with the same family and reason share a line
+EXCLUDED = "excluded by the user"  # the reason that `fit` gives
 
 EXAMPLE = """
 tally fit films.csv --label rating --as genre=tags --ignore title
@@ -47,7 +51,7 @@ def fit(
 ) -> None:
     """Fit a model to data and save it in a file."""
     from tallybayes.errors import NONE, DataError, Described
-    from tallybayes.formatting import rows_of, shown
+    from tallybayes.formatting import rows_of
     from tallybayes.model.fit import fit as fit_model
     from tallybayes.model.fit import planned
     from tallybayes.model.weight_selection import LEAST_ROWS, MOST_CLASSES
@@ -71,17 +75,29 @@ def fit(
         model.schema.save(save_schema)
         note(f"wrote the schema to {save_schema}")
     note_bad_rows(source)
+    note_identifiers(model.schema)
     if not model.schema.families:
         note("no column is used: the model has only a class prior (--as COL=FAMILY includes a column)")
     if not dry_run and "weights" not in options and not model.column_weights.weights and model.schema.families:
         note(f"no column weights: they need {LEAST_ROWS} rows and 2 to {MOST_CLASSES:,} classes that have several rows")
-    if len(model.classes) == 1:
-        note(f"only one class, {shown(model.classes[0])}: every prediction is that class")
     facts = report(model, source, path)
     print_result(facts if json else _for_people(facts))
 
 
 COMMANDS = [(fit, EXAMPLE)]
+
+
+def note_identifiers(schema: Schema) -> None:
+    """Print a note about the columns of numbers that are excluded as identifiers, and how to include one."""
+    from tallybayes.data.identifier import are_excluded_numbers
+
+    names = [
+        name for name, field in schema.fields.items() if field.family is None and are_excluded_numbers(field.reason)
+    ]
+    if names:
+        more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+        includes = f"--as {names[0]}=histogram includes {'it' if len(names) == 1 else 'the first'}"
+        note(f"numbers excluded as identifiers: {', '.join(names[:_NAMES])}{more} ({includes})")
 
 
 def model_path(output: str | None, data: list[str]) -> str:
@@ -116,7 +132,7 @@ def report(model: Model, source: Source, path: str | None) -> dict[str, Any]:
         "columns": [
             {
                 "column": field.name,
-                "family": field.family.display_name() if field.family else None,
+                "family": model.schema.family_name(field.name) if field.family or field.dates else None,
                 "reason": field.reason,
             }
             | ({"input": True} if model.schema.family_name(field.name) == "input" else {})
@@ -134,8 +150,8 @@ def _for_people(facts: dict[str, Any]) -> str:
     parts = []
     if facts["found"]:
         parts.append("detected: " + ", ".join(f"{name} {value!r}" for name, value in facts["found"].items()))
-    columns = [[c["column"], c["family"] or _unscored(c), c["reason"]] for c in facts["columns"]]
-    parts.append(text_table(["column", "family", "reason"], columns))
+    columns = [(c["column"], c["family"] or _unscored(c), c["reason"]) for c in facts["columns"]]
+    parts.append(text_table(["column", "family", "reason"], shortened(columns)))
     if facts["model"] is None:
         return "\n\n".join([*parts, "nothing was fitted or written"])
     if facts["weights"]:
@@ -147,6 +163,22 @@ def _for_people(facts: dict[str, Any]) -> str:
     bad = f", skipped {facts['bad']} bad row{'s' if facts['bad'] > 1 else ''}" if facts["bad"] else ""
     parts.append(f"learned {rows_of(facts['rows'])}{skipped}{bad}; the model is in {facts['model']}")
     return "\n\n".join(parts)
+
+
+def shortened(columns: list[tuple[str, str, str]]) -> list[list[str]]:
+    """Lines of (column, family, reason); columns that the user has excluded share a line, as do those of long tables.
+
+    >>> shortened([("a", "gaussian", "specified by the user"), *((f"x{i}", "excluded", EXCLUDED) for i in range(9))])
+    [['a', 'gaussian', 'specified by the user'], ['x0, x1, x2 and 6 more', 'excluded', 'excluded by the user']]
+    """
+    from tallybayes.formatting import listed
+
+    many = len(columns) > _COLUMNS
+    together: dict[Any, list[str]] = {}
+    for name, family, reason in columns:
+        alone = not many and reason != EXCLUDED
+        together.setdefault((family, reason, name if alone else ""), []).append(name)
+    return [[listed(names, 4), family, reason] for (family, reason, _), names in together.items()]
 
 
 def _unscored(column: dict[str, Any]) -> str:

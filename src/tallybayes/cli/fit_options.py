@@ -8,7 +8,9 @@ import typer
 
 from tallybayes.cli.shared_options import adds
 from tallybayes.state.option_domains import (
+    BINS,
     CLASS_PRIOR,
+    CLASS_WEIGHTS,
     FAMILIES,
     FAMILY,
     NAMES,
@@ -38,10 +40,11 @@ _REPEATABLE = {
     NAMES: "COL",
     STRENGTHS: "[COL=]K",
     CLASS_PRIOR: "[CLASS=]P",
+    CLASS_WEIGHTS: "CLASS=W|balanced",
     SWITCHES: "[COL=]yes|no|auto",
 }
 _YES_OR_NO = {"yes": True, "no": False, "true": True, "false": False, "auto": "auto"}
-_SINGLE = {SCHEMA: "FILE", FAMILY: "FAMILY", STRENGTH: "K"}
+_SINGLE = {BINS: "N|EDGES", SCHEMA: "FILE", FAMILY: "FAMILY", STRENGTH: "K"}
 
 
 def _declared(name: str, option: Option) -> tuple[Any, Any]:
@@ -64,6 +67,8 @@ fits_unweighted = adds("fitting", {name: FITTING[name] for name in UNWEIGHTED}, 
 
 def fit_options(source: Source, label: str | None, *, weight: str | None = None, **given: Any) -> FitOptions:
     """The values given on the command line as options of `tallybayes.fit`; there must be a label or a schema."""
+    from tallybayes.data.date_format import DATE_PARTS
+    from tallybayes.data.date_parts import part_name
     from tallybayes.data.label import label_column
     from tallybayes.errors import NONE, ParameterError, shorten
 
@@ -72,31 +77,51 @@ def fit_options(source: Source, label: str | None, *, weight: str | None = None,
         hint = f"the columns are {shorten(columns, 200)}"
         raise ParameterError("--label COL, the column to predict", got=NONE, hint=hint)
     names = [name for name in columns if name not in (weight, label_column(label or "", columns)[0])]
+    parts = [part_name(name, part) for name in names for part in DATE_PARTS]  # if they are dates
     options: Any = {
-        name: _value(OPTIONS[name], value, names, source, label)
+        name: _value(OPTIONS[name], value, names, parts, source, label)
         for name, value in given.items()
         if value is not None and value is not False and value != []
     }
     return options  # type: ignore[no-any-return]
 
 
-def _value(option: Option, given: Any, names: list[str], source: Source, label: str | None) -> Any:
+def _value(option: Option, given: Any, names: list[str], parts: list[str], source: Source, label: str | None) -> Any:
     """The value of an option from the words on the command line, by its domain."""
+    both = [*names, *parts]
     if option.domain is FAMILIES:
-        return dict(_split(f"--{option.flag}", text, names) for text in given)
+        return dict(_split(f"--{option.flag}", text, both) for text in given)
     if option.domain is SCHEMA:
         from tallybayes.data.schema import Schema
 
         return Schema.load(given)
     if option.domain is WEIGHTS:
         return None
+    if option.domain is BINS:
+        return _bins(given)
     if option.domain is STRENGTHS:
-        return _by_column([_strength(text, names) for text in given], names)
+        return _by_column([_strength(text, both) for text in given], names)
     if option.domain is SWITCHES:
-        return _by_column([_switch(text, names) for text in given], names)
-    if option.domain is CLASS_PRIOR:
-        return _prior(given, label or "", source) if len(given) > 1 or "=" in given[0] else given[0]
+        return _by_column([_switch(text, both) for text in given], names)
+    if option.domain in (CLASS_PRIOR, CLASS_WEIGHTS):
+        flag = "prior" if option.domain is CLASS_PRIOR else "class-weight"
+        return _by_class(flag, given, label or "", source) if len(given) > 1 or "=" in given[0] else given[0]
     return given
+
+
+def _bins(text: str) -> Any:
+    """A number of bins, or edges with commas between them; a comma at the end makes a single edge."""
+    from tallybayes.errors import ParameterError
+
+    try:
+        if "," not in text:
+            return int(text)
+        return [float(edge) for edge in text.removesuffix(",").split(",")]
+    except ValueError:
+        hint = "--bins 4 makes four classes, --bins 10,100 three, and --bins 10, two"
+        raise ParameterError(
+            "--bins: a number of bins, or edges with commas between them", got=text, hint=hint
+        ) from None
 
 
 def _split(option: str, text: str, names: list[str]) -> tuple[str, str]:
@@ -141,20 +166,21 @@ def _by_column(given: list[tuple[str | None, Any]], names: list[str]) -> Any:
     return {**dict.fromkeys(names, others[-1]), **by_column} if others else by_column
 
 
-def _prior(given: list[str], label: str, source: Source) -> dict[Any, float]:
-    """Probabilities by label; the labels have the type that they have in the data."""
+def _by_class(flag: str, given: list[str], label: str, source: Source) -> dict[Any, float]:
+    """Numbers by label; the labels have the type that they have in the data."""
     from tallybayes.data.label import find_labels
     from tallybayes.formatting import shown
 
     labels = {shown(key): key for key in [False, True, *find_labels(source.head(), label).keys]}
-    return {labels.get(name, name): p for name, p in map(_probability, given)}
+    return {labels.get(name, name): value for name, value in (_number_of_class(flag, text) for text in given)}
 
 
-def _probability(text: str) -> tuple[str, float]:
+def _number_of_class(flag: str, text: str) -> tuple[str, float]:
     from tallybayes.errors import ParameterError
 
+    forms = {"prior": "empirical, uniform, or CLASS=P for every class", "class-weight": "balanced, or CLASS=W"}
     name, sign, value = text.rpartition("=")
     try:
         return name if sign else "", float(value)
     except ValueError:
-        raise ParameterError("--prior: empirical, uniform, or CLASS=P for every class", got=text) from None
+        raise ParameterError(f"--{flag}: {forms[flag]}", got=text) from None

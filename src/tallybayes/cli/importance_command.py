@@ -8,7 +8,7 @@ import typer
 
 from tallybayes.cli.fit_options import Label, Weight
 from tallybayes.cli.messages import note_bad_rows, print_result, progress
-from tallybayes.cli.shared_options import Data, Json, ModelFile, Reader, check_label_column, reads
+from tallybayes.cli.shared_options import Data, Json, ModelFile, Reader, check_label_column, loaded_model, reads
 
 __all__ = ["COMMANDS", "importance"]
 
@@ -35,12 +35,11 @@ def importance(
     the decrease of the log loss by the column alone; both by leave-one-out, in nats per row. The Bayes factor, in
     decibans, compares "depends on the class" with "does not": 10 decibans are odds of ten to one.
     """
-    from tallybayes.model.saved_model import load
     from tallybayes.tuning import importance as column_importance
 
     with progress("scoring") as step:
         source = reader(data, step)
-        loaded = load(model)
+        loaded = loaded_model(model)
         check_label_column(source, loaded.snapshot().label_or_default(label))
         found = column_importance(loaded, source, label=label, weight=weight, rows=rows, seed=seed)
     note_bad_rows(source)

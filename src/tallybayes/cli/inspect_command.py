@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from tallybayes.cli.messages import print_result
-from tallybayes.cli.shared_options import Debug, Json, ModelFile
+from tallybayes.cli.shared_options import Debug, Json, ModelFile, loaded_model
 
 __all__ = ["COMMANDS", "inspect"]
 
@@ -38,9 +38,8 @@ def inspect(
     The classes, the family of every column with the reason, and the parameters of every column per class.
     """
     from tallybayes.errors import ParameterError, did_you_mean
-    from tallybayes.model.saved_model import load
 
-    loaded = load(model)
+    loaded = loaded_model(model)
     if schema:
         print_result(loaded.schema.to_dict())
         return
@@ -59,25 +58,29 @@ def inspect(
 
 def _fitted(model: Any) -> dict[str, str]:
     """What was fitted afterwards, as text."""
-    from tallybayes.formatting import number, shown, signed
+    from tallybayes.formatting import listed, number, shown, signed
     from tallybayes.state.column_weights import weight_range
 
     weights, result = model.column_weights, {}
     if weights.fitted_on:
         result["column weights"] = f"fitted on held-out rows ({number(weights.fitted_on, 12)} different rows)"
     if weights.missing:
-        result["missing values that are evidence"] = ", ".join(
-            f"{name} ({weight_range(own)})" for name, own in weights.missing.items()
+        result["missing values that are evidence"] = listed(
+            [f"{name} ({weight_range(own)})" for name, own in weights.missing.items()]
         )
     if slopes := [name for name, own in weights.corrections.items() if any(own.slopes.values())]:
-        result["slopes"] = ", ".join(slopes)
+        result["slopes"] = listed(slopes)
     if tables := [name for name, own in weights.corrections.items() if own.cells is not None]:
-        result["corrections by cell"] = ", ".join(tables)
+        result["corrections by cell"] = listed(tables)
     if (corrections := model.settings.token_corrections) is not None:
-        sizes = (f"{name} ({len(own.tokens):,} tokens)" for name, own in corrections.columns.items())
-        result["corrections of tokens"] = ", ".join(sizes)
+        sizes = [f"{name} ({len(own.tokens):,} tokens)" for name, own in corrections.columns.items()]
+        result["corrections of tokens"] = listed(sizes)
     if weights.offsets:
-        result["class offsets"] = ", ".join(f"{shown(c)} {signed(offset, 3)}" for c, offset in weights.offsets.items())
+        result["class offsets"] = listed([f"{shown(c)} {signed(offset, 3)}" for c, offset in weights.offsets.items()])
+    if model.settings.class_weight is not None:
+        own = model.settings.class_weight
+        pairs = own if isinstance(own, str) else listed([f"{shown(c)} {number(w)}" for c, w in own.items()])
+        result["class weights (factors of the class prior)"] = pairs
     if model.calibration is not None:
         result["calibration"] = str(model.calibration)
     if model.settings.decision is not None:

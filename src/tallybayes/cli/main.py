@@ -32,7 +32,8 @@ from tallybayes.cli import (
     tune_command,
 )
 from tallybayes.cli.messages import note, print_error, warnings_as_notes
-from tallybayes.cli.shared_options import Command, Debug, Group, debugging
+from tallybayes.cli.shared_options import Debug, debugging, with_common_options
+from tallybayes.cli.subcommand import Command, Group
 from tallybayes.errors import NOTHING_CHANGED, ParameterError, TallyError
 
 __all__ = ["app", "main"]
@@ -69,7 +70,7 @@ for module in (
     demo_command,
 ):
     for verb, example in module.COMMANDS:
-        app.command(cls=Command, epilog=example, help=verb.__doc__)(verb)
+        app.command(cls=Command, epilog=example, help=verb.__doc__)(with_common_options(verb))
 
 
 def _version(requested: bool) -> None:

@@ -1,4 +1,8 @@
-"""Messages of the command: results to standard output, everything else to standard error."""
+"""Messages of the command: results to standard output, everything else to standard error.
+
+`--quiet` silences notes, warnings and progress, but not errors; `--verbose` adds what was detected and how long each
+step took.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tallybayes.errors import DataWarning
 from tallybayes.formatting import json_text, printable
@@ -16,7 +20,21 @@ from tallybayes.formatting import json_text, printable
 if TYPE_CHECKING:
     from tallybayes.data.source import Source
 
-__all__ = ["note", "note_bad_rows", "note_waiting", "print_error", "print_result", "progress", "warnings_as_notes"]
+__all__ = [
+    "detail",
+    "is_verbose",
+    "note",
+    "note_bad_rows",
+    "note_waiting",
+    "print_error",
+    "print_result",
+    "progress",
+    "set_talk",
+    "timed",
+    "warnings_as_notes",
+]
+
+_talk: Literal["quiet", "usual", "verbose"] = "usual"
 
 _DELAY = 0.5  # seconds before a progress bar appears
 _SHOWN = 5  # bad rows that are listed one by one
@@ -27,9 +45,35 @@ def print_result(value: Any) -> None:
     print(printable(value, keep="\n") if isinstance(value, str) else json_text(value, indent=2))
 
 
+def set_talk(talk: Literal["quiet", "usual", "verbose"]) -> None:
+    """Set how much is printed to standard error beside errors."""
+    global _talk
+    _talk = talk
+
+
 def note(text: str) -> None:
-    """Print a note to standard error."""
-    print(printable(text, keep="\n"), file=sys.stderr)
+    """Print a note to standard error, unless the command is quiet."""
+    if _talk != "quiet":
+        print(printable(text, keep="\n"), file=sys.stderr)
+
+
+def detail(text: str) -> None:
+    """Print a note if the command is verbose."""
+    if is_verbose():
+        note(text)
+
+
+def is_verbose() -> bool:
+    """Whether details are printed."""
+    return _talk == "verbose"
+
+
+@contextlib.contextmanager
+def timed(what: str) -> Iterator[None]:
+    """If the command is verbose, print how long a step took."""
+    began = time.perf_counter()
+    yield
+    detail(f"{what}: {time.perf_counter() - began:.2f} s")
 
 
 def warnings_as_notes() -> None:
@@ -37,6 +81,8 @@ def warnings_as_notes() -> None:
     usual = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if _talk == "quiet":
+            return
         if issubclass(category, DataWarning):
             note(f"warning: {message}")
         else:
@@ -59,11 +105,11 @@ def print_error(text: str) -> None:
     print(f"{start} {printable(text, keep=chr(10))}", file=sys.stderr)
 
 
-def note_bad_rows(source: Source) -> None:
+def note_bad_rows(source: Source, what: str = "skipped {}") -> None:
     """Print a note about the rows that could not be read, with the first few of them."""
     if source.bad is None or not source.bad.count:
         return
-    note(f"skipped {source.bad.count} bad row{'s' if source.bad.count > 1 else ''}:")
+    note(what.format(f"{source.bad.count} bad row{'s' if source.bad.count > 1 else ''}") + ":")
     for error in sorted(source.bad.examples, key=lambda error: (error.file or "", error.line or 0))[:_SHOWN]:
         note(f"  {str(error).partition(chr(10))[0]}")
     if source.bad.count > _SHOWN:
@@ -77,9 +123,18 @@ def progress(what: str, *, unless_shown: bool = False, unit: str = "rows") -> It
     There is no bar unless standard error is a terminal, and (with `unless_shown`) none if the data itself is printed to
     the terminal. Without a unit, only the share that is done is shown, with a description given by each step.
     """
-    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb" or (unless_shown and sys.stdout.isatty()):
-        yield None
-        return
+    hidden = _talk == "quiet" or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb"
+    with timed(what):
+        if hidden or (unless_shown and sys.stdout.isatty()):
+            yield None
+        else:
+            with _progress_bar(what, unit) as step:
+                yield step
+
+
+@contextlib.contextmanager
+def _progress_bar(what: str, unit: str) -> Iterator[Any]:
+    """A bar that appears after a moment, and the function that moves it."""
     began = time.monotonic()
     bar: Any = None
     with contextlib.ExitStack() as stack:

@@ -1,42 +1,55 @@
-"""Tables as CSV, TSV, JSON lines or Parquet, to standard output or to a file that is replaced as a whole."""
+"""Tables as CSV, TSV, JSON or Parquet, to standard output or to a file that is replaced as a whole.
+
+The name of a file says its format: .json is one array, .jsonl an object per line, and .gz after the name is compressed.
+Text in the format of the input is written in its dialect, Parquet in its types.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import csv
+import gzip
 import io
 import json
 import os
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import IO, Any, Self
 
 from tallybayes.atomic_file import replacing
+from tallybayes.cli.csv_dialect import Dialect
 from tallybayes.errors import Described, FileError, ParameterError
 from tallybayes.formatting import finite_json, json_text, printable, shown
 
-__all__ = ["Writer", "form_of", "refuse_overwriting", "refuse_replacing"]
+__all__ = ["Writer", "form_of", "in_types", "refuse_overwriting", "refuse_replacing"]
 
-_ENDINGS = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet"}
+_ENDINGS = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+_GZIP = ".gz"
 _DIGITS = 10  # of probabilities in text: the last digits of a double differ between machines
-_FORMS = {"csv": "csv", "json": "json"}  # other formats are printed as CSV
+_FORMS = {"csv": "csv", "json": "jsonl"}  # other formats are printed as CSV
 
 
 def form_of(output: str | None, source: Any = None, *, json: bool = False) -> str:
     """The format to write: JSON if requested, by the name of the file, else that of the input, else CSV."""
-    ending = os.path.splitext(output or "")[1].lower()
-    if ending and output is not None and ending not in _ENDINGS:
-        raise ParameterError(f"a file that ends in {', '.join(_ENDINGS)}", got=output)
+    stem, compressed = (output or "").lower(), (output or "").lower().endswith(_GZIP)
+    ending = os.path.splitext(stem.removesuffix(_GZIP))[1]
+    if output is not None and (ending or compressed) and ending not in _ENDINGS:
+        hint = f"{_GZIP} may follow, except after .parquet"
+        raise ParameterError(f"a file that ends in {', '.join(_ENDINGS)}", got=output, hint=hint)
     form = _ENDINGS.get(ending)
+    if form == "parquet" and compressed:
+        raise ParameterError("a .parquet file without .gz, as it is compressed itself", got=output)
     if json:
-        if form not in (None, "json"):
+        if form not in (None, "json", "jsonl"):
             raise ParameterError("--json, or a file in another format", got=output)
-        return "json"
+        return form or "jsonl"
     if form is not None:
         return form
     if source is not None and source.facts().get("delimiter") == "\t":
         return "tsv"
-    return _FORMS.get(getattr(source, "kind", "csv"), "csv")
+    form = _FORMS.get(getattr(source, "kind", "csv"), "csv")
+    return "json" if form == "jsonl" and not source.formats[0].in_lines else form
 
 
 def refuse_overwriting(output: str | None, data: list[str]) -> None:
@@ -56,11 +69,17 @@ def refuse_replacing(output: str, is_own: Callable[[str], bool], what: str) -> N
 
 
 class Writer:
-    """Writes Arrow tables to one file; None and "-" are standard output."""
+    """Writes Arrow tables to one file; None and "-" are standard output.
 
-    def __init__(self, path: str | None, form: str) -> None:
+    dialect: of CSV, by default the usual one; types: an Arrow schema, whose types the columns of Parquet get.
+    """
+
+    def __init__(self, path: str | None, form: str, *, dialect: Dialect | None = None, types: Any = None) -> None:
         self._path = None if path == "-" else path
         self._form = form
+        self._dialect, self._types = dialect or Dialect(), types
+        if form == "tsv" or (form == "csv" and self._dialect.delimiter == "\t"):
+            self._dialect = replace(self._dialect, delimiter="\t" if form == "tsv" else ",")
         self._open_files = contextlib.ExitStack()
         self._file: IO[Any] = sys.stdout
         self._writer: Any = None
@@ -72,6 +91,8 @@ class Writer:
             return self
         with contextlib.ExitStack() as stack:
             self._file = stack.enter_context(replacing(self._path, "the output"))
+            if self._path.lower().endswith(_GZIP):  # without a time, so that equal rows give equal files
+                self._file = stack.enter_context(gzip.GzipFile("", "wb", fileobj=self._file, mtime=0))
             if self._form != "parquet":
                 self._file = stack.enter_context(_utf8(self._file))
             self._open_files = stack.pop_all()
@@ -80,6 +101,8 @@ class Writer:
     def __exit__(self, *exception: Any) -> None:
         if self._form == "parquet" and self._writer is not None:
             self._open_files.callback(self._writer.close)
+        if self._form == "json" and exception[0] is None:
+            self._file.write("\n]\n" if self._writer else "[]\n")
         self._open_files.__exit__(*exception)
         if self._path is None:
             sys.stdout.flush()
@@ -88,7 +111,7 @@ class Writer:
         """Write more rows, with the same columns as before."""
         if self._form == "parquet":
             self._write_parquet(table)
-        elif self._form == "json":
+        elif self._form in ("json", "jsonl"):
             self._write_json(table)
         else:
             self._write_csv(table)
@@ -96,23 +119,48 @@ class Writer:
     def _write_parquet(self, table: Any) -> None:
         import pyarrow.parquet
 
+        plain = in_types(_plain(table), self._types)
         if self._writer is None:
-            self._writer = pyarrow.parquet.ParquetWriter(self._file, _plain(table).schema)
-        self._writer.write_table(_plain(table).cast(self._writer.schema))
+            self._writer = pyarrow.parquet.ParquetWriter(self._file, plain.schema)
+        self._writer.write_table(plain.cast(self._writer.schema))
 
     def _write_json(self, table: Any) -> None:
         columns = [_json_cells(table.field(i), column) for i, column in enumerate(table.columns)]
         for cells in zip(*columns, strict=True):
-            row = dict(zip(table.column_names, cells, strict=True))
-            self._file.write(json_text(row) + "\n")
+            text = json_text(dict(zip(table.column_names, cells, strict=True)))
+            if self._form == "jsonl":
+                self._file.write(text + "\n")
+            else:
+                self._file.write((",\n" if self._writer else "[\n") + text)
+                self._writer = True  # the array has begun
 
     def _write_csv(self, table: Any) -> None:
+        dialect = self._dialect
         if self._writer is None:
-            delimiter = "\t" if self._form == "tsv" else ","
-            self._writer = csv.writer(_Lines(self._file), delimiter=delimiter, lineterminator="\r\n")
+            if dialect.mark and self._path is not None:
+                self._file.write("\ufeff")
+            lines = _Lines(self._file)
+            form: dict[str, Any] = {"delimiter": dialect.delimiter, "quoting": dialect.quoting}
+            self._writer = csv.writer(lines, lineterminator="\r\n", **form)
             self._writer.writerow(table.column_names)
-        columns = [_cells(table.field(i), column) for i, column in enumerate(table.columns)]
+        columns = [map(dialect.cell, _cells(table.field(i), column)) for i, column in enumerate(table.columns)]
         self._writer.writerows(zip(*columns, strict=True))
+
+
+def in_types(table: Any, types: Any) -> Any:
+    """A table whose columns have the types of an Arrow schema, by name, where they can be converted."""
+    import pyarrow as pa
+
+    fields = {} if types is None else {field.name: field for field in types}
+    columns, own = [], []
+    for field, column in zip(table.schema, table.columns, strict=True):
+        wanted = fields.get(field.name)
+        if wanted is not None and wanted.type != field.type:
+            with contextlib.suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
+                column = column.cast(wanted.type)
+        columns.append(column)
+        own.append(pa.field(field.name, column.type))
+    return pa.table(columns, schema=pa.schema(own))
 
 
 @contextlib.contextmanager
@@ -152,6 +200,8 @@ def _json_cells(field: Any, column: Any) -> list[Any]:
         return [None if value is None else json.loads(value) for value in values]
     if pa.types.is_map(field.type):
         return [None if value is None else dict(value) for value in values]
+    if pa.types.is_string(field.type):
+        return values  # type: ignore[no-any-return]
     if (field.metadata or {}).get(b"kind") == b"probability":
         return [None if value is None else float(f"{value:.{_DIGITS}g}") for value in values]
     return finite_json(values)  # type: ignore[no-any-return]

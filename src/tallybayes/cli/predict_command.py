@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from tallybayes.cli.messages import note, note_bad_rows, progress
-from tallybayes.cli.shared_options import Data, Json, ModelFile, Output, Reader, learned_model, reads
+from tallybayes.cli.shared_options import Data, Json, ModelFile, Output, Reader, class_named, learned_model, reads
 
 __all__ = ["COMMANDS", "predict"]
 
@@ -16,6 +16,7 @@ EXAMPLE = """
 tally predict films.tally new.csv -o labelled.csv
 tally predict films.tally new.csv --id title --proba
 tally predict films.tally new.csv --interval 0.95      # with credible intervals
+tally predict mail.tally new.csv --positive spam --threshold 0.9
 """
 
 
@@ -32,39 +33,72 @@ def predict(
         float | None, typer.Option(metavar="LEVEL", help="Add the credible interval of the probability, such as 0.95.")
     ] = None,
     raw: Annotated[bool, typer.Option("--raw", help="Print the probabilities before calibration.")] = False,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P", help="Answer the positive class if its probability is at least P. [the model's rule]"
+        ),
+    ] = None,
+    positive: Annotated[
+        str | None, typer.Option(metavar="CLASS", help="The class of --threshold. [the second of two]")
+    ] = None,
     output: Output = None,
     json: Json = False,
     reader: Reader,
 ) -> None:
     """Predict the label of every row.
 
-    Adds the columns predicted and probability to those of the input. The output has the format of the input (JSON as
-    JSON lines), or the one that the name of the output file ends in, such as .parquet.
+    Adds the columns predicted and probability to those of the input. The output has the format of the input, and its
+    delimiter, decimal sign and quotes; or the format that the name of the output file ends in, such as .parquet, .jsonl
+    (an object per line), .json (one array) or .csv.gz. With --skip-bad, a bad row has no prediction.
     """
+    from tallybayes.cli.csv_dialect import dialect_of
     from tallybayes.cli.output import Writer, form_of, refuse_overwriting
     from tallybayes.formatting import rows_of
 
     refuse_overwriting(output, data)
     loaded = learned_model(model)
+    _set_threshold(loaded, threshold, positive)
     n_rows = 0
     with progress("predicting", unless_shown=output is None) as step:
         source = reader(data, step)
         source.missing = loaded.schema.missing if source.missing is None else source.missing
         names = list(source.head().columns)
         _check_columns(id or [], names)
-        with Writer(output, form_of(output, source, json=json)) as writer:
-            for table, log_joint, ends in _scored(loaded, source, interval, raw):
-                kept = table.kept if id is None else table.kept.select(id)
-                writer.write(_predicted(kept, loaded, log_joint, ends, proba=proba, raw=raw))
-                n_rows += table.n_rows
+        types = getattr(next(iter(getattr(source, "formats", ())), None), "types", None)
+        form = form_of(output, source, json=json)
+        with Writer(output, form, dialect=dialect_of(source), types=types) as writer:
+            for kept, log_joint, ends, order in _scored(loaded, source, interval, raw):
+                own = kept if id is None else kept.select(id)
+                writer.write(_predicted(own, loaded, log_joint, ends, order, proba=proba, raw=raw))
+                n_rows += kept.num_rows
             if not n_rows:
                 writer.write(_predicted(*_no_rows(id or names, loaded, interval), proba=proba, raw=raw))
     absent = [name for name in loaded.schema.columns_in_use if name not in names]
     if absent:
         note(f"columns of the model that are not in the data, treated as missing: {', '.join(absent)}")
-    note_bad_rows(source)
+    note_bad_rows(source, "no prediction for {}")
     if output not in (None, "-"):
         note(f"wrote {rows_of(n_rows)} to {output}")
+
+
+def _set_threshold(model: Any, threshold: float | None, positive: str | None) -> None:
+    """Replace the rule of a model that was read for this prediction."""
+    from tallybayes.errors import NONE, ParameterError
+    from tallybayes.formatting import shown
+    from tallybayes.state.decision import Decision
+
+    if threshold is None:
+        if positive is not None:
+            raise ParameterError("--threshold P for --positive", got=NONE)
+        return
+    if positive is None and len(model.classes) != 2:
+        classes = ", ".join(map(shown, model.classes[:20]))
+        raise ParameterError("--positive CLASS for --threshold", got=NONE, hint=f"the classes are {classes}")
+    label = model.classes[1] if positive is None else class_named(model.classes, positive)
+    if positive is None:
+        note(f"the threshold is for the class {shown(label)} (--positive CLASS for another)")
+    model.decision = Decision(label=label, threshold=threshold)
 
 
 def _check_columns(wanted: list[str], names: list[str]) -> None:
@@ -75,26 +109,57 @@ def _check_columns(wanted: list[str], names: list[str]) -> None:
             raise ParameterError("--id, a column of the data", got=name, hint=did_you_mean(name, names, "columns"))
 
 
-def _no_rows(names: list[str], model: Any, level: float | None) -> tuple[Any, Any, Any, Any]:
+def _no_rows(names: list[str], model: Any, level: float | None) -> tuple[Any, Any, Any, Any, Any]:
     """The arguments of `_predicted` for data without rows, so that the columns are written."""
+    import numpy as np
     import pyarrow as pa
 
     kept = pa.table({name: pa.array([], pa.string()) for name in names})
     log_joint = model.log_prior()[None][:0]
-    return kept, model, log_joint, None if level is None else log_joint[..., None].repeat(2, axis=2)
+    ends = None if level is None else log_joint[..., None].repeat(2, axis=2)
+    return kept, model, log_joint, ends, np.zeros(0, np.int64)
 
 
-def _scored(model: Any, source: Any, level: float | None, raw: bool) -> Iterator[tuple[Any, Any, Any]]:
-    """Batches with log P(class, row), and intervals if there is a level."""
-    if level is None:
-        for table, log_joint in model.snapshot().log_joint_batches(source, keep=True):
-            yield table, log_joint, None
-    else:
-        for table, (log_joint, ends) in model.snapshot().interval_batches(source, level, calibrated=not raw, keep=True):
-            yield table, log_joint, ends
+def _scored(model: Any, source: Any, level: float | None, raw: bool) -> Iterator[tuple[Any, Any, Any, Any]]:
+    """Batches: all rows as they are in the input, log P(class, row) of the good ones, intervals if there is a level.
+
+    The last part says which of the scores belongs to each row of the input; -1 for a bad row.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    snapshot = model.snapshot()
+    work = snapshot.scorer.log_joint if level is None else snapshot.interval_scorer(level, calibrated=not raw)
+    unseen = snapshot.unseen_categories()
+    for own, table in snapshot.batches(source, keep=True):
+        parts = list(snapshot.worked_parts(own, table, work, unseen))
+        scores = [result if level is None else result[0] for _, result in parts]
+        log_joint = np.concatenate([np.zeros((0, len(model.classes))), *scores])
+        ends = None
+        if level is not None:
+            ends = np.concatenate([np.zeros((0, len(model.classes), 2)), *(result[1] for _, result in parts)])
+        bad = [] if own.bad is None else own.bad.kept
+        if not bad:
+            yield table.kept, log_joint, ends, np.arange(table.n_rows)
+            continue
+        numbers = [_row_numbers(part) for part, _ in parts] + [np.array([number for number, _ in bad])]
+        tables = [part.kept for part, _ in parts] + [kept.cast(table.kept.schema) for _, kept in bad]
+        order = np.argsort(np.concatenate(numbers), kind="stable")
+        own.bad.kept = []
+        kept = pa.concat_tables(tables).take(pa.array(order))
+        yield kept, log_joint, ends, np.where(order < len(log_joint), order, -1)
+    unseen.warn()
 
 
-def _predicted(kept: Any, model: Any, log_joint: Any, ends: Any, *, proba: bool, raw: bool) -> Any:
+def _row_numbers(table: Any) -> Any:
+    """The number of every row of a table in its file."""
+    import numpy as np
+
+    numbers = np.arange(table.n_rows) if table.rows is None else table.rows
+    return numbers + (0 if table.origin is None else table.origin.first)
+
+
+def _predicted(kept: Any, model: Any, log_joint: Any, ends: Any, order: Any, *, proba: bool, raw: bool) -> Any:
     """The kept columns with the prediction, its probability, its interval, and the probabilities of all classes."""
     import numpy as np
     import pyarrow as pa
@@ -119,7 +184,7 @@ def _predicted(kept: Any, model: Any, log_joint: Any, ends: Any, *, proba: bool,
         while name in kept.column_names:
             name += "_"
         kind = {"kind": "label" if name.rstrip("_") == "predicted" else "probability"}
-        column = pa.array(values)
+        column = pa.array(values).take(pa.array(order, mask=order < 0))  # a bad row has empty cells
         fields.append(pa.field(name, column.type, metadata=kind))
         columns.append(column)
     return pa.table(columns, schema=pa.schema(fields))

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tallybayes.cli.messages import note, note_bad_rows, progress
-from tallybayes.cli.shared_options import Data, LeaveOneOut, ModelFile, Reader, reads
+from tallybayes.cli.shared_options import Data, LeaveOneOut, ModelFile, Reader, loaded_model, reads
 
 __all__ = ["COMMANDS", "report"]
 
@@ -46,7 +46,6 @@ def report(
     The report works offline. It needs: pip install 'tallybayes[report]'.
     """
     from tallybayes.cli.output import refuse_overwriting, refuse_replacing
-    from tallybayes.model.saved_model import load
     from tallybayes.reporting import is_report, write_report
     from tallybayes.reporting import report as create
     from tallybayes.reporting.chart_style import altair
@@ -54,7 +53,7 @@ def report(
     altair()
     refuse_overwriting(output, [model, *data])
     refuse_replacing(output, is_report, "a report")
-    loaded, curve = load(model), None if tuning is None else _curve(tuning)
+    loaded, curve = loaded_model(model), None if tuning is None else _curve(tuning)
     with progress("evaluating") as step:
         source = reader(data, step)
         facts = {"model": model, "model file": _fingerprint(model), "data": ", ".join(data)}

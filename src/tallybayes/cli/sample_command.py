@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tallybayes.cli.messages import note
-from tallybayes.cli.shared_options import Debug, Json, ModelFile, Output
+from tallybayes.cli.shared_options import Debug, Json, ModelFile, Output, loaded_model
 
 __all__ = ["COMMANDS", "sample"]
 
@@ -27,9 +27,8 @@ def sample(
     """
     from tallybayes.cli.output import Writer, form_of
     from tallybayes.formatting import rows_of
-    from tallybayes.model.saved_model import load
 
-    table = load(model).sample(n, seed=seed)
+    table = loaded_model(model).sample(n, seed=seed)
     with Writer(output, form_of(output, json=json)) as writer:
         writer.write(table)
     if output not in (None, "-"):

@@ -1,4 +1,4 @@
-"""Options that several subcommands share, and help that begins with an example."""
+"""Options that several subcommands share."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+
+from tallybayes.cli.messages import detail, is_verbose, set_talk, timed
 
 if TYPE_CHECKING:
     from tallybayes.data.source import Progress, Source
     from tallybayes.model import Model
 
 __all__ = [
-    "Command",
     "Data",
     "Debug",
-    "Group",
     "Json",
     "LeaveOneOut",
     "ModelFile",
@@ -29,12 +28,12 @@ __all__ = [
     "class_named",
     "debugging",
     "learned_model",
+    "loaded_model",
     "reads",
+    "with_common_options",
 ]
 
 Verb = Callable[..., None]
-
-_NUMBERS = {"int_parsing": "an integer", "float_parsing": "a number"}  # by what pydantic calls the error
 
 _debug = False
 
@@ -47,57 +46,6 @@ def debugging() -> bool:
 def _set_debug(requested: bool) -> None:
     global _debug
     _debug = _debug or requested
-
-
-class _ExampleFirst:
-    """Help that shows an example before anything else."""
-
-    epilog: str | None
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the example, then the usual help."""
-        for line in (self.epilog or "").strip().splitlines():
-            formatter.write(f"  {line}\n")
-        formatter.write("\n")
-        super().format_help(ctx, formatter)  # type: ignore[misc]
-
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Write nothing: the example is at the top."""
-
-
-class Command(_ExampleFirst, TyperCommand):
-    """A subcommand, whose arguments are shown as their metavars say: MODEL DATA..."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the command line; a value that is not a number is reported in our words."""
-        try:
-            return super().parse_args(ctx, args)
-        except typer.BadParameter as error:
-            for one in getattr(error.__cause__, "errors", list)():
-                if one["type"] in _NUMBERS:
-                    error.message = f"expected {_NUMBERS[one['type']]}, got {one['input']!r}"
-            raise
-
-    def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return the parts of the usage line after the name of the command."""
-        return ["[OPTIONS]", *(name for name, _ in self._arguments())]
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the arguments and the options with their help."""
-        shown = [one.get_help_record(ctx) for one in self.get_params(ctx) if one.param_type_name == "option"]
-        for title, records in (("Arguments", self._arguments()), ("Options", [one for one in shown if one])):
-            if records:
-                with formatter.section(title):
-                    formatter.write_dl(records)
-
-    def _arguments(self) -> list[tuple[str, str]]:
-        """The metavar and the help of each argument."""
-        found: list[Any] = [one for one in self.params if one.param_type_name == "argument"]
-        return [(one.metavar, one.help) for one in found]
-
-
-class Group(_ExampleFirst, TyperGroup):
-    """The command `tally`."""
 
 
 Data = Annotated[
@@ -128,13 +76,22 @@ def _value(metavar: str, help: str, kind: Any = str) -> tuple[Any, Any]:
 
 
 _READING: dict[str, tuple[Any, Any]] = {  # the annotation and the default of each option
-    "format": _value("NAME", "csv, tsv, json, parquet, duckdb, sqlite, text, mail or mbox. [detected]"),
+    "format": _value(
+        "NAME",
+        "csv, tsv, json, parquet, arrow, excel, arff, sas, stata, spss, duckdb, sqlite, text, mail or mbox. [detected]",
+    ),
     "delimiter": _value("C", "The delimiter of a CSV file. [detected]"),
     "decimal": _value("C", "The decimal separator, . or , [detected]"),
     "encoding": _value("NAME", "The encoding of text. [detected]"),
     "missing": _value("WORD", "A word for missing values (repeatable). [NA, null, ? and others]", list[str]),
     "no_header": _flag("--no-header", "The first line is data; the columns are named x0, x1, ..."),
-    "table": _value("NAME", "A table of a database file, or an SQL query."),
+    "table": _value("NAME", "A table of a database, a sheet of a workbook, a file in a zip archive, or an SQL query."),
+    "skip_lines": (
+        Annotated[int, typer.Option(metavar="N", help="Skip N lines, such as a title, before the header.")],
+        0,
+    ),
+    "comment": _value("C", "Skip lines that begin with this. [#, before the header only; none: never]"),
+    "quote": _value("C", 'The quote around cells of text, or none. ["]'),
     "skip_bad": _flag("--skip-bad", "Skip and count rows that cannot be read."),
     "debug": (Debug, False),
 }
@@ -160,7 +117,13 @@ class Reader:
         header, missing = not given.pop("no_header"), given.pop("missing") or None
         if given["delimiter"] is not None:
             given["delimiter"] = given["delimiter"].replace("\\t", "\t")
-        return read(data, header=header, missing=missing, progress=progress, **given)
+        source = read(data, header=header, missing=missing, progress=progress, **given)
+        if is_verbose():
+            with timed("reading the first rows"):
+                facts = {"format": getattr(source, "kind", None), "columns": len(source.head().columns)}
+            facts |= getattr(source, "facts", dict)()
+            detail("detected: " + ", ".join(f"{name} {value!r}" for name, value in facts.items()))
+        return source
 
 
 def adds(name: str, options: dict[str, tuple[Any, Any]], make: Callable[..., Any]) -> Callable[[Verb], Verb]:
@@ -191,6 +154,36 @@ def adds(name: str, options: dict[str, tuple[Any, Any]], make: Callable[..., Any
 reads = adds("reader", _READING, Reader)
 
 
+def _flag_of(*names: str, help: str) -> Any:
+    return Annotated[bool, typer.Option(*names, help=help)]
+
+
+_COMMON: dict[str, tuple[Any, Any]] = {
+    "quiet": (_flag_of("-q", "--quiet", help="Print no notes, warnings and progress; errors are printed."), False),
+    "verbose": (_flag_of("-v", "--verbose", help="Print what was detected and how long each step took."), False),
+    "no_config": (_flag_of("--no-config", help="Ignore tally.toml."), False),
+}
+
+
+def with_common_options(verb: Verb) -> Verb:
+    """A command with the options that all commands have."""
+
+    def run(common: dict[str, Any], **given: Any) -> None:
+        from tallybayes.errors import Described, ParameterError
+
+        if common["quiet"] and common["verbose"]:
+            raise ParameterError("--quiet or --verbose", got=Described("both"))
+        set_talk("quiet" if common["quiet"] else "verbose" if common["verbose"] else "usual")
+        with timed("total"):
+            verb(**given)
+
+    signature = inspect.signature(verb, eval_str=True)
+    common = inspect.Parameter("common", inspect.Parameter.KEYWORD_ONLY)
+    run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), common])  # type: ignore[attr-defined]
+    run.__name__, run.__doc__ = verb.__name__, verb.__doc__
+    return adds("common", _COMMON, dict)(run)
+
+
 def check_label_column(source: Source, label: Any) -> None:
     """Raise a DataError that names the columns of the data unless the label is one of them."""
     from tallybayes.data.label import check_label
@@ -203,12 +196,23 @@ def check_label_column(source: Source, label: Any) -> None:
         raise head.located(error) from None
 
 
+def loaded_model(path: str) -> Model:
+    """A model file, read."""
+    from tallybayes.formatting import rows_of
+    from tallybayes.model.saved_model import load
+
+    with timed(f"reading {path}"):
+        model = load(path)
+    rows = "given probabilities" if model.is_given else rows_of(sum(model.class_counts.values()))
+    detail(f"{path}: {len(model.classes)} classes, {len(model.schema.families)} columns, {rows}")
+    return model
+
+
 def learned_model(path: str) -> Model:
     """A model file with at least one class."""
     from tallybayes.errors import DataError, Described
-    from tallybayes.model.saved_model import load
 
-    model = load(path)
+    model = loaded_model(path)
     if not model.classes:
         raise DataError("a model that has learned rows", got=Described("an empty model"), file=path)
     return model

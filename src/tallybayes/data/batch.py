@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -10,19 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays.axis import rough_kind
 from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Codes, Column, Flags, Reals
 from tallybayes.arrays.sparse_matrix import is_sparse
-from tallybayes.data.derived_columns import converted_keys, derived_columns, first_row, source_tasks
+from tallybayes.data.date_parts import with_date_parts
+from tallybayes.data.derived_columns import derived_columns, in_known_type, source_tasks
 from tallybayes.data.encode import empty_column, encode
 from tallybayes.data.label import Labels, find_labels, find_weights, label_column
 from tallybayes.data.schema import Schema
 from tallybayes.data.source import Kind
 from tallybayes.data.table import Table
-from tallybayes.errors import DataError
 
-__all__ = ["Batch", "check_kinds", "columns_to_read", "encode_columns", "read_batch"]
+__all__ = ["Batch", "columns_to_read", "encode_columns", "read_batch", "to_known_types"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +46,9 @@ def columns_to_read(schema: Schema, label: Any = None, weight: Any = None) -> di
     result = {name: kinds.get(family.column) for name, family in families.items()}
     for own in (own for derivation in derived.values() for own in derivation.inputs):
         result.setdefault(own.column, kinds.get(own.kind))
+    result |= dict.fromkeys(schema.date_parts)
     if isinstance(label, str):
-        result[label] = None
+        result[label] = None if schema.bins is None else "number"
         for i, sign in enumerate(label):
             if sign == "=":  # "rating=R" may be the column rating, of any type
                 result.setdefault(label[:i], None)
@@ -62,6 +62,7 @@ def encode_columns(table: Table, schema: Schema, lexicons: Mapping[str, Any]) ->
 
     lexicons: of columns of text, to look tokens up in.
     """
+    table = with_date_parts(table, schema)
     families, derived = schema.families, schema.derived
     plain = {name: family for name, family in families.items() if name not in derived}
     absent = {
@@ -81,8 +82,9 @@ def encode_columns(table: Table, schema: Schema, lexicons: Mapping[str, Any]) ->
     return {name: columns[name] for name in families}
 
 
-def read_batch(table: Table, schema: Schema, label: Any, weight: Any) -> Batch:
-    """A table to learn from: only the schema's columns that are there."""
+def read_batch(table: Table, schema: Schema, label: Any, weight: Any, *, known: Sequence[Any] = ()) -> Batch:
+    """A table to learn from: only the schema's columns that are there; known: the labels learned so far."""
+    table = with_date_parts(table, schema)
     weights = find_weights(table, weight)
     if weights is not None and np.all(weights == 1):
         weights = None
@@ -91,7 +93,7 @@ def read_batch(table: Table, schema: Schema, label: Any, weight: Any) -> Batch:
     apart |= {label_column(label, table.columns)[0]} if isinstance(label, str) else set()
     derived = schema.derived
     names = [name for name in families if name in table.columns and name not in apart and name not in derived]
-    tasks: dict[Any, Callable[[], Any]] = {None: partial(find_labels, table, label)}
+    tasks: dict[Any, Callable[[], Any]] = {None: partial(find_labels, table, label, schema, known=known)}
     tasks |= {name: partial(encode, name, table.columns[name], families[name]) for name in names}
     tasks |= source_tasks(table, schema, apart)
     found = _side_by_side(table, tasks, schema)
@@ -112,19 +114,8 @@ def _side_by_side(table: Table, tasks: Mapping[Any, Callable[[], Any]], schema: 
     return {name: first[name] if name in first else task() for name, task in tasks.items()}
 
 
-def check_kinds(columns: dict[str, Column], known: Callable[[str], Any], *, from_file: bool = False) -> None:
-    """Refuse categories of another type than those learned so far; `known` gives one of them, or None.
-
-    Categories that come from a file are taken for what they are written as instead, if they can be.
-    """
+def to_known_types(columns: dict[str, Column], schema: Schema, known: Callable[[str], Any]) -> None:
+    """Convert categories to the type of those learned so far, or refuse them; `known` gives one of these, or None."""
     for name, column in columns.items():
-        if not isinstance(column, Codes) or not len(column.keys) or (mine := known(name)) is None:
-            continue
-        kind = rough_kind(mine)
-        if kind == rough_kind(column.keys[0]) or (row := first_row(column)) is None:
-            continue
-        if from_file:
-            columns[name] = Codes(column.codes - column.origin, converted_keys(name, column, mine))
-        else:
-            key = column.keys[int(column.codes[row]) - column.origin]
-            raise DataError(f"{kind}, as learned before", got=key, column=name, row=row)
+        if isinstance(column, Codes) and len(column.keys):
+            columns[name] = in_known_type(name, column, known(name), schema.fields[name].key_form)

@@ -8,6 +8,7 @@ values, and few categories, are a cell each.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 
 import numpy as np
@@ -81,9 +82,10 @@ def _cuts(buckets: Integers, n_cells: int) -> list[int]:
     least = min(_LEAST_ROWS, n_rows / 10)
     # What a cut costs: a place among the buckets, and a share for every class, by the usual approximation.
     cost = np.log(max(len(buckets) - 1, 1)) + (np.count_nonzero(sums[-1]) - 1) / 2 * np.log(max(n_rows, 1))
+    best_cut = functools.cache(lambda cell: _best_cut(sums, *cell, least, cost))
     cells = [(0, len(buckets))]
     while len(cells) < n_cells:
-        found = {cell: best for cell in cells if (best := _best_cut(sums, *cell, least, cost)) is not None}
+        found = {cell: best for cell in cells if (best := best_cut(cell)) is not None}
         if not found:
             break
         rows = {cell: int(sums[cell[1]].sum() - sums[cell[0]].sum()) for cell in found}
@@ -117,9 +119,8 @@ def _best_cut(sums: Integers, start: int, stop: int, least: float, cost: float) 
 
 def _nats(counts: Integers) -> Floats:
     """Rows times the entropy of the class, for counts (..., classes)."""
-    n = counts.sum(axis=-1, keepdims=True)
-    share = np.where(counts > 0, counts / np.maximum(n, 1), 1.0)
-    return np.asarray(-(counts * np.log(share)).sum(axis=-1))
+    n = counts.sum(axis=-1)
+    return np.asarray(n * np.log(np.maximum(n, 1)) - (counts * np.log(np.maximum(counts, 1))).sum(axis=-1))
 
 
 def _frequent_keys(column: Codes, codes: Codes32) -> tuple[object, ...]:

@@ -17,12 +17,12 @@ from tallybayes.arrays.chunks import SMALL, in_threads
 from tallybayes.arrays.column import Cells, Codes, Column, Flags, Reals
 from tallybayes.data.coarse_cells import CellInput
 from tallybayes.data.encode import as_codes, as_flags, as_reals, empty_column
-from tallybayes.data.label import to_key_type
+from tallybayes.data.key_form import KeyForm, to_key_type
 from tallybayes.data.schema import Schema
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError
 
-__all__ = ["Sources", "converted_keys", "derived_columns", "first_row", "source_tasks"]
+__all__ = ["Sources", "derived_columns", "in_known_type", "source_tasks"]
 
 Sources = dict[tuple[str, type[Column]], Column]  # encoded inputs by name and kind
 
@@ -64,7 +64,7 @@ def derived_columns(
             found = columns.get(own.column)
         if found is None:
             found = empty_column(own.kind, table.n_rows)
-        return own.cells(_in_type(own, found, table), learns=learns)
+        return own.cells(_in_type(own, found), learns=learns)
 
     small = len(inputs) if table.n_rows <= SMALL else 0
     parts = in_threads(cells, len(inputs), size=1, small=small) if inputs else []
@@ -78,33 +78,29 @@ def derived_columns(
     }
 
 
-def _in_type(own: CellInput, column: Column, table: Table) -> Column:
-    """Categories in the type of those in the schema; other types are refused, except from files."""
-    if own.keys is None or not isinstance(column, Codes) or not own.keys or not len(column.keys):
+def _in_type(own: CellInput, column: Column) -> Column:
+    """Categories in the type of those in the schema."""
+    if not own.keys or not isinstance(column, Codes) or not len(column.keys):
         return column
-    if rough_kind(column.keys[0]) == rough_kind(own.keys[0]) or (row := first_row(column)) is None:
-        return column
-    if table.is_from_file:
-        return Codes(column.codes - column.origin, converted_keys(own.column, column, own.keys[0]))
-    key = column.keys[int(column.codes[row]) - column.origin]
-    raise DataError(f"{rough_kind(own.keys[0])}, as in the schema", got=key, column=own.column, row=row)
+    return in_known_type(own.column, column, own.keys[0], KeyForm.of(own.keys))
 
 
-def converted_keys(name: str, column: Codes, like: Any) -> list[Any]:
-    """The keys of a column from a file in the type of a known key; what has no such form is refused."""
-    keys = []
-    for code, key in enumerate(column.keys):
-        found = to_key_type(key, like)
-        if rough_kind(found) != rough_kind(like):
+def in_known_type(name: str, column: Codes, like: Any, form: KeyForm | None) -> Codes:
+    """Categories in the type of a known one (None: there is none yet) and in their form; others are refused."""
+    first = column.keys[0]
+    like = first if like is None else like
+    is_same = rough_kind(like) == rough_kind(first)
+    if is_same and (form is None or not isinstance(like, str)):
+        return column
+    keys = [to_key_type(key, like, form) for key in column.keys]
+    if is_same and keys == list(column.keys):
+        return column
+    for code, (key, new) in enumerate(zip(column.keys, keys, strict=True)):
+        if rough_kind(new) != rough_kind(like):
             rows = np.flatnonzero(column.codes == code + column.origin)
             if len(rows):
                 raise DataError(f"{rough_kind(like)}, as learned before", got=key, column=name, row=int(rows[0]))
-        keys.append(found)
-    return keys
-
-
-def first_row(column: Codes) -> int | None:
-    """The first row that is not missing."""
-    there = (column.codes >= column.origin) & (column.codes < column.origin + len(column.keys))
-    row = int(np.argmax(there)) if len(there) else 0
-    return row if len(there) and there[row] else None
+    number = {key: i for i, key in enumerate(dict.fromkeys(keys))}
+    places = np.array([*(number[key] for key in keys), -1], np.int32)
+    codes = column.codes.astype(np.int64) - column.origin
+    return Codes(places[np.where((codes < 0) | (codes >= len(keys)), -1, codes)], list(number))

@@ -14,9 +14,10 @@ import pyarrow as pa
 
 from tallybayes.arrays.column import Bag, Cells, Codes, Column, Flags, Reals
 from tallybayes.arrays.sparse_matrix import is_sparse
-from tallybayes.data.arrow import as_doubles, combined, to_list, to_numpy, valid_rows
+from tallybayes.data.arrow import as_doubles, combined, is_text_type, to_list, to_numpy, valid_rows
 from tallybayes.data.encode_bag import to_bag
 from tallybayes.data.encode_categories import to_codes
+from tallybayes.data.key_form import as_boolean
 from tallybayes.data.table import Raw, is_missing, is_number
 from tallybayes.data.tokenise import to_documents
 from tallybayes.errors import DataError, Described
@@ -127,7 +128,20 @@ def to_flags(name: str, raw: Raw) -> Flags:
         return Flags(raw.astype(np.float64 if raw.dtype.kind in "fu" else np.int64))
     if isinstance(raw, (pa.Array, pa.ChunkedArray)) and pa.types.is_boolean(raw.type):
         return Flags(to_numpy(combined(raw), null=-1))
+    if isinstance(raw, (pa.Array, pa.ChunkedArray)) and is_text_type(raw.type):
+        return _flags_of_words(name, as_codes(name, raw))
+    if not isinstance(raw, (pa.Array, pa.ChunkedArray)) and any(isinstance(value, str) for value in raw):
+        return _flags_of_words(name, as_codes(name, raw))
     return Flags(to_reals(name, raw, _BOOLEAN).values)
+
+
+def _flags_of_words(name: str, column: Codes) -> Flags:
+    """Texts that mean true and false as booleans; others are refused."""
+    meanings = [as_boolean(key) for key in column.keys]
+    for code, meaning in enumerate(meanings):
+        if meaning is None and len(rows := np.flatnonzero(column.codes == code)):
+            raise DataError(_BOOLEAN, got=column.keys[code], column=name, row=int(rows[0]))
+    return Flags(np.array([*(meaning is True for meaning in meanings), -1], np.int8)[column.codes])
 
 
 def _unwrapped(raw: Raw, name: str, expected: str) -> Raw:

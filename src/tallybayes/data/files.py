@@ -16,17 +16,22 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from tallybayes.data.formats.archive import archive_members, inside_archive, is_archive, member_of, opened_member
+from tallybayes.data.formats.arff import Arff, is_arff
+from tallybayes.data.formats.arrow_file import ArrowFile, is_arrow
 from tallybayes.data.formats.delimited import Delimited
 from tallybayes.data.formats.document_files import KINDS, DocumentFiles, combined, document_kind
+from tallybayes.data.formats.excel import Excel, is_workbook
 from tallybayes.data.formats.file_format import FileFormat, ReadOptions
 from tallybayes.data.formats.folder import Folder
 from tallybayes.data.formats.input_file import InputFile, without_compression_suffix
 from tallybayes.data.formats.json import Json
 from tallybayes.data.formats.relation import Database, Parquet, Sql, is_query
 from tallybayes.data.formats.sqlite import Sqlite
+from tallybayes.data.formats.statistics_file import StatisticsFile, statistics_kind
 from tallybayes.data.source import HEAD, Kind, Progress, Source
 from tallybayes.data.table import Table
-from tallybayes.errors import Described, FileError, ParameterError, did_you_mean
+from tallybayes.errors import Described, FileError, ParameterError, did_you_mean, warn
 
 __all__ = ["FORMATS", "Files"]
 
@@ -38,10 +43,21 @@ FORMATS: dict[str, Callable[[InputFile, ReadOptions], FileFormat]] = {
     "parquet": Parquet,
     "duckdb": Database,
     "sqlite": Sqlite,
+    "excel": Excel,
+    "arrow": ArrowFile,
+    "arff": Arff,
+    **dict.fromkeys(("sas", "stata", "spss"), StatisticsFile),
     **dict.fromkeys(KINDS, DocumentFiles.of),
 }
 _LATER = 1000  # rows examined in files after the first
-_ENDINGS = {".tsv": "tsv", ".tab": "tsv", ".json": "json", ".jsonl": "json", ".ndjson": "json"}
+_ENDINGS = {
+    **dict.fromkeys((".tsv", ".tab"), "tsv"),
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), "json"),
+    ".arff": "arff",
+    **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), "excel"),
+}
+_KNOWN_BY_BYTES = (".parquet", ".duckdb", ".sqlite", ".arrow", ".feather", ".zip")
+_WITH_TABLES = ("duckdb", "sqlite", "excel")
 
 
 class Files(Source):
@@ -53,6 +69,7 @@ class Files(Source):
         self._progress = progress
         self._formats: list[FileFormat] | None = None
         self._head: Table | None = None
+        self._said: set[tuple[str, str]] = set()
 
     @property
     def missing(self) -> tuple[str, ...] | None:
@@ -75,7 +92,7 @@ class Files(Source):
             if path == "-" or os.path.exists(path) or is_query(path):
                 paths.append(path)
                 continue
-            matched = sorted(glob.glob(path, recursive=True))
+            matched = inside_archive(path) or sorted(glob.glob(path, recursive=True))
             if not matched:
                 hint = _near(path) if len(given) == 1 else "give a list of texts as a column: {'text': [...]}"
                 raise FileError("a file, a glob, a query or '-'", got=path, hint=hint)
@@ -87,7 +104,16 @@ class Files(Source):
         """The files, opened by their formats."""
         if self._formats is None:
             self._formats = combined(_format(path, self.options) for path in self.paths)
+            for form in self._formats:
+                self._say(form)
         return self._formats
+
+    def _say(self, form: FileFormat) -> None:
+        """Warn about what was assumed about a file, once."""
+        for text, hint in form.doubts:
+            if (form.name, text) not in self._said:
+                self._said.add((form.name, text))
+                warn(f"{form.name}: {text}", hint=hint)
 
     @property
     def kind(self) -> str:
@@ -135,24 +161,28 @@ class Files(Source):
 
 
 def _format(path: str, options: ReadOptions) -> FileFormat:
-    found = _opened(path, options)
-    if options.table is not None and found.kind not in ("duckdb", "sqlite"):
-        raise ParameterError("a database file (duckdb or sqlite) for the option table", got=path)
-    return found
-
-
-def _opened(path: str, options: ReadOptions) -> FileFormat:
     if options.format == "sql" or (options.format is None and is_query(path) and not os.path.exists(path)):
+        _check_table(options, "sql", path)
         return Sql(path, options)
     if os.path.isdir(path):
+        _check_table(options, "folder", path)
         return Folder(path, options)
-    file = InputFile.of(path)
+    file = (None if os.path.exists(path) else opened_member(path)) or InputFile.of(path)
+    if is_archive(file.start(4)) and options.format != "excel" and not _is_workbook(file):
+        file, table = member_of(file, options.table)
+        options = replace(options, table=table)
     kind = options.format or _kind(file)
     if kind not in FORMATS:
         raise ParameterError(f"a format ({', '.join(FORMATS)})", got=kind, hint=did_you_mean(kind, FORMATS))
+    _check_table(options, kind, path)
     if kind == "tsv" and options.delimiter is None:
         options = replace(options, delimiter="\t")
     return FORMATS[kind](file, options)
+
+
+def _check_table(options: ReadOptions, kind: str, path: str) -> None:
+    if options.table is not None and kind not in _WITH_TABLES:
+        raise ParameterError("a database, a workbook or a zip archive for the option table", got=path)
 
 
 def _kind(file: InputFile) -> str:
@@ -164,16 +194,31 @@ def _kind(file: InputFile) -> str:
         return "sqlite"
     if start[8:12] == b"DUCK":
         return "duckdb"
+    if is_arrow(start):
+        return "arrow"
+    if is_archive(start) or is_workbook((), start):
+        return "excel"
+    if is_arff(start):
+        return "arff"
+    if (kind := statistics_kind(file.name, start)) is not None:
+        return kind
     ending = os.path.splitext(without_compression_suffix(file.name))[1]
     if ending in _ENDINGS:
         return _ENDINGS[ending]
-    if ending in (".parquet", ".duckdb", ".sqlite"):
+    if ending in _KNOWN_BY_BYTES:
         raise FileError(
             f"a {ending[1:]} file", got=Described(f"a file that begins with {start[:16]!r}"), file=file.name
         )
     if (kind := document_kind(file.name, start)) is not None:
         return kind
     return "json" if re.match(rb"(\xef\xbb\xbf)?\s*(\[\s*)?\{", start) else "csv"
+
+
+def _is_workbook(file: InputFile) -> bool:
+    """Whether a zip archive is a workbook; one that is cut off may be, if its name says so."""
+    if _ENDINGS.get(os.path.splitext(without_compression_suffix(file.name))[1]) == "excel":
+        return True
+    return file.compression == "none" and is_workbook(archive_members(file.path, file.name), file.start(200))
 
 
 def _is_empty(raw: Any) -> bool:

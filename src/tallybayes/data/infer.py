@@ -2,11 +2,12 @@
 
 booleans, and numbers that are only 0 and 1   bernoulli
 numbers                                       histogram (or the family given by `numeric=`)
-text with few distinct values                 categorical
+text with few distinct values                 categorical; ordinal if they have a known order, such as low, medium, high
 text with |, ; or , between values; sets      tags
 lists, maps, sparse matrices                  multinomial
 prose                                         text
-dates and times, identifiers                  none: the column is excluded
+dates and times                               none of its own: its parts have (`data/date_parts.py`)
+identifiers                                   none: the column is excluded
 """
 
 from __future__ import annotations
@@ -15,36 +16,39 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from tallybayes.arrays.column import Codes
 from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.data.arrow import as_doubles, combined, is_text_type, to_list, to_numpy, valid_rows
-from tallybayes.data.encode import as_reals
+from tallybayes.data.date_format import DateFormat
+from tallybayes.data.date_inference import are_dates, is_date_type
+from tallybayes.data.encode import as_codes, as_reals
 from tallybayes.data.encode_categories import text_codes
+from tallybayes.data.identifier import IDENTIFIER_ROWS, are_hashes, named_as_identifier, number_identifier
+from tallybayes.data.key_form import KeyForm
+from tallybayes.data.known_order import known_order
 from tallybayes.data.schema import Field
 from tallybayes.data.table import Raw, is_missing, is_number
 from tallybayes.errors import DataError
-from tallybayes.families import Bernoulli, Categorical, Family, Multinomial, Tags, Text
+from tallybayes.families import Bernoulli, Categorical, Family, Multinomial, Ordinal, Tags, Text
 
-__all__ = ["NO_VALUES", "ONLY_BITS", "propose", "propose_by_type"]
+__all__ = ["NO_VALUES", "ONLY_BITS", "SAMPLE", "propose", "propose_by_type", "with_key_form"]
 
 NO_VALUES = "no values yet"  # a later batch decides
 ONLY_BITS = "only 0 and 1"  # numbers taken for booleans: later ones may differ
 
 SAMPLE = 10_000  # rows that are examined before the whole column is
 _BOOLEANS = "booleans"
-_DATES = "dates and times have no family"
-_IDENTIFIER_ROWS = 20  # with fewer rows it cannot be told whether values repeat
+_DATES = "dates and times"
+_DURATIONS = "durations have no family"
 _SEPARATED = 0.2  # share of values with a separator from which text is taken for tags
 _SEPARATORS = "|;,"
 _MANY = 100  # distinct integers from which their number is not mentioned
-_DATE = re.compile(
-    r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ]\d{1,2}:.*)?\s*$"
-    r"|\s*\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*$"
-)
 # Thai, Khmer, Chinese ...
 _NO_SPACES = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 _SOME = 1000  # texts whose words are counted
@@ -70,7 +74,7 @@ def propose(name: str, raw: Raw, numeric: Family) -> Field:
     if isinstance(raw, np.ndarray) and raw.dtype.kind in "fiub":
         return _from_numbers(name, raw, numeric)
     if isinstance(raw, np.ndarray) and raw.dtype.kind in "Mm":
-        return Field(name, None, _DATES)
+        return _dates(name) if raw.dtype.kind == "M" else Field(name, None, _DURATIONS)
     return _from_values(name, list(raw), numeric)
 
 
@@ -96,6 +100,23 @@ def propose_by_type(name: str, raw: Raw, numeric: Family) -> Field:
     return Field(name, Categorical(), "text") if isinstance(value, (str, bytes)) else _from_container(name, value, ())
 
 
+def with_key_form(field: Field, raw: Raw) -> Field:
+    """A column of categories with the form of those in the first rows; other columns, and a form that is known, stay.
+
+    >>> with_key_form(Field("smokes", Categorical(), "text"), ["no", "yes"]).key_form
+    KeyForm(words=('no', 'yes'))
+    """
+    if field.family is None or field.family.column is not Codes or field.key_form is not None:
+        return field
+    try:
+        column = as_codes(field.name, raw[:SAMPLE])
+    except DataError:  # learning names the row, or skips it
+        return field
+    used = np.unique(column.codes.astype(np.int64) - column.origin).tolist()
+    form = KeyForm.of([column.keys[code] for code in used if 0 <= code < len(column.keys)])
+    return field if form is None else replace(field, key_form=form)
+
+
 def _values(raw: Any) -> Iterator[Any]:
     """The values of an Arrow array that are not null, one after the other."""
     for chunk in raw.chunks if isinstance(raw, pa.ChunkedArray) else [raw]:
@@ -109,9 +130,9 @@ def _from_arrow(name: str, raw: Any, numeric: Family) -> Field:
     if pa.types.is_boolean(kind):
         return Field(name, Bernoulli(), _BOOLEANS)
     if pa.types.is_temporal(kind):
-        return Field(name, None, _DATES)
+        return Field(name, None, _DURATIONS) if pa.types.is_duration(kind) else _dates(name)
     if pa.types.is_dictionary(raw.type):
-        return Field(name, Categorical(), f"dictionary of {len(combined(raw).dictionary)} values")
+        return _from_dictionary(name, combined(raw))
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         numbers = to_numpy(combined(as_doubles(raw.drop_null())))
         return _from_numbers(name, numbers, numeric, integral=pa.types.is_integer(kind))
@@ -129,6 +150,19 @@ def _from_arrow(name: str, raw: Any, numeric: Family) -> Field:
     return _from_values(name, to_list(raw), numeric)
 
 
+def _from_dictionary(name: str, raw: Any) -> Field:
+    """From a dictionary of values, which may have an order of its own, as an ordered categorical of pandas has."""
+    values = to_list(raw.dictionary)
+    if raw.type.ordered and len(values) > 1 and all(isinstance(value, str) and value.strip() for value in values):
+        return Field(name, Ordinal(tuple(values)), f"ordered categories of the table, {_distinct(len(values))}")
+    if all(isinstance(value, str) for value in values):
+        if are_dates(dict.fromkeys(values, 1)):
+            return _dates(name)
+        if (order := known_order(values)) is not None:
+            return Field(name, Ordinal(order), f"ordered categories, {_distinct(len(values))}")
+    return Field(name, Categorical(), f"dictionary of {len(values)} values")
+
+
 def _from_numbers(name: str, values: np.ndarray, numeric: Family, integral: bool | None = None) -> Field:
     if values.dtype == np.bool_:
         return Field(name, Bernoulli(), _BOOLEANS)
@@ -141,8 +175,12 @@ def _from_numbers(name: str, values: np.ndarray, numeric: Family, integral: bool
         if len(np.unique(there)) == 2:
             return Field(name, Bernoulli(), ONLY_BITS)
     sample = values[: SAMPLE + 1]
-    if integral and len(sample) >= _IDENTIFIER_ROWS and np.all(np.diff(sample.astype(np.float64)) == 1):
-        return Field(name, None, "identifier: consecutive integers")
+    whole = sample[~np.isnan(sample)] if sample.dtype.kind == "f" else sample
+    # Reals without a fraction are whole numbers with gaps, or the name says so; others are taken for measurements.
+    if integral or len(whole) < len(sample) or named_as_identifier(name):
+        is_whole = integral or (np.all(np.isfinite(whole)) and np.all(whole == np.floor(whole)))
+        if is_whole and (reason := number_identifier(name, whole)) is not None:
+            return Field(name, None, reason)
     return Field(name, numeric, _describe_numbers(sample, integral))
 
 
@@ -187,26 +225,36 @@ def _from_container(name: str, first: Any, values: Iterable[Any]) -> Field:
         inner = [v for value in values if isinstance(value, _LISTS) for v in value]
         plain = not any(isinstance(v, (list, dict)) for v in inner)
         return Field(name, Multinomial() if plain else None, "lists of tokens" if plain else "nested values")
+    if is_date_type(first):
+        return _dates(name)
     return Field(name, None, f"values of type {type(first).__name__} have no family")
+
+
+def _dates(name: str) -> Field:
+    return Field(name, None, _DATES, dates=DateFormat())
 
 
 def _from_text(name: str, values: Mapping[str, int]) -> Field:
     """From the distinct texts and how often each occurs."""
     n_values, n_rows = len(values), sum(values.values())
     some = list(itertools.islice(values, _SOME))
+    if n_rows >= IDENTIFIER_ROWS and n_values > n_rows / 10 and are_hashes(some):
+        return Field(name, None, f"identifier: {n_values:,} distinct UUIDs or hashes in {n_rows:,} rows")
     if n_values > n_rows / 2 and sum(len(_NO_SPACES.findall(value)) for value in some) > sum(map(len, some)) / 3 > 2:
         return Field(name, Text(tokens="characters", ngrams=2), "prose without spaces between words")
     if n_values > n_rows / 2 and np.mean([len(value) for value in some]) > _LONG:
         return _prose(name, some)
-    if all(map(_DATE.match, itertools.islice(values, SAMPLE))):
-        return Field(name, None, _DATES)
+    if are_dates(values):
+        return _dates(name)
+    if (order := known_order(values)) is not None:
+        return Field(name, Ordinal(order), f"ordered categories, {_distinct(n_values)}")
     for separator in _SEPARATORS:
         if n_parts := _n_tags(values, separator, n_rows):
             return Field(name, Tags(separator), f"{n_parts} tags separated by {separator}")
     if n_rows > 1 and n_values > n_rows / 2:
         if np.mean([len(value.split()) for value in some]) >= _WORDS:
             return _prose(name, some)
-        if n_rows >= _IDENTIFIER_ROWS:
+        if n_rows >= IDENTIFIER_ROWS:
             return Field(name, None, f"identifier: {_distinct(n_values)} in {n_rows} rows")
     return Field(name, Categorical(), f"text, {_distinct(n_values)}")
 

@@ -1,23 +1,27 @@
 """Labels and weights.
 
-A label is text, an integer, a real or a boolean. All labels of a model have one type, in which they are returned. A row
-without a label is skipped when learning. `"rating=R"` makes a boolean label of a column: whether rating is R.
+A label is text, an integer, a real or a boolean. All labels of a model have one type, in which they are returned, and
+labels of any source are converted to it (`data/key_form.py`). A row without a label is skipped when learning.
+`"rating=R"` makes a boolean label of a column: whether rating is R. The bins of a schema cut a label of numbers.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+import decimal
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tallybayes.arrays.axis import kind_of, rough_kind, sort_keys
+from tallybayes.arrays.axis import kind_of, positions, rough_kind, sort_keys
 from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.data.encode import as_codes, as_reals
+from tallybayes.data.key_form import KeyForm, as_number, to_key_type
+from tallybayes.data.label_bins import LabelBins
+from tallybayes.data.schema import Schema
 from tallybayes.data.table import Table, raw_column
 from tallybayes.errors import DataError, Described, ParameterError, did_you_mean
 from tallybayes.formatting import shown
@@ -29,35 +33,64 @@ __all__ = [
     "find_labels",
     "find_weights",
     "label_column",
+    "label_numbers",
     "split_name",
-    "to_key_type",
     "to_label_type",
 ]
 
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Sorted labels, the code of each row's label (-1 where it is missing), and the rows of each label."""
+    """Sorted labels, the code of each row's label (-1 where it is missing), and the rows of each label.
+
+    rewritten: texts that were written otherwise in the data, and what they are here.
+    """
 
     keys: list[Any]
     codes: NDArray[np.int32]
     counts: NDArray[np.int64]
+    rewritten: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def n_missing(self) -> int:
         """How many rows have no label."""
         return len(self.codes) - int(self.counts.sum())
 
+    def in_type(self, known: Sequence[Any], form: KeyForm | None = None) -> Labels:
+        """The same labels in the type and form of known ones, in their order; equal ones become one.
 
-def find_labels(table: Table, label: Any) -> Labels:
-    """The labels of a table: a column by name, an array, or labels that are already encoded."""
-    if isinstance(label, Labels):
-        return label
+        >>> Labels(["1", "1.0"], np.array([0, 1], np.int32), np.array([1, 1])).in_type([1, 2]).codes.tolist()
+        [0, 0]
+        """
+        keys = to_label_type(known, self.keys, form)
+        if all(type(new) is type(old) and new == old for new, old in zip(keys, self.keys, strict=True)):
+            return self
+        ordered = sort_keys(set(keys))
+        found = _ordered(ordered, np.append(positions(keys, ordered), -1)[self.codes])
+        pairs = zip(self.keys, keys, strict=True)
+        return replace(
+            found, rewritten={a: b for a, b in pairs if isinstance(a, str) and isinstance(b, str) and a != b}
+        )
+
+
+def find_labels(table: Table, label: Any, schema: Schema | None = None, *, known: Sequence[Any] = ()) -> Labels:
+    """The labels of a table: a column by name, an array, or labels that are already encoded.
+
+    schema: of the model, with the bins and the form of its labels; known: its classes, whose type the labels get.
+    """
+    labels = label if isinstance(label, Labels) else _raw_labels(table, label, None if schema is None else schema.bins)
+    return labels.in_type(known, None if schema is None else schema.label_form)
+
+
+def _raw_labels(table: Table, label: Any, bins: LabelBins | None) -> Labels:
+    """Labels as they are in the data, numbers cut into bins if there are any."""
     if isinstance(label, (str, int, float)) or label is None:
         if not table.columns and not table.n_rows:
             return Labels([], np.zeros(0, np.int32), np.zeros(0, np.int64))  # the start of a stream
         check_label(label, table.columns)
         column, value = label_column(str(label), table.columns)
+        if value is None and bins is not None:
+            return _cut(column, table.columns[column], bins)
         labels = encode_labels(column, table.columns[column])
         return labels if value is None else _is_value(labels, value)
     raw = raw_column(label)
@@ -65,7 +98,37 @@ def find_labels(table: Table, label: Any) -> Labels:
         raise DataError("a column of labels", got=Described(f"a sparse matrix of shape {raw.shape}"))
     if len(raw) != table.n_rows:
         raise DataError(f"{table.n_rows} labels, one per row", got=len(raw))
-    return encode_labels("label", raw)
+    return encode_labels("label", raw) if bins is None else _cut("label", raw, bins)
+
+
+def label_numbers(name: str, raw: Any) -> NDArray[np.float64]:
+    """A label as numbers, NaN where it is missing; a DataError for booleans and text that is not a number."""
+    if isinstance(raw, np.ndarray) and raw.dtype.kind in "fiu":
+        return as_reals(name, raw).values.astype(np.float64)
+    labels = encode_labels(name, raw)
+    numbers = [as_number(key) if isinstance(key, str) else key for key in labels.keys]
+    for code, number in enumerate(numbers):
+        if number is None or rough_kind(number) != "number":
+            row = int(np.argmax(labels.codes == code))
+            hint = "bins= (--bins) cuts numbers into ranges; a label of text or booleans needs none"
+            raise DataError("a number, to be cut into bins", got=labels.keys[code], column=name, row=row, hint=hint)
+    return np.array([*numbers, np.nan], np.float64)[labels.codes]
+
+
+def _cut(name: str, raw: Any, bins: LabelBins) -> Labels:
+    """The ranges of numbers; text that names ranges is taken for them."""
+    if not _are_reals(raw) and set((labels := encode_labels(name, raw)).keys) <= set(bins.names):
+        return labels
+    return _ordered(bins.names, bins.codes(label_numbers(name, raw)))
+
+
+def _ordered(keys: Sequence[Any], codes: NDArray[np.integer]) -> Labels:
+    """Labels from codes of keys in any order; only the keys that have rows are kept."""
+    counts = np.bincount(codes[codes >= 0], minlength=len(keys))
+    used = [i for i in sorted(range(len(keys)), key=lambda i: keys[i]) if counts[i]]
+    lookup = np.full(len(keys) + 1, -1, np.int32)
+    lookup[used] = np.arange(len(used))
+    return Labels([keys[i] for i in used], lookup[codes], counts[used])
 
 
 def check_label(label: Any, names: Collection[str]) -> None:
@@ -100,7 +163,8 @@ def label_column(label: str, names: Collection[str]) -> tuple[str, str | None]:
 
 def _is_value(labels: Labels, value: str) -> Labels:
     """Whether each label is this value, compared as text."""
-    hits = [shown(key) == (value.lower() if isinstance(key, bool) else value) for key in labels.keys]
+    wanted = (value.lower() if isinstance(key, bool) else value for key in labels.keys)
+    hits = [shown(key) == own or _same_number(key, own) for key, own in zip(labels.keys, wanted, strict=True)]
     hit = np.array([*hits, False])
     codes = np.where(labels.codes < 0, -1, hit[labels.codes]).astype(np.int32)
     counts = np.bincount(codes[codes >= 0], minlength=2)
@@ -108,6 +172,11 @@ def _is_value(labels: Labels, value: str) -> Labels:
     lookup = np.full(3, -1, np.int32)
     lookup[there] = np.arange(len(there))
     return Labels([bool(i) for i in there], lookup[codes], counts[there])
+
+
+def _same_number(key: Any, value: str) -> bool:
+    """Whether texts are written differently, but the same number: 1 and 1.0."""
+    return isinstance(key, str) and as_number(key) is not None and as_number(key) == as_number(value)
 
 
 def encode_labels(name: str, raw: Any) -> Labels:
@@ -119,6 +188,8 @@ def encode_labels(name: str, raw: Any) -> Labels:
     n_keys = len(encoded.keys)
     rows = np.bincount(np.where((code < 0) | (code >= n_keys), n_keys, code), minlength=n_keys + 1)[:n_keys]
     keys = [key for key, n in zip(encoded.keys, rows, strict=True) if n]
+    if keys and all(isinstance(key, decimal.Decimal) for key in keys):  # SQL writes 1.0 like this
+        return encode_labels(name, np.array([*map(float, encoded.keys), np.nan]).take(code, mode="wrap"))
     kinds = {rough_kind(key) for key in keys}
     if len(kinds) > 1 or kinds - {"text", "number", "boolean", "bytes"}:
         raise DataError("labels of one type: text, numbers or booleans", got=sort_keys(kinds), column=name)
@@ -183,38 +254,32 @@ def find_weights(table: Table, weight: Any) -> NDArray[np.float64] | None:
     return values
 
 
-def to_label_type(known: Sequence[Any], labels: Sequence[Any], *, from_file: bool = False) -> list[Any]:
-    """Labels in the type of the known labels; 1 and 1.0 are the same label, other types are refused.
+def to_label_type(known: Sequence[Any], labels: Sequence[Any], form: KeyForm | None = None) -> list[Any]:
+    """Labels in the type of the known labels, and among texts in their form; those that have no such type are refused.
 
-    The labels of a text file are converted from their text: "1" to 1, "true" to True.
+    >>> to_label_type(["0", "1"], [True, False], KeyForm(("0", "1"))), to_label_type([1, 2], ["2.0"])
+    (['1', '0'], [2])
     """
-    if not known or not labels or kind_of(labels[0]) == kind_of(known[0]):
-        return list(labels)
-    if from_file and rough_kind(known[0]) != rough_kind(labels[0]):
-        labels = [to_key_type(label, known[0]) for label in labels]
-        return to_label_type(known, labels)
-    kinds = (kind_of(known[0]), kind_of(labels[0]))
-    if kinds == ("number", "integer"):
-        return _as_doubles(labels)
-    odd = [label for label in labels if not (isinstance(label, float) and label.is_integer())]
-    if kinds == ("integer", "number") and not odd:
-        return [int(label) for label in labels]
-    raise DataError(f"labels of one type ({kinds[0]})", got=(odd or list(labels))[0])
+    if not labels:
+        return []
+    like = known[0] if known else labels[0]
+    if rough_kind(like) == rough_kind(labels[0]):
+        if isinstance(like, str) and form is not None:
+            return [form.text(label) for label in labels]
+        if not known or rough_kind(like) != "number":
+            return list(labels)
+        return _as_doubles(labels) if isinstance(like, float) else _as_integers(labels)
+    found = [to_key_type(label, like, form) for label in labels]
+    for label, new in zip(labels, found, strict=True):
+        is_new_text = isinstance(new, str) and new not in known and not (form is not None and form.covers(label))
+        if rough_kind(new) != rough_kind(like) or is_new_text:
+            raise DataError(f"labels of one type ({kind_of(like)})", got=label)
+    return found if rough_kind(like) != "number" else to_label_type(known, found)
 
 
-def to_key_type(key: Any, like: Any) -> Any:
-    """A key of a text file in the type of a known key: "1" as 1, "true" as True; unchanged if it has no such form.
-
-    >>> to_key_type("2", 1), to_key_type("1.5", 1), to_key_type(1.0, "a"), to_key_type("x", 1)
-    (2, 1.5, '1', 'x')
-    """
-    kind = rough_kind(like)
-    if kind == "text":
-        return str(key) if isinstance(key, bool) and like in ("True", "False") else shown(key)
-    if kind == "number" and isinstance(key, str):
-        for number in (int, float):
-            with contextlib.suppress(ValueError):
-                return number(key)
-    if kind == "boolean":
-        return {"true": True, "false": False, "1": True, "0": False}.get(shown(key).lower(), key)
-    return key
+def _as_integers(labels: Sequence[Any]) -> list[Any]:
+    """Reals as integers; others are refused."""
+    for label in labels:
+        if not (isinstance(label, int) or label.is_integer()):
+            raise DataError("labels of one type (integer)", got=label)
+    return [int(label) for label in labels]

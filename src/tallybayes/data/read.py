@@ -26,6 +26,9 @@ def read(
     missing: Sequence[str] | None = None,
     header: bool = True,
     table: str | None = None,
+    skip_lines: int = 0,
+    comment: str | None = None,
+    quote: str | None = None,
     skip_bad: bool = False,
     given: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
@@ -33,11 +36,14 @@ def read(
     r"""Data to fit, learn from or score, read batch by batch, with options for reading it.
 
     data: a path, a glob, several of them, "-" for standard input, a query; or any other data, for `skip_bad`.
-    format: csv, tsv, json, parquet, duckdb, sqlite, text, mail or mbox; detected by default, as are `delimiter`,
-    `decimal` (the comma of 1,5) and `encoding` of text.
+    format: csv, tsv, json, parquet, arrow, excel, arff, sas, stata, spss, duckdb, sqlite, text, mail or mbox; detected
+    by default, as are `delimiter`, `decimal` (the comma of 1,5) and `encoding` of text.
     missing: the words that mean a missing value in text (by default NA, null, ? and a few more).
     header: whether the first line has the names of the columns.
-    table: the table of a database file, or a query on it.
+    table: the table of a database file or a query on it, the sheet of a workbook, the file in a zip archive.
+    skip_lines: lines at the beginning of text that are no part of the table, such as a title.
+    comment: what comment lines begin with; by default lines with # are skipped before the header only ("none": never).
+    quote: the character around cells that contain the delimiter, or "none".
     skip_bad: skip rows that cannot be read instead of stopping; `bad` of the result counts them.
     given: columns that have the same value in every row, by name: {"label": "ham"} for a mail to be learned.
     progress: called after every batch with the rows read so far, their share of all rows (None if unknown), and the
@@ -54,7 +60,7 @@ def read(
     from tallybayes.data.formats.file_format import ReadOptions
 
     missing = None if missing is None else tuple(missing)
-    options = ReadOptions(format, delimiter, decimal, encoding, missing, header, table)
+    options = ReadOptions(format, delimiter, decimal, encoding, missing, header, table, skip_lines, comment, quote)
     if isinstance(data, Source):
         raise ParameterError("data that is not the result of read()", got=data)
     source = to_source(data)

@@ -5,20 +5,31 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tallybayes.arrays.column import Cells
 from tallybayes.atomic_file import write_file
 from tallybayes.data.coarse_cells import CellInput
+from tallybayes.data.date_format import DATE_PARTS, DateFormat
+from tallybayes.data.key_form import KeyForm
+from tallybayes.data.label_bins import LabelBins
 from tallybayes.errors import Described, FileError, ParameterError, TallyError
 from tallybayes.families import Family, parse
 from tallybayes.notebook_view import TextGrid, data_frame, html_view
 
-__all__ = ["SPECIFIED", "Field", "Schema"]
+__all__ = ["SPECIFIED", "DatePart", "Field", "Schema", "parse_column"]
 
+_ENTRIES = ("label", "label_form", "bins", "weight", "missing", "columns")
 SPECIFIED = "specified by the user"  # the reason of a family that was not inferred
+
+
+class DatePart(NamedTuple):
+    """A part of a column of dates: the column, and the name of the part."""
+
+    column: str
+    part: str
 
 
 @dataclass(frozen=True)
@@ -26,12 +37,20 @@ class Field:
     """One column: its family (None if it is excluded) and the reason for it.
 
     inputs: of a derived column, the columns of the table that it is computed from.
+    key_form: of a column of categories, how these are written, if they mean booleans or numbers.
+    dates: of a column of dates, how its cells are read; it has no family itself, but its parts have.
+    part: of such a part (the weekday of a date), the column of dates that it is a part of.
+    is_whole: whether the first rows of a column of numbers hold whole numbers only; samples are whole numbers then.
     """
 
     name: str
     family: Family | None
     reason: str
     inputs: tuple[CellInput, ...] = field(default=(), repr=False)
+    key_form: KeyForm | None = field(default=None, repr=False)
+    dates: DateFormat | None = field(default=None, repr=False)
+    part: DatePart | None = field(default=None, repr=False)
+    is_whole: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.family is not None and (self.family.column is Cells) != bool(self.inputs):
@@ -62,6 +81,8 @@ class Schema:
     fields: dict[str, Field] = field(default_factory=dict)
     weight: str | None = None
     missing: tuple[str, ...] | None = None  # the words that mean a missing value in files of text, if they were given
+    label_form: KeyForm | None = None  # how labels are written, if they mean booleans or numbers
+    bins: LabelBins | None = None  # the ranges that a label of numbers is cut into
 
     @property
     def families(self) -> dict[str, Family]:
@@ -75,19 +96,37 @@ class Schema:
     @property
     def derived(self) -> dict[str, Field]:
         """The columns that are used and computed from other columns, in the order of their names."""
-        used = {name: self.fields[name] for name in sorted(self.fields) if self.fields[name].inputs}
-        return {name: field for name, field in used.items() if field.family is not None}
+        used = [name for name, field in self.fields.items() if field.inputs and field.family is not None]
+        return {name: self.fields[name] for name in sorted(used)}
 
     @property
-    def columns_in_use(self) -> list[str]:
-        """The columns of the table that the model uses, by themselves or for derived columns, in the order of names."""
+    def columns_counted(self) -> list[str]:
+        """The columns that the model counts, by themselves or for derived columns, parts of dates among them."""
         derived = self.derived
         inputs = {own.column for field in derived.values() for own in field.inputs}
         return sorted({*self.families.keys() - derived.keys(), *inputs})
 
+    @property
+    def columns_in_use(self) -> list[str]:
+        """The columns of the table that the model uses, in the order of names: a column of dates, not its parts."""
+        parts = {name: date for date, names in self.date_parts.items() for name in names}
+        return sorted({parts.get(name, name) for name in self.columns_counted})
+
+    @property
+    def date_parts(self) -> dict[str, dict[str, str]]:
+        """By column of dates, the columns that are parts of it and are used, each with the name of the part."""
+        result: dict[str, dict[str, str]] = {}
+        if any(field.part is not None for field in self.fields.values()):
+            for name in self.columns_counted:
+                if name in self.fields and (part := self.fields[name].part) is not None:
+                    result.setdefault(part.column, {})[name] = part.part
+        return result
+
     def family_name(self, name: str) -> str:
         """The family of a column for people; "input" if it is used for derived columns only, else "excluded"."""
         field = self.fields[name]
+        if field.dates is not None:
+            return str(field.dates)
         if field.family is not None:
             return field.family.display_name()
         is_input = any(name == own.column for derived in self.derived.values() for own in derived.inputs)
@@ -95,12 +134,14 @@ class Schema:
 
     def copy(self) -> Schema:
         """A copy that can be changed."""
-        return Schema(self.label, dict(self.fields), self.weight, self.missing)
+        return replace(self, fields=dict(self.fields))
 
     def to_dict(self) -> dict[str, Any]:
         """The schema as plain values, as it is written to files."""
         return {
             "label": self.label,
+            **({"label_form": list(self.label_form.words)} if self.label_form is not None else {}),
+            **({"bins": list(self.bins.edges)} if self.bins is not None else {}),
             "weight": self.weight,
             "missing": None if self.missing is None else list(self.missing),
             "columns": {name: _plain(field) for name, field in self.fields.items()},
@@ -115,8 +156,8 @@ class Schema:
         """
         if not isinstance(given, Mapping) or not isinstance(given.get("columns"), Mapping):
             raise ParameterError("a schema: an object with label and columns", got=given)
-        if unknown := given.keys() - {"label", "weight", "missing", "columns"}:
-            raise ParameterError("label, weight, missing and columns in a schema", got=sorted(unknown))
+        if unknown := given.keys() - set(_ENTRIES):
+            raise ParameterError(f"{', '.join(_ENTRIES[:-1])} and {_ENTRIES[-1]} in a schema", got=sorted(unknown))
         for name in ("label", "weight"):
             if not isinstance(given.get(name), (str, type(None))):
                 raise ParameterError(f"the name of a column as the {name} of a schema", got=given[name])
@@ -125,7 +166,8 @@ class Schema:
             raise ParameterError("a list of words that mean a missing value", got=words)
         fields = {str(name): _field(str(name), field) for name, field in given["columns"].items()}
         missing = None if words is None else tuple(words)
-        return cls(given.get("label"), fields, given.get("weight"), missing)
+        form, bins = _form(given.get("label_form")), LabelBins.from_list(given.get("bins"))
+        return cls(given.get("label"), fields, given.get("weight"), missing, form, bins)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the schema as JSON, to be edited and used again: `fit(schema=...)`."""
@@ -159,7 +201,8 @@ class Schema:
         return html_view(self._title(), [TextGrid(["column", "family", "reason"], self._rows())])
 
     def _title(self) -> str:
-        return f"label: {self.label or '(given as an array)'}"
+        cut = f", cut {self.bins}" if self.bins is not None else ""
+        return f"label: {self.label or '(given as an array)'}{cut}"
 
     def _rows(self) -> list[tuple[str, str, str]]:
         return [(f.name, self.family_name(f.name), _why(f)) for f in self.fields.values()]
@@ -178,13 +221,21 @@ def _why(field: Field) -> str:
 
 
 def _plain(field: Field) -> dict[str, Any]:
-    """A column as plain values; inputs only where there are any."""
-    inputs = {"inputs": [own.to_dict() for own in field.inputs]} if field.inputs else {}
-    return {"family": None if field.family is None else str(field.family), "reason": field.reason} | inputs
+    """A column as plain values; what is unusual only where it is set."""
+    more: dict[str, Any] = {"inputs": [own.to_dict() for own in field.inputs]} if field.inputs else {}
+    more |= {"key_form": list(field.key_form.words)} if field.key_form is not None else {}
+    more |= {"part": field.part._asdict()} if field.part is not None else {}
+    more |= {"whole": True} if field.is_whole else {}
+    family = field.dates or field.family
+    return {"family": None if family is None else str(family), "reason": field.reason} | more
 
 
 def _field(name: str, given: Any) -> Field:
-    if not isinstance(given, Mapping) or given.keys() - {"family", "reason", "inputs"} or "family" not in given:
+    if (
+        not isinstance(given, Mapping)
+        or given.keys() - {"family", "reason", "inputs", "key_form", "part", "whole"}
+        or "family" not in given
+    ):
         raise ParameterError("the family (or null) and the reason of a column", got=given, column=name)
     family, reason = given["family"], given.get("reason", "as in the schema")
     if not isinstance(family, (str, type(None))) or not isinstance(reason, str):
@@ -195,4 +246,44 @@ def _field(name: str, given: Any) -> Field:
     found = tuple(map(CellInput.from_dict, inputs))
     if len({own.column for own in found}) < len(found):
         raise ParameterError("every column once as an input", got=[own.column for own in found], column=name)
-    return Field(name, None if family is None else parse(family), reason, found)
+    known = None if family is None else parse_column(family)
+    dates = known if isinstance(known, DateFormat) else None
+    if not isinstance(is_whole := given.get("whole", False), bool):
+        raise ParameterError("true or false: whether numbers are whole", got=is_whole, column=name)
+    own = None if isinstance(known, DateFormat) else known
+    return Field(
+        name,
+        own,
+        reason,
+        found,
+        key_form=_form(given.get("key_form")),
+        dates=dates,
+        part=_part(name, given),
+        is_whole=is_whole,
+    )
+
+
+def _form(given: Any) -> KeyForm | None:
+    if given is not None and not (isinstance(given, list) and all(isinstance(word, str) for word in given)):
+        raise ParameterError("a list of words that say how keys are written", got=given)
+    return None if given is None else KeyForm(tuple(given))
+
+
+def _part(name: str, given: Mapping[str, Any]) -> DatePart | None:
+    """The column of dates that a column is a part of, if it is one."""
+    if (own := given.get("part")) is None:
+        return None
+    if not isinstance(own, Mapping) or own.keys() != {"column", "part"} or own["part"] not in DATE_PARTS:
+        raise ParameterError(f"the column and the part ({', '.join(DATE_PARTS)}) of a date", got=own, column=name)
+    return DatePart(str(own["column"]), own["part"])
+
+
+def parse_column(text: Any) -> Family | DateFormat:
+    """A family, or how a column of dates is read, from its string form.
+
+    >>> parse_column("histogram"), parse_column("date:day_first")
+    (Histogram(), DateFormat(day_first=True, epoch=None, zone=None))
+    """
+    if isinstance(text, DateFormat):
+        return text
+    return DateFormat.parse(text) if DateFormat.is_text(text) else parse(text, others=("date",))

@@ -30,20 +30,29 @@ Progress = Callable[[int, float | None, int], None]  # rows read, their share of
 
 
 class BadRows:
-    """Rows that were skipped because they are invalid: how many, and the errors of the first few."""
+    """Rows that were skipped because they are invalid: how many, and the errors of the first few.
+
+    kept: the cells of the bad rows of the current batch, if cells are kept: the number of each row in its file (halves
+    between rows for a line that is no row), and a table of one row.
+    """
 
     def __init__(self) -> None:
         self.count = 0
         self.examples: list[TallyError] = []
+        self.kept: list[tuple[float, pa.Table]] = []
 
     @property
     def wants_more(self) -> bool:
         """Whether the error of the next row will be kept."""
         return len(self.examples) < _EXAMPLES
 
-    def add(self, error: TallyError) -> None:
-        """Count one more."""
+    def add(self, error: TallyError, table: Table | None = None, row: int = 0) -> None:
+        """Count one more: a row of a table, whose original cells are kept if the table has them."""
         self.count += 1
+        if table is not None and table.kept is not None:
+            number = row if table.rows is None else int(table.rows[row])
+            first = 0 if table.origin is None else table.origin.first
+            self.kept.append((first + number, table.kept.slice(row, 1)))
         if self.wants_more:
             self.examples.append(error)
 
@@ -78,7 +87,7 @@ class Source(ABC):
             if self.bad is None or error.row is None:
                 raise table.located(error) from None
             if table.n_rows == 1:
-                self.bad.add(table.located(error) if self.bad.wants_more else error)
+                self.bad.add(table.located(error) if self.bad.wants_more else error, table)
                 return
             half = table.n_rows // 2
             yield from self.good(table.part(0, half), work)
@@ -192,10 +201,12 @@ def _together(parts: list[Any]) -> Table:
     return to_table(pa.Table.from_batches(parts) if isinstance(parts[0], pa.RecordBatch) else parts)
 
 
-def as_columns(source: Source, label: Any, weight: Any = None) -> tuple[Source, Any, Any]:
-    """Data whose label and weight are columns: arrays become columns too, so that rows can be sampled."""
+def as_columns(
+    source: Source, label: Any, weight: Any = None, words: tuple[str, str] = ("label", "weight")
+) -> tuple[Source, Any, Any]:
+    """Data whose label and weight (or what else `words` names) are columns: arrays become columns too."""
     names: dict[str, Any] = {}
-    for word, given in (("label", label), ("weight", weight)):
+    for word, given in zip(words, (label, weight), strict=True):
         if given is None or isinstance(given, (str, int, float)):
             names[word] = given
             continue
@@ -206,4 +217,4 @@ def as_columns(source: Source, label: Any, weight: Any = None) -> tuple[Source, 
         bad = source.bad
         source = Whole(replace(table, columns={**table.columns, name: raw_column(given)}))
         source.bad, names[word] = bad, name
-    return source, names["label"], names["weight"]
+    return source, names[words[0]], names[words[1]]

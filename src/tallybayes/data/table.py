@@ -94,13 +94,18 @@ class Table:
         row += self.origin.first
         return error.at(row=row, file=file, line=self.origin.line_of(row))
 
+    @property
+    def holds_documents(self) -> bool:
+        """Whether every row is a file or a mail."""
+        return self.origin is not None and self.origin.files is not None
+
     def holds_prose(self, name: str) -> bool:
         """Whether a column is prose, however short: texts and subjects of files and mails."""
-        return name in ("text", "subject") and self.origin is not None and self.origin.files is not None
+        return name in ("text", "subject") and self.holds_documents
 
     def tells_origin(self, name: str) -> bool:
         """Whether a column holds the names of the files that the rows are from."""
-        return name == "file" and self.origin is not None and self.origin.files is not None
+        return name == "file" and self.holds_documents
 
 
 def concatenated(tables: Sequence[Table]) -> Table:

@@ -1,30 +1,27 @@
 """Cross-validation: every row is scored by a model that was not trained on it.
 
 It takes two passes over the data, whatever the number of folds. The first pass counts every fold by itself. The model
-without a fold is the sum of the other folds. The second pass scores each row.
+without a fold is the sum of the other folds. The second pass scores each row. How the rows are divided, by classes,
+groups or time, is planned in `fold_plan.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Unpack
 
-import numpy as np
-
-from tallybayes.data.batch import columns_to_read
-from tallybayes.data.fold_assignment import FoldAssigner
-from tallybayes.data.label import find_labels
-from tallybayes.data.source import BadRows, Source
-from tallybayes.data.table import Table
+from tallybayes.data.read import to_source
+from tallybayes.data.source import BadRows, Source, as_columns
 from tallybayes.errors import DataError, Described, check_integer
 from tallybayes.evaluation.evaluate import add_rows, plan_model, score_table
+from tallybayes.evaluation.fold_plan import FoldRequest, plan_folds
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value, weighting
 from tallybayes.model.text_selection import with_text_selection
 from tallybayes.model.weighting import learn_sampled, sample_for, weighted
-from tallybayes.state.options import FitOptions, with_options
+from tallybayes.state.options import OPTIONS, FitOptions, with_options
 from tallybayes.state.row_sample import RowSample
 
 __all__ = ["cross_validate"]
@@ -32,12 +29,27 @@ __all__ = ["cross_validate"]
 
 @with_options()
 def cross_validate(
-    data: Any, label: Any = None, *, folds: int = 10, seed: int = 0, **options: Unpack[FitOptions]
+    data: Any,
+    label: Any = None,
+    *,
+    folds: int | None = None,
+    seed: int = 0,
+    group: Any = None,
+    time: Any = None,
+    holdout: float | None = None,
+    positive: Any = None,
+    **options: Unpack[FitOptions],
 ) -> Evaluation:
     """Evaluate a model of some data by stratified cross-validation.
 
-    The rows of every class are assigned to the folds in turn, in an order shuffled by `seed`. The other
-    options are those of `fit`. Families are inferred once, from all rows.
+    folds: 10 by default. The rows of every class are assigned to the folds in turn, in an order shuffled by `seed`.
+    group: a column, or an array; rows of one group are never in different folds. It is not used as a column.
+    time: a column, or an array; the rows are cut into blocks in the order of time, and each is scored by the model of
+    the blocks before it.
+    holdout: instead of folds, the share of the rows that is scored by the model of the others: of every class the rows
+    with the smallest hashes; whole groups; or the last in time.
+    positive: the class whose precision, recall and F1 are reported apart.
+    The other options are those of `fit`. Families are inferred once, from all rows.
 
     {options}
 
@@ -45,38 +57,64 @@ def cross_validate(
     >>> rows = {"x": [1.0, 1.1, 0.9, 3.0, 3.1, 2.9] * 5, "y": ["a", "a", "a", "b", "b", "b"] * 5}
     >>> tb.cross_validate(rows, label="y", folds=5).accuracy
     1.0
+    >>> tb.cross_validate(rows, label="y", holdout=0.2).n_rows
+    6
     """
-    folds = check_integer("folds", folds, at_least=2)
+    folds = None if folds is None else check_integer("folds", folds, at_least=2)
     check_integer("seed", seed, at_least=0)
-    source, empty, label = plan_model(data, label, options, "for cross-validation")
+    given, (group, time) = to_source(data), (_name(one) for one in (group, time))
+    has_times = isinstance(time, str)  # as a column, which the model may use
+    given, group, time = as_columns(given, group, time, words=("group", "time"))
+    request = FoldRequest(folds, seed, group, time, holdout)
+    request.check()
+    excluded = [name for name in (group, None if has_times else time) if name is not None]
+    source, empty, label = plan_model(given, label, _without(excluded, options, given), "for cross-validation")
     empty = with_text_selection(empty, now=False)  # each model selects text variants on all of its training rows
-    parts, weights = [empty.copy() for _ in range(folds)], weighting(options)
-    samples = [sample_for(weights) for _ in range(folds)]
+    plan = plan_folds(request, source, empty, label)
+    parts, weights = [empty.copy() for _ in range(plan.n_parts)], weighting(options)
+    samples = [sample_for(weights) for _ in range(plan.n_parts)]
     skipped = 0
-    for fold, table in _by_fold(source, empty, label, folds, seed):
-        if fold < 0:
+    for part, table in plan.tables(source, label):
+        if part < 0:
             skipped += table.n_rows
         else:
-            for _ in source.good(table, partial(learn_sampled, parts[fold], samples[fold], label=label)):
+            for _ in source.good(table, partial(learn_sampled, parts[part], samples[part], label=label)):
                 pass
     if sum(bool(part.classes) for part in parts) < 2:
-        raise DataError(f"rows with a label in at least two of {folds} folds", got=Described("fewer"))
-    models = []
-    for fold, model in enumerate(_without_each(parts)):
-        sample = _merged([*samples[:fold], *samples[fold + 1 :]])
-        models.append(weighted(with_text_selection(model, now=True), weights, sample, is_part=True))
-    snapshots = [model.snapshot() for model in models]
-    check_value(models[0].merge(parts[0]), label, source)
+        raise DataError(f"rows with a label in at least two of {plan.n_parts} folds", got=Described("fewer"))
+    snapshots = {}
+    models = _before_each(parts) if plan.forward else _without_each(parts)
+    for part in plan.tested:
+        used = samples[:part] + ([] if plan.forward else samples[part + 1 :])
+        model = weighted(with_text_selection(models[part], now=True), weights, _merged(used), is_part=True)
+        snapshots[part] = model.snapshot()
+    check_value(models[-1].merge(parts[-1]), label, source)
     bad, source.bad = source.bad, None if source.bad is None else BadRows()  # the first pass has counted them
-    evaluations = [Evaluation() for _ in range(folds)]
-    for fold, table in _by_fold(source, empty, label, folds, seed):
-        if fold >= 0:
-            for _, (log_proba, labels) in source.good(table, partial(score_table, snapshots[fold], label)):
-                add_rows(evaluations[fold], snapshots[fold], log_proba, labels, from_file=table.is_from_file)
+    evaluations = [Evaluation() for _ in range(plan.n_parts)]
+    for part, table in plan.tables(source, label):
+        if part in snapshots and snapshots[part].classes:
+            for _, (log_proba, labels) in source.good(table, partial(score_table, snapshots[part], label)):
+                add_rows(evaluations[part], snapshots[part], log_proba, labels)
     source.bad = bad
-    accuracies = [part.accuracy for part in evaluations if part.n_rows]
-    start = Evaluation(skipped=skipped, bad=0 if bad is None else bad.count, folds=accuracies)
-    return sum(evaluations, start)
+    accuracies = [one.accuracy for one in evaluations if one.n_rows] if holdout is None else []
+    start = Evaluation(skipped=skipped, bad=0 if bad is None else bad.count, folds=accuracies, split=plan.words)
+    return sum(evaluations, start).with_positive(positive)
+
+
+def _name(given: Any) -> Any:
+    """A column by its name, which is text."""
+    return str(given) if isinstance(given, (int, float)) else given
+
+
+def _without(names: list[str], options: FitOptions, source: Source) -> FitOptions:
+    """The options with some columns excluded, unless they are named in the options."""
+    chosen = options.get("families")
+    there = [name for name in names if name in source.head().columns]
+    own = [name for name in there if not (isinstance(chosen, Mapping) and name in chosen)]
+    if not own:
+        return options
+    ignored = OPTIONS["ignore"].domain.check("ignore", options.get("ignore")) or []
+    return {**options, "ignore": [*ignored, *own]}
 
 
 def _merged(samples: list[RowSample | None]) -> RowSample:
@@ -84,15 +122,12 @@ def _merged(samples: list[RowSample | None]) -> RowSample:
     return RowSample.merged(sample for sample in samples if sample is not None)
 
 
-def _by_fold(source: Source, model: Model, label: Any, folds: int, seed: int) -> Iterator[tuple[int, Table]]:
-    """Every batch split by fold; rows without a label have the fold -1."""
-    assign = FoldAssigner(folds, seed)
-    for table in source.batches(columns_to_read(model.schema, label)):
-        fold = assign(find_labels(table, label))
-        for number in range(-1, folds):
-            rows = np.flatnonzero(fold == number)
-            if len(rows):
-                yield number, table.take(rows)
+def _before_each(parts: list[Model]) -> list[Model]:
+    """For every part the sum of those before it; the first has none."""
+    result = [parts[0].copy()]  # never used: the first part is not scored
+    for number in range(1, len(parts)):
+        result.append(parts[0].copy() if number == 1 else result[-1].merge(parts[number - 1]))
+    return result
 
 
 def _without_each(parts: list[Model]) -> list[Model]:

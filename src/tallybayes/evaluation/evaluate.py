@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.data.label import Labels, find_labels, to_label_type
+from tallybayes.arrays.axis import sort_keys
+from tallybayes.data.label import Labels
 from tallybayes.data.read import to_source
 from tallybayes.data.source import Source, as_columns
 from tallybayes.data.table import Table
-from tallybayes.errors import NONE, DataError, Described, ParameterError
+from tallybayes.errors import NONE, DataError, Described, ParameterError, shorten, warn
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.families.family import Floats
 from tallybayes.model import Model
@@ -23,15 +24,16 @@ __all__ = ["add_rows", "evaluate", "plan_model", "score_table"]
 
 
 def evaluate(
-    model: Model, data: Any, label: Any = None, *, leave_one_out: bool = False, weight: Any = None
+    model: Model, data: Any, label: Any = None, *, leave_one_out: bool = False, weight: Any = None, positive: Any = None
 ) -> Evaluation:
     """Evaluate a model on labelled data that it was not trained on.
 
     label: the name of a column or an array, if it is not the one the model was fitted with.
     leave_one_out: the data is the training data: each row is scored by the model without that row.
     weight: with leave_one_out, the training weight of each row: a column or an array.
+    positive: the class whose precision, recall and F1 are reported apart.
 
-    Probabilities are calibrated and predictions decided as by `predict`.
+    Probabilities are calibrated and predictions decided as by `predict`. Under a rule with costs, `mean_cost` is known.
 
     >>> import tallybayes as tb
     >>> model = tb.fit({"fever": [1, 1, 0, 0], "ill": ["yes", "yes", "no", "no"]}, label="ill")
@@ -49,12 +51,18 @@ def evaluate(
         batches = log_proba_of_training_rows(snapshot, source, label=label, weight=weight)
     else:
         batches = snapshot.log_proba_batches(source, label=label)
+    found: set[Any] = set()
     for table, log_proba in batches:
-        add_rows(evaluation, snapshot, log_proba, find_labels(table, label), from_file=table.is_from_file)
+        labels = snapshot.labels(table, label)
+        found |= {*labels.keys}
+        add_rows(evaluation, snapshot, log_proba, labels)
     evaluation.bad = 0 if source.bad is None else source.bad.count
     if not evaluation.n_rows:
         raise DataError("rows with a label", got=NONE)
-    return evaluation
+    if found.isdisjoint(snapshot.classes):
+        text = f"none of the labels is a class of the model: {shorten(sort_keys(found))}, where it has"
+        warn(f"{text} {shorten(snapshot.classes)}", column=label if isinstance(label, str) else None)
+    return evaluation.with_positive(positive)
 
 
 def plan_model(data: Any, label: Any, options: FitOptions, purpose: str) -> tuple[Source, Model, Any]:
@@ -68,16 +76,17 @@ def plan_model(data: Any, label: Any, options: FitOptions, purpose: str) -> tupl
 
 def score_table(snapshot: Snapshot, label: Any, table: Table) -> tuple[Floats, Labels]:
     """Log P(class | row) of a table, and the labels of its rows."""
-    return next(iter(snapshot.log_proba_batches(table)))[1], find_labels(table, label)
+    return next(iter(snapshot.log_proba_batches(table)))[1], snapshot.labels(table, label)
 
 
-def add_rows(evaluation: Evaluation, snapshot: Snapshot, log_proba: Floats, labels: Labels, *, from_file: bool) -> None:
+def add_rows(evaluation: Evaluation, snapshot: Snapshot, log_proba: Floats, labels: Labels) -> None:
     """Add scored rows to an evaluation, with the predictions of the model; rows without a label are only counted."""
     rows = np.flatnonzero(labels.codes >= 0)
     evaluation.skipped += len(log_proba) - len(rows)
-    keys = to_label_type(snapshot.classes, labels.keys, from_file=from_file)
-    own = [keys[code] for code in labels.codes[rows].tolist()]
+    own = [labels.keys[code] for code in labels.codes[rows].tolist()]
     log_p = log_proba[rows]
+    decision = snapshot.posterior.decision
+    evaluation.costs = evaluation.costs if decision is None else decision.costs
     predicted = snapshot.posterior.answer_codes(np.exp(log_p))
     evaluation.add(snapshot.classes, own, log_p, predicted, log_prior=log_class_shares(snapshot))
 

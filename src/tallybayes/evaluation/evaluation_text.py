@@ -51,6 +51,15 @@ def _metrics(values: dict[str, Any]) -> list[str]:
     for name, key, remark in metrics:
         interval = "   {} to {}".format(*map(digits, intervals[key])) if key in intervals else ""
         lines.append(f"{name:<8}   {digits(values[key])}{interval}" + (f"   ({remark})" if remark else ""))
+    if "mean_cost" in values:
+        remark = _baseline("always the same answer, at least", values["least_constant_cost"])
+        lines.append(f"cost       {digits(values['mean_cost'])}   (the mean per row; {remark})")
+    if (own := values.get("positive")) is not None:
+        figures = [("precision", "precision"), ("recall", "recall"), ("specificity", "specificity"), ("F1", "f1")]
+        shares = ", ".join(f"{name} {digits(own[key])}" for name, key in figures)
+        lines.append(f"positive   {shown(own['class'])}: {shares}")
+    if "split" in values:
+        lines.append(f"split      {values['split']}")
     if folds := values.get("folds"):
         lines.append(f"folds      {len(folds)}   (accuracy from {digits(min(folds))} to {digits(max(folds))})")
     if intervals:

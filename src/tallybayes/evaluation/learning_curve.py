@@ -106,9 +106,9 @@ class _LabelledRows:
         tables = []
         for table in source.batches(columns_to_read(empty.schema, label)):
             for part, _ in source.good(table, partial(_fitted, empty, label)):
-                tables.append(part.take(np.flatnonzero(find_labels(part, label).codes >= 0)))
+                tables.append(part.take(np.flatnonzero(find_labels(part, label, empty.schema).codes >= 0)))
         table = concatenated(tables)
-        labels = find_labels(table, label)
+        labels = find_labels(table, label, empty.schema)
         if len(labels.keys) < 2:
             check_value(_fitted(empty, label, table), label, source)
             raise DataError("rows of at least two classes", got=labels.keys)
@@ -152,7 +152,7 @@ def _evaluated(
         start = size
         model = weighted(with_text_selection(growing, now=True), weights, sample, is_part=True).snapshot()
         scores = score_table(model, data.label, data.table.take(test))
-        add_rows(evaluation := Evaluation(), model, *scores, from_file=data.table.is_from_file)
+        add_rows(evaluation := Evaluation(), model, *scores)
         codes = data.labels.codes
         logistic = Logistic(data.design, order[:size], codes)
         shares = np.bincount(codes[order[:size]], minlength=len(data.labels.keys))[logistic.classes] / size

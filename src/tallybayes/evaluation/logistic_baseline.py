@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.column import Bag, Codes, Column
 from tallybayes.data.batch import encode_columns
+from tallybayes.data.date_parts import with_date_parts
 from tallybayes.data.derived_columns import source_tasks
 from tallybayes.data.schema import Schema
 from tallybayes.data.table import Table, is_missing
@@ -30,6 +31,7 @@ class Design:
     """The columns of a table in groups with the same preprocessing: numbers, categories, each bag and each text."""
 
     def __init__(self, table: Table, schema: Schema) -> None:
+        table = with_date_parts(table, schema)
         texts = [name for name, field in schema.fields.items() if field.is_text and name in table.columns]
         plain = Schema(
             None, {name: field for name, field in schema.fields.items() if not (field.is_text or field.inputs)}

@@ -5,6 +5,7 @@ log loss    the mean of -log P(true label), in nats
 Brier       the mean over rows of the sum over classes of (P - 1 or 0) squared: from 0 to 2
 AUC         P(a row of the class has a higher P(class) than another row): of the second of two classes, else the mean
 ECE         expected calibration error: mean |confidence - accuracy| of the predictions, in ten bins
+cost        the mean cost of the answers, where the decision rule has costs
 precision   correct predictions of a class / predictions of it;  recall: correct predictions of a class / rows of it
 
 A row with a label unknown to the model counts as wrong. It has no probability, so it is excluded from log loss and
@@ -15,14 +16,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import sort_keys
+from tallybayes.errors import ParameterError, did_you_mean
 from tallybayes.evaluation import metric_curves
+from tallybayes.evaluation.answer_costs import Costs, least_constant_cost, mean_cost
 from tallybayes.evaluation.auc import auc_classes, mean_auc, ranked_scores
 from tallybayes.evaluation.bootstrap import intervals
 from tallybayes.evaluation.evaluation_text import evaluation_parts
@@ -58,6 +61,9 @@ class Evaluation(Viewed):
     kept: KeptRows = field(default_factory=KeptRows)
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)  # by metric, set by `bootstrap`
     draws: tuple[int, float] = (0, 0.0)  # the number of bootstrap samples, and the level of the intervals
+    split: str = ""  # how training and evaluated rows were divided, in words, unless by stratified folds
+    positive: Any = None  # the class whose metrics are reported apart
+    costs: Costs = field(default_factory=dict)  # of the decision rule, if it has any
     _heading: ClassVar[str] = "Evaluation"
 
     def add(
@@ -111,7 +117,16 @@ class Evaluation(Viewed):
             self.bad + other.bad,
             [*self.folds, *other.folds],
             self.kept + other.kept,
+            split=self.split or other.split,
+            positive=self.positive if other.positive is None else other.positive,
+            costs=self.costs or other.costs,
         )
+
+    def with_positive(self, label: Any) -> Evaluation:
+        """The same evaluation with the metrics of one class reported apart; None: of no class."""
+        if label is not None and label not in self.classes:
+            raise ParameterError("positive: a class", got=label, hint=did_you_mean(label, self.classes, "classes"))
+        return replace(self, positive=label)
 
     # Rows
 
@@ -182,6 +197,21 @@ class Evaluation(Viewed):
     def brier(self) -> float:
         """The mean squared error of the probabilities, summed over the classes."""
         return _ratio(self.sum_brier, self.n_rows - self.n_unknown)
+
+    @property
+    def mean_cost(self) -> float:
+        """The mean cost of the answers under the costs of the decision rule; NaN if it has none."""
+        return mean_cost(self.confusion, self.costs) if self.costs else float("nan")
+
+    def of_positive(self) -> dict[str, Any]:
+        """Precision, recall, specificity, F1 and AUC of the class `positive` against the rest."""
+        own = next(row for row in self.per_class() if row["class"] == self.positive)
+        others = {pair: n for pair, n in self.confusion.items() if pair[0] != self.positive and pair[1] is not None}
+        wrong = sum(n for pair, n in others.items() if pair[1] == self.positive)
+        specificity = 1 - _ratio(wrong, sum(others.values()))
+        return {"class": self.positive, "specificity": specificity} | {
+            name: own[name] for name in ("rows", "precision", "recall", "f1", "auc")
+        }
 
     @property
     def auc(self) -> float:
@@ -293,6 +323,13 @@ class Evaluation(Viewed):
         }
         if self.folds:
             result["folds"] = self.folds
+        if self.split:
+            result["split"] = self.split
+        if self.positive is not None:
+            result["positive"] = self.of_positive()
+        if self.costs:
+            result["mean_cost"] = self.mean_cost
+            result["least_constant_cost"] = least_constant_cost(self.class_rows, self.classes, self.costs)
         if self.intervals:
             result["interval_samples"], result["interval_level"] = self.draws
             result["intervals"] = {name: list(bounds) for name, bounds in self.intervals.items()}

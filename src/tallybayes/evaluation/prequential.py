@@ -132,7 +132,7 @@ class _StreamEvaluation:
         with self._model.reading() as snapshot:
             for part, (log_proba, labels) in self._source.good(table, partial(score_table, snapshot, self._label)):
                 for evaluation in (self._block, self.result.evaluation):
-                    add_rows(evaluation, snapshot, log_proba, labels, from_file=table.is_from_file)
+                    add_rows(evaluation, snapshot, log_proba, labels)
                 self._pending.append(part)
 
     def learn(self) -> None:

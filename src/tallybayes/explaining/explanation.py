@@ -192,6 +192,7 @@ class Explanation(Viewed):
             },
             "log_joint": finite_json(self.log_joint.tolist()),
             "probabilities": p.tolist(),
+            "decision": str(self._posterior().decision) if self.has_rule else None,
             "flip": None if (flip := self.flip()) is None else flip.to_dict(),
         }
 
@@ -212,7 +213,8 @@ class Explanation(Viewed):
         """One class against another (by default the answer against the most probable other class), largest part first.
 
         In decibans, ten times the decimal log odds, or natural "log-odds". Every number is rounded by itself, so the
-        rounded parts may differ from the rounded sum in the last digit.
+        rounded parts may differ from the rounded sum in the last digit. Under a decision rule with a threshold, and two
+        classes, the last line is what the sum has to reach for the class.
         """
         return text_view(self._parts(label, against, units=units))
 
@@ -236,6 +238,8 @@ class Explanation(Viewed):
         with np.errstate(invalid="ignore"):
             total = self.log_joint[classes.index(best)] - self.log_joint[classes.index(other)]
         rows.append(["sum", "", "both are ruled out" if np.isnan(total) else signed(float(total) * scale, digits)])
+        if (needed := self._needed(best)) is not None:
+            rows.append(["threshold", "", signed(needed * scale, digits)])
         p = self.probabilities[classes.index(best)]
         head = f"{shown(best)} with probability {probability(p)}, against {shown(other)}"
         if self.posterior is not None and self.posterior.calibration is not None:
@@ -245,6 +249,20 @@ class Explanation(Viewed):
             head += f"\nanswer: {answer}, by the decision rule: {self.posterior.decision}"
         words = (self._words_shown(name, best, other, scale, digits) for name in self.words)
         return [TextGrid(["column", "value", units], rows, title=head, bar=2), *(grid for grid in words if grid.rows)]
+
+    def _needed(self, label: Any) -> float | None:
+        """The log odds from which on a rule with a threshold answers one of two classes; None for other rules."""
+        posterior = self.posterior
+        rule = None if posterior is None else posterior.decision
+        if rule is None or posterior is None or rule.threshold is None or len(self.classes) != 2:
+            return None
+        calibration = posterior.calibration
+        if calibration is not None and calibration.method != "temperature":
+            return None
+        with np.errstate(divide="ignore"):
+            odds = float(np.log(rule.threshold) - np.log1p(-rule.threshold))
+        odds *= 1.0 if calibration is None else calibration.temperature
+        return odds if label == rule.label else -odds
 
     def sides(self, label: Any = None, against: Any = None) -> tuple[Any, Any]:
         """Two classes to compare: those given, else the answer and the most probable other class."""

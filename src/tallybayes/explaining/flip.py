@@ -124,7 +124,7 @@ def smallest_flip_by_rule(
     if np.isneginf(whole).all():
         return None
     (predicted,) = answer_codes(whole[None]).tolist()
-    for sets in _sets_by_size(table, int(whole.argmax())):
+    for sets in _sets_by_size(table, predicted if predicted >= 0 else int(whole.argmax()), both=predicted < 0):
         sums = sums_of(sets)
         codes = answer_codes(sums)
         flipped = codes != predicted if against is None else codes == classes.index(against)
@@ -138,11 +138,15 @@ def smallest_flip_by_rule(
     return None
 
 
-def _sets_by_size(table: Floats, winner: int) -> Iterator[NDArray[np.bool_]]:
-    """Sets of parts to keep, (sets, parts), the fewest removed first; of one size, the greatest loss of odds first."""
+def _sets_by_size(table: Floats, winner: int, *, both: bool = False) -> Iterator[NDArray[np.bool_]]:
+    """Sets of parts to keep, (sets, parts), the fewest removed first; of one size, the greatest loss of odds first.
+
+    both: also the greatest gain of odds first. Where there is no answer, one may come from more certainty.
+    """
     n = len(table)
     rivals = [rival for rival in range(table.shape[1]) if rival != winner]
     orders = [np.argsort(-_odds(table, winner, rival), kind="stable") for rival in rivals]
+    orders += [np.argsort(_odds(table, winner, rival), kind="stable") for rival in rivals if both]
     budget = _SETS
     for size in range(1, n + 1):
         greedy = [tuple(sorted(order[:size].tolist())) for order in orders]

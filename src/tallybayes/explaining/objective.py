@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.data.label import Labels, find_labels
+from tallybayes.data.label import Labels
 from tallybayes.errors import DataError
 from tallybayes.families.family import Floats
 from tallybayes.scoring.scorer import Scorer
@@ -46,7 +46,7 @@ def objective(snapshot: Snapshot, data: Any, label: Any = None) -> Objective:
     label = snapshot.label_or_default(label)
     total = Objective(0.0, {})
     for table, parts in snapshot.evidence_batches(data, label=label):
-        total += _objective(snapshot.scorer, parts, find_labels(table, label))
+        total += _objective(snapshot.scorer, parts, snapshot.labels(table, label))
     return total
 
 

@@ -24,15 +24,25 @@ def sample(snapshot: Snapshot, n: int, rng: np.random.Generator) -> Any:
         raise DataError("the model has not learned any row yet")
     prior = np.exp(log_prior)
     codes = rng.choice(len(prior), size=n, p=prior / prior.sum())
-    used = {*schema.columns_in_use}
+    used = {*schema.columns_counted}
     columns: dict[str, list[Any]] = {name: [None] * n for name in schema.fields if name in used}
     for code in range(len(scorer.classes)):
         rows = np.flatnonzero(codes == code)
         for predictive in scorer.predictives:
-            for name, values in zip(predictive.features, predictive.sample(rng, code, len(rows)), strict=True):
+            drawn = predictive.sample(rng, code, len(rows))
+            for number, (name, values) in enumerate(zip(predictive.features, drawn, strict=True)):
+                if (
+                    name in schema.fields
+                    and schema.fields[name].is_whole
+                    and not predictive.samples_are_counted(number)
+                ):
+                    values = np.round(np.asarray(values, np.float64))
                 for column, own in _by_column(schema, name, values):
                     for row, value in zip(rows.tolist(), own, strict=True):
                         columns[column][row] = _plain(value)
+    for name, values in columns.items():
+        if schema.fields[name].is_whole and all(value is None or _is_whole(value) for value in values):
+            columns[name] = [None if value is None else int(value) for value in values]
     arrays = {name: pa.array(_entries(values)) for name, values in columns.items()}
     label = schema.label or "label"
     while label in arrays:
@@ -47,6 +57,11 @@ def _by_column(schema: Schema, name: str, values: Any) -> list[tuple[str, Any]]:
     if not inputs:
         return [(name, values)]
     return [(own.column, [own.value(cell) for cell in values[:, i].tolist()]) for i, own in enumerate(inputs)]
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether a number is whole and has a place in 64 bits."""
+    return isinstance(value, (int, float)) and abs(value) < 2**63 and value == int(value)
 
 
 def _plain(value: Any) -> Any:

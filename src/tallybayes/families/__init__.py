@@ -14,6 +14,7 @@ from tallybayes.families.histogram import Histogram
 from tallybayes.families.interaction import Interaction
 from tallybayes.families.multinomial import Multinomial
 from tallybayes.families.one_dependence import OneDependence
+from tallybayes.families.ordinal import Ordinal
 from tallybayes.families.poisson import Poisson
 from tallybayes.families.registry import FAMILIES, parse, register_family
 from tallybayes.families.tags import Tags
@@ -29,6 +30,7 @@ __all__ = [
     "Interaction",
     "Multinomial",
     "OneDependence",
+    "Ordinal",
     "Poisson",
     "Predictive",
     "Smoothing",

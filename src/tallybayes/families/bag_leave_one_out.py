@@ -23,7 +23,7 @@ from tallybayes.families.token_options import KIND_OF, TokenOptions
 from tallybayes.families.token_weights import TokenWeights, integer_amounts, over_classes
 from tallybayes.tally import Vocabulary
 
-__all__ = ["LeaveOneOutBags", "Presence", "bag_score", "check_learned", "in_rows"]
+__all__ = ["LeaveOneOutBags", "Presence", "bag_score", "check_learned", "distinct", "in_rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +160,7 @@ def bag_score(name: str, column: TokenWeights, bag: Bag, codes: Codes32, weights
         ends = np.ascontiguousarray(bag.indptr, np.int64)
         logs = kernels.active.log_amounts(ends, integer_amounts(bag), column.options.unit) * 2.0**-30
         logs = logs[column.kept(bag)[1]]
-    used, indices = _distinct(known.indices, words.n_slots)
+    used, indices = distinct(known.indices, words.n_slots)
     amounts = np.ones(len(indices)) if column.is_presence or known.amounts is None else known.amounts
     plain = Bag(np.ascontiguousarray(known.indptr, np.int64), indices, amounts, (), bag.present)
     left = LeaveOneOutBags(words, column.n_rows, plain, codes, weights, words.store.tables(used), logs)
@@ -201,10 +201,10 @@ def _check_known(name: str, words: Vocabulary, bag: Bag) -> None:
         raise never_learned(name, int(np.searchsorted(bag.indptr, np.argmax(unknown), side="right")) - 1)
 
 
-def _distinct(numbers: Indices, size: int) -> tuple[Integers, Integers32]:
+def distinct(numbers: Indices, size: int) -> tuple[Integers, Integers32]:
     """The distinct numbers among some below a size, in order, and the position of each number among them.
 
-    >>> [part.tolist() for part in _distinct(np.array([7, 2, 7]), 9)]
+    >>> [part.tolist() for part in distinct(np.array([7, 2, 7]), 9)]
     [[2, 7], [1, 0, 1]]
     """
     if size > 8 * len(numbers):  # sorting few numbers is quicker than marking them among many

@@ -19,14 +19,14 @@ from tallybayes import kernels
 from tallybayes.arrays.array_types import Weights
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag, Codes, Column, Key
-from tallybayes.arrays.memory_budget import BUDGET
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError
 from tallybayes.families.alignment import integer_arrays
 from tallybayes.families.bag_counts import DENSE, add_columns, counted_places
 from tallybayes.families.credible import beta_cumulants, check_posterior, gamma_cumulants, interval_rows
 from tallybayes.families.discrete_family import DiscreteFamily, DiscretePrior
-from tallybayes.families.family import Add, Codes32, Family, Floats, Predictive, Score, Unseen
+from tallybayes.families.family import Add, Codes32, Family, Floats, Score, Unseen
+from tallybayes.families.keyed_predictive import KeyedPredictive
 from tallybayes.families.leave_one_out_scores import Values, discrete
 from tallybayes.families.line_weights import weighted_lines
 from tallybayes.families.predictive import Correction
@@ -134,7 +134,7 @@ class Categorical(DiscreteFamily[Counts]):
 
 
 @dataclass(frozen=True, eq=False)
-class CategoricalPredictive(Predictive):
+class CategoricalPredictive(KeyedPredictive):
     """Log probabilities, computed for the values of a batch (valid until the tally changes)."""
 
     features: tuple[str, ...]
@@ -188,20 +188,6 @@ class CategoricalPredictive(Predictive):
                 log_p[own] += correction.of_keys([self.tally.key_of[slot] for slot in slots[own].tolist()])
         return log_p
 
-    def bind(self, columns: Sequence[Column]) -> Score:
-        """Prepare to score columns of categories."""
-        own = [column.with_keys_in_use() for column in columns if isinstance(column, Codes)]
-        arrays = integer_arrays(own)
-        origins = np.array([column.origin for column in own], np.int64)
-        tables = [self.log_table(j, column.keys) for j, column in enumerate(own)]
-        offsets = np.cumsum([0, *(len(table) for table in tables)]).astype(np.int64)
-        table = np.concatenate([*tables, np.zeros((0, self.n_classes))])
-
-        def score(out: Floats, start: int, stop: int) -> None:
-            kernels.active.add_codes(arrays, origins, offsets, table, out, start, stop)
-
-        return score
-
     def bind_matrix(self, values: Floats) -> Score | None:
         """Prepare to score a matrix of slots: directly from open counts, otherwise slot by slot as they occur."""
         counts, k, silent = self.tally.open_counts(), self.prior.k, self.unseen == "missing"
@@ -209,26 +195,7 @@ class CategoricalPredictive(Predictive):
             return lambda out, start, stop: kernels.active.add_laplace(
                 values, counts, self.totals, k, self.n_values, silent, out, start, stop
             )
-        n_slots, n_columns = len(self.tally.key_of), values.shape[1]
-        if n_slots * self.n_classes * 8 > BUDGET:
-            return None
-        table = np.zeros((n_slots + n_columns, self.n_classes))  # a line for each slot, and for a key new to a column
-        known = np.zeros(len(table), bool)
-
-        def score(out: Floats, start: int, stop: int) -> None:
-            if not kernels.active.add_slots(values, known, table, out, start, stop):
-                part = values[start:stop]
-                row, number = (~np.isnan(part)).nonzero()
-                slots = part[row, number].astype(np.int64)
-                lines = np.where(slots < 0, n_slots + number, slots)
-                table[lines], known[lines] = self.log_rows(number, slots), True
-                kernels.active.add_slots(values, known, table, out, start, stop)
-
-        return score
-
-    def keyed_tally(self) -> Counts:
-        """The counts."""
-        return self.tally
+        return super().bind_matrix(values)
 
     def part(self, number: int) -> CategoricalPredictive:
         """One column."""

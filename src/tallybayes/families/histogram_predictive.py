@@ -123,6 +123,10 @@ class HistogramPredictive(ArrayPredictive):
             result.append(np.where(inside < high, inside, low))
         return result
 
+    def samples_are_counted(self, number: int) -> bool:
+        """As long as every value has a cell of its own."""
+        return bool(self.tally.levels[number] == 0)
+
     def table(self) -> list[dict[str, Any]]:
         """Runs of values and the probability of each, in at most eight steps per column and class."""
         rows = []
@@ -150,7 +154,7 @@ class HistogramPredictive(ArrayPredictive):
         p = np.exp(self.log_p[self.step_of_cell])
         return Steps(self.edges, inside, values, p, float(self.tally.amounts.floats().sum()))
 
-    def _posterior(self, number: int) -> tuple[Floats, Floats, Floats]:
+    def posterior(self, number: int) -> tuple[Floats, Floats, Floats]:
         """Least values of the buckets of a column, and alpha and total of P(class | bucket), (buckets, classes)."""
         check_posterior(self.prior is not None, self.features[number])
         assert self.prior is not None
@@ -164,7 +168,7 @@ class HistogramPredictive(ArrayPredictive):
         counted = lowest_value(cell, self.tally.levels[owner])
         first = np.searchsorted(owner, np.arange(len(self.features) + 1))
         for j, name in enumerate(self.features):
-            edges, alpha, total = self._posterior(j)
+            edges, alpha, total = self.posterior(j)
             values = counted[first[j] : first[j + 1]]
             shown = values[np.unique(np.linspace(0, len(values) - 1, 8).round().astype(np.int64))]
             at = np.searchsorted(edges[1:], shown, side="right")
@@ -178,7 +182,7 @@ class HistogramPredictive(ArrayPredictive):
         for j, x in enumerate(real_arrays(columns)):
             there = np.flatnonzero(~np.isnan(x))
             if self.prior is not None and self.prior.share > 0 and len(there):
-                edges, alpha, _ = self._posterior(j)
+                edges, alpha, _ = self.posterior(j)
                 result[:, there] += gamma_cumulants(alpha)[:, np.searchsorted(edges[1:], x[there], side="right")]
         return result
 

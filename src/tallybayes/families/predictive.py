@@ -142,6 +142,10 @@ class Predictive(ABC):
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
         """Draw n values of every column for a class: one sequence per column."""
 
+    def samples_are_counted(self, number: int) -> bool:
+        """Whether `sample` draws only values that were counted in a column."""
+        return False
+
     @abstractmethod
     def table(self) -> list[dict[str, Any]]:
         """The parameters for people: a row for each column and class ('column', 'class', then names and numbers)."""

@@ -20,9 +20,11 @@ from tallybayes.families.histogram import Histogram
 from tallybayes.families.interaction import Interaction
 from tallybayes.families.multinomial import Multinomial
 from tallybayes.families.one_dependence import OneDependence
+from tallybayes.families.ordinal import Ordinal
 from tallybayes.families.poisson import Poisson
 from tallybayes.families.tags import Tags
 from tallybayes.families.text import Text
+from tallybayes.families.value_order import ValueOrder
 
 __all__ = ["FAMILIES", "parse", "register_family"]
 
@@ -32,6 +34,7 @@ _OPTIONS: dict[type, tuple[str, Callable[[str], object]]] = {  # by the type of 
     bool: ("true or false", lambda word: {"true": True, "yes": True, "false": False, "no": False}[word.lower()]),
     int: ("an integer", int),
     float: ("a number", float),
+    tuple: ("values with < between them", ValueOrder.parse),
 }
 
 
@@ -49,6 +52,7 @@ for _family in (
     Interaction,
     Multinomial,
     OneDependence,
+    Ordinal,
     Poisson,
     Tags,
     Text,
@@ -56,18 +60,22 @@ for _family in (
     register_family(_family)
 
 
-def parse(text: str | Family | type[Family]) -> Family:
-    """A family from its name and options: "name", "name:value" (first option) or "name:option=value,..."."""
+def parse(text: str | Family | type[Family], *, others: Iterable[str] = ()) -> Family:
+    """A family from its name and options: "name", "name:value" (first option) or "name:option=value,...".
+
+    others: names besides those of families that are possible here, to be listed in an error.
+    """
     if isinstance(text, Family):
         return text
     if isinstance(text, type) and issubclass(text, Family):
         return text()
     name, _, options = str(text).partition(":")
     if name not in FAMILIES:
-        near = difflib.get_close_matches(name, FAMILIES, n=1)
+        names = sorted({*FAMILIES, *others})
+        near = difflib.get_close_matches(name, names, n=1)
         hint = f"did you mean {near[0]!r}?" if near else None
         got = re.sub(r"key=\w+", "key=(secret)", str(text))
-        raise ParameterError(f"a family ({', '.join(sorted(FAMILIES))})", got=got, hint=hint)
+        raise ParameterError(f"a family ({', '.join(names)})", got=got, hint=hint)
     family = FAMILIES[name]
     fields = {field.name: field for field in dataclasses.fields(family)}
     given: dict[str, object] = {}

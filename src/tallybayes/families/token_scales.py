@@ -68,8 +68,9 @@ def balance(
     with np.errstate(divide="ignore", invalid="ignore"):
         if is_complement:
             totals, n_others = totals.sum() - totals, np.maximum(whole[slot] - n, 0.0)
-            logs += _in_units(np.log(whole[whole > 0] + k)).sum()
-            cells = _in_units(np.log(n_others + k)) - _in_units(np.log(whole[slot] + k))
+            log_whole = _in_units(np.log(whole + k))  # of every slot: the cells of a token share it
+            logs += log_whole[whole > 0].sum()
+            cells = _in_units(np.log(n_others + k)) - log_whole[slot]
             n_finite = n_finite - np.bincount(klass[n_others + k == 0], minlength=words.n_classes)
         else:
             n_without = n_keys - np.bincount(klass, minlength=words.n_classes)
@@ -85,4 +86,6 @@ def balance(
 
 
 def _in_units(logs: Floats) -> Integers:
-    return np.rint(np.where(np.isfinite(logs), logs, 0.0) * _LOGS).astype(np.int64)
+    logs = logs * _LOGS
+    np.copyto(logs, 0.0, where=np.isinf(logs))
+    return np.rint(logs, out=logs).astype(np.int64)

@@ -14,6 +14,7 @@ from typing import Any
 
 from tallybayes.data.read import to_source
 from tallybayes.errors import Described, ParameterError
+from tallybayes.model.label_plan import label_notes
 from tallybayes.model.single_row import SingleRowLearner
 from tallybayes.model.update import CountedRows, add_rows, change_notes, subtract_rows
 from tallybayes.scoring.snapshot import Snapshot
@@ -78,6 +79,7 @@ class CurrentState:
             weight = state.schema.weight if weight is None else weight
             counted = CountedRows(state, snapshot.label_or_default(label), weight, grows=sign > 0, sample=sample)
             counted.count(source)
+            before = state.statistics.in_use() if sign > 0 else []
             if self.snapshot is not snapshot:
                 raise ParameterError(
                     "data that does not change the model while it is read", got=Described("a changed model")
@@ -92,6 +94,8 @@ class CurrentState:
                     self.snapshot = changed
             self._row_learner = None
             notes = change_notes(self.snapshot.state.statistics, sign)
+            if sign > 0:
+                notes += label_notes(before, counted.class_rows, counted.rewritten)
         n_bad = 0 if source.bad is None else source.bad.count
         return Change(counted.n_rows - counted.n_missing, counted.n_missing, notes, n_bad)
 

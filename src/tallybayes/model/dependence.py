@@ -16,6 +16,7 @@ from tallybayes.arrays.array_types import Codes32
 from tallybayes.arrays.column import Codes, Column, Flags, Reals
 from tallybayes.data.batch import encode_columns
 from tallybayes.data.cell_cuts import coarse_inputs
+from tallybayes.data.date_parts import UnreadDates, with_date_parts
 from tallybayes.data.label import find_labels
 from tallybayes.data.schema import Field, Schema
 from tallybayes.data.source import BadRows, Source, Whole
@@ -35,7 +36,7 @@ def with_one_dependence(schema: Schema, source: Source, label: Any) -> Schema:
     """The schema with the columns in one derived column; itself if it has derived columns already."""
     if schema.derived:
         return schema
-    head = source.head()
+    head = with_date_parts(source.head(), schema, UnreadDates())
     own = {name: field for name, field in schema.fields.items() if field.family and field.family.column in _KINDS}
     columns, codes = _encoded(source, head, Schema(None, own), label)
     inputs = tuple(coarse_inputs(columns, codes).values())
@@ -57,7 +58,7 @@ def with_one_dependence(schema: Schema, source: Source, label: Any) -> Schema:
 
 def _encoded(source: Source, head: Table, schema: Schema, label: Any) -> tuple[dict[str, Column], Codes32]:
     """The columns and classes of at most 20,000 rows, evenly spaced; bad rows are left out if the source skips them."""
-    codes = find_labels(head, label).codes
+    codes = find_labels(head, label, schema).codes
     at = np.arange(head.n_rows) if head.n_rows <= _ROWS else np.linspace(0, head.n_rows - 1, _ROWS).astype(np.int64)
     rows = Whole(Table(len(at), head.take(at).columns, head.origin, at))  # errors name rows by `at`
     rows.bad = None if source.bad is None else BadRows()

@@ -7,15 +7,21 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from tallybayes.arrays.axis import sort_keys
+from tallybayes.data.category_order import with_order
+from tallybayes.data.date_format import DATE_PARTS, DateFormat
+from tallybayes.data.date_parts import part_name
 from tallybayes.data.encode import as_codes
 from tallybayes.data.label import label_column
 from tallybayes.data.read import to_source
 from tallybayes.data.schema import SPECIFIED, Field, Schema
 from tallybayes.data.source import Source
 from tallybayes.data.table import Table
+from tallybayes.data.whole_numbers import with_whole
 from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
 from tallybayes.families import Family, Text
 from tallybayes.model.dependence import with_one_dependence
+from tallybayes.model.key_plan import add_key_forms, first_cells
+from tallybayes.model.label_plan import plan_label, warn_about_classes
 from tallybayes.model.model import Model
 from tallybayes.model.weighting import Weighting, learn_sampled, sample_for, weighted
 from tallybayes.state.model_state import ModelState
@@ -23,6 +29,8 @@ from tallybayes.state.options import OPTIONS, SETTINGS, FitOptions, complete, wi
 from tallybayes.state.settings import Settings
 
 __all__ = ["check_value", "fit", "plan", "planned", "weighting"]
+
+EXCLUDED = "excluded by the user"
 
 
 @with_options()
@@ -52,7 +60,8 @@ def fit(data: Any, label: Any = None, *, weight: Any = None, **options: Unpack[F
         hint = "the file has no rows, or all of them were skipped as bad rows"
         raise source.head().located(DataError("rows to learn from", got=0, hint=hint))
     check_value(model, label, source)
-    return weighted(model, weights, sample)
+    warn_about_classes(model.classes, label, change.notes)
+    return weighted(model, weights, sample, warns=True)
 
 
 def weighting(options: FitOptions) -> Weighting:
@@ -67,13 +76,22 @@ def planned(source: Source, label: Any, options: FitOptions, *, weight: Any = No
     OPTIONS["weights"].domain.check("weights", values.pop("weights"))
     settings = Settings(**{name: values.pop(name) for name in SETTINGS})
     columns = {name: OPTIONS[name].domain.check(name, value) for name, value in values.items()}
-    dependence = columns.pop("dependence")
+    dependence, bins = columns.pop("dependence"), columns.pop("bins")
     schema: Schema | None = columns["schema"]
     source.missing = schema.missing if schema is not None and source.missing is None else source.missing
     head = source.head()
     label, weight = _names(label, weight, schema, head)
     result = plan(head, label, weight, settings, **columns)
     result.missing = source.missing
+    same = schema if schema is not None and schema.label == result.label else None  # of the same label
+    result.bins = same.bins if same is not None else None
+    if settings.infer == "data" or bins is not None:
+        cells = first_cells(result, source, label)
+        plan_label(result, source, label, bins, cells=cells)
+        if schema is None:
+            add_key_forms(result, cells)
+    if same is not None:
+        result.label_form = same.label_form
     if dependence == "one":
         result = with_one_dependence(result, source, label)
     return Model(ModelState(result, settings)), label
@@ -85,7 +103,7 @@ def plan(
     weight: Any,
     settings: Settings,
     *,
-    families: Mapping[str, Family] | Family | None = None,
+    families: Mapping[str, Family | DateFormat] | Family | DateFormat | None = None,
     ignore: list[str] | None = None,
     only: list[str] | None = None,
     schema: Schema | None = None,
@@ -111,18 +129,19 @@ def plan(
         if name in head.columns:
             raise ParameterError("a derived column with a name of its own", got=name)
     inputs = [own.column for field in derived.values() for own in field.inputs]
-    for name in (*chosen, *excluded, *(only or ()), *given, *inputs, *options):
-        if name not in head.columns and not (name in derived and name not in chosen):
-            hint = did_you_mean(name, names) or f"the columns are {shorten(list(head.columns), 200)}"
-            raise ParameterError("the name of a column", got=name, hint=hint)
-        if name in reserved:
-            raise ParameterError("a column that is neither the label nor the weight", got=name)
+
+    def asked(name: str) -> list[str]:
+        """The parts of a column that the user names."""
+        return [part for part in DATE_PARTS if part_name(name, part) in {*chosen, *(only or ())}]
 
     def field(name: str) -> Field:
         if name in chosen:
-            return Field(name, chosen[name], SPECIFIED)
-        if name in excluded or (only is not None and name not in only):
-            return Field(name, None, "excluded by the user")
+            own = chosen[name]
+            return (
+                Field(name, None, SPECIFIED, dates=own) if isinstance(own, DateFormat) else Field(name, own, SPECIFIED)
+            )
+        if name in excluded or (only is not None and name not in only and not asked(name)):
+            return Field(name, None, EXCLUDED)
         if name in given:
             return given[name]
         if schema is not None:
@@ -130,15 +149,51 @@ def plan(
         if head.tells_origin(name):
             return Field(name, None, "origin of the row")
         proposed = settings.propose(name, head.columns[name])
+        if proposed.dates is not None and head.holds_documents:
+            return Field(name, None, f"date of a mail; --as {name}=date uses it")
         return Field(name, Text(), "texts of files") if head.holds_prose(name) and not proposed.is_text else proposed
 
-    fields = {name: field(name) for name in names}
+    fields: dict[str, Field] = {}
     for name in names:
+        own = field(name)
         if name not in chosen or chosen[name] == type(chosen[name])():  # options of a family that were given stay
-            fields[name] = settings.with_unseen(fields[name])
-    fields |= _derived(derived, {name for name in names if name not in excluded and (only is None or name in only)})
+            own = settings.with_unseen(own)
+        if own.dates is None:
+            fields[name] = with_whole(with_order(own, head.columns[name]), head.columns[name])
+            continue
+        parts = {part: known for part, known in given.items() if known.part is not None and known.part.column == name}
+        parts = (
+            {name: own, **parts}
+            if given.get(name) is own
+            else settings.with_parts(own, head.columns[name], asked(name))
+        )
+        for part, known in parts.items():
+            if part not in head.columns or part == name:
+                fields[part] = _part_field(
+                    known, chosen, part in excluded or not (only is None or {name, part} & {*only})
+                )
+    fields |= {name: own for name, own in given.items() if own.dates is not None and name not in head.columns}
+    for name in (*chosen, *excluded, *(only or ()), *given, *inputs, *options):
+        if name not in head.columns and name not in fields and not (name in derived and name not in chosen):
+            hint = did_you_mean(name, names) or f"the columns are {shorten(list(head.columns), 200)}"
+            raise ParameterError("the name of a column", got=name, hint=hint)
+        if name in reserved:
+            raise ParameterError("a column that is neither the label nor the weight", got=name)
+    usable = {name for name in fields if name not in excluded and fields[name].reason != EXCLUDED}
+    fields |= _derived(derived, usable)
     label_name, weight_name = (name if isinstance(name, str) else None for name in (label, weight))
     return Schema(label_name, fields, weight_name)
+
+
+def _part_field(known: Field, chosen: Mapping[str, Any], is_excluded: bool) -> Field:
+    """The field of a part of a date, or of the date itself, as the user wants it."""
+    if known.part is None:
+        return known
+    if known.name in chosen:
+        if isinstance(chosen[known.name], DateFormat):
+            raise ParameterError("a family of a part of a date", got=str(chosen[known.name]), column=known.name)
+        return replace(known, family=chosen[known.name], reason=SPECIFIED)
+    return replace(known, family=None, reason=EXCLUDED) if is_excluded else known
 
 
 def _derived(derived: Mapping[str, Field], usable: set[str]) -> dict[str, Field]:
@@ -163,7 +218,8 @@ def _names(label: Any, weight: Any, schema: Schema | None, head: Table) -> tuple
 
 
 def check_value(model: Model, label: Any, source: Source) -> None:
-    """Raise a DataError if the label is "rating=R" and no row has the rating R."""
+    """Raise an error if the label is "rating=R" and no row has it, or if a class with a weight has no rows."""
+    _check_class_weight(model)
     if not isinstance(label, str) or model.classes != [False]:
         return
     head = source.head()
@@ -173,3 +229,12 @@ def check_value(model: Model, label: Any, source: Source) -> None:
     values = [str(key) for key in sort_keys(as_codes(column, head.columns[column]).keys)]
     hint = did_you_mean(value, values) or f"its values are {shorten(values, 200)}"
     raise DataError(f"a row with the value {value!r}", got=values, column=column, hint=hint)
+
+
+def _check_class_weight(model: Model) -> None:
+    """Raise a ParameterError if a class with a weight is not a class of the data."""
+    given = model.settings.class_weight
+    for label in given if isinstance(given, Mapping) and model.classes else ():
+        if label not in model.classes:
+            hint = did_you_mean(label, model.classes, "classes")
+            raise ParameterError("class_weight for classes of the data", got=label, hint=hint)

@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 
 from tallybayes.arrays.axis import positions
-from tallybayes.data.label import find_labels, find_weights, to_label_type
+from tallybayes.data.label import find_weights
 from tallybayes.data.table import Table
-from tallybayes.errors import NONE, DataError
+from tallybayes.errors import NONE, DataError, Described, ParameterError
 from tallybayes.families.family import Codes32, Floats
 from tallybayes.model.training_scores import log_proba_of_training_rows
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.calibration import Calibration
 from tallybayes.state.decision import Decision
+from tallybayes.state.threshold_choice import best_threshold
 
 __all__ = ["choose_threshold", "fit_calibration", "marked_stale"]
 
@@ -36,10 +37,23 @@ def fit_calibration(
 def choose_threshold(
     snapshot: Snapshot, data: Any, answer: Any, *, label: Any, weight: Any, leave_one_out: bool, **constraint: Any
 ) -> Decision:
-    """The threshold for an answer that satisfies a constraint on some rows; an unknown label is another class."""
+    """The threshold for an answer that satisfies a constraint on some rows, or is best on them.
+
+    constraint: one of false_negatives, false_positives, maximise and costs. An unknown label is another class.
+    """
+    given = {name: value for name, value in constraint.items() if value is not None}
+    if len(given) != 1:
+        got = ", ".join(given) or NONE
+        raise ParameterError("one of false_negatives, false_positives, maximise and costs", got=Described(got))
     log_proba, codes, _ = _scores(snapshot, data, label, weight, leave_one_out, calibrated=True)
-    found = Decision.with_constraint(np.exp(log_proba), codes, snapshot.classes, answer, **constraint)
+    choose = best_threshold if given.keys() & {"maximise", "costs"} else Decision.with_constraint
+    found = choose(np.exp(log_proba), codes, snapshot.classes, answer, **given)
     return replace(found, model_rows=_n_rows(snapshot))
+
+
+def marked_stale(fitted: Any) -> Any:
+    """A calibration or decision marked as fitted under other probabilities; what was set by hand stays."""
+    return replace(fitted, model_rows=-1.0) if fitted is not None and fitted.model_rows else fitted
 
 
 def _n_rows(snapshot: Snapshot) -> float:
@@ -66,13 +80,7 @@ def _scores(
 
 def _codes(snapshot: Snapshot, table: Table, label: Any) -> Codes32:
     """Codes of the labels of a table: -1 if missing, the number of classes for a label that is not a class."""
-    labels = find_labels(table, label)
-    keys = to_label_type(snapshot.classes, labels.keys, from_file=table.is_from_file)
-    place = positions(keys, snapshot.classes)
+    labels = snapshot.labels(table, label)
+    place = positions(labels.keys, snapshot.classes)
     codes = np.append(np.where(place < 0, len(snapshot.classes), place), -1)[labels.codes]
     return np.asarray(codes, np.int32)
-
-
-def marked_stale(fitted: Any) -> Any:
-    """A calibration or decision marked as fitted under other probabilities; what was set by hand stays."""
-    return replace(fitted, model_rows=-1.0) if fitted is not None and fitted.model_rows else fitted

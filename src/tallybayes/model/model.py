@@ -126,8 +126,8 @@ class Model(Viewed):
         if weights is not None:
             weights.check(state.schema.families, self.classes)
             weights.check_families(state.schema.families)
-        stale = {name: marked_stale(getattr(state.settings, name)) for name in ("calibration", "decision")}
-        self._current.set(column_weights=weights, **stale)
+        old = {name: marked_stale(getattr(state.settings, name)) for name in ("calibration", "decision")}
+        self._current.set(column_weights=weights, **old)
 
     @property
     def calibration(self) -> Calibration | None:
@@ -336,14 +336,17 @@ class Model(Viewed):
         *,
         false_negatives: float | None = None,
         false_positives: float | None = None,
+        maximise: Literal["f1"] | None = None,
+        costs: Mapping[Any, Any] | None = None,
         label: Any = None,
         weight: Any = None,
         leave_one_out: bool = True,
     ) -> Decision:
-        """Choose the threshold for an answer by a constraint on rows that the model has learned (by leave-one-out).
+        """Choose the threshold for an answer on rows that the model has learned (by leave-one-out).
 
-        At most so many (or such a share) of the rows of the class may get another answer (false negatives), or of the
-        other rows this answer (false positives). leave_one_out=False: the rows are new.
+        By a constraint: at most so many (or such a share) of the rows of the class may get another answer
+        (false_negatives), or of the other rows this answer (false_positives). Or the best one: with the largest F1 of
+        the class (maximise="f1"), or the lowest mean cost (costs as in `Decision`). leave_one_out=False: new rows.
 
         >>> import tallybayes as tb
         >>> rows = {"x": ["a", "a", "a", "b", "b", "b"] * 5, "y": ["G", "G", "R", "R", "R", "G"] * 5}
@@ -351,10 +354,10 @@ class Model(Viewed):
         >>> print(model.decide(rows, "R", false_negatives=0).constraint)
         at most 0 false negatives: 0 of 15 missed, 15 of 15 others taken for it
         """
+        by = {"false_negatives": false_negatives, "false_positives": false_positives, "maximise": maximise}
         with self.reading() as snapshot:
             rows: dict[str, Any] = {"label": label, "weight": weight, "leave_one_out": leave_one_out}
-            limits: dict[str, Any] = {"false_negatives": false_negatives, "false_positives": false_positives}
-            found = choose_threshold(snapshot, data, answer, **rows, **limits)
+            found = choose_threshold(snapshot, data, answer, **rows, **by, costs=costs)
         self.decision = found
         return found
 

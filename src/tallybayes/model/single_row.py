@@ -24,6 +24,7 @@ class SingleRowLearner:
     def __init__(self, state: ModelState) -> None:
         schema, total = state.schema, state.statistics
         self._adders: list[Add] | None = None
+        self._has_forms = any(field.key_form is not None for field in schema.fields.values())
         labels, class_rows = total.in_use(), total.class_rows
         if not labels or type(labels[0]) not in _LABELS or schema.weight is not None:
             return
@@ -62,7 +63,7 @@ class SingleRowLearner:
         if (code := self._codes.get(label, -1)) < 0:
             return False
         unknown = self._read(row, self._index, self._values)
-        if unknown and not (unknown > 0 and self._add_keys(row)):
+        if unknown and (self._has_forms or not (unknown > 0 and self._add_keys(row))):
             return False
         for add in self._adders:
             if not add(code, 1):

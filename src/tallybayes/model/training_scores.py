@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tallybayes.arrays.axis import positions
 from tallybayes.data.batch import columns_to_read
 from tallybayes.data.fold_assignment import FoldAssigner
-from tallybayes.data.label import Labels, find_labels, find_weights
+from tallybayes.data.label import Labels, find_weights
 from tallybayes.data.read import to_source
 from tallybayes.data.source import BadRows, Source, Stream, Whole, as_columns
 from tallybayes.data.table import Table
@@ -109,7 +109,7 @@ class _Folds:
         return part.rows if numbers is None else np.searchsorted(numbers, part.rows)
 
     def _learned(self, part: Table) -> tuple[Labels, NDArray[np.bool_]]:
-        labels, weights = find_labels(part, self._label), find_weights(part, self._weight)
+        labels, weights = self._snapshot.labels(part, self._label), find_weights(part, self._weight)
         return labels, (labels.codes >= 0) if weights is None else (labels.codes >= 0) & (weights > 0)
 
     def _counted_apart(self, part: Table) -> tuple[NDArray[np.int8], list[CountedRows | None]]:

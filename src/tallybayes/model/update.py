@@ -11,12 +11,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tallybayes.arrays.axis import merged, rough_kind
-from tallybayes.data.batch import check_kinds, columns_to_read, read_batch
-from tallybayes.data.infer import NO_VALUES
+from tallybayes.data.batch import columns_to_read, read_batch, to_known_types
+from tallybayes.data.date_parts import UnreadDates, with_date_parts
+from tallybayes.data.infer import NO_VALUES, with_key_form
 from tallybayes.data.label import label_column, to_label_type
 from tallybayes.data.schema import Schema
 from tallybayes.data.source import Source, Whole
 from tallybayes.data.table import Table
+from tallybayes.data.whole_numbers import with_whole
 from tallybayes.errors import DataError, Described, ForgetError, ParameterError
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.row_sample import RowSample
@@ -42,6 +44,8 @@ class CountedRows:
     statistics: SufficientStatistics = field(default_factory=SufficientStatistics.empty)
     n_rows: int = 0
     n_missing: int = 0  # of these, rows without a label
+    rewritten: dict[str, str] = field(default_factory=dict)  # labels that are written otherwise in the data
+    unread_dates: UnreadDates = field(default_factory=UnreadDates)
 
     def __post_init__(self) -> None:
         self.schema = self.state.schema
@@ -58,12 +62,20 @@ class CountedRows:
             source.missing = self.schema.missing if source.missing is None else source.missing
             self._grow(source.head())
             columns = columns_to_read(self.schema, self.label, self.weight)
-        for table in source.batches(columns):
-            self._grow(table)
+        for given in source.batches(columns):
+            self._grow(given)
+            table = with_date_parts(given, self.schema, self.unread_dates)
             for part, (statistics, n_missing) in source.good(table, self._counted):
                 self._add(statistics)
                 self.n_rows += part.n_rows
                 self.n_missing += n_missing
+        self.unread_dates.warn()
+
+    @property
+    def class_rows(self) -> dict[Any, float]:
+        """The rows (or their weight) of each label that was counted."""
+        amounts = self.statistics.class_rows.floats().tolist()
+        return {label: n for label, n in zip(self.statistics.labels, amounts, strict=True) if n}
 
     def add(self, other: CountedRows) -> None:
         """Add the rows that another has counted."""
@@ -75,10 +87,11 @@ class CountedRows:
 
     def _counted(self, table: Table) -> tuple[SufficientStatistics, int]:
         """The statistics of one table, over all labels so far."""
-        batch = read_batch(table, self.schema, self.label, self.weight)
-        check_kinds(batch.columns, self._known_key, from_file=table.is_from_file)
         known = self.state.statistics.in_use() or self.statistics.in_use()
-        keys = to_label_type(known, batch.labels.keys, from_file=table.is_from_file)
+        batch = read_batch(table, self.schema, self.label, self.weight, known=known)
+        to_known_types(batch.columns, self.schema, self._known_key)
+        keys = batch.labels.keys
+        self.rewritten |= batch.labels.rewritten
         labels = merged(self.statistics.labels or self.state.statistics.labels, keys)
         if self.grows:
             self.text_samples.add(batch, keys, self.schema.families, self.state.settings)
@@ -116,8 +129,14 @@ class CountedRows:
                 continue
             found = self.state.settings.propose(name, raw)
             if found.reason != NO_VALUES:
+                found = with_key_form(found, raw) if self.state.settings.infer == "data" else found
                 grown = grown or self.schema.copy()
-                grown.fields[name] = replace(found, reason=f"{NEW_COLUMN}; {found.reason}")
+                new = self.state.settings.with_parts(with_whole(found, raw), raw)
+                grown.fields |= {
+                    own: replace(field, reason=f"{NEW_COLUMN}; {field.reason}")
+                    for own, field in new.items()
+                    if own == name or own not in grown.fields
+                }
         self.schema = grown or self.schema
 
 
@@ -185,6 +204,9 @@ def merge_states(left: ModelState, right: ModelState) -> ModelState:
     }
     schema = left.schema.copy()
     schema.fields = {**mine, **theirs, **kept}
+    for name in mine.keys() & theirs.keys():
+        if mine[name].is_whole != theirs[name].is_whole and NO_VALUES not in (mine[name].reason, theirs[name].reason):
+            schema.fields[name] = replace(schema.fields[name], is_whole=False)
     return with_text_selected(
         replace(
             left,
@@ -236,6 +258,10 @@ def _check_mergeable(left: ModelState, right: ModelState, name: str) -> None:
         if shown[0] == shown[1]:
             hint = "the keys of their hashes differ: give the second fit the schema of the first"
         raise DataError(f"the same family in both models ({shown[0]})", got=shown[1], column=name, hint=hint)
+    if (mine.dates, mine.part) != (theirs.dates, theirs.part) and NO_VALUES not in (mine.reason, theirs.reason):
+        shown = [one.schema.family_name(name) for one in (left, right)]
+        hint = "give the second fit the schema of the first"
+        raise DataError(f"dates read in the same way in both models ({shown[0]})", got=shown[1], column=name, hint=hint)
     if mine.inputs != theirs.inputs:
         hint = "give the second fit the schema of the first"
         got = Described("other ones")
@@ -256,8 +282,9 @@ def _without_unused(schema: Schema, statistics: SufficientStatistics) -> Schema:
         for name, here in zip(tally.features, tally.rows_seen().nonzero(), strict=True)
         if here.any()
     }
+    dates = {part.column for name in used if name in schema.fields and (part := schema.fields[name].part) is not None}
     result = schema.copy()
-    result.fields = {name: field for name, field in schema.fields.items() if name not in new or name in used}
+    result.fields = {name: field for name, field in schema.fields.items() if name not in new or name in used | dates}
     return result
 
 

@@ -14,6 +14,7 @@ from tallybayes.arrays.column import Reals
 from tallybayes.data.coarse_cells import CellInput
 from tallybayes.families.temperature import tempered
 from tallybayes.scoring.held_out import HeldOutEvidence, held_out_evidence
+from tallybayes.scoring.possible_leak import warn_of_leaks
 from tallybayes.scoring.weight_fit import EvidenceLines, FittedWeights, Kind, centred, fit_weights
 from tallybayes.state.column_weights import ColumnWeights
 from tallybayes.state.model_state import ModelState
@@ -29,15 +30,18 @@ _DIGITS = 6  # of fitted weights: what is beyond depends on the last bits of the
 
 
 def select_weights(
-    state: ModelState, sample: RowSample | None, *, like: ColumnWeights | None = None
+    state: ModelState, sample: RowSample | None, *, like: ColumnWeights | None = None, warns: bool = False
 ) -> ColumnWeights | None:
     """Weights fitted on held-out evidence; None if there are too few rows, classes or columns.
 
     like: weights of the same columns on other rows; where these have tables over cells, so have the new ones.
+    warns: whether to warn of columns that may be leaks.
     """
     prepared = WeightFit.of(state, sample)
     if prepared is None:
         return None
+    if warns:
+        warn_of_leaks(prepared.held_out, prepared.scales)
     cells = [own.cells for own in (like.corrections if like is not None else {}).values() if own.cells is not None]
     prepared = prepared.with_cells(cells) if cells and prepared.kind == "per class" else prepared
     return prepared.column_weights(prepared.fitted())

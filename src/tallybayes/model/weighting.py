@@ -24,17 +24,20 @@ def learn_sampled(model: Model, sample: RowSample | None, data: Any, *, label: A
     return model._current.change(data, label, weight, 1, sample)
 
 
-def weighted(model: Model, weights: Weighting, sample: RowSample | None, *, is_part: bool = False) -> Model:
+def weighted(
+    model: Model, weights: Weighting, sample: RowSample | None, *, is_part: bool = False, warns: bool = False
+) -> Model:
     """The model with its column weights: given ones, or fitted on a sample of the rows that it has learned.
 
     is_part: the model has learned a part of the data, which may lack columns and classes that have a weight.
+    warns: whether to warn of columns that may be leaks, which is known where weights are fitted.
     """
     if weights is None:
         return model
     if isinstance(weights, ColumnWeights):
         found: ColumnWeights | None = weights.only(model.schema.families, model.classes) if is_part else weights
     else:
-        found = select_weights(model.snapshot().state, sample)
+        found = select_weights(model.snapshot().state, sample, warns=warns)
     if found is not None:
         model.column_weights = found
     return model

@@ -105,7 +105,7 @@ def column_chart_data(
     rows = [{**row, "class": shown(row["class"])} for row in rows]
     if rows and "token" in rows[0]:
         return _words(part, rows, column, family, codes, chart.names)
-    return _values(rows, chart)
+    return _values(rows, chart, is_ordered=model.schema.families[column].is_ordered)
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,8 +229,8 @@ def _ticks(edges: Floats) -> list[float]:
     return [float(tick) for tick in inside[:: max(1, len(inside) // 6)]]
 
 
-def _values(rows: list[dict[str, Any]], chart: _ClassChart) -> ColumnChartData:
-    """Bars of the most frequent values; two for a boolean column."""
+def _values(rows: list[dict[str, Any]], chart: _ClassChart, *, is_ordered: bool) -> ColumnChartData:
+    """Bars of the most frequent values, in their own order if they have one; two for a boolean column."""
     what, key = "share of the class", "P(value)"
     if rows and "P(yes)" in rows[0]:
         both = (("yes", lambda p: p), ("no", lambda p: 1 - p))
@@ -245,6 +245,7 @@ def _values(rows: list[dict[str, Any]], chart: _ClassChart) -> ColumnChartData:
     total = p[:, chart.codes].sum(axis=1)
     order = np.argsort(-total, kind="stable")
     kept = order if len(order) <= _VALUES + 1 else order[:_VALUES]
+    kept = np.sort(kept) if is_ordered else kept
     values = list(place)
     note = f"the {len(kept)} most frequent of {len(order)} values" if len(kept) < len(order) else ""
     return chart.data("values", [{"value": _short(values[i])} for i in kept], p[kept], what, note=note)

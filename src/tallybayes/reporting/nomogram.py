@@ -100,7 +100,7 @@ def _draft(model: Model, name: str, examples: Sequence[Explanation], table: list
         grid = np.unique(np.concatenate([value_grid(part, _POINTS), own]))
         return _Draft("curve", grid.tolist(), Reals(grid))
     if family.column is Codes:
-        keys = _keys(table, used)
+        keys = list(dict.fromkeys(row["value"] for row in table)) if family.is_ordered else _keys(table, used)
         marks = [*map(shown, keys), "(another value)"]
         return _Draft("choice", marks, Codes(np.arange(len(keys) + 1), [*keys, _OTHER]))
     tokens = _tokens(table)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.data.label import Labels, find_labels, to_label_type
+from tallybayes.data.label import Labels
 from tallybayes.data.read import to_source
 from tallybayes.data.source import BadRows, Source, Stream
 from tallybayes.data.table import Table
@@ -82,13 +82,13 @@ def collect(
     else:
         batches = snapshot.log_proba_batches(source, label=label)
     for table, log_proba in batches:
-        labels = find_labels(table, label)
+        labels = snapshot.labels(table, label)
         if rows is not None and found.n_rows + table.n_rows > rows:
             first = rows - found.n_rows
             table, log_proba = table.part(0, first), log_proba[:first]
             labels = Labels(labels.keys, labels.codes[:first], np.bincount(labels.codes[:first] + 1)[1:])
-        add_rows(found.evaluation, snapshot, log_proba, labels, from_file=table.is_from_file)
-        own = _own_codes(model, table, labels)
+        add_rows(found.evaluation, snapshot, log_proba, labels)
+        own = _own_codes(model, labels)
         _add_columns(found, held_out, model, table, own)
         _add_mistakes(found, model, table, log_proba, own)
         found.n_rows += table.n_rows
@@ -112,11 +112,10 @@ def _use_leave_one_out(found: ReportData, model: Model, source: Source, label: A
     found.importance, found.n_importance_rows = list(found_importance.columns), found_importance.n_rows
 
 
-def _own_codes(model: Model, table: Table, labels: Labels) -> NDArray[np.int64]:
+def _own_codes(model: Model, labels: Labels) -> NDArray[np.int64]:
     """For every row the code of its class, -1 for none."""
-    keys = to_label_type(model.classes, labels.keys, from_file=table.is_from_file)
     place = {key: i for i, key in enumerate(model.classes)}
-    lookup = np.array([*(place.get(key, -1) for key in keys), -1], np.int64)
+    lookup = np.array([*(place.get(key, -1) for key in labels.keys), -1], np.int64)
     return lookup[labels.codes]
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tallybayes.arrays.array_types import Codes32, Floats
 from tallybayes.arrays.axis import positions
 from tallybayes.arrays.column import Column
-from tallybayes.data.batch import Batch, check_kinds, encode_columns
+from tallybayes.data.batch import Batch, encode_columns, to_known_types
 from tallybayes.data.label import Labels
 from tallybayes.scoring.missing_evidence import columns_with_gaps
 from tallybayes.scoring.scorer import Scorer
@@ -152,7 +152,9 @@ def _unfitted(state: ModelState, gaps: Sequence[str]) -> ModelState:
     """The state as if nothing had been fitted after counting; missing values of some columns are evidence."""
     unfitted = replace(state.settings, column_weights=None, calibration=None, decision=None)
     switches: dict[str, Any] = {**dict.fromkeys(state.schema.families, False), **dict.fromkeys(gaps, True)}
-    return replace(state, settings=unfitted.with_options(prior="empirical", missing_as_value=switches))
+    return replace(
+        state, settings=unfitted.with_options(prior="empirical", class_weight=None, missing_as_value=switches)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,9 +197,7 @@ def _columns_to_learn(state: ModelState, rows: SampledRows) -> dict[str, Column]
     """The columns encoded as when they were learned."""
     families = state.schema.families
     columns = encode_columns(rows.table, state.schema, {})
-    check_kinds(
-        columns, lambda name: state.statistics.any_key(families.get(name), name), from_file=rows.table.is_from_file
-    )
+    to_known_types(columns, state.schema, lambda name: state.statistics.any_key(families.get(name), name))
     return columns
 
 

@@ -112,7 +112,7 @@ def _pearson(cumulants: Floats, z: Floats) -> Floats:
 
 
 def class_prior_alpha(settings: Settings, class_rows: Floats) -> Floats | None:
-    """The Dirichlet posterior of the class shares; None where they are given or uniform."""
-    if settings.prior != "empirical" or np.isinf(settings.prior_smoothing):
+    """The Dirichlet posterior of the class shares; None where they are given, uniform or weighted."""
+    if settings.prior != "empirical" or np.isinf(settings.prior_smoothing) or settings.class_weight is not None:
         return None
     return class_rows + float(settings.prior_smoothing)

@@ -86,7 +86,8 @@ class LeaveOneOut:
         own_weights, classes = self.settings.column_weights, self.scorer.classes
         if own_weights is None:
             return _summed(result, missing)
-        log_prior = replace(self, settings=replace(self.settings, column_weights=None)).log_prior(codes, weights)
+        plain = replace(self.settings, column_weights=None, class_weight=None)
+        log_prior = replace(self, settings=plain).log_prior(codes, weights)
         result = _weighted(result, own_weights.table(list(result), classes), log_prior)
         missing = _weighted(missing, own_weights.missing_table(list(missing), classes), log_prior)
         pairs = zip(columns, own_weights.corrections_of(list(columns), classes), strict=False)

@@ -46,7 +46,7 @@ class RowReader:
         passed_over = [*(name for name, field in schema.fields.items() if field.family is None), *apart]
         self.index: dict[str, Any] = {**dict.fromkeys(passed_over, -2), **dict.fromkeys(undecided, -1)}
         families = schema.families
-        self.index |= dict.fromkeys(families.keys() - counted.keys(), -1)
+        self.index |= dict.fromkeys([*(families.keys() - counted.keys()), *schema.date_parts], -1)
         for place, (name, (column, tally)) in enumerate(counted.items()):
             if name in families:  # else it has come and was forgotten: it would be new
                 self.index[name] = _entry(place, name, column, tally)

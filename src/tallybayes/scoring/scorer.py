@@ -224,13 +224,20 @@ def _score_one(predictive: Predictive, column: Column, n_rows: int) -> Floats:
 
 
 def log_class_prior(classes: Sequence[Any], counts: Floats, settings: Settings) -> Floats:
-    """Log P(c): given, uniform, or (N_c + k) / (N + k C); moved by offsets, if there are any."""
+    """Log P(c): given, uniform, or (N_c + k) / (N + k C); moved by offsets and class weights, if there are any.
+
+    Weights of classes are factors of the prior, not of the counts: a weight of the rows of a class would change nothing
+    else but the smoothing, and the counts stay those of the data.
+    """
     log_prior = _log_class_prior(classes, counts, settings)
-    weights = settings.column_weights
-    if weights is None or not weights.offsets or (weights.fitted_on and settings.prior != "empirical"):
-        return log_prior  # fitted offsets correct the class frequencies, not a prior that is given
-    moved = log_prior + weights.log_offsets(classes)
-    return np.asarray(moved - logsumexp(moved))
+    weights, moved = settings.column_weights, log_prior
+    if weights is not None and weights.offsets and not (weights.fitted_on and settings.prior != "empirical"):
+        moved = moved + weights.log_offsets(classes)  # fitted offsets correct class frequencies, not a given prior
+    if settings.class_weight == "balanced":
+        moved = moved - np.where(np.isneginf(log_prior), 0.0, log_prior)
+    elif settings.class_weight is not None:
+        moved = moved + np.log([settings.class_weight.get(label, 1.0) for label in classes])
+    return log_prior if moved is log_prior else np.asarray(moved - logsumexp(moved))
 
 
 def _log_class_prior(classes: Sequence[Any], counts: Floats, settings: Settings) -> Floats:

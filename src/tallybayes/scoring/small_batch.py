@@ -34,13 +34,16 @@ class SmallBatchScorer:
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
+        self._has_forms = any(field.key_form is not None for field in schema.fields.values())
         self._local = threading.local()
         self._layout: _Layout | None = None
 
     def row(self, row: dict[Any, Any], scorer: Scorer) -> Floats | None:
         """Log P(c, x) of a dict, (1, classes)."""
         buffer = self._buffer(scorer)
-        if buffer is None or buffer.read(row, buffer.index, buffer.first) < 0:
+        if buffer is None or (unknown := buffer.read(row, buffer.index, buffer.first)) < 0:
+            return None
+        if unknown and self._has_forms:  # the key may be known in another form
             return None
         return buffer.scored(1)
 

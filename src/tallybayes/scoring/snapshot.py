@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from tallybayes.arrays.column import Column, Flags
-from tallybayes.data.batch import check_kinds, columns_to_read, encode_columns
+from tallybayes.data.batch import columns_to_read, encode_columns, to_known_types
+from tallybayes.data.date_parts import UnreadDates, with_date_parts
 from tallybayes.data.infer import ONLY_BITS
-from tallybayes.data.label import find_labels, find_weights, to_label_type
+from tallybayes.data.label import Labels, find_labels, find_weights
 from tallybayes.data.read import to_source
 from tallybayes.data.source import Source, Whole
 from tallybayes.data.table import Table, to_table
@@ -26,6 +27,7 @@ from tallybayes.scoring.leave_one_out import LeaveOneOut, in_classes
 from tallybayes.scoring.posterior import Posterior, warn_ruled_out
 from tallybayes.scoring.scorer import Scorer
 from tallybayes.scoring.small_batch import ROWS, SmallBatchScorer
+from tallybayes.scoring.unseen_categories import UnseenCategories
 from tallybayes.state.model_state import ModelState
 
 __all__ = ["Snapshot", "checked_row"]
@@ -97,21 +99,26 @@ class Snapshot:
             tables = source.batches()
         else:
             tables = source.batches(columns_to_read(schema, label, weight), keep=keep)
+        unread = UnreadDates()
         for table in tables:
-            yield source, table
+            yield source, with_date_parts(table, schema, unread)
+        unread.warn()
 
     def encoded(self, table: Table) -> dict[str, Column]:
         """The columns of a table, encoded by the schema."""
         columns = encode_columns(table, self.state.schema, self.scorer.lexicons)
-        check_kinds(columns, self._known_key, from_file=table.is_from_file)
+        to_known_types(columns, self.state.schema, self._known_key)
         return columns
+
+    def labels(self, table: Table, label: Any = None) -> Labels:
+        """The labels of a table in the type of the classes, cut into the bins of the schema."""
+        return find_labels(table, self.label_or_default(label), self.state.schema, known=self.classes)
 
     def labelled(self, table: Table, label: Any, weight: Any) -> tuple[dict[str, Column], Codes32, Floats | None]:
         """A table that was learned: columns, codes of its classes (-1: no label or no weight) and weights."""
-        labels, weights = find_labels(table, label), find_weights(table, weight)
-        keys = to_label_type(self.classes, labels.keys, from_file=table.is_from_file)
+        labels, weights = self.labels(table, label), find_weights(table, weight)
         own = labels.codes if weights is None else np.where(weights > 0, labels.codes, -1)  # others were never learned
-        codes = in_classes(own, keys, {label: code for code, label in enumerate(self.classes)})
+        codes = in_classes(own, labels.keys, {label: code for code, label in enumerate(self.classes)})
         return self.encoded(table), codes, None if weights is None or (weights == 1).all() else weights
 
     # Scores of any data
@@ -164,17 +171,32 @@ class Snapshot:
         self, data: Any, level: float, *, seed: int = 0, calibrated: bool = True, keep: bool = False
     ) -> Iterator[tuple[Table, tuple[Floats, Floats]]]:
         """Data batch by batch, each with log P(class, row) and the intervals of P(class | row), (rows, classes, 2)."""
+        return self.worked_batches(data, self.interval_scorer(level, seed=seed, calibrated=calibrated), keep=keep)
+
+    def interval_scorer(self, level: float, *, seed: int = 0, calibrated: bool = True) -> IntervalScorer:
+        """What computes log P(class, row) and the intervals of P(class | row) of encoded columns."""
         self.state.require_learned("predict_interval")
         rows = np.array(list(self.state.class_counts.values()), np.float64)
-        scorer = IntervalScorer(self.scorer, self.posterior_for(calibrated), self.state.settings, rows, level, seed)
-        return self.worked_batches(data, scorer, keep=keep)
+        return IntervalScorer(self.scorer, self.posterior_for(calibrated), self.state.settings, rows, level, seed)
 
     def worked_batches(
         self, data: Any, work: Callable[..., Any], *, label: Any = None, keep: bool = False
     ) -> Iterator[tuple[Table, Any]]:
         """Data batch by batch, each with the result of `work(columns, n_rows)`; errors name file, line and column."""
+        unseen = self.unseen_categories()
         for source, table in self.batches(data, label, keep=keep):
-            yield from source.good(table, lambda part: self._worked(part, work))
+            yield from self.worked_parts(source, table, work, unseen)
+        unseen.warn()
+
+    def unseen_categories(self) -> UnseenCategories:
+        """What collects the columns in which no value is known, batch by batch."""
+        return UnseenCategories(self._known_keys)
+
+    def worked_parts(
+        self, source: Source, table: Table, work: Callable[..., Any], unseen: UnseenCategories
+    ) -> Iterator[tuple[Table, Any]]:
+        """The good rows of one batch, in parts, each with the result of `work(columns, n_rows)`."""
+        return source.good(table, lambda part: self._worked(part, work, unseen))
 
     def leave_one_out_batches(
         self, data: Any, *, label: Any = None, weight: Any = None, calibrated: bool = True
@@ -236,18 +258,26 @@ class Snapshot:
         """One category learned in a column, or None."""
         return self.state.statistics.any_key(self.state.schema.families.get(name), name)
 
+    def _known_keys(self, name: str) -> Collection[Any]:
+        """The categories learned in a column."""
+        family = self.state.schema.families.get(name)
+        tally = self.state.statistics.blocks.get(family.counted) if family is not None else None
+        return tally.key_slots(name) if tally is not None and tally.has_keys and name in tally.features else ()
+
     def _check_names(self, names: Collection[str]) -> None:
         """Refuse data that has none of the model's columns."""
         schema = self.state.schema
         if names and schema.fields and not {*schema.fields, schema.label} & {*names}:
             raise DataError(f"columns of the model ({shorten(list(schema.fields))})", got=list(names))
 
-    def _worked(self, table: Table, work: Callable[..., Any]) -> Any:
+    def _worked(self, table: Table, work: Callable[..., Any], unseen: UnseenCategories | None = None) -> Any:
         """The result of `work(columns, n_rows)` for a table.
 
         A column that was taken for boolean because it held only 0 and 1 may hold other numbers: these are missing.
         """
         columns = self.encoded(table)
+        if unseen is not None:
+            unseen.add(columns)
         while True:
             try:
                 return work(columns, table.n_rows)

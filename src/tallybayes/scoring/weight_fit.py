@@ -17,6 +17,7 @@ until the slopes vanish. The loss is convex in all variables for given strengths
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Booleans, Codes32, Floats
 
-__all__ = ["EvidenceLines", "FittedWeights", "Kind", "centred", "fit_weights", "losses_of"]
+__all__ = ["ROUGH", "EvidenceLines", "FittedWeights", "Kind", "centred", "fit_weights", "losses_of"]
 
 Kind = Literal["temperature", "shared", "per class"]
 Strengths = tuple[float, float]  # of slopes and of tables
@@ -37,7 +38,7 @@ _LEAST_STRENGTH, _MOST_STRENGTH = 1.0, 1e6  # of slopes
 _ROUNDS = 4  # of the search for the strength of slopes; it hardly changes later
 _MORE_ROUNDS = 2  # from a start that is near
 _MANY_VALUES = 256  # columns of numbers from which on the curvature is taken as diagonal: eigenvalues would take long
-_ROUGH, _FINE = 1e-4, 1e-6  # relative change of the loss at which the search for a minimum ends
+ROUGH, _FINE = 1e-4, 1e-6  # relative change of the loss at which the search for a minimum ends
 _SETTLED = 0.2  # change of the logarithm of that strength below which the search ends
 _NEW_WEIGHT = 0.1  # that a line without a start begins with
 _FEW = 8  # classes up to which a loop over the classes is faster
@@ -92,6 +93,16 @@ class FittedWeights:
     temperature: float
     strengths: Strengths
 
+    @classmethod
+    def mean(cls, fits: Sequence[FittedWeights]) -> FittedWeights:
+        """The mean of fits of the same variables."""
+        weights, offsets, slopes, tables = (
+            np.mean([getattr(own, name) for own in fits], axis=0) for name in ("weights", "offsets", "slopes", "tables")
+        )
+        first, second = np.exp(np.mean(np.log([own.strengths for own in fits]), axis=0)).tolist()
+        temperature = float(np.mean([own.temperature for own in fits]))
+        return cls(weights, offsets, slopes, tables, temperature, (first, second))
+
     def log_joint(self, rows: EvidenceLines) -> Floats:
         """Log P(class, row) of rows, up to a constant, (rows, classes)."""
         joint = rows.log_prior + self.offsets + np.einsum("jc,jnc->nc", self.weights, rows.lines)
@@ -124,22 +135,25 @@ def _last_maximum(values: Floats) -> Floats:
     return np.asarray(np.maximum.reduce([values[..., c] for c in range(values.shape[2])])[..., None])
 
 
-def fit_weights(kind: Kind, rows: EvidenceLines, *, start: FittedWeights | None = None) -> FittedWeights:
+def fit_weights(
+    kind: Kind, rows: EvidenceLines, *, start: FittedWeights | None = None, tolerance: float = _FINE
+) -> FittedWeights:
     """Fit the weights, offsets and slopes.
 
     kind: whether the lines that are not shared have a weight for each class or one for all, or all lines the same.
-    start: fitted to the same rows with fewer lines or without cells, to start from.
+    start: fitted to such rows with fewer lines or without cells, to start from.
+    tolerance: relative change of the loss at which the search ends; ROUGH is enough to compare fits.
     """
     problem = _Problem(kind, rows)
     variables = problem.start if start is None else problem.start_at(start)
     strengths = (_STRENGTH, 3 * _STRENGTH) if start is None else start.strengths
     n_rounds = 0 if not problem.has_strengths else _ROUNDS if start is None else _MORE_ROUNDS
     for _ in range(n_rounds):
-        variables = problem.minimum(variables, strengths, _ROUGH)
+        variables = problem.minimum(variables, strengths, ROUGH)
         before, strengths = strengths, problem.strengths(variables, strengths)
         if np.abs(np.log(np.divide(strengths, before))).max() < _SETTLED:
             break
-    return problem.solution(problem.minimum(variables, strengths, _FINE), strengths)
+    return problem.solution(problem.minimum(variables, strengths, tolerance), strengths)
 
 
 class _Problem:

@@ -11,16 +11,19 @@ command line needs it: NumPy and the families are imported when a value is check
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 from tallybayes.errors import ParameterError
 
 __all__ = [
+    "BINS",
     "CLASS_PRIOR",
+    "CLASS_WEIGHTS",
     "FAMILIES",
     "FAMILY",
     "NAMES",
@@ -104,6 +107,17 @@ def _class_prior(value: Any) -> Any:
     return prior
 
 
+def _class_weights(value: Any) -> Any:
+    if value is None or (isinstance(value, str) and value == "balanced"):
+        return value
+    if not isinstance(value, Mapping) or not value:
+        raise _Outside
+    weights = {label: _number(weight) for label, weight in value.items()}
+    if not all(0 < weight < math.inf for weight in weights.values()):
+        raise _Outside
+    return weights
+
+
 def _family(value: Any) -> Any:
     from tallybayes.families import parse
 
@@ -111,9 +125,11 @@ def _family(value: Any) -> Any:
 
 
 def _families(value: Any) -> Any:
+    from tallybayes.data.schema import parse_column
+
     if isinstance(value, Mapping):
-        return {str(column): _family(family) for column, family in value.items()}
-    return None if value is None else _family(value)
+        return {str(column): parse_column(family) for column, family in value.items()}
+    return None if value is None else parse_column(value)
 
 
 def _names(value: Any) -> list[str] | None:
@@ -130,6 +146,19 @@ def _schema(value: Any) -> Any:
     if value is not None and not isinstance(value, Schema):
         raise _Outside
     return value
+
+
+def _bins(value: Any) -> Any:
+    if value is None or (isinstance(value, Integral) and not isinstance(value, bool) and value >= 2):
+        return None if value is None else int(value)
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise _Outside
+    edges = list(value)
+    if not edges or not all(isinstance(edge, Real) and math.isfinite(edge) for edge in edges):
+        raise _Outside
+    if any(not a < b for a, b in itertools.pairwise(edges)):
+        raise _Outside
+    return tuple(map(float, edges))
 
 
 def _auto_or_bool(value: Any) -> Any:
@@ -158,9 +187,11 @@ _RANGE = f"0, a number from {_LEAST} to {_MOST}, or inf"
 STRENGTH = Domain(_RANGE, _strength)
 STRENGTHS = Domain(f"'auto', {_RANGE}; or a dict of these by column", _strengths)
 CLASS_PRIOR = Domain("'empirical', 'uniform', or a dict of probabilities by label that add up to 1", _class_prior)
+CLASS_WEIGHTS = Domain("None, 'balanced', or a dict of weights above 0 by label", _class_weights)
 FAMILY = Domain("a family, such as 'gaussian'", _family)
 FAMILIES = Domain("a dict of families by column, one family for all columns, or None", _families)
 NAMES = Domain("names of columns", _names)
 WEIGHTS = Domain("'auto', None, or a dict of weights by column", _weights)
 SWITCHES = Domain("'auto', True or False; or a dict of these by column", _switches)
+BINS = Domain("a number of bins of at least 2, or the edges between them in ascending order", _bins)
 SCHEMA = Domain("a Schema, as Schema.load returns it", _schema)

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict, TypeVar
 
 from tallybayes.errors import ParameterError, did_you_mean
 from tallybayes.state.option_domains import (
+    BINS,
     CLASS_PRIOR,
+    CLASS_WEIGHTS,
     FAMILIES,
     FAMILY,
     NAMES,
@@ -68,6 +70,15 @@ class ColumnOptions(TypedDict, total=False):
     ]
     ignore: Annotated["Iterable[str] | None", Option(NAMES, (), "Columns to exclude.")]
     only: Annotated["Iterable[str] | None", Option(NAMES, None, "The only columns to use.")]
+    bins: Annotated[
+        "int | Iterable[float] | None",
+        Option(
+            BINS,
+            None,
+            "Cut a label of numbers into classes: a number of ranges with about as many rows each, or the edges between"
+            " them, such as 10,100 for the classes < 10, 10 to 100 and >= 100.",
+        ),
+    ]
     schema: Annotated[
         "Schema | None",
         Option(SCHEMA, None, "A saved schema, which fixes the families. Other options take precedence over it."),
@@ -132,6 +143,15 @@ class SettingOptions(TypedDict, total=False):
             "auto",
             "Whether a missing value is evidence, like a value of its own: auto (where column weights are fitted),"
             " True, False, or one of these per column.",
+        ),
+    ]
+    class_weight: Annotated[
+        "Literal['balanced'] | Mapping[Any, float] | None",
+        Option(
+            CLASS_WEIGHTS,
+            None,
+            "Weights of the classes, by which the class prior is multiplied: a weight for each class (others have 1),"
+            " or balanced (inverse to the class frequencies).",
         ),
     ]
     infer: Annotated[

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, make_dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
+from tallybayes.data.date_parts import date_fields
 from tallybayes.data.infer import propose, propose_by_type
 from tallybayes.data.schema import Field
 from tallybayes.data.table import Raw
@@ -76,7 +77,11 @@ class Settings(_Chosen):  # type: ignore[misc]  # the fields come from the decla
     def changed(self, **changes: Any) -> Settings:
         """Other settings; column weights that were fitted under these are marked as stale, if it matters to them."""
         weights = self.column_weights
-        if weights is not None and weights.fitted_on and not {"prior", "column_weights"} >= changes.keys():
+        if (
+            weights is not None
+            and weights.fitted_on
+            and not {"prior", "class_weight", "column_weights"} >= changes.keys()
+        ):
             changes = {"column_weights": replace(weights, model_rows=-1.0)} | changes
         return replace(self, **changes)
 
@@ -84,6 +89,13 @@ class Settings(_Chosen):  # type: ignore[misc]  # the fields come from the decla
         """A family for a column, and why."""
         found = (propose_by_type if self.infer == "type" else propose)(name, raw, self.numeric)
         return self.with_unseen(found)
+
+    def with_parts(self, field: Field, raw: Raw, wanted: Iterable[str] = ()) -> dict[str, Field]:
+        """The column, and the parts of a column of dates: those that vary, and those that are wanted."""
+        if field.dates is None:
+            return {field.name: field}
+        every = self.infer == "type"  # whatever the first rows are
+        return date_fields(field.name, raw, field, numeric=self.numeric, wanted=wanted, all_parts=every)
 
     def with_unseen(self, field: Field) -> Field:
         """The column with a family that treats unseen values as these settings do."""

@@ -22,13 +22,14 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import rough_kind, sort_keys
 from tallybayes.arrays.column import Codes
+from tallybayes.data.date_format import DateFormat
 from tallybayes.data.encode import empty_column
 from tallybayes.data.schema import Field, Schema
 from tallybayes.errors import FileError, shorten
 from tallybayes.families import FAMILIES, Family, parse
 from tallybayes.state.given_probabilities import GivenProbabilities, GivenTables
 from tallybayes.state.model_state import ModelState
-from tallybayes.state.option_domains import CLASS_PRIOR, FAMILY, STRENGTH, STRENGTHS, Domain
+from tallybayes.state.option_domains import CLASS_PRIOR, CLASS_WEIGHTS, FAMILY, STRENGTH, STRENGTHS, Domain
 from tallybayes.state.options import SETTINGS
 from tallybayes.state.settings import Settings
 from tallybayes.state.statistics import SufficientStatistics
@@ -257,16 +258,16 @@ def _schema_to_json(schema: Schema) -> dict[str, Any]:
 def _schema_from_json(given: Any) -> Schema:
     require(isinstance(given, dict) and isinstance(given.get("columns"), dict), "a schema without columns")
     texts = [_column_facts(column)["family"] for column in given["columns"].values()]
-    for text in dict.fromkeys(text for text in texts if isinstance(text, str)):
+    for text in dict.fromkeys(text for text in texts if isinstance(text, str) and not DateFormat.is_text(text)):
         _family(text)  # raises an error with a hint if it is unknown
     return Schema.from_dict(given)
 
 
 def _column_facts(given: Any) -> dict[str, Any]:
-    """The family and the reason of a column, and the inputs of a derived one."""
-    inputs = ["inputs"] if isinstance(given, dict) and "inputs" in given else []
-    facts = object_of(given, "family", "reason", *inputs)
-    require(not inputs or facts["inputs"], "a derived column without inputs")
+    """The family and the reason of a column, and the other facts that are written only where there are any."""
+    more = [name for name in ("inputs", "key_form", "part", "whole") if isinstance(given, dict) and name in given]
+    facts = object_of(given, "family", "reason", *more)
+    require("inputs" not in more or facts["inputs"], "a derived column without inputs")
     return facts
 
 
@@ -290,7 +291,7 @@ def _option_to_json(domain: Domain, value: Any) -> Any:
     """The value of an option as JSON, by its domain."""
     if domain is FAMILY:
         return _family_text(value)
-    if domain is CLASS_PRIOR and isinstance(value, Mapping):
+    if domain in (CLASS_PRIOR, CLASS_WEIGHTS) and isinstance(value, Mapping):
         return sorted([key_text(label), p] for label, p in value.items())
     if domain is STRENGTHS and isinstance(value, Mapping):
         return {name: _strength_to_json(k) for name, k in sorted(value.items())}
@@ -301,12 +302,13 @@ def _option_from_json(domain: Domain, given: Any) -> Any:
     """The inverse of `_option_to_json`; the domain checks what it returns."""
     if domain is FAMILY:
         return _family(given)
-    if domain is CLASS_PRIOR:
-        require(isinstance(given, (str, list)), f"a prior: {shorten(given)}")
+    if domain in (CLASS_PRIOR, CLASS_WEIGHTS):
+        what = "a prior" if domain is CLASS_PRIOR else "class weights"
+        require(isinstance(given, (str, list)), f"{what}: {shorten(given)}")
         if isinstance(given, str):
             return given
-        require(all(isinstance(pair, list) and len(pair) == 2 for pair in given), "a prior that is not a list of pairs")
-        require(all(isinstance(c, str) and type(p) is float for c, p in given), "a prior without labels or numbers")
+        require(all(isinstance(pair, list) and len(pair) == 2 for pair in given), f"{what}: not a list of pairs")
+        require(all(isinstance(c, str) and type(p) is float for c, p in given), f"{what}: no labels or numbers")
         return unique([(text_key(c), p) for c, p in given])
     if domain is STRENGTHS and isinstance(given, dict):
         return {name: _strength_from_json(k) for name, k in given.items()}

@@ -92,14 +92,26 @@ class CellTable:
 
     def replaced(self, cells: Slots, sums: KindSums) -> CellTable:
         """The table with other sums at some cells (sorted); a cell whose sums are zero disappears."""
-        place, kept = np.searchsorted(self.cells, cells), np.ones(len(self.cells) + 1, bool)
-        kept[place[np.append(self.cells, -1)[place] == cells]] = False
-        kept = kept[:-1]
+        place = np.searchsorted(self.cells, cells)
+        known = np.append(self.cells, -1)[place] == cells
         there = next(iter(sums.values())).nonzero()
-        all_cells = np.concatenate([self.cells[kept], cells[there]])
-        order = np.argsort(all_cells, kind="stable")
+        kept = np.ones(len(self.cells), bool)
+        if all(part.is_whole for part in (*self.sums.values(), *sums.values())) and not (there & ~known).any():
+            kept[place[known & ~there]] = False  # no cell is new, as whenever rows are forgotten: nothing moves
+            place, result = place[known], {}
+            for kind, part in self.sums.items():
+                digits = part.digits.copy()
+                digits[place] = sums[kind].digits[known]
+                result[kind] = Exact(digits if kept.all() else digits[kept])
+            return CellTable(self.cells if kept.all() else self.cells[kept], result)
+        kept[place[known]] = False
+        old, new = self.cells[kept], cells[there]
+        order = np.full(len(old) + len(new), -1)
+        order[np.searchsorted(old, new) + np.arange(len(new))] = len(old) + np.arange(len(new))
+        order[order < 0] = np.arange(len(old))
         parts = {kind: Exact.concatenate([part[kept], sums[kind][there]]) for kind, part in self.sums.items()}
-        return CellTable(all_cells[order], {kind: part[order].trimmed() for kind, part in parts.items()})
+        all_cells = np.concatenate([old, new])[order]
+        return CellTable(all_cells, {kind: part[order].trimmed() for kind, part in parts.items()})
 
     def mapped(self, slot_of: Slots | None, class_of: Slots | None) -> CellTable:
         """The sums under other slots and classes: -1 drops a cell, and cells that become one are added up."""

@@ -139,8 +139,8 @@ class Vocabulary:
         """The sums of the n-grams of at most so many words, to be read; itself if there are no longer ones."""
         assert isinstance(self.index, LexiconIndex)
         table = self.store.table()
-        kept = (self.index.n_words() <= n_words)[table.slots]
-        if kept.all():
+        kept = np.flatnonzero((self.index.n_words() <= n_words)[table.slots])
+        if len(kept) == len(table.cells):
             return self
         part = CellTable(table.cells[kept], {kind: sums[kept].trimmed() for kind, sums in table.sums.items()})
         return Vocabulary(self.index, CellStore(self.n_classes, self.store.kinds, part))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tallybayes.arrays.column import Codes, Reals
-from tallybayes.data.schema import SPECIFIED, Field, Schema
+from tallybayes.data.schema import SPECIFIED, Schema
 from tallybayes.families import FAMILIES, Family
 from tallybayes.families.family import Floats, Smoothing
 from tallybayes.model import Model
@@ -89,6 +89,7 @@ def only(schema: Schema, family: Family, names: list[str]) -> Schema:
     """A schema with some of the columns, with another family."""
     result = schema.copy()
     result.fields = {
-        name: Field(name, family if name in names else None, field.reason) for name, field in schema.fields.items()
+        name: dataclasses.replace(field, family=family if name in names else None)
+        for name, field in schema.fields.items()
     }
     return result

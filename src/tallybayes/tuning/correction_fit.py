@@ -34,8 +34,9 @@ _DOCUMENTS = 20_000  # at most; more take longer and hardly change the correctio
 _LEAST = 100  # documents
 _IN = 2  # documents that a token must be in
 _VALUES = 2**19  # tokens x classes at most: the most frequent tokens; they are part of the model file
-_STRENGTHS = (3.0, 1.0, 0.3, 0.1)  # of the shrinkage, for documents whose amounts have a mean square sum of 1
-_STEPS = 40  # of L-BFGS; more change the log loss by less than a thousandth
+_STRENGTHS = (2.0, 1.0, 0.5, 0.25, 0.1)  # of the shrinkage, for documents whose amounts have a mean square sum of 1
+_STEPS = 12  # of L-BFGS for each strength, from the corrections of the one before; with 40 the log loss of documents
+# they were not fitted on was the same or worse (20 Newsgroups .242, .240 after 8 steps), in three times the time
 _JUDGED = 5  # one document in so many is judged on
 _ERRORS = 1.5  # standard errors by which the log loss must improve
 _PARTS = 4  # of the documents, for threads; fixed, so that sums do not depend on the number of threads

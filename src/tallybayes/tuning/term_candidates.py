@@ -17,12 +17,12 @@ from tallybayes.data.schema import Field, Schema
 from tallybayes.families import Interaction, OneDependence
 from tallybayes.model import Model
 from tallybayes.model.weight_selection import WeightFit
-from tallybayes.scoring.weight_fit import FittedWeights, centred
+from tallybayes.scoring.weight_fit import centred
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.tuning.interaction_search import find_interactions
 
-__all__ = ["CountedTerms", "TermCandidates"]
+__all__ = ["CountedTerms", "Pair", "TermCandidates"]
 
 ALL_COLUMNS = "all columns"  # the name of the derived column of one-dependence estimators
 
@@ -67,17 +67,20 @@ class TermCandidates:
         columns = {name: own.take(at) for name, own in self._columns.items()}
         return coarse_inputs(columns, lines.codes[at], n_cells=n_cells)
 
-    def interactions(self, rows: NDArray[np.int64], fit: FittedWeights) -> list[Pair]:
-        """The pairs of columns that explain what a fit on some rows gets wrong, the best first."""
+    def interactions(self, rows: NDArray[np.int64], weights: Floats, log_joint: Floats) -> list[Pair]:
+        """The pairs of columns that explain what a fit gets wrong on some rows, the best first.
+
+        weights: of the fit, (lines, classes); log_joint: log P(class, row) of these rows by it.
+        """
         names = list(self.inputs)
         if len(names) < 2:
             return []
         lines = self._base.lines.take(rows)
-        contribution = fit.weights[:, None, :] * lines.lines
+        contribution = weights[:, None, :] * lines.lines
         line_of = {name: i for i, name in enumerate(self._base.held_out.names)}
         spread = np.array([contribution[line_of[name]].std(axis=0).sum() for name in names])
         limit = min(max(10, 2 * len(names)), _INTERACTIONS)
-        facts = fit.log_joint(lines), lines.codes, lines.weights
+        facts = log_joint, lines.codes, lines.weights
         sizes = [own.n_cells for own in self.inputs.values()]
         found = find_interactions(self._cells[rows], sizes, *facts, spread=spread, limit=limit)
         return [(names[a], names[b]) for a, b in found]
@@ -92,7 +95,7 @@ class TermCandidates:
     ) -> CountedTerms:
         """Count the derived columns of interactions and of one-dependence estimators in one pass over the data.
 
-        found: the pairs that were found on each half of the rows, and on all of them.
+        found: the pairs that were found on the rows of each fit, and on all rows.
         """
         state, taken = self._base.state, self._base.state.schema.fields
         fields: dict[str, Field] = {}
@@ -104,7 +107,8 @@ class TermCandidates:
             fields[ALL_COLUMNS] = Field(ALL_COLUMNS, OneDependence(), "selected by tuning", tuple(self.inputs.values()))
         if not fields:
             return CountedTerms.none()
-        others = {name: Field(name, None, "counted already") for name in taken}  # else they would be learned as new
+        already = {"family": None, "reason": "counted already", "inputs": ()}  # else they would be learned as new
+        others = {name: replace(own, **already) for name, own in taken.items()}
         schema = Schema(state.schema.label, others | fields, state.schema.weight, state.schema.missing)
         model = Model(ModelState(schema, replace(state.settings, column_weights=None)))
         learn(model)

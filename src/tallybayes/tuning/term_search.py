@@ -1,10 +1,10 @@
 """What tuning adds to the columns of a model: weights, corrections of values, interactions, one-dependence.
 
 Everything is judged on a sample of rows that were subtracted from the sums before they were scored
-(`scoring/held_out.py`). The sample is divided into two halves. On each half the weights are fitted, interactions are
-looked for and combinations of terms are fitted; the other half says how good they are. The combination with the least
-log loss is then fitted on the whole sample. So the log loss that is reported includes the search for interactions, and
-the one choice that it does not include is that among a handful of combinations.
+(`scoring/held_out.py`). The sample is divided into two parts. On one part the weights are fitted, interactions are
+looked for and terms are fitted; the other part says how good they are. If the sample is small, the parts change roles
+and all rows judge. The best terms are then fitted on the whole sample. So the log loss that is reported includes the
+search for interactions, and the one choice that it does not include is which of three kinds of terms are used.
 
 Interactions and one-dependence estimators are columns of their own, derived from coarse cells and counted in one more
 pass over the data, so learning, forgetting and merging reach them. Weights and corrections are settings.
@@ -23,15 +23,16 @@ from numpy.typing import NDArray
 from tallybayes.arrays.array_types import Floats
 from tallybayes.model import Model
 from tallybayes.model.weight_selection import WeightFit
-from tallybayes.scoring.weight_fit import FittedWeights, fit_weights, losses_of
+from tallybayes.scoring.weight_fit import ROUGH, FittedWeights, fit_weights, losses_of
 from tallybayes.state.row_sample import RowSample
-from tallybayes.tuning.term_candidates import CountedTerms, TermCandidates
+from tallybayes.tuning.term_candidates import CountedTerms, Pair, TermCandidates
 from tallybayes.tuning.tuning_result import Estimate, Step
 
 __all__ = ["TERMS", "Budget", "TermSearch", "search_terms"]
 
 TERMS = {"corrections": "value corrections", "interactions": "interactions", "dependence": "one-dependence estimators"}
 _NEGLIGIBLE = 0.02  # weight of an interaction that is left out
+_ENOUGH = 1000  # rows that judge: their standard error is small beside what terms bring where they matter
 
 Progress = Callable[[str, float], None]
 Rows = NDArray[np.int64]
@@ -84,15 +85,19 @@ def search_terms(
 
 
 class _Search:
-    """The combinations of terms evaluated so far: log P(class, row) of every row by a fit on the other half."""
+    """The best terms so far, and log P(class, row) of the rows that judge them, by a fit on other rows."""
+
+    _plain: Floats
+    _joint: Floats
 
     def __init__(self, model: Model, base: WeightFit, budget: Budget, progress: Progress) -> None:
         self._model, self._base, self._budget, self._progress = model, base, budget, progress
-        fold = base.held_out.rows.dealt.fold  # the copies of a row are dealt to all folds, and so to both halves
-        self._halves = [np.flatnonzero(fold % 2 == half) for half in (0, 1)]
-        self._joint: dict[frozenset[str], Floats] = {}
-        self._fits: list[FittedWeights] = []  # of the halves, without terms
-        self._whole: FittedWeights | None = None
+        fold = base.held_out.rows.dealt.fold  # the copies of a row are dealt to all folds, and so to both parts
+        parts = [np.flatnonzero(fold % 2 == part) for part in (0, 1)]
+        # The rows to fit on and the rows to judge on.
+        self._splits = [(*parts,)] if len(parts[1]) >= _ENOUGH else [(*parts,), (*reversed(parts),)]
+        self._judges = np.concatenate([judges for _, judges in self._splits])
+        self._fits: list[FittedWeights] = []  # of the splits, without terms
         self._steps: list[Step] = []
         self._best: frozenset[str] = frozenset()
         self._counted = CountedTerms.none()
@@ -101,112 +106,122 @@ class _Search:
         """Weights, slopes and offsets, as `fit` finds them."""
         lines, n_columns = self._base.lines, len(self._base.held_out.names)
         columns = lines.lines if self._base.held_out.is_sum else lines.lines[:n_columns]
-        self._before = self._mean(losses_of(lines.log_prior + columns.sum(axis=0), lines.codes))
-        self._fits = [fit_weights(self._base.kind, lines.take(rows)) for rows in self._halves]
-        self._joint[self._best] = self._by_other_half(self._base, self._fits)
+        self._plain = lines.log_prior + columns.sum(axis=0)
+        self._before = self._loss(self._plain)
+        self._fits = [fit_weights(self._base.kind, lines.take(rows), tolerance=ROUGH) for rows, _ in self._splits]
+        self._joint = self._fits[0].log_joint(lines)
+        if len(self._splits) > 1:
+            self._joint[self._splits[1][1]] = self._fits[1].log_joint(lines.take(self._splits[1][1]))
         kinds = {"temperature": "one weight for all columns", "shared": "a weight for each column"}
         choice = kinds.get(self._base.kind, "weights by column and class, slopes")
-        self._steps.append(Step("column weights", 1, choice, self._before, self._loss(self._best)))
+        self._steps.append(Step("column weights", 1, choice, self._before, self._loss(self._joint)))
 
     def terms(self, wanted: Sequence[str], learn: Callable[[Model], Any]) -> None:
-        """Try combinations of terms: each of those that are counted, both, and corrections on top of the best."""
+        """Try one kind of terms after the other, each in addition to those that are used so far."""
         if self._is_over():
             return
-        lines, counted_terms = self._base.lines, [term for term in ("dependence", "interactions") if term in wanted]
         self._progress("interactions", 0.1)
-        self._whole = fit_weights(self._base.kind, lines)
-        everything = np.arange(len(lines.codes))
         candidates = TermCandidates(self._base)
-        subsets = [*zip(self._halves, self._fits, strict=True), (everything, self._whole)]
-        found = [candidates.interactions(rows, fit) for rows, fit in subsets] if "interactions" in wanted else []
+        found = self._interactions(candidates) if "interactions" in wanted else []
         self._progress("counting", 0.3)
         self._counted = candidates.counted(found, learn, dependence="dependence" in wanted)
-        possible = [term for term in counted_terms if self._counted.has(term)]
-        for number in range(1, 2 ** len(possible)):
-            if self._is_over():
-                return
-            self._try(frozenset(term for i, term in enumerate(possible) if number >> i & 1), number / 8)
-        inputs = candidates.corrections() if "corrections" in wanted else []
-        if inputs and not self._is_over():
+        for share, term in ((0.4, "interactions"), (0.6, "dependence")):
+            if self._counted.has(term) and not self._is_over():
+                self._try(term, share)
+        inputs = candidates.corrections() if "corrections" in wanted and not self._is_over() else []
+        if inputs:
             self._base = self._base.with_cells(inputs)
-            self._try(self._best | {"corrections"}, 0.6)
+            self._try("corrections", 0.7)
+
+    def _interactions(self, candidates: TermCandidates) -> list[list[Pair]]:
+        """The interactions found on the rows of each fit, by what it gets wrong, and those found on all rows."""
+        lines = self._base.lines
+        found = [
+            candidates.interactions(rows, fit.weights, fit.log_joint(lines.take(rows)))
+            for (rows, _), fit in zip(self._splits, self._fits, strict=True)
+        ]
+        if not any(found):
+            return []  # there would be nothing to judge
+        everything = np.arange(len(lines.codes))
+        return [*found, candidates.interactions(everything, FittedWeights.mean(self._fits).weights, self._joint)]
 
     def result(self) -> TermSearch:
-        """Fit the best combination on all rows."""
+        """Fit the best terms on all rows; where the model without any of it is better, it stays as it is."""
+        if self._is_better(self._plain):
+            self._steps.append(Step("no column weights", 1, "used", self._loss(self._joint), self._before))
+            self._joint = self._plain
+            return TermSearch(self._model, self._steps, (self._before, self._before), self._estimate())
         self._progress("fitting", 0.8)
-        prepared = self._prepared(self._best, 2)
-        fit = self._whole
-        if self._best or fit is None:
-            fit = fit_weights(prepared.kind, prepared.lines, start=fit)
+        prepared = self._prepared(self._best, len(self._splits))
+        start = FittedWeights.mean(self._fits) if self._best else None  # without terms the weights are those of `fit`
+        fit = fit_weights(prepared.kind, prepared.lines, start=start)
         weights = prepared.column_weights(fit)
         names = [name for name in prepared.more if self._counted.is_kept(name, weights.weights[name], _NEGLIGIBLE)]
         others = set(prepared.more) - set(names)
         kept = replace(weights, weights={name: own for name, own in weights.weights.items() if name not in others})
         model = self._counted.added_to(self._model, names)
         model.column_weights = kept
-        return TermSearch(model, self._steps, (self._before, self._loss(self._best)), self._estimate())
+        return TermSearch(model, self._steps, (self._before, self._loss(self._joint)), self._estimate())
 
-    def _try(self, combination: frozenset[str], share: float) -> None:
-        new = combination - self._best if self._best <= combination else combination
-        name = " and ".join(words for term, words in TERMS.items() if term in new)
-        name = f"{name}, in addition" if self._best and self._best <= combination else name
+    def _try(self, term: str, share: float) -> None:
+        """Fit a kind of terms with the best so far; a first split that it does not help is enough to reject it."""
+        name = TERMS[term] + (", in addition" if self._best else "")
         self._progress(name, share)
-        prepared = [self._prepared(combination, half) for half in (0, 1)]
-        fits = [
-            fit_weights(own.kind, own.lines.take(rows), start=start)
-            for own, rows, start in zip(prepared, self._halves, self._fits, strict=True)
-        ]
-        self._joint[combination] = self._by_other_half(prepared, fits)
-        before, after, is_better = self._loss(self._best), self._loss(combination), self._is_better(combination)
-        n = sum(self._counted.n_candidates(term) for term in new) + ("corrections" in new) * len(self._base.cells)
-        choice = ("used", after) if is_better else ("not used", before)
-        self._steps.append(Step(name, max(n, 1), choice[0], before, choice[1]))
-        self._best = combination if is_better else self._best
+        combination, joint, before = self._best | {term}, self._joint.copy(), self._loss(self._joint)
+        for number, (rows, judges) in enumerate(self._splits):
+            prepared = self._prepared(combination, number)
+            fit = fit_weights(prepared.kind, prepared.lines.take(rows), start=self._fits[number], tolerance=ROUGH)
+            joint[judges] = fit.log_joint(prepared.lines.take(judges))
+            if self._loss(joint) >= before:
+                break
+        is_better = self._is_better(joint)
+        n = len(self._base.cells) if term == "corrections" else self._counted.n_candidates(term)
+        after = self._loss(joint) if is_better else before
+        self._steps.append(Step(name, max(n, 1), "used" if is_better else "not used", before, after))
+        if is_better:
+            self._best, self._joint = combination, joint
 
     def _prepared(self, combination: frozenset[str], subset: int) -> WeightFit:
-        """The evidence with the terms of a combination; subset: the half that interactions were found on, 2 for all."""
+        """The evidence with the terms of a combination; subset: the split that interactions were found on, or all."""
         prepared = self._base if "corrections" in combination else self._base.with_cells(())
         names, evidence = self._counted.lines(combination, subset)
         return prepared.with_columns(names, evidence) if names else prepared
 
-    def _by_other_half(self, prepared: WeightFit | Sequence[WeightFit], fits: Sequence[FittedWeights]) -> Floats:
-        """Log P(class, row) of the rows of each half by the fit on the other."""
-        lines = self._base.lines
-        result, own = np.zeros_like(lines.log_prior), [prepared] * 2 if isinstance(prepared, WeightFit) else prepared
-        for half in (0, 1):
-            rows = self._halves[1 - half]
-            result[rows] = fits[half].log_joint(own[half].lines.take(rows))
-        return result
-
     def _is_over(self) -> bool:
         """Whether the budget is spent; said once."""
         if self._budget.is_spent and self._steps[-1].candidates:
-            loss = self._loss(self._best)
+            loss = self._loss(self._joint)
             self._steps.append(Step("other terms", 0, "not tried: no time left", loss, loss))
         return self._budget.is_spent
 
+    def _losses(self, joint: Floats) -> Floats:
+        """The log loss of every row that judges."""
+        return losses_of(joint[self._judges], self._base.lines.codes[self._judges])
+
+    @property
+    def _weights(self) -> Floats:
+        return self._base.lines.weights[self._judges]
+
     def _mean(self, losses: Floats) -> float:
-        weights = self._base.lines.weights
-        return float((losses * weights).sum() / weights.sum())
+        return float((losses * self._weights).sum() / self._weights.sum())
 
-    def _loss(self, combination: frozenset[str]) -> float:
-        return self._mean(losses_of(self._joint[combination], self._base.lines.codes))
+    def _loss(self, joint: Floats) -> float:
+        return self._mean(self._losses(joint))
 
-    def _is_better(self, combination: frozenset[str]) -> bool:
-        """Whether a combination has a lower log loss than the best so far, by more than a standard error."""
-        old, new = (losses_of(self._joint[own], self._base.lines.codes) for own in (self._best, combination))
-        mean, error = self._mean(old - new), self._error(old - new)
-        return mean > error
+    def _is_better(self, joint: Floats) -> bool:
+        """Whether terms have a lower log loss than the best so far, by more than a standard error."""
+        gain = self._losses(self._joint) - self._losses(joint)
+        return self._mean(gain) > self._error(gain)
 
     def _error(self, values: Floats) -> float:
         """The standard error of a mean over the rows."""
-        share = self._base.lines.weights / self._base.lines.weights.sum()
+        share = self._weights / self._weights.sum()
         spread = (share * (values - self._mean(values)) ** 2).sum()
-        return float(np.sqrt(spread / max(float(self._base.lines.weights.sum()), 1.0)))
+        return float(np.sqrt(spread / max(float(self._weights.sum()), 1.0)))
 
     def _estimate(self) -> Estimate:
-        """Accuracy and log loss of the best combination."""
-        joint, lines = self._joint[self._best], self._base.lines
-        losses, share = losses_of(joint, lines.codes), lines.weights / lines.weights.sum()
-        accuracy = float(((joint.argmax(axis=1) == lines.codes) * share).sum())
-        return Estimate(accuracy, self._mean(losses), self._error(losses), round(float(lines.weights.sum())))
+        """Accuracy and log loss of the best terms."""
+        losses, share = self._losses(self._joint), self._weights / self._weights.sum()
+        is_right = self._joint[self._judges].argmax(axis=1) == self._base.lines.codes[self._judges]
+        accuracy = float((is_right * share).sum())
+        return Estimate(accuracy, self._mean(losses), self._error(losses), round(float(self._weights.sum())))

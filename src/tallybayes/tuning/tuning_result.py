@@ -16,6 +16,7 @@ __all__ = ["Estimate", "Step", "Tuning"]
 _BAR = 30  # characters of the longest bar of the curve
 _WIDTH = 60  # printed characters of a choice
 _LINES = 13  # printed values of k
+_COLUMNS = 12  # with more columns, only the range of their weights is printed
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Estimate:
     """How good a tuned model is on new rows.
 
     Each row is scored by sums without it, and by weights, corrections and interactions that were fitted and found on
-    the other half of the rows. error: the standard error of the log loss.
+    other rows. error: the standard error of the log loss.
     """
 
     accuracy: float
@@ -108,13 +109,16 @@ class Tuning(Viewed):
         return parts
 
     def _weights(self) -> str:
-        """The column weights, on as many lines as needed."""
-        shown = []
-        for name, own in self.model.column_weights.weights.items():
-            values = list(own.values()) if isinstance(own, Mapping) else [own]
-            low, high = f"{min(values):.2f}", f"{max(values):.2f}"
-            shown.append(f"{name} {low}" if low == high else f"{name} {low} to {high}")
-        return "\n".join(textwrap.wrap("weights: " + ", ".join(shown), 100))
+        """The column weights; of many columns only their range, and the columns with the smallest and greatest."""
+        own = self.model.column_weights.weights
+        ranges = {name: list(w.values()) if isinstance(w, Mapping) else [w] for name, w in own.items()}
+        bounds = {name: (min(values), max(values)) for name, values in ranges.items() if values}
+        if len(bounds) <= _COLUMNS:
+            shown = [f"{name} {_span(*span)}" for name, span in bounds.items()]
+            return "\n".join(textwrap.wrap("weights: " + ", ".join(shown), 100))
+        low, high = (pick(bounds, key=lambda name: bounds[name][i]) for i, pick in enumerate((min, max)))
+        span = _span(bounds[low][0], bounds[high][1])
+        return f"weights of {len(bounds):,} columns: {span} (the smallest: {low}, the greatest: {high})"
 
     def curve_text(self) -> str:
         """The curve as text, with a bar for some of the values of k; longer is better."""
@@ -133,3 +137,8 @@ class Tuning(Viewed):
 def _cut(text: str) -> str:
     """A choice cut to fit into a table."""
     return text if len(text) <= _WIDTH else text[: _WIDTH - 3] + "..."
+
+
+def _span(low: float, high: float) -> str:
+    first, last = f"{low:.2f}", f"{high:.2f}"
+    return first if first == last else f"{first} to {last}"

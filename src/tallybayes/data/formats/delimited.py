@@ -6,28 +6,38 @@ of a column is inferred from its first rows (`column_type.py`), and given by the
 
 from __future__ import annotations
 
+import bisect
 import codecs
+import contextlib
 import csv
 import io
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import IO, Any
 
+import numpy as np
+import pyarrow as pa
+
 from tallybayes.data.formats.column_type import has_decimal_comma, inferred_kind, with_inferred_type
+from tallybayes.data.formats.dialect import Dialect
 from tallybayes.data.formats.duckdb_connection import connect, sql_text
 from tallybayes.data.formats.duckdb_format import DuckDBFormat, Faults, line_in
 from tallybayes.data.formats.file_format import MISSING, ReadOptions
+from tallybayes.data.formats.header_names import header_names
 from tallybayes.data.formats.input_file import InputFile, without_compression_suffix
 from tallybayes.data.formats.line_facts import LineFacts
+from tallybayes.data.formats.line_map import LineMap
+from tallybayes.data.formats.text_copy import rewritten
 from tallybayes.data.source import BadRows, Kind
 from tallybayes.data.table import Table
-from tallybayes.errors import DataError, Described, FileError, ParameterError, TallyError, shorten
+from tallybayes.errors import DataError, Described, FileError, ParameterError, TallyError, check_integer, shorten
 
 __all__ = ["Delimited"]
 
-_DELIMITERS = ",;\t|"
+_SAMPLE = 2**18  # characters from which the delimiter is detected
 _ONE_PART = 2**22  # bytes that DuckDB reads in one part anyway
 _DUCKDB_LINE = 1_900_000  # bytes of a line that DuckDB reads unless told otherwise: its limit is 2,000,000
 _LONGEST_LINE = 2**27  # bytes of a line: DuckDB keeps several of them in memory
@@ -39,7 +49,7 @@ class Delimited(DuckDBFormat):
 
     kind = "csv"
 
-    def __init__(self, file: InputFile, options: ReadOptions) -> None:
+    def __init__(self, file: InputFile, options: ReadOptions, *, lines: LineMap | None = None) -> None:
         self.encoding = _encoding(file.start(), options.encoding, file.name)
         self.file = file if self.encoding in _DUCKDB else file.in_utf8(self.encoding)
         self._stored = self.encoding if self.encoding in _DUCKDB else "utf-8"
@@ -48,9 +58,8 @@ class Delimited(DuckDBFormat):
         if "\x00" in shown:
             hint = "name the format with format= (--format)"
             raise FileError("a file of text", got=shown[:20], file=self.name, hint=hint)
-        self.delimiter = options.delimiter or _delimiter(shown)
-        if len(self.delimiter) != 1 or self.delimiter in '"\r\n':
-            raise ParameterError("a delimiter of one character", got=self.delimiter)
+        self._lines = LineMap() if lines is None else lines
+        self._read_dialect(options)
         if options.decimal not in (None, ".", ","):
             raise ParameterError("a decimal sign: . or ,", got=options.decimal)
         self.header = options.header
@@ -59,30 +68,48 @@ class Delimited(DuckDBFormat):
         self.words = ("", *(w for w in (MISSING if options.missing is None else options.missing) if w))
         self.connection = connect()
         self._rejected: set[int] = set()  # lines that DuckDB could not read
-        names, self._blank_lines = self._names()
+        names, self._skip = self._names()
         self.expressions = {name: (f"f{i}", "VARCHAR") for i, name in enumerate(names)}
 
-    def _names(self) -> tuple[list[str], int]:
-        """The names of the columns, and the blank lines before them."""
+    def _read_dialect(self, options: ReadOptions) -> None:
+        """Detect how cells are divided; a file with comments, or with mixed ends of lines, is copied without them."""
         with self._text() as file:
-            reader = csv.reader(file, delimiter=self.delimiter)
+            lead = list(itertools.islice(file, check_integer("skip_lines", options.skip_lines, at_least=0)))
+            sample = "".join([*lead, file.read(_SAMPLE)]).removeprefix("\ufeff")
+        self.dialect = dialect = Dialect.of(sample, options)
+        self.delimiter = dialect.delimiter
+        self.doubts = dialect.doubts
+        if dialect.comment is not None or self._line_facts.end_in_two_ways:
+            with self._text("surrogateescape") as file:
+                path, self._lines = rewritten(file, dialect, origin=self._lines)
+            self.file, self._stored = replace(InputFile.of(path), name=self.name), "utf-8"
+            self.dialect = replace(dialect, skip=0)
+            self.__dict__.pop("_line_facts", None)  # those of the copy are others
+
+    def _names(self) -> tuple[list[str], int]:
+        """The names of the columns, and the number of lines before them."""
+        with self._rows() as reader:
             row = next((cells for cells in reader if any(cell.strip() for cell in cells)), None)
             if row is None:
                 raise FileError("a line with the names of the columns", got=Described("an empty file"), file=self.name)
-            line = reader.line_num
+            last = self.dialect.skip + reader.line_num
         row[0] = row[0].removeprefix("\ufeff")
         if not self.header:
-            return [f"x{i}" for i in range(len(row))], line - 1
-        names = [cell.strip() or f"column{i}" for i, cell in enumerate(row)]
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            hint = "if the first line is data: header=False (--no-header)"
-            raise DataError("column names that differ", got=twice, file=self.name, line=line, hint=hint)
-        return names, max(line - 1 - sum(cell.count("\n") for cell in row), 0)
+            return [f"x{i}" for i in range(len(row))], last - 1
+        first = max(last - sum(cell.count("\n") for cell in row), 1)
+        names, doubts = header_names(row, self._lines.original(first))
+        self.doubts = [*self.doubts, *doubts]
+        return names, first - 1
 
-    def _text(self) -> IO[str]:
+    def _text(self, errors: str = "replace") -> IO[str]:
+        return io.TextIOWrapper(self.file.opened(), self._stored, errors=errors, newline="")
+
+    @contextlib.contextmanager
+    def _rows(self) -> Iterator[Any]:
+        """The csv module's reader of the lines of the table."""
         csv.field_size_limit(_LARGEST)
-        return io.TextIOWrapper(self.file.opened(), self._stored, errors="replace", newline="")
+        with self._text() as file:
+            yield csv.reader(itertools.islice(file, self.dialect.skip, None), **self.dialect.reading)
 
     def relation(self, faults: Faults = "stop") -> str:
         """DuckDB's CSV reader, with nothing left for it to detect."""
@@ -91,19 +118,29 @@ class Delimited(DuckDBFormat):
         options = [
             sql_text(self.file.literal_path),
             "auto_detect=false",
-            f"skip={self._blank_lines}",
+            f"skip={self._skip}",
             f"compression='{self.file.compression}'",
             f"encoding='{_DUCKDB[self._stored]}'",
             f"header={str(self.header).lower()}",
             f"delim={sql_text(self.delimiter)}",
-            "quote='\"'",
-            "escape='\"'",
+            f"quote={sql_text(self.dialect.quote or '')}",
+            f"escape={sql_text(self.dialect.quote or '')}",
             f"columns={{{columns}}}",
             f"nullstr=[{', '.join(map(sql_text, words))}]",
             *(["store_rejects=true"] if faults == "report" else []),
             *self._reader_options,
         ]
         return f"read_csv({', '.join(options)})"
+
+    @cached_property
+    def _line_facts(self) -> LineFacts:
+        """Facts about the lines of the table; lines before it may have a single quote."""
+        with self.file.opened() as file:
+            as_bytes = io.TextIOWrapper(file, "latin-1", newline="")  # one character for each byte
+            start = sum(map(len, itertools.islice(as_bytes, self.dialect.skip)))
+        with self.file.opened() as file:
+            file.read(start)
+            return LineFacts.of(file, self.dialect.quote)
 
     @cached_property
     def _reader_options(self) -> list[str]:
@@ -114,8 +151,7 @@ class Delimited(DuckDBFormat):
         * Where lines end in different ways, or a carriage return stands alone, it must not be strict.
         * It refuses lines of more than 2 MB, and drops them without an error if they are longer than its buffer.
         """
-        with self.file.opened() as file:
-            lines = LineFacts.of(file)
+        lines = self._line_facts
         if lines.longest > _LONGEST_LINE:
             expected = f"lines of at most {_LONGEST_LINE >> 20} MB"
             raise DataError(expected, got=Described(f"a line of {lines.longest >> 20} MB"), file=self.name)
@@ -130,7 +166,38 @@ class Delimited(DuckDBFormat):
     def tables(self, wanted: Mapping[str, Kind | None] | None, *, keep: bool, bad: BadRows | None) -> Iterator[Table]:
         """The wanted columns, batch by batch; original cells include the words for missing values."""
         self.missing = self.words if keep else ()
-        return super().tables(wanted, keep=keep, bad=bad)
+        tables = super().tables(wanted, keep=keep, bad=bad)
+        return tables if bad is None or not keep else self._with_rejected(tables, bad)
+
+    def _with_rejected(self, tables: Iterator[Table], bad: BadRows) -> Iterator[Table]:
+        """The tables; the cells of lines that are no rows are kept as bad rows, in the order of the file."""
+        waiting = self._rejected_cells()
+        for table in tables:
+            numbers = np.arange(table.n_rows) if table.rows is None else table.rows
+            first = 0 if table.origin is None else table.origin.first
+            last = max([first + int(numbers[-1]) if len(numbers) else -1, *(number for number, _ in bad.kept)])
+            while waiting and waiting[0][0] < last:
+                bad.kept.append(waiting.pop(0))
+            yield table
+        if waiting:
+            bad.kept += waiting
+            yield Table(0, {}, self.origin(0), kept=waiting[0][1].slice(1))
+
+    def _rejected_cells(self) -> list[tuple[float, pa.Table]]:
+        """The cells of the lines that DuckDB cannot read: filled up or cut, with their places among the rows."""
+        self.connection.sql(f"SELECT count(*) FROM {self.relation('report')}").fetchall()
+        faults = self.reported()
+        if not faults:
+            return []
+        with self._text() as file:
+            lines = list(self._row_lines(file))
+        result = []
+        for fault in faults:
+            cells = next(csv.reader([str(fault.got)], delimiter=self.delimiter), [])
+            values = dict(zip(self.expressions, itertools.chain(cells, itertools.repeat("")), strict=False))
+            one = pa.table({name: pa.array([value], pa.string()) for name, value in values.items()})
+            result.append((bisect.bisect_left(lines, fault.line or 0) - 0.5, one))
+        return result
 
     def n_expected(self) -> int | None:
         """From the length of the first lines."""
@@ -146,7 +213,7 @@ class Delimited(DuckDBFormat):
         decides = self._given_decimal is None and self.delimiter != ","
         if decides and any(map(has_decimal_comma, found.columns.values())):
             self.decimal = ","
-        columns = {name: with_inferred_type(cells, self.decimal) for name, cells in found.columns.items()}
+        columns = {name: self.typed(name, cells) for name, cells in found.columns.items()}
         kinds = {name: inferred_kind(column) for name, column in columns.items()}
         self.inferred = {name: kind for name, kind in kinds.items() if kind is not None}
         return Table(found.n_rows, columns, found.origin)
@@ -161,17 +228,24 @@ class Delimited(DuckDBFormat):
     def some(self, names: Sequence[str], n: int, *, skip_bad: bool = False) -> dict[str, Any]:
         """Values that are not missing, their type inferred from them."""
         found = super().some(names, n, skip_bad=skip_bad)
-        return {name: with_inferred_type(cells, self.decimal) for name, cells in found.items()}
+        return {name: self.typed(name, cells) for name, cells in found.items()}
+
+    def typed(self, name: str, cells: Any) -> Any:
+        """The cells of a column in the type that they have."""
+        return with_inferred_type(cells, self.decimal)
 
     def broken(self, error: BaseException) -> TallyError:
         """The error for a line that is not a row: a wrong number of cells, an open quote, another encoding."""
         message = re.split(r"\n\s*file = ", str(error))[0]  # what follows are DuckDB's options
-        line = line_in(message)
+        found_line = line_in(message)
+        line = None if found_line is None else self._lines.original(found_line)
         if "unicode" in message.lower() or "encoded" in message.lower():
             hint = "name the encoding with encoding= (--encoding), for example latin-1 or cp1252"
             return DataError(f"the text is not in {self.encoding}", file=self.name, line=line, hint=hint)
         if found := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
             hint = f"the line is {shorten(_original(message), 80)}; {_SKIP}"
+            if found_line == self._skip + 2 and int(found[2]) > int(found[1]):
+                hint = f"if the lines before it are a title: skip_lines= (--skip-lines); {hint}"
             if without_compression_suffix(self.name).endswith(".txt"):
                 hint = "if this is a text and not a table: format='text' (--format text)"
             return DataError(f"{found[1]} cells", got=int(found[2]), file=self.name, line=line, hint=hint)
@@ -193,27 +267,32 @@ class Delimited(DuckDBFormat):
         self.connection.execute("DROP TABLE reject_errors; DROP TABLE reject_scans")
         self._rejected = {line for line, _, _ in found}
         return [
-            DataError(f"a line that can be read ({_in_words(message)})", got=content.strip(), file=self.name, line=line)
+            DataError(
+                f"a line that can be read ({_in_words(message)})",
+                got=content.strip(),
+                file=self.name,
+                line=self._lines.original(line),
+            )
             for line, message, content in found
         ]
 
     def line_of(self, row: int) -> int | None:
         """The line of a row, found by reading the file with the csv module: only for error messages."""
-        with self._text() as file:
-            return next(itertools.islice(self._row_lines(file), row, None), None)
+        with self._rows() as reader:
+            line = next(itertools.islice(self._row_lines(reader), row, None), None)
+        return None if line is None else self._lines.original(line)
 
-    def _row_lines(self, file: IO[str]) -> Iterator[int]:
+    def _row_lines(self, reader: Any) -> Iterator[int]:
         """The line on which each row begins; lines that are not rows are skipped, as DuckDB does."""
-        reader = csv.reader(file, delimiter=self.delimiter)
         width = len(self.expressions)
-        line, seen_header = 1, not self.header
+        line, seen_header = self.dialect.skip + 1, not self.header
         for cells in reader:
             blank = not cells and width > 1
             fits = len(cells) == width or (len(cells) == width + 1 and not cells[-1]) or (not cells and width == 1)
             if not blank and seen_header and fits and line not in self._rejected:
                 yield line
             seen_header = seen_header or any(cell.strip() for cell in cells)
-            line = reader.line_num + 1
+            line = self.dialect.skip + reader.line_num + 1
 
 
 _SKIP = "skip_bad=True (--skip-bad) skips and counts such lines"
@@ -236,23 +315,6 @@ def _encoding(sample: bytes, given: str | None, name: str) -> str:
     except UnicodeDecodeError:
         return "cp1252" if re.search(rb"[\x80-\x9f]", sample) else "iso8859-1"  # quotes and the euro sign of Windows
     return "utf-8"
-
-
-def _delimiter(sample: str) -> str:
-    r"""The delimiter that the first line has most of, preferring one that later lines have as often.
-
-    >>> _delimiter("a;b;c\n1,5;2,5;x\n"), _delimiter("name\nSmith, John\n")
-    (';', ';')
-    """
-    lines = [line for line in re.split(r"\r\n|\r|\n", sample) if line.strip()][:50]
-    lines = lines[:-1] if len(lines) > 1 and not sample.endswith("\n") else lines
-
-    def fitness(delimiter: str) -> tuple[bool, int]:
-        widths = [len(row) for row in csv.reader(lines, delimiter=delimiter)] or [1]
-        alike = sum(width == widths[0] for width in widths)
-        return widths[0] > 1, widths[0] * alike
-
-    return max(_DELIMITERS, key=fitness)
 
 
 def _in_words(message: str) -> str:

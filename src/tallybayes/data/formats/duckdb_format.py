@@ -174,7 +174,7 @@ class DuckDBFormat(FileFormat):
                 error = _not_castable(own, batch.column(own.read)[row].as_py(), row)
             if bad is None:
                 raise table.located(error)
-            bad.add(table.located(error) if bad.wants_more else error)
+            bad.add(table.located(error) if bad.wants_more else error, table, row)
         good = np.flatnonzero(faults == len(cells))
         return table if len(good) == table.n_rows else table.take(good)
 

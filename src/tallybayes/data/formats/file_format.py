@@ -26,6 +26,9 @@ class ReadOptions:
     missing: tuple[str, ...] | None = None
     header: bool = True
     table: str | None = None
+    skip_lines: int = 0
+    comment: str | None = None
+    quote: str | None = None
 
 
 class FileFormat(ABC):
@@ -34,6 +37,7 @@ class FileFormat(ABC):
     kind: ClassVar[str]
     name: str
     size: int | None = None
+    doubts: Sequence[tuple[str, str | None]] = ()  # what was assumed about the file, each with a hint how to change it
 
     @abstractmethod
     def head(self, n: int, *, skip_bad: bool = False) -> Table:

@@ -22,7 +22,8 @@ from tallybayes.errors import Described, FileError
 
 __all__ = ["Folder"]
 
-_TABLE = re.compile(r"\.(csv|tsv|tab|json|jsonl|ndjson|parquet|duckdb|sqlite)(\.(gz|zst|zstd|bz2|xz))?$", re.IGNORECASE)
+_NAMES = "csv|tsv|tab|json|jsonl|ndjson|parquet|duckdb|sqlite|xlsx|xls|ods|feather|arrow|arff|sas7bdat|dta|sav"
+_TABLE = re.compile(rf"\.({_NAMES})(\.(gz|zst|zstd|bz2|xz))?$", re.IGNORECASE)
 
 
 class Folder(DocumentFiles):

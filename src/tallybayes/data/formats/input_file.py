@@ -18,6 +18,7 @@ import shutil
 import stat
 import sys
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import IO
@@ -26,7 +27,7 @@ import pyarrow as pa
 
 from tallybayes.errors import Described, FileError
 
-__all__ = ["InputFile", "without_compression_suffix"]
+__all__ = ["InputFile", "temporary_copy", "without_compression_suffix"]
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\xfd7zXZ": "xz"}
 
@@ -90,6 +91,24 @@ class InputFile:
         except OSError as error:
             raise FileError(f"cannot be read: {error}", file=self.name) from error
 
+    def content(self) -> bytes:
+        """All of its bytes, decompressed."""
+        try:
+            with self.opened() as file:
+                return file.read()
+        except OSError as error:
+            raise FileError(f"cannot be read: {error}", file=self.name) from error
+
+    def uncompressed(self) -> InputFile:
+        """The file itself, or a copy that is not compressed."""
+        if self.compression == "none":
+            return self
+        try:
+            with self.opened() as file:
+                return replace(InputFile.of(_copied(file)), name=self.name)
+        except OSError as error:
+            raise FileError(f"cannot be decompressed: {error}", file=self.name) from error
+
     def in_utf8(self, encoding: str) -> InputFile:
         """A copy of a file of text in UTF-8."""
         with self.opened() as file:
@@ -124,13 +143,19 @@ class _Utf8(io.RawIOBase):
         return str(self._reader.read(size, size)).encode()
 
 
-def _copied(file: IO[bytes] | _Utf8) -> str:
-    """The path of a temporary copy."""
+def temporary_copy(parts: Iterable[bytes]) -> str:
+    """The path of a temporary file with these bytes, which is removed when the process ends."""
     handle, path = tempfile.mkstemp(prefix="tallybayes-")
     atexit.register(_removed, path)
     with os.fdopen(handle, "wb") as copy:
-        shutil.copyfileobj(file, copy, 2**20)
+        for part in parts:
+            copy.write(part)
     return path
+
+
+def _copied(file: IO[bytes] | _Utf8) -> str:
+    """The path of a temporary copy."""
+    return temporary_copy(iter(lambda: file.read(2**20), b""))
 
 
 def _removed(path: str) -> None:

@@ -20,17 +20,19 @@ class LineFacts:
     (True, False, False, 11)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, quote: bytes | None) -> None:
+        self._quote = quote
         self.has_long_cells = False
         self.has_open_quote = False  # at the end of the file
         self._n_ends = {b"\r\n": 0, b"\n": 0, b"\r": 0}
+        self._n_single = {b"\n": 0, b"\r": 0}  # ends outside quotes; \r\n counts as \n
         self._longest = _Longest()
         self._longest_in_quotes = _Longest()
 
     @classmethod
-    def of(cls, file: IO[bytes]) -> LineFacts:
-        """The facts about a file."""
-        facts = cls()
+    def of(cls, file: IO[bytes], quote: str | None = '"') -> LineFacts:
+        """The facts about a file; quote: the sign around cells, if there is one."""
+        facts = cls(None if quote is None else quote.encode())
         while chunk := file.read(_CHUNK):
             facts._add(chunk + file.read(1) if chunk.endswith(b"\r") else chunk)  # keep \r\n together
         return facts
@@ -46,18 +48,27 @@ class LineFacts:
         n_windows = self._n_ends[b"\r\n"]
         return self._n_ends[b"\r"] > n_windows or 0 < n_windows < self._n_ends[b"\n"]
 
+    @property
+    def end_in_two_ways(self) -> bool:
+        """Whether some lines end in a carriage return alone and others in a line feed."""
+        return all(self._n_single.values())
+
     def _add(self, chunk: bytes) -> None:
         for end in self._n_ends:
             self._n_ends[end] += chunk.count(end)
         values = np.frombuffer(chunk, np.uint8)
         ends = np.flatnonzero((values == ord("\n")) | (values == ord("\r")))
         self._longest.add(ends, len(chunk))
-        if self.has_open_quote or b'"' in chunk:
-            quotes = np.flatnonzero(values == ord('"'))
+        if self._quote is not None and (self.has_open_quote or self._quote in chunk):
+            quotes = np.flatnonzero(values == self._quote[0])
             within = (np.searchsorted(quotes, ends) + self.has_open_quote) % 2 == 1
             self.has_long_cells = self.has_long_cells or bool(within.any())
             self.has_open_quote = bool((len(quotes) + self.has_open_quote) % 2)
             ends = ends[~within]
+        returns = ends[values[ends] == ord("\r")]
+        single = values[np.minimum(returns + 1, len(values) - 1)] != ord("\n")
+        self._n_single[b"\r"] += int(single.sum())
+        self._n_single[b"\n"] += len(ends) - len(returns)
         self._longest_in_quotes.add(ends, len(chunk))
 
 

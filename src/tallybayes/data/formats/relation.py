@@ -16,12 +16,12 @@ from tallybayes.data.formats.duckdb_connection import (
 from tallybayes.data.formats.duckdb_format import DuckDBFormat, Faults
 from tallybayes.data.formats.file_format import ReadOptions
 from tallybayes.data.formats.input_file import InputFile
-from tallybayes.errors import DataError, FileError, did_you_mean
+from tallybayes.errors import NONE, DataError, FileError, did_you_mean
 
-__all__ = ["Database", "Parquet", "Sql", "chosen_table", "is_query"]
+__all__ = ["Database", "Parquet", "Sql", "TypedRelation", "chosen_table", "is_query"]
 
 
-class _Typed(DuckDBFormat):
+class TypedRelation(DuckDBFormat):
     """A relation whose columns have types."""
 
     _from: str
@@ -29,7 +29,7 @@ class _Typed(DuckDBFormat):
     def _describe(self, options: ReadOptions) -> None:
         self.missing = options.missing or ()
         try:
-            found = self.connection.sql(f"SELECT * FROM {self._from} LIMIT 0")
+            found = self.connection.sql(f"SELECT * FROM {self.relation()} LIMIT 0")
         except duckdb_errors() as error:
             raise self.broken(error) from error
         types = zip(found.columns, map(str, found.types), strict=True)
@@ -46,7 +46,7 @@ class _Typed(DuckDBFormat):
         return int(self.connection.sql(f"SELECT count(*) FROM {self._from}").fetchall()[0][0])
 
 
-class Parquet(_Typed):
+class Parquet(TypedRelation):
     """A Parquet file."""
 
     kind = "parquet"
@@ -59,13 +59,14 @@ class Parquet(_Typed):
         import pyarrow.parquet
 
         with file.opened() as content:
-            names = pyarrow.parquet.read_schema(content).names  # DuckDB renames those that differ only in case
+            self.types = pyarrow.parquet.read_schema(content)
+        names = self.types.names  # DuckDB renames those that differ only in case
         self.expressions = dict(zip(names, self.expressions.values(), strict=True))
         if len(self.expressions) < len(names):
             raise DataError("column names that differ", got=names, file=self.name)
 
 
-class Database(_Typed):
+class Database(TypedRelation):
     """A table of a DuckDB file, or a query on it."""
 
     kind = "duckdb"
@@ -83,7 +84,7 @@ class Database(_Typed):
         self._describe(options)
 
 
-class Sql(_Typed):
+class Sql(TypedRelation):
     """A query."""
 
     kind = "sql"
@@ -108,12 +109,12 @@ def is_query(table: str | None) -> TypeGuard[str]:
     return table is not None and re.match(r"\s*(select|from|with)\s", table, re.IGNORECASE) is not None
 
 
-def chosen_table(table: str | None, names: list[str], file: str) -> str:
-    """The table of a database to read: the one given, or the only one there is."""
+def chosen_table(table: str | None, names: list[str], file: str, what: str = "table of the database") -> str:
+    """The table of a database to read, or what else a file has several of: the one given, or the only one there is."""
     if table is None and len(names) == 1:
         return names[0]
     if table in names:
         return table
-    expected = f"a table of the database ({', '.join(names) or 'it has none'})"
+    expected = f"a {what} ({', '.join(names) or 'it has none'})"
     hint = "name it with table= (--table)" if table is None else did_you_mean(table, names)
-    raise FileError(expected, got=table, file=file, hint=hint)
+    raise FileError(expected, got=NONE if table is None else table, file=file, hint=hint)

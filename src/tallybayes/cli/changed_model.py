@@ -1,0 +1,54 @@
+"""Where calibrate and decide save a model: in a new file (-o), in its own (--in-place), or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tallybayes.cli.messages import note, note_waiting
+from tallybayes.cli.shared_options import loaded_model
+
+if TYPE_CHECKING:
+    from tallybayes.model import Model
+
+__all__ = ["InPlace", "NewModel", "changed_model", "note_saved"]
+
+NewModel = Annotated[
+    str | None, typer.Option("-o", "--output", metavar="MODEL", help="Save the result as this model file.")
+]
+InPlace = Annotated[bool, typer.Option("--in-place", help="Save the result in MODEL itself.")]
+
+
+@contextlib.contextmanager
+def changed_model(path: str, output: str | None, *, in_place: bool) -> Iterator[Model]:
+    """A model to change; it is saved if the body ends without an exception and there is a place to save it."""
+    from tallybayes.cli.fit_command import model_path
+    from tallybayes.errors import Described, ParameterError
+    from tallybayes.model.saved_model import edit_model_file
+
+    if output is not None and in_place:
+        raise ParameterError("-o MODEL or --in-place", got=Described("both"))
+    if in_place:
+        with edit_model_file(path, on_wait=lambda: note_waiting(path)) as model:
+            yield model
+        return
+    if output is not None:
+        if os.path.exists(output) and os.path.exists(path) and os.path.samefile(output, path):
+            raise ParameterError("another file for -o", got=output, hint="--in-place changes the model itself")
+        model_path(output, [])
+    model = loaded_model(path)
+    yield model
+    if output is not None:
+        model.save(output)
+
+
+def note_saved(path: str, output: str | None, *, in_place: bool) -> None:
+    """Say where the result was saved, or how to save it."""
+    if output is not None:
+        note(f"wrote the model to {output}")
+    elif not in_place:
+        note(f"not saved: -o MODEL writes a new model file, --in-place changes {path}")

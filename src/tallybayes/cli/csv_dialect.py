@@ -1,0 +1,89 @@
+"""How a file of text was written, so that predictions can be written alike: delimiter, decimal sign, quotes, mark."""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import dataclass
+from typing import Any, Literal
+
+__all__ = ["Dialect", "dialect_of"]
+
+_NUMBER = re.compile(r"[+-]?\d[\d.,]*([eE][+-]?\d+)?|true|false|", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The signs of a file of text.
+
+    quotes: around all cells, around text, or only where they are needed; mark: a byte order mark at the beginning.
+    """
+
+    delimiter: str = ","
+    decimal: str = "."
+    quotes: Literal["needed", "text", "all"] = "needed"
+    mark: bool = False
+
+    @property
+    def quoting(self) -> int:
+        """The quotes as the csv module calls them; text is told apart by `cell`."""
+        modes = {"needed": csv.QUOTE_MINIMAL, "text": csv.QUOTE_NONNUMERIC, "all": csv.QUOTE_ALL}
+        return modes[self.quotes]
+
+    def cell(self, value: Any) -> Any:
+        """A cell as it is written: numbers with the decimal sign; where text is quoted, numbers as such.
+
+        >>> Dialect(";", ",").cell(0.25), Dialect(quotes="text").cell("1.50") == Unquoted("1.50")
+        ('0,25', True)
+        """
+        if isinstance(value, float) and self.decimal != ".":
+            value = repr(value).replace(".", self.decimal)
+        plain = self.quotes == "text" and (value is None or (isinstance(value, str) and _NUMBER.fullmatch(value)))
+        return Unquoted(value or "") if plain else value
+
+
+class Unquoted(float):
+    """The text of a number, which the csv module writes as it is: it quotes everything but numbers."""
+
+    _text: str
+
+    def __new__(cls, text: str) -> Unquoted:
+        self = super().__new__(cls)
+        self._text = text
+        return self
+
+    def __repr__(self) -> str:
+        return self._text
+
+    __str__ = __repr__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Unquoted) and self._text == other._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+
+def dialect_of(source: Any) -> Dialect:
+    """The dialect of the first file of a source; the usual one if it is not a file of text with a delimiter."""
+    from tallybayes.data.formats.delimited import Delimited
+
+    form = next(iter(getattr(source, "formats", ())), None)
+    if not isinstance(form, Delimited):
+        return Dialect()
+    start = form.file.start().decode("utf-8", errors="replace")
+    mark = form.encoding == "utf-8-sig"
+    return Dialect(form.delimiter, form.decimal, _quotes(start.removeprefix("\ufeff"), form.delimiter), mark)
+
+
+def _quotes(sample: str, delimiter: str) -> Literal["needed", "text", "all"]:
+    r"""Which cells are in quotes, by the first two lines.
+
+    >>> [_quotes(sample, ",") for sample in ('"a","b"\n"x","1"\n', '"a","b"\n"x",1\n', 'a,b\n"x, y",1\n')]
+    ['all', 'text', 'needed']
+    """
+    lines = [line for line in sample.splitlines() if line.strip()][:2]
+    cells = [re.findall(rf'(?:^|{re.escape(delimiter)})\s*("?)', line) for line in lines]
+    if not cells or not all(cells[0]):
+        return "needed"
+    return "all" if len(cells) > 1 and all(cells[1]) else "text"

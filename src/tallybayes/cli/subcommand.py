@@ -1,0 +1,111 @@
+"""A subcommand: its defaults from tally.toml, and help that begins with an example."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from tallybayes.cli.config_file import config_beside, config_values, read_config
+from tallybayes.cli.messages import note, set_talk
+
+__all__ = ["Command", "Group", "from_config"]
+
+_NUMBERS = {"int_parsing": "an integer", "float_parsing": "a number"}  # by what pydantic calls the error
+
+_configured: frozenset[str] = frozenset()  # parameters of the current command whose values are from tally.toml
+
+
+def from_config(name: str) -> bool:
+    """Whether the value of a parameter of the current command is from tally.toml."""
+    return name in _configured
+
+
+class _ExampleFirst:
+    """Help that shows an example before anything else."""
+
+    epilog: str | None
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the example, then the usual help."""
+        for line in (self.epilog or "").strip().splitlines():
+            formatter.write(f"  {line}\n")
+        formatter.write("\n")
+        super().format_help(ctx, formatter)  # type: ignore[misc]
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write nothing: the example is at the top."""
+
+
+class Command(_ExampleFirst, TyperCommand):
+    """A subcommand, whose arguments are shown as their metavars say: MODEL DATA..."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the command line, with defaults from tally.toml; a value that is no number is reported in our words."""
+        self._configure(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            for one in getattr(error.__cause__, "errors", list)():
+                if one["type"] in _NUMBERS:
+                    error.message = f"expected {_NUMBERS[one['type']]}, got {one['input']!r}"
+            raise
+
+    def _configure(self, ctx: Any, args: list[str]) -> None:
+        """Take the options that the command line does not give from tally.toml, and say so."""
+        global _configured
+        _configured = frozenset()
+        if {"--no-config", "--help", "-h"} & {*args}:
+            return
+        given, _, _ = self.make_parser(ctx).parse_args(args=list(args))
+        places = [given.get(one.name) for one in self.params if one.param_type_name == "argument"]
+        data = [path for place in places for path in ([place] if isinstance(place, str) else place or ())]
+        if (path := config_beside([path for path in data if not path.endswith(".tally")])) is None:
+            return
+        options = {name: _long_options(command) for name, command in ctx.parent.command.commands.items()}
+        own = _long_options(self)
+        values = config_values(
+            read_config(path),
+            path,
+            command=self.name or "",
+            options={name: {key: kind for key, (_, kind) in one.items()} for name, one in options.items()},
+        )
+        used = {name: value for name, value in values.items() if given.get(own[name][0]) is None}
+        ctx.default_map = {own[name][0]: value for name, value in used.items()}
+        _configured = frozenset(ctx.default_map)
+        if used:
+            set_talk("quiet" if given.get("quiet") else "usual")
+            note(f"options from {path}: {', '.join(used)}")
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the parts of the usage line after the name of the command."""
+        return ["[OPTIONS]", *(name for name, _ in self._arguments())]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments and the options with their help."""
+        shown = [one.get_help_record(ctx) for one in self.get_params(ctx) if one.param_type_name == "option"]
+        for title, records in (("Arguments", self._arguments()), ("Options", [one for one in shown if one])):
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+    def _arguments(self) -> list[tuple[str, str]]:
+        """The metavar and the help of each argument."""
+        found: list[Any] = [one for one in self.params if one.param_type_name == "argument"]
+        return [(one.metavar, one.help) for one in found]
+
+
+class Group(_ExampleFirst, TyperGroup):
+    """The command `tally`."""
+
+
+def _long_options(command: Any) -> dict[str, tuple[str, str]]:
+    """The options of a command by their long names without dashes: the parameter, and what kind of value it takes."""
+    return {
+        name[2:]: (one.name, "flag" if one.is_flag else "list" if one.multiple else "value")
+        for one in command.params
+        if one.param_type_name == "option"
+        for name in one.opts
+        if name.startswith("--")
+    }

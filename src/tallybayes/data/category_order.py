@@ -1,0 +1,47 @@
+"""The order of a column of the family `ordinal`: filled in where it is known, and compared with the values that are there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from tallybayes.arrays.axis import rough_kind
+from tallybayes.data.encode import as_codes
+from tallybayes.data.known_order import known_order
+from tallybayes.data.schema import Field
+from tallybayes.data.table import Raw
+from tallybayes.errors import ParameterError, shorten, warn
+from tallybayes.families import Ordinal
+from tallybayes.formatting import shown
+
+__all__ = ["with_order"]
+
+
+def with_order(field: Field, raw: Raw) -> Field:
+    """The column with an order; a warning if some of its values are outside it, an error if none is known.
+
+    >>> with_order(Field("size", Ordinal(), "told"), ["L", "S", "M", "S"]).family
+    Ordinal(order=('S', 'M', 'L'))
+    """
+    if not isinstance(field.family, Ordinal):
+        return field
+    column = as_codes(field.name, raw).with_keys_in_use()
+    place = column.codes.astype(np.int64) - column.origin
+    counts = np.bincount(place[(place >= 0) & (place < len(column.keys))], minlength=len(column.keys))
+    keys = [column.keys[i] for i in np.flatnonzero(counts).tolist()]
+    if not field.family.order and any(rough_kind(key) != "number" for key in keys):
+        order = known_order({shown(key) for key in keys})
+        if order is None:
+            hint = "give the values from the lowest to the highest: ordinal:low<medium<high"
+            expected = "an order of values that are no numbers"
+            raise ParameterError(expected, got=[shown(key) for key in keys], column=field.name, hint=hint)
+        field = replace(field, family=Ordinal(order))
+    ranks = field.family.ranking.of_keys(keys)  # type: ignore[union-attr]
+    if outside := [key for key, rank in zip(keys, ranks.tolist(), strict=True) if rank != rank]:
+        n_rows = sum(int(counts[list(column.keys).index(key)]) for key in outside)
+        rows = f"{n_rows:,} row{'s' * (n_rows != 1)}"
+        text = f"values outside the order tell nothing: {shorten([shown(key) for key in outside])} in {rows}"
+        hint = f"families= (--as {field.name}=ordinal:...) takes an order with all values"
+        warn(text, column=field.name, hint=hint)
+    return field

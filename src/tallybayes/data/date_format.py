@@ -1,0 +1,196 @@
+"""How the cells of a column of dates are read: the forms of text that are understood, and what a column decides.
+
+A cell may be a date (2024-12-31, 2024/12/31, 31.12.2024, 12/31/2024, 31 Dec 2024, Dec 31, 2024, 20241231), a date with a
+time (T or a space between them, 12 or 24 hours, an offset or Z), or a time alone. The one thing that a cell cannot tell
+is whether 01/02/2024 begins with the day or the month: the column decides, and the schema keeps it.
+
+Every cell becomes the time on a clock on the wall, in microseconds since 1970. A cell with an offset, and the seconds of
+an epoch, are shown by a clock in `zone` (UTC if there is none); any other cell is taken for such a time as it stands.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+import zoneinfo
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from tallybayes.errors import ParameterError
+
+__all__ = ["DATE_PARTS", "DAY", "EPOCH_UNITS", "DateFormat", "Moment", "day_first_of", "parse_date"]
+
+DATE_PARTS = ("elapsed", "year", "month", "weekday", "hour")
+
+SECOND = 1_000_000  # microseconds
+DAY = 86_400 * SECOND
+EPOCH_UNITS = {"s": SECOND, "ms": 1_000, "us": 1}  # microseconds in each; nanoseconds are divided instead
+_UNITS = (*EPOCH_UNITS, "ns")
+_PIVOT = 69  # a year of two digits below it is of this century, as POSIX has it
+
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_MONTH = r"(?P<name>jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*\.?"
+_WEEKDAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,?\s+)?"
+_DATES = (
+    r"(?P<year>\d{4,5})(?P<sep>[-/.])(?P<month>\d{1,2})(?P=sep)(?P<day>\d{1,2})",
+    r"(?P<a>\d{1,2})(?P<sep>[-/.])(?P<b>\d{1,2})(?P=sep)(?P<year>\d{4}|\d{2})",
+    rf"{_WEEKDAY}(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\.?[\s-]*{_MONTH}[\s,-]*(?P<year>\d{{4}}|\d{{2}})",
+    rf"{_WEEKDAY}{_MONTH}\s*(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<year>\d{{4}})",
+    r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})",
+)
+_TIME = (
+    r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<fraction>\d{1,9}))?)?"
+    r"(?:\s*(?P<half>[ap])\.?m\.?)?(?:\s*(?:(?P<utc>z|utc|gmt)|(?P<sign>[+-])(?P<off_h>\d{2}):?(?P<off_m>\d{2})?))?"
+)
+_FORMS = [re.compile(rf"{date}(?:(?:\s*t|\s*,?\s+){_TIME})?", re.IGNORECASE) for date in _DATES]
+_CLOCK = re.compile(_TIME, re.IGNORECASE)
+_LONGEST = 64  # characters of a date: what is longer is not looked at
+_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+class Moment(NamedTuple):
+    """A cell that was read: microseconds since 1970, whether it is a time alone, and whether its offset is known."""
+
+    micros: int
+    is_time: bool
+    is_instant: bool
+
+
+@dataclass(frozen=True)
+class DateFormat:
+    """What the schema knows of a column of dates; its string form is the family that a user gives.
+
+    day_first: whether 01/02/2024 is the 1st of February; None: still to be decided by the column.
+    epoch: the unit of numbers that count from 1970 (s, ms, us, ns); "auto": still to be decided by their magnitude.
+    zone: the time zone of the clock, such as Europe/Berlin; None is UTC.
+
+    >>> DateFormat.parse("date:day_first,zone=Europe/Berlin")
+    DateFormat(day_first=True, epoch=None, zone='Europe/Berlin')
+    >>> str(DateFormat(epoch="ms"))
+    'date:epoch=ms'
+    """
+
+    day_first: bool | None = None
+    epoch: str | None = None
+    zone: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.epoch is not None and self.epoch not in (*_UNITS, "auto"):
+            raise ParameterError(f"the unit of an epoch ({', '.join(_UNITS)})", got=self.epoch)
+        if self.zone is not None:
+            try:
+                zoneinfo.ZoneInfo(self.zone)
+            except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError) as error:
+                hint = "names are those of the IANA database, such as Europe/Berlin"
+                raise ParameterError("the name of a time zone", got=self.zone, hint=hint) from error
+
+    @classmethod
+    def parse(cls, text: str) -> DateFormat:
+        """From its string form: date, date:day_first, date:month_first, date:epoch[=UNIT], date:zone=NAME."""
+        result, options = cls(), text.partition(":")[2]
+        for option in options.split(",") if options else []:
+            name, _, value = (part.strip() for part in option.partition("="))
+            if name in ("day_first", "month_first") and value.lower() in ("", "true", "false"):
+                result = replace(result, day_first=(name == "day_first") == (value.lower() != "false"))
+            elif name == "epoch":
+                result = replace(result, epoch=value or "auto")
+            elif name == "zone" and value:
+                result = replace(result, zone=value)
+            else:
+                raise ParameterError("an option of date (day_first, month_first, epoch, zone=NAME)", got=option)
+        return result
+
+    @classmethod
+    def is_text(cls, text: object) -> bool:
+        """Whether a text is the string form of a column of dates, and not of a family."""
+        return isinstance(text, str) and text.partition(":")[0] == "date"
+
+    def __str__(self) -> str:
+        order = None if self.day_first is None else "day_first" if self.day_first else "month_first"
+        parts = [order, self.epoch and f"epoch={self.epoch}", self.zone and f"zone={self.zone}"]
+        options = ",".join(part for part in parts if part)
+        return f"date:{options}" if options else "date"
+
+
+def parse_date(text: str, *, day_first: bool = True) -> Moment | None:
+    """A text as a moment; None if it is no date.
+
+    >>> parse_date("1970-01-02")
+    Moment(micros=86400000000, is_time=False, is_instant=False)
+    >>> parse_date("02/01/1970 12:30 am", day_first=False) == parse_date("1970-02-01T00:30")
+    True
+    >>> parse_date("06:00"), parse_date("1970-02-30"), parse_date("soon")
+    (Moment(micros=21600000000, is_time=True, is_instant=False), None, None)
+    """
+    if len(text) > _LONGEST:
+        return None
+    text = text.strip()
+    for form in _FORMS:
+        if (found := form.fullmatch(text)) is not None:
+            parts = found.groupdict()
+            day = _day(parts, day_first)
+            time = _time(parts) if parts["hour"] is not None else (0, False)
+            return None if day is None or time is None else Moment(day * DAY + time[0], False, time[1])
+    if (found := _CLOCK.fullmatch(text)) is not None and (time := _time(found.groupdict())) is not None:
+        return Moment(time[0], True, False)  # without a date an offset says nothing
+    return None
+
+
+def day_first_of(texts: Mapping[str, int]) -> tuple[bool, Iterable[str]]:
+    """Whether the dates of a column begin with the day, by all its texts and their counts; and the ambiguous texts.
+
+    Texts are ambiguous if every one of them can be read both ways and the dates differ. Points stand between numbers
+    where the day is first; slashes are read as in the United States.
+
+    >>> day_first_of({"01/02/2024": 1, "31/01/2024": 1}), day_first_of({"01/02/2024": 2, "03/03/2024": 1})
+    ((True, []), (False, ['01/02/2024']))
+    """
+    votes, ambiguous, points = 0, [], 0
+    for text, n in texts.items():
+        found = _FORMS[1].match(text.strip())
+        if found is None:
+            continue
+        a, b = int(found["a"]), int(found["b"])
+        votes += n * ((a > 12) - (b > 12))
+        points += n * (1 if found["sep"] in ".-" else -1)
+        if a <= 12 and b <= 12 and a != b and found["sep"] != ".":
+            ambiguous.append(text)
+    if votes:
+        return votes > 0, []
+    return points > 0, ambiguous
+
+
+def _day(parts: Mapping[str, str | None], day_first: bool) -> int | None:
+    """Days since 1970, by the calendar of today for all years; None for a day that does not exist."""
+    if parts.get("name"):
+        month = _MONTHS.index(str(parts["name"])[:3].lower()) + 1
+        day = int(parts["day"] or 0)
+    elif parts.get("a"):
+        day, month = (int(parts[key] or 0) for key in (("a", "b") if day_first else ("b", "a")))
+    else:
+        day, month = int(parts["day"] or 0), int(parts["month"] or 0)
+    digits = str(parts["year"])
+    year = int(digits) + (0 if len(digits) > 2 else 2000 if int(digits) < _PIVOT else 1900)
+    is_leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    if not 1 <= month <= 12 or not 1 <= day <= _DAYS[month - 1] or (month == 2 and day == 29 and not is_leap):
+        return None
+    # Years in cycles of 400, which all have the same days, so that any year is within the range of Python's dates.
+    cycles, within = divmod(year - 1, 400)
+    return datetime.date(within + 1, month, day).toordinal() + cycles * 146_097 - 719_163
+
+
+def _time(parts: Mapping[str, str | None]) -> tuple[int, bool] | None:
+    """Microseconds since midnight, less the offset, and whether there is one; None for a time that does not exist."""
+    hour, minute, second = (int(parts[key] or 0) for key in ("hour", "minute", "second"))
+    if parts["half"] is not None:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + (12 if parts["half"] in "pP" else 0)
+    if hour > 23 or minute > 59 or second > 60:
+        return None
+    micros = (hour * 3600 + minute * 60 + second) * SECOND + int((parts["fraction"] or "")[:6].ljust(6, "0"))
+    if parts["sign"] is not None:
+        offset = int(parts["off_h"] or 0) * 3600 + int(parts["off_m"] or 0) * 60
+        micros -= (offset if parts["sign"] == "+" else -offset) * SECOND
+    return micros, parts["utc"] is not None or parts["sign"] is not None

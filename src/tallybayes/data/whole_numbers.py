@@ -1,0 +1,51 @@
+"""Columns of numbers that are whole throughout, such as ages and years: samples of them are whole numbers too."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from tallybayes.arrays.column import Reals
+from tallybayes.data.arrow import combined, to_numpy
+from tallybayes.data.schema import Field
+from tallybayes.data.table import Raw, is_missing, is_number
+
+__all__ = ["are_whole", "with_whole"]
+
+
+def with_whole(field: Field, raw: Raw) -> Field:
+    """The column with the fact whether it holds whole numbers; only where a family counts numbers."""
+    if field.family is None or field.family.column is not Reals or field.is_whole:
+        return field
+    return replace(field, is_whole=True) if are_whole(raw) else field
+
+
+def are_whole(raw: Raw) -> bool:
+    """Whether a column has values, and all of them are whole numbers.
+
+    >>> are_whole([1, None, 2.0]), are_whole(np.array([1.5, 2.0])), are_whole(pa.array([3, None])), are_whole([])
+    (True, False, True, False)
+    """
+    if isinstance(raw, (pa.Array, pa.ChunkedArray)):
+        if pa.types.is_integer(raw.type):
+            return raw.null_count < len(raw)
+        if not pa.types.is_floating(raw.type) or pa.types.is_float16(raw.type):
+            return False
+        raw = to_numpy(combined(raw))
+    if isinstance(raw, list):
+        there = list(itertools.filterfalse(is_missing, raw))
+        if not all(is_number(value) and not isinstance(value, (bool, np.bool_)) for value in there):
+            return False
+        try:
+            raw = np.array([float(value) for value in there])
+        except OverflowError:  # no double holds it: encoding says so
+            return False
+    if not isinstance(raw, np.ndarray) or raw.dtype.kind not in "iuf":
+        return False
+    if raw.dtype.kind != "f":
+        return len(raw) > 0
+    there = raw[~np.isnan(raw)]
+    return bool(len(there)) and bool(np.isfinite(there).all()) and bool((there == np.floor(there)).all())

@@ -1,0 +1,262 @@
+"""How the rows of some data are divided for evaluation: into parts, and which parts train the model of another.
+
+    folds          stratified by class; the model of a fold is trained on all others
+    group          folds of whole groups: the largest groups first, each to the smallest fold
+    time           blocks in the order of time; the model of a block is trained on the blocks before it
+    holdout        a share of the rows is scored by the model of the others: of every class the rows with the smallest
+                   hashes, whole groups, or the last in time
+
+The parts of the last three depend on all rows, so they take a pass over the data of their own. Hashes are of the
+content of the rows (of equal rows: and of how many came before), so that the order of the rows does not matter.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.data.batch import columns_to_read, read_batch
+from tallybayes.data.fold_assignment import FoldAssigner
+from tallybayes.data.label import Labels, encode_labels, find_labels
+from tallybayes.data.schema import Schema
+from tallybayes.data.source import BadRows, Kind, Source
+from tallybayes.data.table import Table
+from tallybayes.errors import DataError, Described, ParameterError, did_you_mean, is_real_number
+from tallybayes.evaluation.row_times import row_times
+from tallybayes.model import Model
+from tallybayes.state.row_hash import RowHashes
+
+__all__ = ["FoldPlan", "FoldRequest", "plan_folds"]
+
+Parts = NDArray[np.int64]
+
+_MISSING = "\0missing"  # the group of all rows without one: they are never on both sides
+
+
+@dataclass(frozen=True)
+class FoldRequest:
+    """What was asked for: folds (10 if it is None), a column of groups or times, or a share to hold out."""
+
+    folds: int | None = None
+    seed: int = 0
+    group: str | None = None
+    time: str | None = None
+    holdout: float | None = None
+
+    def check(self) -> None:
+        """Raise a ParameterError if it makes no sense."""
+        if self.group is not None and self.time is not None:
+            raise ParameterError("group or time", got=Described("both"))
+        if self.holdout is None:
+            return
+        if self.folds is not None:
+            raise ParameterError("folds or holdout", got=Described("both"))
+        if not is_real_number(self.holdout) or not 0 < self.holdout < 1:
+            raise ParameterError("holdout: a share of the rows between 0 and 1, such as 0.2", got=self.holdout)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are read beside those of the model."""
+        return tuple(name for name in (self.group, self.time) if name is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class FoldPlan:
+    """The parts of the rows: `n_parts` of them, of which `tested` are scored.
+
+    assigner: for each pass over the data, a function that gives the part of every row of the next table (-1: no label).
+    forward: a part is scored by the model of the parts before it, not of all others.
+    words: how the rows were divided, for people.
+    """
+
+    n_parts: int
+    tested: range
+    assigner: Callable[[], Callable[[Table, Labels], Parts]]
+    schema: Schema
+    wanted: dict[str, Kind | None] = field(default_factory=dict)
+    forward: bool = False
+    words: str = ""
+
+    def tables(self, source: Source, label: Any) -> Iterator[tuple[int, Table]]:
+        """Every batch split by part; rows without a label have the part -1."""
+        assign = self.assigner()
+        for table in source.batches(self.wanted):
+            part = assign(table, find_labels(table, label, self.schema))
+            for number in range(-1, self.n_parts):
+                rows = np.flatnonzero(part == number)
+                if len(rows):
+                    yield number, table.take(rows)
+
+
+def plan_folds(request: FoldRequest, source: Source, model: Model, label: Any) -> FoldPlan:
+    """The plan for some data; the model is empty and has its schema."""
+    names = source.head().columns
+    for name in request.columns:
+        if name not in names:
+            word = "group" if name == request.group else "time"
+            hint = did_you_mean(name, names, "columns")
+            raise ParameterError(f"{word}: the name of a column", got=name, hint=hint)
+    wanted = columns_to_read(model.schema, label)
+    for name in request.columns:
+        wanted.setdefault(name, None)
+    n = request.folds or 10
+    if request.holdout is None and not request.columns:
+        return FoldPlan(n, range(n), lambda: _stratified(FoldAssigner(n, request.seed)), model.schema, wanted)
+    bad, source.bad = source.bad, None if source.bad is None else BadRows()  # they are counted when they are learned
+    rows = _Rows.read(request, source, model, label, wanted)
+    source.bad = bad
+    if request.group is not None:
+        parts, words = _by_group(rows.groups, request)
+    elif request.time is not None:
+        parts, words = _by_time(rows.times, request)
+    else:
+        parts, words = _by_hash(rows, request)
+    if request.holdout is not None:
+        n_held = int((parts == 1).sum())
+        words = f"{n_held:,} of {len(parts):,} rows held out{words}"
+        return FoldPlan(2, range(1, 2), lambda: _given(parts), model.schema, wanted, True, words)
+    forward = request.time is not None
+    n_parts = n + forward
+    return FoldPlan(n_parts, range(int(forward), n_parts), lambda: _given(parts), model.schema, wanted, forward, words)
+
+
+@dataclass(eq=False)
+class _Rows:
+    """What the division depends on, for every row with a label in the order of the data."""
+
+    groups: list[Any] = field(default_factory=list)
+    times: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    hashes: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
+    classes: list[Any] = field(default_factory=list)
+
+    @classmethod
+    def read(
+        cls, request: FoldRequest, source: Source, model: Model, label: Any, wanted: Mapping[str, Kind | None]
+    ) -> _Rows:
+        """One pass over the data."""
+        result, times, hashes = cls(), [np.zeros(0)], [np.zeros(0, np.uint64)]
+        for table in source.batches(wanted):
+            labels = find_labels(table, label, model.schema)
+            known = np.flatnonzero(labels.codes >= 0)
+            if request.group is not None:
+                own = encode_labels(request.group, table.columns[request.group])
+                keys = [*own.keys, _MISSING]
+                result.groups += [keys[code] for code in own.codes[known].tolist()]
+            elif request.time is not None:
+                times.append(row_times(table, request.time)[known])
+            else:
+                hashes.append(_row_hashes(source, table, model, label)[known])
+                result.classes += [labels.keys[code] for code in labels.codes[known].tolist()]
+        result.times, result.hashes = np.concatenate(times), np.concatenate(hashes)
+        return result
+
+
+def _row_hashes(source: Source, table: Table, model: Model, label: Any) -> NDArray[np.uint64]:
+    """The hashes of the rows of a table; 0 for those that cannot be encoded and are skipped."""
+    result = np.zeros(table.n_rows, np.uint64)
+    numbers = np.arange(table.n_rows) if table.rows is None else table.rows
+    for part, batch in source.good(table, lambda one: read_batch(one, model.schema, label, None)):
+        places = np.searchsorted(numbers, numbers if part.rows is None else part.rows)
+        result[places] = RowHashes(batch, batch.labels.keys)(0, part.n_rows)
+    return result
+
+
+def _stratified(assign: FoldAssigner) -> Callable[[Table, Labels], Parts]:
+    return lambda table, labels: assign(labels)
+
+
+def _given(parts: Parts) -> Callable[[Table, Labels], Parts]:
+    """Parts that are known, in the order of the rows with a label."""
+    done = 0
+
+    def assign(table: Table, labels: Labels) -> Parts:
+        nonlocal done
+        known = labels.codes >= 0
+        result = np.full(len(known), -1, np.int64)
+        n = int(known.sum())
+        result[known] = parts[done : done + n]
+        done += n
+        return result
+
+    return assign
+
+
+def _by_group(groups: list[Any], request: FoldRequest) -> tuple[Parts, str]:
+    """Groups to folds, the largest first, each to the fold with the fewest rows; or some held out, by their hashes."""
+    sizes = Counter(groups)
+    shuffled = sorted(sizes, key=lambda group: _digest(group, request.seed))
+    places: dict[Any, int] = {}
+    if request.holdout is not None:
+        _require(len(sizes), 2, "groups")
+        left = max(request.holdout * len(groups), 1)
+        for group in shuffled[:-1]:
+            places[group] = int(left > 0)
+            left -= sizes[group]
+        places[shuffled[-1]] = 0
+        held = sum(places.values())
+        return np.array([places[group] for group in groups], np.int64), f": {held:,} of {len(sizes):,} groups"
+    n = request.folds or 10
+    _require(len(sizes), n, "groups", hint=f"folds={len(sizes)} (--folds {len(sizes)}) at most")
+    rows = np.zeros(n, np.int64)
+    for group in sorted(shuffled, key=lambda group: -sizes[group]):
+        places[group] = int(rows.argmin())
+        rows[places[group]] += sizes[group]
+    parts = np.array([places[group] for group in groups], np.int64)
+    return parts, f"{len(sizes):,} groups, each in one of {n} folds"
+
+
+def _by_time(times: NDArray[np.float64], request: FoldRequest) -> tuple[Parts, str]:
+    """Blocks of about equal size in the order of time; rows of the same time are in one block."""
+    _require(len(np.unique(times)), 2, "different times")
+    before = np.searchsorted(np.sort(times), times, side="left")  # the rows that are earlier
+    if request.holdout is not None:
+        parts = (before >= round(len(times) * (1 - request.holdout))).astype(np.int64)
+        if not parts.any():  # the last time has more rows than the share
+            parts = (times == times.max()).astype(np.int64)
+        return parts, ", the last in time"
+    n = (request.folds or 10) + 1
+    return before * n // len(times), f"{n - 1} blocks in the order of time, each scored by the model of those before it"
+
+
+def _by_hash(rows: _Rows, request: FoldRequest) -> tuple[Parts, str]:
+    """Of every class the share of its rows with the smallest hashes."""
+    assert request.holdout is not None
+    order = np.argsort(rows.hashes, kind="stable")
+    ordered = rows.hashes[order]
+    first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])) if len(ordered) else np.zeros(0, np.int64)
+    copies = np.zeros(len(ordered), np.uint64)  # how many equal rows came before
+    copies[order] = np.arange(len(ordered)) - np.repeat(first, np.diff(np.append(first, len(ordered))))
+    salt = np.frombuffer(_digest("", request.seed), np.uint64)
+    mixed = _mixed(_mixed(rows.hashes ^ salt) + copies)
+    parts = np.zeros(len(mixed), np.int64)
+    codes = {label: code for code, label in enumerate(dict.fromkeys(rows.classes))}
+    classes = np.array([codes[label] for label in rows.classes], np.int64)
+    for code in codes.values():
+        own = np.flatnonzero(classes == code)
+        parts[own[np.argsort(mixed[own], kind="stable")[: round(request.holdout * len(own))]]] = 1
+    if not parts.any() or parts.all():
+        raise DataError("enough rows for both parts of the hold-out", got=Described(f"{len(parts)} rows"))
+    return parts, ", of every class by the hashes of its rows"
+
+
+def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Each number scrambled (the finaliser of splitmix64, Steele, Lea and Flood 2014)."""
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(bits ^ (bits >> np.uint64(31)))
+
+
+def _digest(group: Any, seed: int) -> bytes:
+    text = f"{seed}\0{type(group).__name__}\0{group}"
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+def _require(n: int, least: int, what: str, hint: str | None = None) -> None:
+    if n < least:
+        raise DataError(f"at least {least} {what}", got=n, hint=hint)

@@ -1,0 +1,46 @@
+"""How the labels and categories of data to be fitted are written: their forms, found in the first rows.
+
+The first rows of a text file that families are inferred from hold numbers where the cells look like numbers, but labels
+and categories are learned as the texts that they are: these are read here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from tallybayes.arrays.column import Codes
+from tallybayes.data.infer import with_key_form
+from tallybayes.data.label import label_column
+from tallybayes.data.schema import Schema
+from tallybayes.data.source import BadRows, Source, Stream, Whole
+from tallybayes.data.table import Raw
+from tallybayes.errors import DataError
+
+__all__ = ["add_key_forms", "first_cells"]
+
+
+def first_cells(schema: Schema, source: Source, label: Any) -> dict[str, Raw]:
+    """The label and the columns of categories in the first rows, in the types in which they are learned."""
+    head = source.head()
+    names = [name for name, family in schema.families.items() if family.column is Codes]
+    names += [label_column(label, head.columns)[0]] if isinstance(label, str) else []
+    found = {name: head.columns[name] for name in names if name in head.columns}
+    if isinstance(source, (Whole, Stream)) or not found:
+        return found
+    bad, source.bad = source.bad, None if source.bad is None else BadRows()  # they are counted when they are learned
+    try:
+        with contextlib.closing(source.batches(dict.fromkeys(found))) as tables:  # type: ignore[type-var]
+            first = next(iter(tables), None)
+    except DataError:
+        return found  # learning names the line
+    finally:
+        source.bad = bad
+    return found if first is None else {name: first.columns.get(name, raw) for name, raw in found.items()}
+
+
+def add_key_forms(schema: Schema, cells: dict[str, Raw]) -> None:
+    """Put the forms of categories into a schema."""
+    for name, raw in cells.items():
+        if name in schema.fields:
+            schema.fields[name] = with_key_form(schema.fields[name], raw)

@@ -1,0 +1,149 @@
+"""What `fit` finds out about the label: its form, its bins, and whether it can be predicted; doubts about classes.
+
+A label with hundreds of classes, most of which have one row, is a number to be cut into bins, or an identifier: a model
+of it would be large and useless, so it is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.data.infer import SAMPLE
+from tallybayes.data.key_form import KeyForm
+from tallybayes.data.label import Labels, encode_labels, label_column, label_numbers
+from tallybayes.data.label_bins import LabelBins
+from tallybayes.data.schema import Schema
+from tallybayes.data.source import BadRows, Source, Stream, Whole
+from tallybayes.data.table import Raw, raw_column
+from tallybayes.errors import DataError, Described, ParameterError, shorten, warn
+from tallybayes.formatting import rows_of, shown
+
+__all__ = ["label_notes", "plan_label", "warn_about_classes"]
+
+_MANY_CLASSES = 100  # most with one row: not classes
+_MANY_REALS = 20  # different numbers with decimals, most in one row: not classes either
+_READ_AS = "labels were read in the form of the others"  # how the note about them begins
+_EXAMPLES = 3  # groups of similar labels that are shown
+
+
+def plan_label(
+    schema: Schema, source: Source, label: Any, bins: int | tuple[float, ...] | None, *, cells: Mapping[str, Raw]
+) -> None:
+    """Put the bins and the form of a label into the schema of a model that is to be fitted; refuse what cannot be one.
+
+    bins: the number of ranges with about as many rows each, or their edges; cells: the first ones, as they are learned.
+    """
+    head = source.head()
+    column, value = label_column(label, head.columns) if isinstance(label, str) else (None, None)
+    if bins is not None:
+        if isinstance(label, Labels):  # of an estimator of scikit-learn, whose classes are those of y
+            hint = "cut y into classes before, or use tallybayes.fit"
+            raise ParameterError("no bins for labels that are classes already", got=bins, hint=hint)
+        if value is not None:
+            raise ParameterError("bins only for a label of numbers, not for COLUMN=VALUE", got=label)
+        edges = LabelBins(bins) if isinstance(bins, tuple) else None
+        numbers = _numbers(source, label, column, whole=edges is None)
+        schema.bins = edges or LabelBins.of_quantiles(numbers, int(bins), column or "label")  # type: ignore[arg-type]
+    if schema.bins is not None or value is not None or isinstance(label, Labels):
+        return
+    raw = cells.get(column) if column is not None else raw_column(label)
+    if raw is None:
+        return
+    try:
+        labels = encode_labels(column or "label", raw[:SAMPLE])
+    except DataError:  # learning names the row, or skips it
+        return
+    if _hardly_repeats(labels):  # classes may still repeat after the first rows
+        _refuse_continuous(encode_labels(column or "label", raw), column or "label")
+    schema.label_form = KeyForm.of(labels.keys)
+
+
+def _numbers(source: Source, label: Any, column: str | None, *, whole: bool) -> NDArray[np.float64]:
+    """The label as numbers: of all rows, or of the first ones of a stream, which is read once."""
+    if column is None:
+        return label_numbers("label", raw_column(label))
+    head = source.head()
+    found = label_numbers(column, head.columns[column]) if column in head.columns else np.zeros(0)
+    if not whole or isinstance(source, (Whole, Stream)):
+        return found
+    bad, source.bad = source.bad, None if source.bad is None else BadRows()  # they are counted when they are learned
+    tables = source.batches({column: "number"})
+    parts = [label_numbers(column, table.columns[column]) for table in tables if column in table.columns]
+    source.bad = bad
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def _hardly_repeats(labels: Labels) -> bool:
+    """Whether there are many labels, most of which occur once."""
+    are_reals = any(isinstance(key, float) and not key.is_integer() for key in labels.keys)
+    is_many = len(labels.keys) >= (_MANY_REALS if are_reals else _MANY_CLASSES)
+    return is_many and 2 * int(np.count_nonzero(labels.counts == 1)) > len(labels.keys)
+
+
+def _refuse_continuous(labels: Labels, column: str) -> None:
+    """Raise a DataError for a label most of whose values occur once."""
+    if not _hardly_repeats(labels):
+        return
+    n_classes, n_single = len(labels.keys), int(np.count_nonzero(labels.counts == 1))
+    is_number = not isinstance(labels.keys[0], (str, bytes))
+    hint = "predict another column: this one hardly repeats, as an identifier does"
+    if is_number or KeyForm.of(labels.keys) is not None:
+        hint = "cut its numbers into ranges with bins=4 (--bins 4) or bins=[10, 100] (--bins 10,100); or predict"
+        hint += " another column"
+    got = Described(f"{n_classes:,} different labels in {len(labels.codes):,} rows, {n_single:,} of them once")
+    raise DataError("a label whose classes repeat", got=got, column=column, hint=hint)
+
+
+def warn_about_classes(classes: Sequence[Any], label: Any, notes: Sequence[str] = ()) -> None:
+    """Warn of a single class, of labels that differ only in case or spaces, and of the notes about labels."""
+    column = label if isinstance(label, str) else None
+    for text in notes:
+        if text.startswith(_READ_AS):
+            warn(text, column=column)
+    if len(classes) == 1:
+        warn(f"only one class, {shown(classes[0])}: every prediction is that class", column=column)
+    groups: dict[str, list[str]] = {}
+    for key in classes:
+        if isinstance(key, str):
+            groups.setdefault(_folded(key), []).append(key)
+    similar = [group for group in groups.values() if len(group) > 1]
+    if similar:
+        text = "; ".join(" and ".join(map(repr, group)) for group in similar[:_EXAMPLES])
+        more = f"; and {len(similar) - _EXAMPLES} more" if len(similar) > _EXAMPLES else ""
+        hint = "write the labels alike in the data if they mean the same"
+        warn(f"labels that differ only in case or spaces are different classes: {text}{more}", column=column, hint=hint)
+
+
+def label_notes(
+    before: Sequence[Any], rows: Mapping[Any, float], rewritten: Mapping[str, str] = MappingProxyType({})
+) -> tuple[str, ...]:
+    """A note for every class that is new, and one about labels that were written otherwise.
+
+    before: the classes until now; rows: those of the labels just learned.
+
+    >>> label_notes(["cat", "dog"], {"Cat": 2, "dog": 1})
+    ("new class 'Cat', which differs from 'cat' only in case or spaces: 2 rows",)
+    """
+    known = set(before)
+    folded = {_folded(key): key for key in before if isinstance(key, str)}
+    notes = []
+    for key, n in rows.items():
+        if not known or key in known:
+            continue
+        near = folded.get(_folded(key)) if isinstance(key, str) else None
+        about = f", which differs from {near!r} only in case or spaces" if near is not None else ""
+        notes.append(f"new class {shorten(key)}{about}: {rows_of(n)}")
+    if rewritten:
+        pairs = [f"{old!r} as {new!r}" for old, new in sorted(rewritten.items())]
+        more = f" and {len(pairs) - _EXAMPLES} more" if len(pairs) > _EXAMPLES else ""
+        notes.append(f"{_READ_AS}: {', '.join(pairs[:_EXAMPLES])}{more}")
+    return tuple(notes)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split()).casefold()

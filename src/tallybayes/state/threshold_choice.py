@@ -1,0 +1,90 @@
+"""The threshold of a class that is best on some rows: by the F1 of the class, or by the mean cost of the answers.
+
+The rows are sorted by the probability of the class. A threshold takes the first m of them; equal probabilities are
+taken together. F1 and cost of every m follow from cumulative sums,
+
+    F1(m) = 2 tp(m) / (m + rows of the class),    cost(m) = sum of the costs of the answers, with the class for m rows
+
+and the threshold lies midway between the last probability that is taken and the next one. Of equal values the greatest
+threshold is chosen. A constraint on mistakes is chosen by `Decision.with_constraint`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from tallybayes.errors import NONE, DataError, ParameterError
+from tallybayes.families.family import Codes32, Floats
+from tallybayes.formatting import number
+from tallybayes.state.decision import Decision
+
+__all__ = ["best_threshold"]
+
+
+def best_threshold(
+    proba: Floats,
+    codes: Codes32,
+    classes: Sequence[Any],
+    label: Any,
+    *,
+    maximise: Literal["f1"] | None = None,
+    costs: Mapping[Any, Any] | None = None,
+) -> Decision:
+    """The threshold with the largest F1 of a class, or with the lowest mean cost.
+
+    proba: P(class | row), (rows, classes); codes: true classes, -1 for rows to ignore, the number of classes for a
+    label that is not a class. costs: as in `Decision`.
+
+    >>> proba = np.array([[0.9, 0.1], [0.7, 0.3], [0.4, 0.6], [0.2, 0.8]])
+    >>> print(best_threshold(proba, np.array([0, 1, 0, 1]), ["PG", "R"], "R", maximise="f1"))
+    R if its probability is at least 0.2 (largest F1, 0.8: 0 of 2 missed, 1 of 2 others taken for it)
+    >>> print(best_threshold(proba, np.array([0, 1, 0, 1]), ["PG", "R"], "R", costs={"PG": {"R": 3}}))
+    R if its probability is at least 0.7 (lowest mean cost, 0.25: 1 of 2 missed, 0 of 2 others taken for it)
+    """
+    Decision(label=label, threshold=0.0).check(classes)
+    if maximise not in (None, "f1"):
+        raise ParameterError("maximise: 'f1'", got=maximise)
+    if (maximise is None) == (costs is None):
+        raise ParameterError("either maximise or costs", got=(maximise, costs))
+    own = list(classes).index(label)
+    rows = codes >= 0
+    p, true = proba[rows, own], codes[rows]
+    mine = true == own
+    if not mine.any():
+        raise DataError("rows of the class, to choose its threshold", got=NONE)
+    order = np.argsort(-p, kind="stable")
+    sizes = np.flatnonzero(np.append(p[order][1:] < p[order][:-1], True)) + 1  # how many rows a threshold can take
+    if costs is None:
+        words, sign = "largest F1", 1
+        value = 2 * np.cumsum(mine[order])[sizes - 1] / (sizes + mine.sum())
+    else:
+        words, sign = "lowest mean cost", -1
+        sizes = np.append(0, sizes) if p[order[0]] < 1 else sizes  # no threshold excludes a probability of 1
+        value = _mean_costs(proba[rows][order], true[order], own, Decision(costs=costs), classes)[sizes]
+    at = int(np.argmax(sign * value))
+    threshold = _between(p[order], int(sizes[at]))
+    taken = p >= threshold
+    missed = f"{np.count_nonzero(mine & ~taken):,} of {np.count_nonzero(mine):,} missed"
+    wrong = f"{np.count_nonzero(~mine & taken):,} of {np.count_nonzero(~mine):,} others taken for it"
+    return Decision(label=label, threshold=threshold, constraint=f"{words}, {number(value[at], 4)}: {missed}, {wrong}")
+
+
+def _mean_costs(proba: Floats, true: Codes32, own: int, rule: Decision, classes: Sequence[Any]) -> Floats:
+    """The mean cost if the first m rows are answered by the class and the others by the best other one, (rows + 1,)."""
+    rule.check(classes)
+    table = np.vstack([rule.cost_table(classes), np.ones(len(classes))])  # any answer to an unknown label is wrong
+    others = proba.copy()
+    others[:, own] = -1.0
+    with_class, without = table[true, own], table[true, others.argmax(axis=1)]
+    total = without.sum() + np.append(0.0, np.cumsum(with_class - without))
+    return np.asarray(total / len(true))
+
+
+def _between(p: Floats, m: int) -> float:
+    """A threshold that takes the first m of some probabilities in descending order."""
+    above, below = p[m - 1] if m else 1.0, p[m] if m < len(p) else 0.0
+    middle = float((above + below) / 2)
+    return middle if below < middle <= above else float(above)  # neighbours have nothing between them
