@@ -64,15 +64,26 @@ def cell_text(value: Any) -> str:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[Any]], caption: str, *, kind: str | None = None) -> Markup:
-    """A table in a box that scrolls if it is too wide; the first cell of each row is a header."""
-    head = tag("tr", *(tag("th", name, scope="col") for name in header))
+    """A table in a box that scrolls if it is too wide; the first cell of each row is a header.
+
+    kind: the class of the table in the style sheet; of "cards" every row is a list on narrow screens.
+    """
+    right = [bool(rows) and all(_is_number(row[i]) or row[i] in ("", "-") for row in rows) for i in range(len(header))]
+    head = tag(
+        "tr", *(tag("th", name, scope="col", class_="n" if i and right[i] else None) for i, name in enumerate(header))
+    )
     body = [
         tag(
             "tr",
             *(
                 tag("th", cell_text(cell), scope="row")
                 if i == 0
-                else tag("td", cell_text(cell), class_="n" if _is_number(cell) else None)
+                else tag(
+                    "td",
+                    cell_text(cell),
+                    class_="n" if right[i] else None,
+                    data_label=header[i] if kind == "cards" else None,
+                )
                 for i, cell in enumerate(row)
             ),
         )

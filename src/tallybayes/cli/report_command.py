@@ -39,8 +39,9 @@ def report(
 ) -> None:
     """Write an HTML report on a model and data: one file, to be opened in a browser.
 
-    The columns with their families, importance and distributions by class, the class prior, confusion matrix,
-    calibration, ROC curve, an interactive threshold, and a nomogram.
+    What the model is, how good it is (confusion matrix, scores, calibration, curves of every class, thresholds and
+    costs, confident mistakes), what matters (importance, dependence between columns), the columns by class, missing
+    values, drift, and a nomogram.
 
     The report works offline. It needs: pip install 'tallybayes[report]'.
     """
@@ -55,10 +56,28 @@ def report(
     loaded, curve = loaded_model(model), None if tuning is None else _curve(tuning)
     with progress("evaluating") as step:
         source = reader(data, step)
-        page = create(loaded, source, label=label, leave_one_out=leave_one_out, rows=rows, tuning=curve, title=title)
+        facts = {"model": model, "model file": _fingerprint(model), "data": ", ".join(data)}
+        page = create(
+            loaded,
+            source,
+            label=label,
+            leave_one_out=leave_one_out,
+            rows=rows,
+            tuning=curve,
+            title=title,
+            provenance=facts,
+        )
     note_bad_rows(source)
     write_report(output, page)
     note(f"wrote the report to {output}")
+
+
+def _fingerprint(path: str) -> str:
+    """The beginning of the SHA-256 of a file, to tell models of one name apart."""
+    import hashlib
+
+    with open(path, "rb") as file:
+        return f"SHA-256 {hashlib.file_digest(file, 'sha256').hexdigest()[:16]}"
 
 
 def _curve(path: str) -> list[dict[str, float]]:

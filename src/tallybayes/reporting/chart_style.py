@@ -28,6 +28,7 @@ __all__ = [
     "inline_data",
     "one_legend",
     "row_height",
+    "without_line_ends",
 ]
 
 Chart = Any  # altair.Chart or altair.LayerChart
@@ -63,20 +64,21 @@ def draws(chart: Callable[P, Chart]) -> Callable[P, Chart]:
 
     @wraps(chart)
     def drawn(*args: P.args, **options: P.kwargs) -> Chart:
-        return chart(*_without_line_ends(args), **_without_line_ends(options))
+        return chart(*without_line_ends(args), **without_line_ends(options))
 
     return drawn
 
 
-def _without_line_ends(value: Any) -> Any:
+def without_line_ends(value: Any) -> Any:
+    """Values as they are drawn: U+2028 and U+2029 in texts are replaced."""
     if isinstance(value, str):
         return value.translate(_LINE_ENDS)
     if isinstance(value, (list, tuple)):
-        return type(value)([_without_line_ends(part) for part in value])
+        return type(value)([without_line_ends(part) for part in value])
     if isinstance(value, dict):
-        return {key: _without_line_ends(part) for key, part in value.items()}
+        return {key: without_line_ends(part) for key, part in value.items()}
     if isinstance(value, ColumnChartData):
-        return dataclasses.replace(value, **_without_line_ends(vars(value)))
+        return dataclasses.replace(value, **without_line_ends(vars(value)))
     return value
 
 

@@ -4,9 +4,9 @@ The measure is the mutual information of the coarse cells of two columns given t
 
     I(A; B | C) = sum over c, a, b of P(c, a, b) log( P(a, b | c) / (P(a | c) P(b | c)) )
 
-on rows that have both values, minus what independent columns would show by chance (Miller and Madow 1955: the degrees of
-freedom divided by twice the rows). As a correlation it is sqrt(1 - exp(-2 I)): that of two normal variables with the same
-information.
+on rows that have both values, minus what independent columns would show by chance (Miller and Madow 1955: the degrees
+of freedom divided by twice the rows). As a correlation it is sqrt(1 - exp(-2 I)): that of two normal variables with the
+same information.
 """
 
 from __future__ import annotations

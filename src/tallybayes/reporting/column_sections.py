@@ -74,7 +74,7 @@ def _figure(page: Page, context: ReportContext, name: str, one: ColumnChartData)
         description=f"{what} of {one.column} in each class",
         header=[*header, one.what],
         rows=[[row[key] for key in keys] for row in one.rows if "of" not in row],
-        picks=context.drawn_classes,
+        picks=context.drawn_classes if len(context.names) > CLASSES else (),  # few classes are drawn together
     )
 
 

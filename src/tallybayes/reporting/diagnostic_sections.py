@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tallybayes.explaining.explanation import shorten_word
 from tallybayes.formatting import DECIBANS, probability, shown, signed
 from tallybayes.html_element import Markup, join, table, tag
 from tallybayes.reporting.column_dependence import dependent_pairs
@@ -19,6 +20,8 @@ _PAIRS = 12  # pairs in the table
 _ROWS = 60  # columns in the tables of missing values and of drift
 _CLASSES = 12  # columns of the table of missing values; of more classes the most frequent
 _REASONS = 2  # columns that are named as the reason of a mistake
+_LEAST = 0.1  # decibans of a column that is named
+_WORDS = 3  # of a text that are named
 _FEW = 0.005  # information in nats below which a pair is not listed: a correlation of 0.1
 
 
@@ -30,27 +33,34 @@ def add_mistakes(page: Page, context: ReportContext) -> None:
     rows = [_mistake(context, number, one) for number, one in enumerate(data.mistakes)]
     listed = f"The {len(rows)} most probable" if len(rows) < data.n_mistakes else f"All {len(rows)}"
     sentence = (
-        f"{data.n_mistakes:,} of {data.evaluation.n_rows:,} rows have a wrong answer. {listed} of these answers: labels "
-        "that may be wrong, rows that are unlike others, or columns that mislead."
+        f"{data.n_mistakes:,} of {data.evaluation.n_rows:,} rows have a wrong answer. {listed} of these answers: "
+        "labels that may be wrong, rows that are unlike others, or columns that mislead."
     )
     if context.leave_one_out:
         sentence += " The probabilities are by leave-one-out; the nomogram is of the whole model."
     header = ["row", "is", "answer", "probability", "mainly because of", ""]
-    page.section("mistakes", "Confident mistakes", sentence, table(header, rows, "The most confident mistakes"))
+    page.section(
+        "mistakes", "Confident mistakes", sentence, table(header, rows, "The most confident mistakes", kind="cards")
+    )
 
 
 def _mistake(context: ReportContext, number: int, one: Mistake) -> list[str]:
     odds = one.explanation.log_odds(one.answer, one.label)
-    most = sorted((name for name in odds if name and odds[name] > 0), key=lambda name: -odds[name])[:_REASONS]
-    why = "; ".join(f"{name} = {_value(one, name)} ({signed(odds[name] * DECIBANS)} dB)" for name in most)
+    own = {name: value * DECIBANS for name, value in odds.items() if name}
+    most = sorted((name for name in own if own[name] >= _LEAST), key=lambda name: -own[name])[:_REASONS]
+    why = "; ".join(f"{name} = {_value(one, name)} ({signed(own[name])} dB)" for name in most)
     codes = [context.model.classes.index(label) for label in (one.answer, one.label)]
     place = len(context.data.examples) + number
     button = tag("button", "open in nomogram", type="button", data_row=place, data_for=codes[0], data_against=codes[1])
     buttons = [button] if context.has_nomogram else []
-    return [f"{one.row:,}", shown(one.label), shown(one.answer), probability(one.probability), why, join(buttons)]
+    return [f"row {one.row:,}", shown(one.label), shown(one.answer), probability(one.probability), why, join(buttons)]
 
 
 def _value(one: Mistake, name: str) -> str:
+    """A value; of a text, the words with the most evidence for the answer."""
+    if one.explanation.words.get(name):
+        odds = sorted(one.explanation.word_odds(name, one.answer, one.label), key=lambda pair: -pair[1])
+        return ", ".join(shorten_word(word.token) or "(absent words)" for word, _ in odds[:_WORDS])
     value = one.explanation.values.get(name)
     text = "missing" if value is None else shown(value)
     return text if len(text) <= 40 else text[:37] + "..."
@@ -67,16 +77,21 @@ def add_dependence(page: Page, context: ReportContext) -> None:
     sentence = (
         "Naive Bayes treats the columns as independent within each class; what two dependent columns say is counted "
         "twice, unless column weights, fitted by default, correct for it. Mutual information within the classes, of "
-        f"coarse cells of the {len(names)} most informative columns in {judged.n_rows:,} rows, and as the correlation of "
-        "normal variables with the same information. tally tune looks for interactions of columns; "
-        "tally fit --dependence one models them."
+        f"coarse cells of the {len(names)} most informative columns in {judged.n_rows:,} rows, and as the correlation "
+        "of normal variables with the same information. tally tune looks for interactions of columns; tally fit "
+        "--dependence one models the dependence."
     )
     rows = [
         [f"{pair.first} and {pair.second}", pair.information, _meter(pair.correlation), f"{pair.correlation:.2f}"]
         for pair in found
     ]
     body = (
-        table(["columns", "nats per row", "", "as a correlation"], rows, "Pairs of columns, the most dependent first")
+        table(
+            ["columns", "nats per row", "", "as a correlation"],
+            rows,
+            "Pairs of columns, the most dependent first",
+            kind="cards",
+        )
         if rows
         else tag("p", "No two columns depend on each other noticeably.", class_="soft")
     )
@@ -120,13 +135,14 @@ def add_drift(page: Page, context: ReportContext) -> None:
     found = [one for one in (of_class, *found) if one is not None]
     clear = [one.name for one in found if one.is_clear]
     sentence = (
-        "Whether the evaluated rows are like the learned ones. Total variation is half the sum of the differences of the "
-        "shares of coarse cells, from 0 to 1; beside it what chance alone would give. A population stability index below "
-        "0.1 is usually taken for no change, above 0.25 for a large one."
+        "Whether the evaluated rows are like the learned ones. Total variation is half the sum of the differences of "
+        "the shares of coarse cells, from 0 to 1; beside it what chance alone would give. A population stability index "
+        "below 0.1 is usually taken for no change, above 0.25 for a large one. Texts and tags are not compared."
     )
     told = f"Clear differences: {', '.join(clear)}." if clear else "No column differs clearly."
     header = ["column", "stability index", "total variation", "by chance", "changed most", "learned", "evaluated"]
-    body = table(header, [_drift(one) for one in found], f"Learned rows against {judged.n_rows:,} evaluated rows")
+    caption = f"Learned rows against {judged.n_rows:,} evaluated rows"
+    body = table(header, [_drift(one) for one in found], caption, kind="cards")
     page.section("drift", "Drift", sentence, tag("p", tag("b", told)), body)
 
 

@@ -18,6 +18,7 @@ from tallybayes.reporting.chart_style import (
     draws,
     inline_data,
     one_legend,
+    row_height,
 )
 
 __all__ = [
@@ -66,7 +67,7 @@ def confusion(classes: Sequence[str], matrix: Sequence[Sequence[int]]) -> Chart:
             scale=alt.Scale(domain=[0, 1], range=["#f2f6fa", "#0072B2"]),
         )
     )
-    height = (44 if len(classes) <= 6 else 26) * len(classes)
+    height = row_height(classes, 44 if len(classes) <= 6 else 26) * len(classes)
     if len(classes) > _CELLS:
         return cells.properties(height=height)
     numbers = base.mark_text(fontSize=15 if len(classes) <= 6 else 11).encode(

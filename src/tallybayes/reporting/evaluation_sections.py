@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,7 +31,7 @@ def add_evaluation(page: Page, context: ReportContext) -> None:
     evaluation = context.data.evaluation
     names, matrix = [shown(label) for label in evaluation.classes], evaluation.matrix().tolist()
     every = [
-        [shown(row["class"]), row["rows"], *(f"{row[name]:.3f}" for name in ("precision", "recall", "f1", "auc"))]
+        [shown(row["class"]), row["rows"], *(_digits(row[name]) for name in ("precision", "recall", "f1", "auc"))]
         for row in evaluation.per_class()
     ]
     top: list[Markup] = []
@@ -100,7 +101,7 @@ def _curves(page: Page, context: ReportContext) -> list[Markup]:
             evaluation_charts.reliability(reliable, few, every),
             below=evaluation_charts.reliability_counts(reliable, few, every),
             title="Reliability",
-            note="Calibrated probabilities lie on the dashed line. Larger dots have more rows; their numbers are below.",
+            note="Calibrated probabilities lie on the dashed line. Below: the number of rows in each bin.",
             description="Reliability curve of each class, and the number of rows behind it",
             header=["predicted", "observed", "rows"],
             keys=["class", "predicted", "observed", "rows"],
@@ -109,6 +110,7 @@ def _curves(page: Page, context: ReportContext) -> list[Markup]:
         figure(
             "roc",
             evaluation_charts.roc(roc, few, every, auc=auc),
+            words={name: f"{name} (AUC {area:.3f})" for name, area in auc.items()},
             title="ROC",
             note="True against false positive rate over all thresholds.",
             description="ROC curve of each class",
@@ -152,3 +154,7 @@ def add_tuning(page: Page, steps: Sequence[dict[str, Any]] | None) -> None:
     )
     sentence = "The log loss for every evaluated k of the smoothing; the minimum is circled."
     page.section("tuning", "Tuning", sentence, body)
+
+
+def _digits(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.3f}"

@@ -7,13 +7,13 @@ description for screen readers and its values as a table.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from tallybayes.html_element import Markup, as_json, join, table, tag
-from tallybayes.reporting.chart_style import Chart, altair
+from tallybayes.reporting.chart_style import Chart, altair, without_line_ends
 
 __all__ = ["Page", "class_picker"]
 
@@ -49,13 +49,15 @@ class Page:
         title: str = "",
         note: str = "",
         picks: Sequence[str] = (),
+        words: Mapping[str, str] | None = None,
         below: Chart | None = None,
     ) -> Markup:
         """A chart with a heading, a description for screen readers, and its values in a table.
 
-        picks: of a chart of classes, those that are drawn as long as no class is picked; below: a chart under it.
+        picks: of a chart of classes, those that are drawn as long as no class is picked; words: for the classes in the
+        legend; below: a chart under it.
         """
-        self._specs[name] = _spec(chart, description, picks)
+        self._specs[name] = _spec(chart, description, picks, words)
         places = [tag("div", id=name, class_="chart")]
         if below is not None:
             self._specs[f"{name}-below"] = _spec(below, description, picks)
@@ -121,14 +123,19 @@ def class_picker(names: Sequence[str], drawn: Sequence[str], *, name: str) -> Ma
     )
     options = [
         *(tag("option", text, value="") for text in first),
-        *(tag("option", text, selected=True if [text] == list(drawn) else None) for text in names),
+        *(
+            tag("option", text, value=without_line_ends(text), selected=True if [text] == list(drawn) else None)
+            for text in names
+        ),
     ]
     label = tag("label", "class ", for_=f"picker-{name}")
     inside = tag("div", label, tag("select", *options, id=f"picker-{name}", data_class_picker=True))
     return tag("div", inside, class_="controls")
 
 
-def _spec(chart: Chart, description: str, picks: Sequence[str]) -> dict[str, Any]:
+def _spec(
+    chart: Chart, description: str, picks: Sequence[str], words: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """The specification of a chart as wide as its container; numbers with as many digits as can be seen."""
     spec: dict[str, Any] = chart.properties(width="container", description=description).to_dict()
     for part in ("config", "$schema"):
@@ -137,8 +144,7 @@ def _spec(chart: Chart, description: str, picks: Sequence[str]) -> dict[str, Any
         key: [{name: _rounded(value) for name, value in row.items()} for row in rows]
         for key, rows in spec.get("datasets", {}).items()
     }
-    spec["autosize"] = {"type": "fit-x", "contains": "padding"}
-    meta = {"usermeta": {"picks": list(picks)}} if picks else {}
+    meta = {"usermeta": without_line_ends({"picks": list(picks), "words": dict(words or {})})} if picks else {}
     return {**spec, **meta, "$schema": "https://vega.github.io/schema/vega-lite/v6.json"}
 
 

@@ -1,7 +1,7 @@
 """What a model has learned about single columns, as shares of a few coarse cells of each.
 
-Numbers are cut into cells of about equal shares, categories are a cell each, the rarest together. The shares are those of
-the predictive distributions, averaged over the classes by their shares of the training rows. Texts and tags have no
+Numbers are cut into cells of about equal shares, categories are a cell each, the rarest together. The shares are those
+of the predictive distributions, averaged over the classes by their shares of the training rows. Texts and tags have no
 cells. The evaluated rows are counted in the same cells (`judged_columns.py`).
 """
 

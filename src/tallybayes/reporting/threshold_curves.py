@@ -74,7 +74,7 @@ def precision_recall_rows(evaluation: Evaluation, labels: Sequence[Any]) -> list
 
 
 def gain_rows(evaluation: Evaluation, labels: Sequence[Any]) -> list[dict[str, Any]]:
-    """The gain curves of some classes: the share of the class among the rows with the greatest P(class), and the lift."""
+    """The gain curves of some classes: the share of a class in the rows with the greatest P(class), and the lift."""
     rows: list[dict[str, Any]] = []
     n = evaluation.n_rows
     for label in labels:

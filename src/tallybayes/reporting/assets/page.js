@@ -9,14 +9,14 @@
   const others = "other classes", grey = "#888888", first = "#0072B2";
   let picked = pickers.length ? pickers[0].value : "";
 
-  function config(width, longest) {
-    const small = narrow.matches, columns = Math.max(1, Math.floor((width - 40) / (6.6 * longest + 45)));
+  function config() {
+    const small = narrow.matches;
     return {
       background: "transparent", font: "system-ui, sans-serif", aria: false,
       axis: { ...text, domainColor: soft, tickColor: soft, gridColor: line, labelOverlap: true, labelFlush: false },
       axisY: { labelLimit: 0, titleLimit: 220 },
-      axisX: { titleLimit: small ? 280 : 500, tickCount: small ? 4 : 6, labelLimit: 220 },
-      legend: { ...text, orient: "top", direction: "horizontal", columns, labelLimit: Math.max(60, width - 70), symbolOpacity: 1 },
+      axisX: { titleLimit: small ? 280 : 500, tickCount: small ? 4 : 6, labelLimit: 320 },
+      legend: { ...text, orient: "top", direction: "horizontal", symbolOpacity: 1 },
       view: { stroke: "transparent" },
     };
   }
@@ -58,29 +58,58 @@
       const scale = part.scale;
       if (part.field !== "class" || !scale || !scale.domain) continue;
       const kept = scale.domain.map((name, i) => [name, scale.range[i]]).filter(([name]) => names.includes(name));
-      if (single) kept.forEach((pair) => { if (pair[1] === grey) pair[1] = first; });
+      if (single) kept.forEach((pair) => { if (pair[1] === grey) pair[1] = first; else if (pair[1].map) pair[1] = [1, 0]; });
       if (beside) kept.push([others, typeof scale.range[0] === "string" ? grey : [3, 2]]);
       part.scale = { domain: kept.map(([name]) => name), range: kept.map(([, value]) => value) };
     }
     return spec;
   }
 
-  function longestName(spec) {
-    let longest = 4;
+  /* The height of a chart with a row for each name: Vega-Lite cannot fit the width of charts with steps. */
+  function sized(spec) {
+    if (!spec.height || !spec.height.step) return spec;
+    const field = spec.encoding.y.field, names = new Set(spec.datasets[spec.data.name].map((row) => row[field]));
+    spec.height = Math.max(spec.height.step * names.size, 20);
+    return spec;
+  }
+
+  /* The legend of the classes as a list, in which long names are wrapped, instead of one in the chart. */
+  function legend(spec, place) {
+    const words = (spec.usermeta && spec.usermeta.words) || {}, list = document.createElement("ul");
+    const entries = new Map();
+    let title = "";
     for (const part of parts(spec)) {
-      if (!part.scale || !Array.isArray(part.scale.domain) || part.legend === null) continue;
-      const more = part.legend && part.legend.labelExpr ? 12 : 0;
-      for (const name of part.scale.domain) longest = Math.max(longest, String(name).length + more);
+      if (part.field !== "class" || !part.scale || !part.scale.domain || part.legend === null) continue;
+      title = part.title || title;
+      part.scale.domain.forEach((name, i) => {
+        const value = part.scale.range[i], entry = entries.get(name) || {};
+        entries.set(name, typeof value === "string" ? { ...entry, colour: value } : { ...entry, dash: value });
+      });
+      part.legend = null;
     }
-    return longest;
+    list.className = "legend";
+    for (const [name, { colour, dash }] of entries) {
+      const item = document.createElement("li"), sample = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+      sample.innerHTML = '<line x1="0" x2="26" y1="6" y2="6"/>';
+      sample.firstChild.setAttribute("stroke", colour);
+      sample.firstChild.setAttribute("stroke-width", dash ? "2.5" : "10");
+      if (dash) sample.firstChild.setAttribute("stroke-dasharray", dash.join(" "));
+      item.append(sample, words[name] || name);
+      list.append(item);
+    }
+    if (title && entries.size) list.prepend(Object.assign(document.createElement("li"), { textContent: `${title}:` }));
+    const before = place.previousElementSibling;
+    if (before && before.classList.contains("legend")) before.remove();
+    if (entries.size) place.before(list);
+    return spec;
   }
 
   async function draw(ids) {
     for (const id of ids) {
       const place = document.getElementById(id);
       if (place.closest("details.fold:not([open])")) continue;  // drawn when it is opened
-      const spec = wrapped(ofClasses(structuredClone(specs[id])));
-      const options = { renderer: "svg", actions: false, ast: true, config: config(place.clientWidth, longestName(spec)) };
+      const spec = legend(sized(wrapped(ofClasses(structuredClone(specs[id])))), place);
+      const options = { renderer: "svg", actions: false, ast: true, config: config() };
       await vegaEmbed(place, spec, options);
     }
     document.documentElement.dataset.drawn = document.querySelectorAll(".chart svg").length;
