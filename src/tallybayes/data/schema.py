@@ -126,6 +126,11 @@ class Schema:
                     result.setdefault(part.column, {})[name] = part.part
         return result
 
+    def family_of(self, name: str) -> Family | None:
+        """The family of one column; None if it is excluded or unknown."""
+        field = self.fields.get(name)
+        return None if field is None else field.family
+
     def family_name(self, name: str) -> str:
         """The family of a column for people; "input" if it is used for derived columns only, else "excluded"."""
         field = self.fields[name]

@@ -120,7 +120,7 @@ def plan(
     reserved = {name for name in (column, weight) if isinstance(name, str)}
     names = [name for name in head.columns if name not in reserved]
     chosen = families if isinstance(families, Mapping) else {} if families is None else dict.fromkeys(names, families)
-    excluded = ignore or []
+    excluded = dict.fromkeys(ignore or [])
     every = {} if schema is None else schema.fields
     derived = {name: field for name, field in every.items() if field.inputs}
     given = {name: field for name, field in every.items() if name not in derived}
@@ -131,11 +131,13 @@ def plan(
             raise ParameterError("a derived column with a name of its own", got=name)
     inputs = [own.column for field in derived.values() for own in field.inputs]
 
+    named = {*chosen, *(only or ())}
+
     def asked(name: str) -> list[str]:
         """The parts of a column that the user names."""
-        return [part for part in DATE_PARTS if part_name(name, part) in {*chosen, *(only or ())}]
+        return [part for part in DATE_PARTS if part_name(name, part) in named]
 
-    inferred = [name for name in names if name not in given and name not in excluded]
+    inferred = dict.fromkeys(name for name in names if name not in given and name not in excluded)
     head = with_readings(head, inferred) if settings.infer != "type" else head
 
     def field(name: str) -> Field:

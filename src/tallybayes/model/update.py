@@ -113,7 +113,7 @@ class CountedRows:
 
     def _known_key(self, name: str) -> Any:
         """One category counted so far in a column, or None."""
-        family = self.schema.families.get(name)
+        family = self.schema.family_of(name)
         key = self.state.statistics.any_key(family, name)
         return self.statistics.any_key(family, name) if key is None else key
 
@@ -270,7 +270,7 @@ def _check_mergeable(left: ModelState, right: ModelState, name: str) -> None:
         hint = "give the second fit the schema of the first"
         got = Described("other ones")
         raise DataError("the same inputs and cells of a derived column in both models", got=got, column=name, hint=hint)
-    keys = [one.statistics.any_key(one.schema.families.get(name), name) for one in (left, right)]
+    keys = [one.statistics.any_key(one.schema.family_of(name), name) for one in (left, right)]
     if None not in keys and rough_kind(keys[0]) != rough_kind(keys[1]):
         raise DataError(f"{rough_kind(keys[0])} in both models", got=keys[1], column=name)
 

@@ -80,7 +80,8 @@ class WeightFit:
         n_weights = (len(held_out.names) + len(held_out.gaps)) * len(state.classes)
         kind: Kind = "per class" if n_weights <= _PER_ROW * len(held_out.codes) else "shared"
         kind = "temperature" if held_out.is_sum else kind
-        foldable = [state.schema.families[name].takes_class_weights for name in held_out.names]
+        families = state.schema.families
+        foldable = [families[name].takes_class_weights for name in held_out.names]
         own_weights = [False] if held_out.is_sum else [not own for own in foldable]
         is_shared = np.append(np.array(own_weights, bool), np.zeros(len(held_out.gaps), bool))
         scales = np.append(_scales(state, held_out), np.ones(len(held_out.gaps)))
@@ -146,9 +147,9 @@ class WeightFit:
 
 def _scales(state: ModelState, held_out: HeldOutEvidence) -> Floats:
     """A factor for the evidence of each column: a temperature, if its scores are of an arbitrary scale."""
-    scales = np.ones(len(held_out.evidence))
+    scales, families = np.ones(len(held_out.evidence)), state.schema.families
     for j, name in enumerate(held_out.names if not held_out.is_sum else ()):
-        if state.schema.families[name].has_arbitrary_scale:
+        if families[name].has_arbitrary_scale:
             own = held_out.log_prior, held_out.evidence[j], held_out.codes, held_out.weights
             scales[j] = tempered(*own).temperature
     return scales

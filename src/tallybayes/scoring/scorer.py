@@ -87,7 +87,8 @@ class Scorer:
             with_column_weights(predictive, settings.column_weights, total.labels, shares, corrections)
             for predictive in derived
         )
-        own = [name for name in families if name not in state.schema.derived]
+        computed = state.schema.derived
+        own = [name for name in families if name not in computed]
         missing = _missing_evidence(total, settings, own, shares)
         return cls(tuple(total.labels), log_prior, predictives, blocks, shares, missing)
 

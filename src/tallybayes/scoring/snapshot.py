@@ -256,11 +256,11 @@ class Snapshot:
 
     def _known_key(self, name: str) -> Any:
         """One category learned in a column, or None."""
-        return self.state.statistics.any_key(self.state.schema.families.get(name), name)
+        return self.state.statistics.any_key(self.state.schema.family_of(name), name)
 
     def _known_keys(self, name: str) -> Collection[Any]:
         """The categories learned in a column."""
-        family = self.state.schema.families.get(name)
+        family = self.state.schema.family_of(name)
         tally = self.state.statistics.blocks.get(family.counted) if family is not None else None
         return tally.key_slots(name) if tally is not None and tally.has_keys and name in tally.features else ()
 
