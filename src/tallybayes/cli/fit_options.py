@@ -71,7 +71,8 @@ def fit_options(source: Source, label: str | None, *, weight: str | None = None,
     if label is None and given["schema"] is None:
         hint = f"the columns are {shorten(columns, 200)}"
         raise ParameterError("--label COL, the column to predict", got=NONE, hint=hint)
-    names = [name for name in columns if name not in (weight, label_column(label or "", columns)[0])]
+    apart = (weight, label_column(label or "", columns)[0])
+    names = [name for name in columns if name not in apart]
     options: Any = {
         name: _value(OPTIONS[name], value, names, source, label)
         for name, value in given.items()
