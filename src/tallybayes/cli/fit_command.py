@@ -122,9 +122,11 @@ def _labels_of(data: list[str]) -> str | None:
 
 def report(model: Model, source: Source, path: str | None) -> dict[str, Any]:
     """The result as plain values."""
+    schema = model.schema
+    inputs = {own.column for field in schema.derived.values() for own in field.inputs}
     return {
         "model": path,
-        "label": model.schema.label,
+        "label": schema.label,
         "rows": sum(model.class_counts.values()),
         "skipped": model.skipped,
         "bad": 0 if source.bad is None else source.bad.count,
@@ -135,8 +137,8 @@ def report(model: Model, source: Source, path: str | None) -> dict[str, Any]:
                 "family": model.schema.family_name(field.name) if field.family or field.dates else None,
                 "reason": field.reason,
             }
-            | ({"input": True} if model.schema.family_name(field.name) == "input" else {})
-            for field in model.schema.fields.values()
+            | ({"input": True} if field.family is None and field.name in inputs else {})
+            for field in schema.fields.values()
         ],
         "weights": model.column_weights.fitted_on or None,
         "found": getattr(source, "facts", dict)(),

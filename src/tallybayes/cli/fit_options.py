@@ -76,7 +76,8 @@ def fit_options(source: Source, label: str | None, *, weight: str | None = None,
     if label is None and given["schema"] is None:
         hint = f"the columns are {shorten(columns, 200)}"
         raise ParameterError("--label COL, the column to predict", got=NONE, hint=hint)
-    names = [name for name in columns if name not in (weight, label_column(label or "", columns)[0])]
+    apart = (weight, label_column(label or "", columns)[0])
+    names = [name for name in columns if name not in apart]
     parts = [part_name(name, part) for name in names for part in DATE_PARTS]  # if they are dates
     options: Any = {
         name: _value(OPTIONS[name], value, names, parts, source, label)

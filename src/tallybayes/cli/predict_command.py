@@ -74,7 +74,7 @@ def predict(
                 n_rows += kept.num_rows
             if not n_rows:
                 writer.write(_predicted(*_no_rows(id or names, loaded, interval), proba=proba, raw=raw))
-    absent = [name for name in loaded.schema.columns_in_use if name not in names]
+    absent = sorted({*loaded.schema.columns_in_use} - {*names})
     if absent:
         note(f"columns of the model that are not in the data, treated as missing: {', '.join(absent)}")
     note_bad_rows(source, "no prediction for {}")

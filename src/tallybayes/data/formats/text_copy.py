@@ -22,9 +22,10 @@ def rewritten(text: IO[str], dialect: Dialect, *, origin: LineMap) -> tuple[str,
     text: the file, opened with newline="" and errors="surrogateescape", so that bytes in another encoding are kept.
     origin: the lines of what the file itself is a copy of.
 
-    >>> import io
-    >>> path, lines = rewritten(io.StringIO('# 1\na,b\r# 2\r"x\n# y",3\n'), Dialect(",", '"', "#", 0), origin=LineMap())
-    >>> open(path).read(), lines.original(1), lines.original(2)
+    >>> import io, pathlib
+    >>> text = io.StringIO('# 1\na,b\r# 2\r"x\n# y",3\n', newline="")
+    >>> path, lines = rewritten(text, Dialect(",", '"', "#", 0), origin=LineMap())
+    >>> pathlib.Path(path).read_text(), lines.original(1), lines.original(2)
     ('a,b\n"x\n# y",3\n', 2, 4)
     """
     lines = LineMap()
