@@ -189,6 +189,7 @@ def warn(text: str, *, column: str | None = None, hint: str | None = None) -> No
     """Warn about data that may not mean what it was taken for.
 
     >>> with warnings.catch_warnings(record=True) as found:
+    ...     warnings.simplefilter("always")
     ...     warn("5,201 was read as 5201", column="price", hint="decimal=',' reads 5.201")
     >>> print(found[0].message)
     column 'price': 5,201 was read as 5201

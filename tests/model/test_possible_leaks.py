@@ -66,3 +66,11 @@ def test_a_rare_class_that_no_column_tells_is_no_leak():
     n = 10_000
     data = {"x": rng.normal(size=n), "y": np.where(rng.random(n) < 0.004, "p", "n")}
     assert leaks(data)[0] == []
+
+
+def test_a_derived_column_is_no_leak():
+    """Each of two columns is useless alone; together they are the label, which is what dependence is for."""
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 2, (2, 400))
+    data = {"a": np.array(["p", "q"])[a], "b": np.array(["r", "s"])[b], "y": np.array(["n", "p"])[a ^ b]}
+    assert leaks(data, dependence="one")[0] == []

@@ -13,7 +13,7 @@ petals of an iris (96 %) are honest columns below these limits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,8 +38,14 @@ class PossibleLeak:
     by_presence: bool
 
 
-def possible_leaks(held_out: HeldOutEvidence, scales: Floats) -> Iterator[PossibleLeak]:
-    """The columns that may be leaks; scales: factors of the evidence of the columns, in the order of their names."""
+def possible_leaks(
+    held_out: HeldOutEvidence, scales: Floats, *, derived: Collection[str] = ()
+) -> Iterator[PossibleLeak]:
+    """The columns that may be leaks.
+
+    scales: factors of the evidence of the columns, in the order of their names; derived: columns that are computed from
+    several others, and so may well tell the label.
+    """
     weights = held_out.weights
     total = float(weights.sum())
     rows = np.bincount(held_out.codes, weights=weights) if len(weights) else np.zeros(1)
@@ -54,15 +60,17 @@ def possible_leaks(held_out: HeldOutEvidence, scales: Floats) -> Iterator[Possib
     least = 1 - _ERRORS * others / total
     gaps = dict(zip(held_out.gaps, held_out.missing, strict=True))
     for name, evidence, scale in zip(held_out.names, held_out.evidence, scales, strict=False):
+        if name in derived:
+            continue
         if name in gaps and (found := accuracy(gaps[name])) >= max(_ACCURACY_OF_GAPS, least):
             yield PossibleLeak(name, found, by_presence=True)
         elif (found := accuracy(evidence * scale + gaps.get(name, 0.0))) >= max(_ACCURACY, least):
             yield PossibleLeak(name, found, by_presence=False)
 
 
-def warn_of_leaks(held_out: HeldOutEvidence, scales: Floats) -> None:
+def warn_of_leaks(held_out: HeldOutEvidence, scales: Floats, *, derived: Collection[str] = ()) -> None:
     """Warn of every column that may be a leak."""
-    for leak in possible_leaks(held_out, scales):
+    for leak in possible_leaks(held_out, scales, derived=derived):
         what = "whether it has a value" if leak.by_presence else "the column"
         text = f"possible leak: {what} alone predicts {100 * leak.accuracy:.1f} % of held-out rows right"
         hint = f"if it is known only after the label, exclude it: ignore=[{leak.column!r}] (--ignore {leak.column})"
