@@ -203,6 +203,11 @@ class Evaluation(Viewed):
         """The mean cost of the answers under the costs of the decision rule; NaN if it has none."""
         return mean_cost(self.confusion, self.costs) if self.costs else float("nan")
 
+    @property
+    def least_constant_cost(self) -> float:
+        """The mean cost of always giving the same answer, the one for which it is least; NaN without costs."""
+        return least_constant_cost(self.class_rows, self.classes, self.costs) if self.costs else float("nan")
+
     def of_positive(self) -> dict[str, Any]:
         """Precision, recall, specificity, F1 and AUC of the class `positive` against the rest."""
         own = next(row for row in self.per_class() if row["class"] == self.positive)
@@ -328,8 +333,7 @@ class Evaluation(Viewed):
         if self.positive is not None:
             result["positive"] = self.of_positive()
         if self.costs:
-            result["mean_cost"] = self.mean_cost
-            result["least_constant_cost"] = least_constant_cost(self.class_rows, self.classes, self.costs)
+            result["mean_cost"], result["least_constant_cost"] = self.mean_cost, self.least_constant_cost
         if self.intervals:
             result["interval_samples"], result["interval_level"] = self.draws
             result["intervals"] = {name: list(bounds) for name, bounds in self.intervals.items()}
