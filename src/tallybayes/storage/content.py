@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from tallybayes.arrays.axis import rough_kind, sort_keys
 from tallybayes.arrays.column import Codes
 from tallybayes.data.encode import empty_column
+from tallybayes.data.number_format import NumberFormat
 from tallybayes.data.schema import Field, Schema
 from tallybayes.errors import FileError, shorten
 from tallybayes.families import FAMILIES, Family, parse
@@ -263,10 +264,13 @@ def _schema_from_json(given: Any) -> Schema:
 
 
 def _column_facts(given: Any) -> dict[str, Any]:
-    """The family and the reason of a column, and the inputs of a derived one."""
-    inputs = ["inputs"] if isinstance(given, dict) and "inputs" in given else []
-    facts = object_of(given, "family", "reason", *inputs)
-    require(not inputs or facts["inputs"], "a derived column without inputs")
+    """The family and the reason of a column, the inputs of a derived one, and the format of its numbers."""
+    more = [name for name in ("inputs", "format") if isinstance(given, dict) and name in given]
+    facts = object_of(given, "family", "reason", *more)
+    require("inputs" not in more or facts["inputs"], "a derived column without inputs")
+    if "format" in more:
+        form = facts["format"]
+        require(NumberFormat.from_dict(form).to_dict() == form, f"a format of numbers: {shorten(form)}")
     return facts
 
 
