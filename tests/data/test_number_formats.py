@@ -150,7 +150,7 @@ def test_learning_and_forgetting_rows_with_words_is_exact():
     assert model == before
 
 
-def test_a_model_with_a_format_reads_plain_numbers_frames_and_files():
+def test_a_model_with_a_format_reads_plain_numbers_frames_and_files(tmp_path):
     text = "price;y\n" + "1.234,5 €;p\n2.234,5 €;q\n" * 2
     model = tb.fit(csv_file(text), label="y")
     expected = model.predict_proba({"price": [1234.5]}).tolist()
@@ -162,6 +162,8 @@ def test_a_model_with_a_format_reads_plain_numbers_frames_and_files():
     with pytest.raises(DataError, match=r"column 'price', row 1: expected a number written like €1.234,5, got '1.5'"):
         model.predict({"price": ["3", "1.5"]})
     assert Schema.from_dict(model.schema.to_dict()) == model.schema
+    model.save(tmp_path / "a.tally")
+    assert tb.load(tmp_path / "a.tally").schema == model.schema
     assert model.schema.to_dict()["columns"]["price"]["format"] == {"decimal": ",", "thousands": ".", "unit": "€"}
 
 
@@ -208,6 +210,14 @@ def test_missing_words_that_are_numbers_are_missing_with_spaces_around_them():
     (table,) = source.batches({"x": "number", "y": None})
     assert table.columns["x"].to_pylist() == [1, None, 2]
     assert table.columns["y"].to_pylist() == [None, "q", "q"]
+
+
+def test_added_words_are_saved_and_remembered(tmp_path):
+    model = tb.fit(csv_file("x,y\nlost,p\n-,q\nred,p\n", missing=["lost"]), label="y")
+    model.save(tmp_path / "a.tally")
+    model = tb.load(tmp_path / "a.tally")
+    assert model == tb.fit({"x": [None, None, "red"], "y": list("pqp")}, label="y")
+    assert model.predict_proba(csv_file("x\n LOST \n")).tolist() == model.predict_proba({"x": [None]}).tolist()
 
 
 def test_schemas_of_older_files_replace_the_usual_words():

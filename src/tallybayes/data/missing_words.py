@@ -20,6 +20,7 @@ from tallybayes.data.arrow import integers, strings, text_buffers, to_numpy
 __all__ = ["USUAL", "MissingWords", "trimmed"]
 
 USUAL = ("", "NA", "N/A", "NaN", "null", "None", "#N/A", "#NULL!", "-", "--", ".", "?")  # by default
+_OFTEN = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "-", ".", "?")
 _SPACES = np.zeros(256, bool)  # bytes with which white space can begin
 _SPACES[[*range(9, 14), *range(28, 33), 0xC2, 0xE1, 0xE2, 0xE3]] = True
 _SPACE_ENDS = np.zeros(256, bool)  # bytes with which white space can end
@@ -48,10 +49,8 @@ class MissingWords:
 
     @cached_property
     def spellings(self) -> tuple[str, ...]:
-        """The words as they are written most often, for readers that compare cells exactly."""
-        used = [word.strip() for word in (self.words if self.only else (*USUAL, *self.words))]
-        forms = (form for word in used for form in (word, word.lower(), word.upper(), word.capitalize()))
-        return tuple(dict.fromkeys(["", *forms]))
+        """The words as they are written most often, for readers that compare cells exactly: each costs a little."""
+        return tuple(dict.fromkeys(["", *(() if self.only else _OFTEN), *(word.strip() for word in self.words)]))
 
     @cached_property
     def numbers(self) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from tallybayes.arrays.axis import rough_kind, sort_keys
 from tallybayes.arrays.column import Codes
 from tallybayes.data.date_format import DateFormat
 from tallybayes.data.encode import empty_column
+from tallybayes.data.number_format import NumberFormat
 from tallybayes.data.schema import Field, Schema
 from tallybayes.errors import FileError, shorten
 from tallybayes.families import FAMILIES, Family, parse
@@ -263,11 +264,17 @@ def _schema_from_json(given: Any) -> Schema:
     return Schema.from_dict(given)
 
 
+_FACTS = ("inputs", "format", "key_form", "part", "whole")  # of a column, beside its family and the reason
+
+
 def _column_facts(given: Any) -> dict[str, Any]:
     """The family and the reason of a column, and the other facts that are written only where there are any."""
-    more = [name for name in ("inputs", "key_form", "part", "whole") if isinstance(given, dict) and name in given]
+    more = [name for name in _FACTS if isinstance(given, dict) and name in given]
     facts = object_of(given, "family", "reason", *more)
     require("inputs" not in more or facts["inputs"], "a derived column without inputs")
+    if "format" in more:
+        form = facts["format"]
+        require(NumberFormat.from_dict(form).to_dict() == form, f"a format of numbers: {shorten(form)}")
     return facts
 
 
