@@ -13,8 +13,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from tallybayes.arrays.axis import rough_kind
 from tallybayes.arrays.array_types import Floats
+from tallybayes.arrays.axis import rough_kind
 from tallybayes.arrays.column import Codes, Key, Reals
 from tallybayes.formatting import shown
 

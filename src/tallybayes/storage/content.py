@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import rough_kind, sort_keys
 from tallybayes.arrays.column import Codes
-from tallybayes.data.encode import empty_column
 from tallybayes.data.date_format import DateFormat
+from tallybayes.data.encode import empty_column
 from tallybayes.data.schema import Field, Schema
 from tallybayes.errors import FileError, shorten
 from tallybayes.families import FAMILIES, Family, parse
