@@ -6,7 +6,8 @@ averaged over all ways to cut the ranks into runs of neighbours, as a histogram 
 
 A value of the order that was never counted takes the nearest rank. A value outside the order has no rank: it is
 counted, but contributes nothing. Values are compared without regard to case and to spaces around them. Without an
-order, numbers are ordered by size. Laplace's k has no meaning here except 0 (frequencies) and infinity (contributes nothing).
+order, numbers are ordered by size. Laplace's k has no meaning here except 0 (frequencies) and infinity (contributes
+nothing).
 """
 
 from __future__ import annotations
