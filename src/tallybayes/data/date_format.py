@@ -133,7 +133,7 @@ def parse_date(text: str, *, day_first: bool = True) -> Moment | None:
             time = _time(parts) if parts["hour"] is not None else (0, False)
             return None if day is None or time is None else Moment(day * DAY + time[0], False, time[1])
     if (found := _CLOCK.fullmatch(text)) is not None and (time := _time(found.groupdict())) is not None:
-        return Moment(time[0], True, False)  # without a date an offset says nothing
+        return Moment(time[0], True, False)  # an offset needs a date
     return None
 
 
