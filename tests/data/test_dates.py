@@ -57,8 +57,8 @@ def test_forms_of_dates(text, expected):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "soon", "2024-13-01", "2023-02-29", "32.1.2024", "2024-1", "1-5", "1.2.3", "10.0.0.1", "25:00", "10:60", "13:00 pm",
-     "2024-12-31 99:00", "12", "3-2", "2024-12/31", "x" * 100_000, "٣١.١٢.٢٠٢٤x"],
+    ["", "soon", "2024-13-01", "2023-02-29", "32.1.2024", "2024-1", "1-5", "1.2.3", "10.0.0.1", "25:00", "10:60",
+     "13:00 pm", "2024-12-31 99:00", "12", "3-2", "2024-12/31", "x" * 100_000, "٣١.١٢.٢٠٢٤x"],
 )  # fmt: skip
 def test_other_texts_are_no_dates(text):
     assert parse_date(text) is None
@@ -129,8 +129,8 @@ def test_day_and_month_are_decided_by_the_whole_column():
         assert form(["2024-01-02", "2024-06-05"]) == "date"
     with pytest.warns(DataWarning, match=r"'01/02/2024' was read with the month first\nhint: .*--as d=date:day_first"):
         assert form(["01/02/2024", "03/04/2024"]) == "date:month_first"
+    table = {"d": ["01/02/2024", "31/01/2024", "02/02/2024", "31/01/2024"], "y": [0, 1, 0, 1]}
     with pytest.warns(DataWarning, match="2 cells are not dates, such as '31/01/2024'"):
-        table = {"d": ["01/02/2024", "31/01/2024", "02/02/2024", "31/01/2024"], "y": [0, 1, 0, 1]}
         tb.fit(table, label="y", families={"d": "date:month_first"})
 
 
@@ -170,9 +170,9 @@ def test_columns_and_parts_are_chosen_by_name():
     assert {*tb.fit(table, label="y", only=["d"]).schema.families} == everything - {"x"}
     assert {*tb.fit(table, label="y", only=["d.month", "x"]).schema.families} == {"d.month", "x"}
     assert {*tb.fit(table, label="y", families={"d": "categorical"}).schema.families} == {"d", "x"}
-    with pytest.raises(ParameterError, match="name of a column, got 'd.century'"):
+    with pytest.raises(ParameterError, match=r"name of a column, got 'd\.century'"):
         tb.fit(table, label="y", ignore=["d.century"])
-    with pytest.raises(ParameterError, match="name of a column, got 'x.month'"):
+    with pytest.raises(ParameterError, match=r"name of a column, got 'x\.month'"):
         tb.fit(table, label="y", only=["x.month"])
 
 

@@ -114,7 +114,7 @@ def test_every_question_has_an_answer(options):
     assert model.predict_proba(probe).shape == (5, 2)
     explanation = model.explain(probe)[0]
     assert {"when.weekday", "when.elapsed"} <= explanation.log_evidence.keys()
-    assert explanation.values["when.weekday"] in "Mon Tue Wed Thu Fri Sat Sun".split()
+    assert explanation.values["when.weekday"] in ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
     assert np.exp(explanation.log_joint) == pytest.approx(np.exp(model.log_joint(probe)[0]))
     assert explanation.flip() is not None
     assert tb.evaluate(model, table).accuracy > 0.7
@@ -132,7 +132,7 @@ def test_weekdays_are_found_and_ranked():
     found = {one.column: one.information for one in tb.importance(model, table).columns}
     assert found["when.weekday"] > max(found[f"when.{part}"] for part in ("elapsed", "year", "month", "hour"))
     rows = [row for row in model.describe().columns["when.weekday"] if row["class"] == "yes"]
-    assert [row["value"] for row in rows] == "Mon Tue Wed Thu Fri Sat Sun".split()
+    assert [row["value"] for row in rows] == ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 
 
 def test_tuning_and_leave_one_out_with_dates():

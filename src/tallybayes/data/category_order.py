@@ -1,4 +1,4 @@
-"""The order of a column of the family `ordinal`: filled in where it is known, and compared with the values that are there."""
+"""The order of a column of the family `ordinal`: filled in where it is known, and compared with its values."""
 
 from __future__ import annotations
 

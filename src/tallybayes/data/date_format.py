@@ -1,11 +1,11 @@
 """How the cells of a column of dates are read: the forms of text that are understood, and what a column decides.
 
-A cell may be a date (2024-12-31, 2024/12/31, 31.12.2024, 12/31/2024, 31 Dec 2024, Dec 31, 2024, 20241231), a date with a
-time (T or a space between them, 12 or 24 hours, an offset or Z), or a time alone. The one thing that a cell cannot tell
-is whether 01/02/2024 begins with the day or the month: the column decides, and the schema keeps it.
+A cell may be a date (2024-12-31, 2024/12/31, 31.12.2024, 12/31/2024, 31 Dec 2024, Dec 31, 2024, 20241231), a date with
+a time (T or a space between them, 12 or 24 hours, an offset or Z), or a time alone. The one thing that a cell cannot
+tell is whether 01/02/2024 begins with the day or the month: the column decides, and the schema keeps it.
 
-Every cell becomes the time on a clock on the wall, in microseconds since 1970. A cell with an offset, and the seconds of
-an epoch, are shown by a clock in `zone` (UTC if there is none); any other cell is taken for such a time as it stands.
+Every cell becomes a local time, in microseconds since 1970-01-01. A cell with an offset, and the seconds of an epoch,
+are instants: their local time is that of `zone` (UTC if there is none). Any other cell is a local time as it stands.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def parse_date(text: str, *, day_first: bool = True) -> Moment | None:
             time = _time(parts) if parts["hour"] is not None else (0, False)
             return None if day is None or time is None else Moment(day * DAY + time[0], False, time[1])
     if (found := _CLOCK.fullmatch(text)) is not None and (time := _time(found.groupdict())) is not None:
-        return Moment(time[0], True, False)  # without a date an offset says nothing
+        return Moment(time[0], True, False)  # an offset needs a date
     return None
 
 

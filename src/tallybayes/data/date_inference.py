@@ -1,4 +1,4 @@
-"""Which columns are dates, and what a column decides for all its cells: the order of day and month, the unit of an epoch."""
+"""Which columns are dates, and what a column decides for all its cells: day or month first, the unit of an epoch."""
 
 from __future__ import annotations
 

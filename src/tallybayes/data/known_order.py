@@ -6,6 +6,7 @@ Ranges must not overlap, so that results ("3-2") and codes ("10-25") are not tak
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -17,20 +18,8 @@ _MOST = 100  # distinct values: more ranges than people write
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_LONG_MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
+_LONG_MONTHS = ["January", "February", "March", "April", "May", "June"]
+_LONG_MONTHS += ["July", "August", "September", "October", "November", "December"]
 _LONG_WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 _CALENDARS: tuple[Sequence[str], ...] = (MONTHS, _LONG_MONTHS, WEEKDAYS, _LONG_WEEKDAYS)
 
@@ -39,8 +28,8 @@ _SCALES = (
     "none|no|nil, vlow|very low, low, lower-middle, medium|med|moderate|mid|middle|normal|average, upper-middle,"
     " high, vhigh|very high, extreme|extremely high",
     "xxxs|3xs, xxs|2xs, xs, s, m, l, xl|1xl, xxl|2xl, xxxl|3xl, xxxxl|4xl, 5xl",
-    "tiny, extra small|very small|x-small, small, medium|med|mid|normal|average, large|big, extra large|very large|x-large,"
-    " huge|giant",
+    "tiny, extra small|very small|x-small, small, medium|med|mid|normal|average, large|big,"
+    " extra large|very large|x-large, huge|giant",
     "short, medium|med|average, long",
     "never, almost never|hardly ever, rarely|seldom, sometimes|occasionally, often|frequently|usually, very often,"
     " almost always|nearly always, always",
@@ -137,7 +126,7 @@ def _ranges(folded: Mapping[str, str]) -> tuple[str, ...] | None:
         return None
     result = sorted(ranges, key=lambda value: ranges[value])
     ends = [ranges[value] for value in result]
-    if any(after[0] < before[1] for before, after in zip(ends, ends[1:], strict=False)):
+    if any(after[0] < before[1] for before, after in itertools.pairwise(ends)):
         return None
     return tuple(result)
 

@@ -31,16 +31,16 @@ def are_whole(raw: Raw) -> bool:
     """
     if isinstance(raw, (pa.Array, pa.ChunkedArray)):
         if pa.types.is_integer(raw.type):
-            return raw.null_count < len(raw)
+            return bool(raw.null_count < len(raw))
         if not pa.types.is_floating(raw.type) or pa.types.is_float16(raw.type):
             return False
         raw = to_numpy(combined(raw))
     if isinstance(raw, list):
-        there = list(itertools.filterfalse(is_missing, raw))
-        if not all(is_number(value) and not isinstance(value, (bool, np.bool_)) for value in there):
+        given = list(itertools.filterfalse(is_missing, raw))
+        if not all(is_number(value) and not isinstance(value, (bool, np.bool_)) for value in given):
             return False
         try:
-            raw = np.array([float(value) for value in there])
+            raw = np.array([float(value) for value in given])
         except OverflowError:  # no double holds it: encoding says so
             return False
     if not isinstance(raw, np.ndarray) or raw.dtype.kind not in "iuf":

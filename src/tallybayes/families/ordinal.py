@@ -4,9 +4,10 @@ Values are counted like those of a categorical column. For scoring each is repla
 averaged over all ways to cut the ranks into runs of neighbours, as a histogram does with numbers
 (`tallybayes.families.histogram`). So neighbours share what they say about the class as far as the counts agree with it.
 
-A value of the order that was never counted takes the nearest rank. A value outside the order has no rank: it is counted,
-but contributes nothing. Values are compared without regard to case and to spaces around them. Without an order, numbers
-are ordered by size. Laplace's k has no meaning here except 0 (frequencies) and infinity (contributes nothing).
+A value of the order that was never counted takes the nearest rank. A value outside the order has no rank: it is
+counted, but contributes nothing. Values are compared without regard to case and to spaces around them. Without an
+order, numbers are ordered by size. Laplace's k has no meaning here except 0 (frequencies) and infinity (contributes
+nothing).
 """
 
 from __future__ import annotations
@@ -210,7 +211,7 @@ class OrdinalPredictive(KeyedPredictive):
     def _keys(self, name: str) -> dict[float, Key]:
         """A key for every rank that was counted, in the order of the ranks."""
         keys = self.tally.keys(name)
-        found = {rank: key for rank, key in zip(self.ranking.of_keys(keys).tolist(), keys, strict=True)}
+        found = dict(zip(self.ranking.of_keys(keys).tolist(), keys, strict=True))
         return {rank: found[rank] for rank in sorted(rank for rank in found if not math.isnan(rank))}
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:

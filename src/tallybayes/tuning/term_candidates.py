@@ -107,8 +107,9 @@ class TermCandidates:
             fields[ALL_COLUMNS] = Field(ALL_COLUMNS, OneDependence(), "selected by tuning", tuple(self.inputs.values()))
         if not fields:
             return CountedTerms.none()
-        already = {"family": None, "reason": "counted already", "inputs": ()}  # else they would be learned as new
-        others = {name: replace(own, **already) for name, own in taken.items()}
+        others = {  # else they would be learned as new
+            name: replace(own, family=None, reason="counted already", inputs=()) for name, own in taken.items()
+        }
         schema = Schema(state.schema.label, others | fields, state.schema.weight, state.schema.missing)
         model = Model(ModelState(schema, replace(state.settings, column_weights=None)))
         learn(model)
