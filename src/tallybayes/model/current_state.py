@@ -21,7 +21,7 @@ from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.row_sample import RowSample
 
-__all__ = ["Change", "CurrentState", "Reading"]
+__all__ = ["ONE_ROW", "Change", "CurrentState", "Reading"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,9 @@ class Change:
     skipped: int = 0
     notes: tuple[str, ...] = ()
     bad: int = 0
+
+
+ONE_ROW = Change(1)
 
 
 class CurrentState:

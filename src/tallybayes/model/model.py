@@ -22,7 +22,7 @@ from tallybayes.explaining.log_evidence import log_evidence
 from tallybayes.explaining.objective import Objective, objective
 from tallybayes.explaining.sampling import sample
 from tallybayes.families.family import Floats, Predictive
-from tallybayes.model.current_state import Change, CurrentState, Reading
+from tallybayes.model.current_state import ONE_ROW, Change, CurrentState, Reading
 from tallybayes.model.fitted_rules import choose_threshold, fit_calibration, marked_stale
 from tallybayes.model.model_summary import summary_parts
 from tallybayes.model.update import merge_states
@@ -37,8 +37,6 @@ from tallybayes.state.settings import Settings
 from tallybayes.storage.model_file import write_state
 
 __all__ = ["Change", "Model"]
-
-_ONE_ROW = Change(1)
 
 
 class Model(Viewed):
@@ -287,7 +285,7 @@ class Model(Viewed):
         if label is None and weight is None and type(data) is dict:
             name = self._current.snapshot.state.schema.label
             if name is not None and self._current.learn_row(data, data.get(name)):
-                return _ONE_ROW
+                return ONE_ROW
         return self._current.change(data, label, weight, 1)
 
     def learn_one(self, row: Mapping[Any, Any], label: Any) -> Change:
@@ -299,7 +297,7 @@ class Model(Viewed):
         (1, {'ill': 2, 'well': 1})
         """
         if type(row) is dict and self._current.learn_row(row, label):
-            return _ONE_ROW
+            return ONE_ROW
         return self._current.change([checked_row(row)], [label], None, 1)
 
     def forget_one(self, row: Mapping[Any, Any], label: Any) -> Change:

@@ -62,7 +62,7 @@ def learned_cells(model: Model, description: Description) -> dict[str, LearnedCe
                 found = _of_keys(name, rows, dict(zip(model.classes, weights, strict=True)))
             else:
                 continue
-        except (ParameterError, UnsupportedError):  # categories of several types, or a score that is no distribution
+        except (ParameterError, UnsupportedError):  # categories of several types, or scores without a distribution
             continue
         if found is not None and found.input.n_cells > 1:
             result[name] = found
