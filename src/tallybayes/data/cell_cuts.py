@@ -82,10 +82,10 @@ def _cuts(buckets: Integers, n_cells: int) -> list[int]:
     least = min(_LEAST_ROWS, n_rows / 10)
     # What a cut costs: a place among the buckets, and a share for every class, by the usual approximation.
     cost = np.log(max(len(buckets) - 1, 1)) + (np.count_nonzero(sums[-1]) - 1) / 2 * np.log(max(n_rows, 1))
-    best_cut = functools.cache(lambda cell: _best_cut(sums, *cell, least, cost))
+    best_cut = functools.cache(lambda start, stop: _best_cut(sums, start, stop, least, cost))
     cells = [(0, len(buckets))]
     while len(cells) < n_cells:
-        found = {cell: best for cell in cells if (best := best_cut(cell)) is not None}
+        found = {cell: best for cell in cells if (best := best_cut(*cell)) is not None}
         if not found:
             break
         rows = {cell: int(sums[cell[1]].sum() - sums[cell[0]].sum()) for cell in found}

@@ -41,7 +41,7 @@ def read(
 
     data: a path, a glob, several of them, "-" for standard input, a query; or any other data, for `skip_bad`.
     format: csv, tsv, json, parquet, arrow, excel, arff, sas, stata, spss, duckdb, sqlite, text, mail or mbox; detected
-    by default, as are `delimiter`, `decimal` (the comma of 1,5), `thousands` (the comma of 5,201) and `encoding` of text.
+    by default, as are `delimiter`, `decimal` (the comma of 1,5), `thousands` (the comma of 5,201) and `encoding`.
     missing: words that mean a missing value in text, besides the usual ones (NA, null, -, ? and a few more).
     missing_only: the words that mean a missing value, instead of the usual ones; an empty cell is always missing.
     header: whether the first line has the names of the columns.

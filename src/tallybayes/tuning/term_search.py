@@ -200,7 +200,7 @@ class _Search:
 
     @property
     def _weights(self) -> Floats:
-        return self._base.lines.weights[self._judges]
+        return np.asarray(self._base.lines.weights[self._judges])
 
     def _mean(self, losses: Floats) -> float:
         return float((losses * self._weights).sum() / self._weights.sum())
