@@ -6,6 +6,7 @@ a second.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -109,7 +110,7 @@ def integers(values: NDArray[np.integer]) -> Any:
     return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(np.ascontiguousarray(values, np.int64))])
 
 
-def strings(values: list[str | None]) -> Any:
+def strings(values: Sequence[str | None]) -> Any:
     """Texts as an Arrow array; half of a surrogate pair becomes a question mark.
 
     >>> strings(["a", None, "bc"]).to_pylist()

@@ -95,7 +95,8 @@ class MissingWords:
         hits = pc.is_in(
             pc.utf8_lower(cells.take(integers(rows))), value_set=strings(sorted(self.folded)).cast(cells.type)
         )
-        return rows[to_numpy(hits)]
+        found: NDArray[np.int64] = rows[to_numpy(hits)]
+        return found
 
     @cached_property
     def _first_bytes(self) -> NDArray[np.bool_]:

@@ -1,6 +1,6 @@
 """Which columns of text hold numbers, and in which format: decided by all of their cells, and by the whole table.
 
-A number is taken apart into signs, a unit and digits with separators. A pair of a decimal sign and a thousands
+A number is split into signs, a unit and digits with separators. A pair of a decimal sign and a thousands
 separator fits a column if all of its numbers can be read with it. Columns that only one decimal sign fits (`1,5` or
 `1,234.50`) decide for those that two fit (`5,201`). Where none decides, that reading is taken which gives numbers with
 a separator (`5,201`) and numbers without (`865`) the same magnitude, and the doubt is kept, to be said aloud.
@@ -273,7 +273,8 @@ def _by_magnitude(own: _Evidence, rivals: list[tuple[str, str]], delimiter: str)
 
 def _logs(values: Any) -> np.ndarray:
     numbers = np.abs(to_numpy(values.drop_null()))
-    return np.log10(numbers[(numbers > 0) & np.isfinite(numbers)])
+    logs: np.ndarray = np.log10(numbers[(numbers > 0) & np.isfinite(numbers)])
+    return logs
 
 
 def _ambiguous(own: _Evidence, taken: tuple[str, str], other: tuple[str, str]) -> Doubt:

@@ -209,7 +209,8 @@ class DuckDBFormat(FileFormat):
         if len(words) and self.odd_cells is not None:
             row = first + int(odd[words[0]])
             self.odd_cells.add(own.name, cells.take(integers(words)), place=lambda: self._place(row))
-        return odd[are_numbers]
+        others: NDArray[np.int64] = odd[are_numbers]
+        return others
 
     def _place(self, row: int) -> str:
         line = self.line_of(row)
