@@ -328,7 +328,7 @@ def many(tmp_path_factory):
         "kind": [
             f"kind {(i + n) % 7}, described in many words" for i, n in zip(y, rng.integers(0, 2, 1200), strict=True)
         ],
-        "text": [f"word{i} word{i // 3} and some other words that mean nothing" for i in y],
+        "text": [f"word{i} word{i // 3} and some other words of no use" for i in (y + rng.integers(0, 3, 1200)) % 20],
         "label": [names[i] for i in y],
     }
     model = tb.fit(part(rows, 0, 800), label="label", families={"text": "text"})

@@ -125,7 +125,7 @@ def test_drift_is_found_where_the_rows_have_changed():
 
     def rows(n, shift, kinds):
         c = rng.integers(0, 2, n)
-        return {"x": c + shift + rng.normal(size=n), "kind": rng.choice(kinds, n).tolist(), "z": c, "c": c}
+        return {"x": c + shift + rng.normal(size=n), "kind": rng.choice(kinds, n).tolist(), "c": c}
 
     model = tb.fit(rows(3000, 0.0, ["a", "b"]), label="c")
     same, other = (

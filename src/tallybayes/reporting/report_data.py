@@ -7,6 +7,7 @@ some thousand in all. The example rows are taken from the first batch, stratifie
 from __future__ import annotations
 
 import itertools
+import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +18,7 @@ from tallybayes.data.label import Labels
 from tallybayes.data.read import to_source
 from tallybayes.data.source import BadRows, Source, Stream
 from tallybayes.data.table import Table
-from tallybayes.errors import DataError, check_integer
+from tallybayes.errors import DataError, DataWarning, check_integer
 from tallybayes.evaluation import Evaluation
 from tallybayes.evaluation.evaluate import add_rows
 from tallybayes.explaining.description import Description
@@ -89,8 +90,10 @@ def collect(
             labels = Labels(labels.keys, labels.codes[:first], np.bincount(labels.codes[:first] + 1)[1:])
         add_rows(found.evaluation, snapshot, log_proba, labels)
         own = _own_codes(model, labels)
-        _add_columns(found, held_out, model, table, own)
-        _add_mistakes(found, model, table, log_proba, own)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # of a few of the rows: the whole table was read before
+            _add_columns(found, held_out, model, table, own)
+            _add_mistakes(found, model, table, log_proba, own)
         found.n_rows += table.n_rows
         if found.n_rows == rows:
             break

@@ -44,7 +44,7 @@
     const most = Math.max(...costs) || 1, last = costs.length - 1;
     const x = (i) => left + i / last * (width - left - right);
     const y = (value) => top + (1 - value / most) * (height - top - bottom);
-    const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, width: "100%", height });
+    const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, width: "100%", height, "aria-hidden": "true" });
     for (const share of [0, 0.5, 1]) {
       svg.append(draw("line", { class: "grid-line", x1: left, x2: width - right, y1: y(share * most), y2: y(share * most) }),
         draw("text", { x: left - 6, y: y(share * most) + 4, "text-anchor": "end" }, state.brief(share * most)));

@@ -90,6 +90,7 @@
     list.className = "legend";
     for (const [name, { colour, dash }] of entries) {
       const item = document.createElement("li"), sample = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+      sample.setAttribute("aria-hidden", "true");
       sample.innerHTML = '<line x1="0" x2="26" y1="6" y2="6"/>';
       sample.firstChild.setAttribute("stroke", colour);
       sample.firstChild.setAttribute("stroke-width", dash ? "2.5" : "10");
