@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from command_line import fine, table, tally
-from tallybayes.cli.csv_dialect import Dialect, Unquoted
+from tallybayes.cli.csv_dialect import OutputDialect, Unquoted
 from tallybayes.cli.output import Writer, form_of
 from tallybayes.errors import ParameterError
 
@@ -122,7 +122,7 @@ def test_the_dialect_is_that_of_the_input(here, text):
 
 
 def test_numbers_are_told_from_text_where_text_is_quoted():
-    dialect = Dialect(quotes="text")
+    dialect = OutputDialect(quotes="text")
     assert dialect.cell("-1.5e3") == Unquoted("-1.5e3")
     assert dialect.cell("1 a") == "1 a"
     assert dialect.cell(None) == Unquoted("")

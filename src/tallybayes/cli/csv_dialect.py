@@ -7,13 +7,13 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = ["Dialect", "dialect_of"]
+__all__ = ["OutputDialect", "dialect_of"]
 
 _NUMBER = re.compile(r"[+-]?\d[\d.,]*([eE][+-]?\d+)?|true|false|", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Dialect:
+class OutputDialect:
     """The signs of a file of text.
 
     quotes: around all cells, around text, or only where they are needed; mark: a byte order mark at the beginning.
@@ -33,7 +33,7 @@ class Dialect:
     def cell(self, value: Any) -> Any:
         """A cell as it is written: numbers with the decimal sign; where text is quoted, numbers as such.
 
-        >>> Dialect(";", ",").cell(0.25), Dialect(quotes="text").cell("1.50") == Unquoted("1.50")
+        >>> OutputDialect(";", ",").cell(0.25), OutputDialect(quotes="text").cell("1.50") == Unquoted("1.50")
         ('0,25', True)
         """
         if isinstance(value, float) and self.decimal != ".":
@@ -64,16 +64,16 @@ class Unquoted(float):
         return hash(self._text)
 
 
-def dialect_of(source: Any) -> Dialect:
+def dialect_of(source: Any) -> OutputDialect:
     """The dialect of the first file of a source; the usual one if it is not a file of text with a delimiter."""
     from tallybayes.data.formats.delimited import Delimited
 
     form = next(iter(getattr(source, "formats", ())), None)
     if not isinstance(form, Delimited):
-        return Dialect()
+        return OutputDialect()
     start = form.file.start().decode("utf-8", errors="replace")
     mark = form.encoding == "utf-8-sig"
-    return Dialect(form.delimiter, form.decimal, _quotes(start.removeprefix("\ufeff"), form.delimiter), mark)
+    return OutputDialect(form.delimiter, form.decimal, _quotes(start.removeprefix("\ufeff"), form.delimiter), mark)
 
 
 def _quotes(sample: str, delimiter: str) -> Literal["needed", "text", "all"]:

@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import IO, Any, Self
 
 from tallybayes.atomic_file import replacing
-from tallybayes.cli.csv_dialect import Dialect
+from tallybayes.cli.csv_dialect import OutputDialect
 from tallybayes.errors import Described, FileError, ParameterError
 from tallybayes.formatting import finite_json, json_text, printable, shown
 
@@ -74,10 +74,10 @@ class Writer:
     dialect: of CSV, by default the usual one; types: an Arrow schema, whose types the columns of Parquet get.
     """
 
-    def __init__(self, path: str | None, form: str, *, dialect: Dialect | None = None, types: Any = None) -> None:
+    def __init__(self, path: str | None, form: str, *, dialect: OutputDialect | None = None, types: Any = None) -> None:
         self._path = None if path == "-" else path
         self._form = form
-        self._dialect, self._types = dialect or Dialect(), types
+        self._dialect, self._types = dialect or OutputDialect(), types
         if form == "tsv" or (form == "csv" and self._dialect.delimiter == "\t"):
             self._dialect = replace(self._dialect, delimiter="\t" if form == "tsv" else ",")
         self._open_files = contextlib.ExitStack()
