@@ -160,7 +160,7 @@ class Reader:
         given = dict(self._options)
         given.pop("debug")
         header = not given.pop("no_header")
-        words = {name: given.pop(name) or None for name in ("missing", "missing_only")}
+        words: dict[str, Any] = {name: given.pop(name) or None for name in ("missing", "missing_only")}
         if given["delimiter"] is not None:
             given["delimiter"] = given["delimiter"].replace("\\t", "\t")
         return read(data, header=header, **words, progress=progress, **given)
