@@ -21,6 +21,7 @@ class OddCells:
     >>> cells = OddCells()
     >>> cells.add("age", pa.array(["unknown", "n.k.", "unknown"]), known=["n.k."], place=lambda: "a.csv, line 3")
     >>> with warnings.catch_warnings(record=True) as found:
+    ...     warnings.simplefilter("always")
     ...     cells.tell()
     >>> print(found[0].message)
     column 'age': 2 cells are not numbers and were treated as missing: unknown (2); the first is in a.csv, line 3
