@@ -48,12 +48,12 @@ class Ordinal(Family[Counts, HistogramPrior]):
 
     order: the values from the lowest to the highest; in the string form with < between them.
 
-    >>> column, codes = Codes(np.array([0, 1, 2, 2, 1, 0] * 5), ["S", "M", "L"]), np.array([0, 0, 1] * 10, np.int32)
+    >>> column, codes = Codes(np.array([0, 1, 2, 2, 1, 0] * 5), ["S", "M", "L"]), np.array([0, 0, 1, 1, 0, 0] * 5, np.int32)
     >>> family = Ordinal(("S", "M", "L"))
     >>> predictive = family.derive(family.observe(("size",), [column], codes, 2, None), "auto")
     >>> log_p = predictive.log_prob([Codes(np.arange(4), ["s", "M", "L", "huge"])])
     >>> (log_p[:, 1] > log_p[:, 0]).tolist(), str(family)
-    ([False, True, True, False], 'ordinal:S<M<L')
+    ([False, False, True, False], 'ordinal:S<M<L')
     """
 
     order: tuple[str, ...] = ()
