@@ -48,7 +48,8 @@ class Ordinal(Family[Counts, HistogramPrior]):
 
     order: the values from the lowest to the highest; in the string form with < between them.
 
-    >>> column, codes = Codes(np.array([0, 1, 2, 2, 1, 0] * 5), ["S", "M", "L"]), np.array([0, 0, 1, 1, 0, 0] * 5, np.int32)
+    >>> codes = np.array([0, 0, 1, 1, 0, 0] * 5, np.int32)
+    >>> column = Codes(np.array([0, 1, 2, 2, 1, 0] * 5), ["S", "M", "L"])
     >>> family = Ordinal(("S", "M", "L"))
     >>> predictive = family.derive(family.observe(("size",), [column], codes, 2, None), "auto")
     >>> log_p = predictive.log_prob([Codes(np.arange(4), ["s", "M", "L", "huge"])])
