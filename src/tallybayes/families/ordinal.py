@@ -35,8 +35,9 @@ from tallybayes.tally import Counts, Exact, Grid
 
 __all__ = ["Ordinal", "OrdinalPredictive"]
 
-# Wider than those of a histogram: a few values, each with many rows, may differ from all their neighbours. With these
-# the log loss of five tables was below that of categories in the mean; with a histogram's it was above.
+# Wider than those of a histogram: a few values, each with many rows, may differ from all their neighbours. Best
+# of three grids on five tables; with a histogram's, the mean log loss of seven tables without column weights was above
+# that of categories (by 0.003), with these it is below (by 0.0005).
 _STRENGTHS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 _RATES = (0.03, 0.1, 0.3, 0.6, 0.9)
 _SHOWN = 5  # values of an order that are shown to people; of longer ones the first two and the last
