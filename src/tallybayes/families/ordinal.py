@@ -35,8 +35,9 @@ from tallybayes.tally import Counts, Exact, Grid
 
 __all__ = ["Ordinal", "OrdinalPredictive"]
 
-# Wider than those of a histogram: a few values, each with many rows, may differ from all their neighbours. With these
-# the log loss of five tables was below that of categories in the mean; with a histogram's it was above.
+# Wider than those of a histogram: a few values, each with many rows, may differ from all their neighbours. Best
+# of three grids on five tables; with a histogram's, the mean log loss of seven tables without column weights was above
+# that of categories (by 0.003), with these it is below (by 0.0005).
 _STRENGTHS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 _RATES = (0.03, 0.1, 0.3, 0.6, 0.9)
 _SHOWN = 5  # values of an order that are shown to people; of longer ones the first two and the last
@@ -48,12 +49,13 @@ class Ordinal(Family[Counts, HistogramPrior]):
 
     order: the values from the lowest to the highest; in the string form with < between them.
 
-    >>> column, codes = Codes(np.array([0, 1, 2, 2, 1, 0] * 5), ["S", "M", "L"]), np.array([0, 0, 1] * 10, np.int32)
+    >>> codes = np.array([0, 0, 1, 1, 0, 0] * 5, np.int32)
+    >>> column = Codes(np.array([0, 1, 2, 2, 1, 0] * 5), ["S", "M", "L"])
     >>> family = Ordinal(("S", "M", "L"))
     >>> predictive = family.derive(family.observe(("size",), [column], codes, 2, None), "auto")
     >>> log_p = predictive.log_prob([Codes(np.arange(4), ["s", "M", "L", "huge"])])
     >>> (log_p[:, 1] > log_p[:, 0]).tolist(), str(family)
-    ([False, True, True, False], 'ordinal:S<M<L')
+    ([False, False, True, False], 'ordinal:S<M<L')
     """
 
     order: tuple[str, ...] = ()
