@@ -15,7 +15,7 @@ from tallybayes.cli.output import Writer, form_of
 from tallybayes.errors import ParameterError
 
 BAD = (
-    'kilos;likes;name\n3,9;x\n4,1;fish;"a;b"\nheavy;walks;x\n3,9;fish\ninf;fetch;y\n2,0;carrots;z\n30,5;walks;w;more\n'
+    'kilos;likes;name\n3,9;x\n4,1;fish;"a;b"\nheavy;walks;x\n3,9;fish\ninf;fetch;y\n2,0;carrots;z\n30,5;walks;w;more\n3,5;fish;v\n28,5;walks;u\n'
 )
 
 
@@ -26,24 +26,25 @@ def test_a_bad_row_has_a_line_without_a_prediction(here):
         "kilos;likes;name;predicted;probability",
         "3,9;x;;;",
         '4,1;fish;"a;b";cat;0,9827096327',
-        "heavy;walks;x;;",
+        "heavy;walks;x;dog;0,9324358586",
         "3,9;fish;;;",
         "inf;fetch;y;;",
     ]
     assert done.stdout.splitlines()[6].startswith("2,0;carrots;z;rabbit;0,99")
     assert done.stdout.splitlines()[7] == "30,5;walks;w;;"
-    assert "no prediction for 5 bad rows:" in done.stderr
+    assert "no prediction for 4 bad rows:" in done.stderr
+    assert "1 cell is not a number and was treated as missing: heavy (1)" in done.stderr
     everything = fine("predict", "pets.tally", "bad.csv", "--skip-bad", "--proba", "--interval", 0.9, cwd=here)
-    assert [line.count(";") for line in everything.splitlines()] == [9, 9, 10, 9, 9, 9, 9, 9]
-    (here / "all-bad.csv").write_text("kilos;likes;name\nheavy;x;y\n1;2\n")
+    assert [line.count(";") for line in everything.splitlines()] == [9, 9, 10, 9, 9, 9, 9, 9, 9, 9]
+    (here / "all-bad.csv").write_text("kilos;likes;name\ninf;x;y\n1;2\n")
     done = tally("predict", "pets.tally", "all-bad.csv", "--skip-bad", cwd=here)
-    assert done.stdout.splitlines()[1:] == ["heavy;x;y;;", "1;2;;;"]
+    assert done.stdout.splitlines()[1:] == ["inf;x;y;;", "1;2;;;"]
     done = tally("predict", "pets.tally", "bad.csv", "-o", "out.csv", cwd=here)
     assert (done.returncode, (here / "out.csv").exists()) == (1, False)
 
 
 def test_bad_rows_of_many_batches_and_files_keep_their_places(here):
-    lines = [f"{i},{'x' if i % 7 == 0 else i % 30}" + (",more" if i % 1000 == 3 else "") for i in range(9000)]
+    lines = [f"{i},{'inf' if i % 7 == 0 else i % 30}" + (",more" if i % 1000 == 3 else "") for i in range(9000)]
     for name, part in (("a.csv", lines[:5000]), ("b.csv", lines[5000:])):
         (here / name).write_text("number,kilos\n" + "\n".join(part) + "\n")
     fine("predict", "pets.tally", "a.csv", "b.csv", "--skip-bad", "-o", "out.csv", cwd=here)
@@ -54,7 +55,7 @@ def test_bad_rows_of_many_batches_and_files_keep_their_places(here):
 
 
 def test_json_lines_that_are_no_objects_have_empty_answers(here):
-    (here / "odd.jsonl").write_text('{"kilos": 3}\nnonsense\n{"kilos": "x"}\n{"kilos": 5}\n')
+    (here / "odd.jsonl").write_text('{"kilos": 3}\nnonsense\n{"kilos": "1e999"}\n{"kilos": 5}\n')
     found = fine("predict", "pets.tally", "odd.jsonl", "--skip-bad", cwd=here).splitlines()
     assert [json.loads(line)["predicted"] for line in found] == ["rabbit", None, None, "cat"]
 

@@ -193,11 +193,11 @@ class Delimited(DuckDBFormat):
         faults = self.reported()
         if not faults:
             return []
-        with self._text() as file:
-            lines = list(self._row_lines(file))
+        with self._rows() as reader:
+            lines = [self._lines.original(line) for line in self._row_lines(reader)]
         result = []
         for fault in faults:
-            cells = next(csv.reader([str(fault.got)], delimiter=self.delimiter), [])
+            cells = next(csv.reader([str(fault.got)], **self.dialect.reading), [])
             values = dict(zip(self.expressions, itertools.chain(cells, itertools.repeat("")), strict=False))
             one = pa.table({name: pa.array([value], pa.string()) for name, value in values.items()})
             result.append((bisect.bisect_left(lines, fault.line or 0) - 0.5, one))
