@@ -124,7 +124,7 @@ def plan(
 
     def field(name: str) -> Field:
         if name in chosen:
-            return with_format(Field(name, chosen[name], SPECIFIED), head.readings.get(name))
+            return replace(with_format(Field(name, chosen[name], ""), head.readings.get(name)), reason=SPECIFIED)
         if name in excluded or (only is not None and name not in only):
             return Field(name, None, "excluded by the user")
         if name in given:
