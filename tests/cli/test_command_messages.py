@@ -80,7 +80,7 @@ def test_mistakes_are_reported_in_a_few_lines(here, arguments, code, words):
 
 
 def test_a_single_class_is_noted(tmp_path):
-    (tmp_path / "one.csv").write_text("x,y\n1,cat\n2,cat\n,\nz,cat\n")
+    (tmp_path / "one.csv").write_text("x,y\n1,cat\n2,cat\n,\ninf,cat\n")
     done = tally("fit", "one.csv", "--label", "y", "--as", "x=gaussian", "--skip-bad", cwd=tmp_path)
     assert "only one class, cat: every prediction is that class" in done.stderr
     assert "skipped 1 without a label, skipped 1 bad row;" in done.stdout

@@ -145,7 +145,7 @@ def plan(
             own = chosen[name]
             if isinstance(own, DateFormat):
                 return Field(name, None, SPECIFIED, dates=own)
-            return with_format(Field(name, own, SPECIFIED), head.readings.get(name))
+            return replace(with_format(Field(name, own, ""), head.readings.get(name)), reason=SPECIFIED)
         if name in excluded or (only is not None and name not in only and not asked(name)):
             return Field(name, None, EXCLUDED)
         if name in given:
