@@ -14,9 +14,7 @@ from tallybayes.cli.csv_dialect import OutputDialect, Unquoted
 from tallybayes.cli.output import Writer, form_of
 from tallybayes.errors import ParameterError
 
-BAD = (
-    'kilos;likes;name\n3,9;x\n4,1;fish;"a;b"\nheavy;walks;x\n3,9;fish\ninf;fetch;y\n2,0;carrots;z\n30,5;walks;w;more\n3,5;fish;v\n28,5;walks;u\n'
-)
+BAD = 'kilos;likes;name\n3,9;x\n4,1;fish;"a;b"\nheavy;walks;x\n3,9;fish\ninf;fetch;y\n2,0;carrots;z\n30,5;walks;w;more\n3,5;fish;v\n28,5;walks;u\n'
 
 
 def test_a_bad_row_has_a_line_without_a_prediction(here):
