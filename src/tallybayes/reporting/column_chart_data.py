@@ -233,8 +233,10 @@ def _values(rows: list[dict[str, Any]], chart: _ClassChart, *, is_ordered: bool)
     """Bars of the most frequent values, in their own order if they have one; two for a boolean column."""
     what, key = "share of the class", "P(value)"
     if rows and "P(yes)" in rows[0]:
-        both = (("yes", lambda p: p), ("no", lambda p: 1 - p))
-        rows = [row | {"value": text, key: of(row["P(yes)"])} for row in rows for text, of in both]
+        both = [
+            (row | {"value": "yes", key: row["P(yes)"]}, row | {"value": "no", key: 1 - row["P(yes)"]}) for row in rows
+        ]
+        rows = [row for pair in both for row in pair]
     elif rows and "score" in rows[0]:
         rows, what = [row | {key: float(np.exp(row["score"]))} for row in rows], "factor of the odds"
     place = {value: i for i, value in enumerate(dict.fromkeys(shown(row["value"]) for row in rows))}

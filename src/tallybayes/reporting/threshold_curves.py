@@ -103,10 +103,11 @@ def score_rows(evaluation: Evaluation, labels: Sequence[Any], others: str) -> li
 
 def _rows(label: Any, axes: dict[str, Floats], at: Floats, n_points: int = _POINTS) -> list[dict[str, Any]]:
     """A curve as rows, thinned; the axes are x and y."""
+    x, y = axes.values()
     return [
         {"class": shown(label), "step": step, "threshold": min(float(at[i]), 1.0)}
         | {name: float(values[i]) for name, values in axes.items()}
-        for step, i in enumerate(_thinned(*axes.values(), n_points))
+        for step, i in enumerate(_thinned(x, y, n_points))
     ]
 
 
