@@ -14,7 +14,17 @@ from tallybayes.cli.csv_dialect import OutputDialect, Unquoted
 from tallybayes.cli.output import Writer, form_of
 from tallybayes.errors import ParameterError
 
-BAD = 'kilos;likes;name\n3,9;x\n4,1;fish;"a;b"\nheavy;walks;x\n3,9;fish\ninf;fetch;y\n2,0;carrots;z\n30,5;walks;w;more\n3,5;fish;v\n28,5;walks;u\n'
+BAD = """kilos;likes;name
+3,9;x
+4,1;fish;"a;b"
+heavy;walks;x
+3,9;fish
+inf;fetch;y
+2,0;carrots;z
+30,5;walks;w;more
+3,5;fish;v
+28,5;walks;u
+"""
 
 
 def test_a_bad_row_has_a_line_without_a_prediction(here):

@@ -1,0 +1,195 @@
+"""The family of every column of a table, and the reason: specified by the user, from a schema, or inferred.
+
+A column of dates gets no family; its parts (`signup.weekday`) do. Derived columns come from a schema only. What is
+doubtful about the way in which numbers and missing values are read is a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+from tallybayes.data.category_order import with_order
+from tallybayes.data.date_format import DATE_PARTS, DateFormat
+from tallybayes.data.date_parts import part_name
+from tallybayes.data.label import label_column
+from tallybayes.data.number_columns import tell_doubts, tell_none, with_format, with_readings
+from tallybayes.data.schema import SPECIFIED, Field, Schema
+from tallybayes.data.table import Table
+from tallybayes.data.whole_numbers import with_whole
+from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
+from tallybayes.families import Family, Text
+from tallybayes.state.settings import Settings
+
+__all__ = ["plan_columns"]
+
+EXCLUDED = "excluded by the user"
+
+Families = Mapping[str, Family | DateFormat]
+
+
+def plan_columns(
+    head: Table,
+    label: Any,
+    weight: Any,
+    settings: Settings,
+    *,
+    families: Families | Family | DateFormat | None = None,
+    ignore: list[str] | None = None,
+    only: list[str] | None = None,
+    schema: Schema | None = None,
+) -> Schema:
+    """The schema of a table, given its first rows.
+
+    families: of some columns, or of all; ignore: columns to exclude; only: columns to use; schema: of another model.
+
+    >>> from tallybayes.data.table import to_table
+    >>> table = to_table({"height": [1.7, 1.8], "pet": ["cat", "dog"], "y": ["a", "b"]})
+    >>> print(plan_columns(table, "y", None, Settings(), ignore=["pet"]))
+    label: y
+    height   histogram   real numbers
+    pet      excluded    excluded by the user
+    """
+    column = label_column(label, head.columns)[0] if isinstance(label, str) else None
+    if column is not None and column not in head.columns and head.columns:
+        other = "label is the name of a column or an array of labels (tally learn and forget: --class)"
+        hint = did_you_mean(column, head.columns) or other
+        raise DataError("the label column in the data", got=list(head.columns), column=column, hint=hint)
+    reserved = {name for name in (column, weight) if isinstance(name, str)}
+    names = [name for name in head.columns if name not in reserved]
+    chosen = families if isinstance(families, Mapping) else {} if families is None else dict.fromkeys(names, families)
+    plan = _ColumnPlan(head, names, settings, chosen, ignore or (), only, schema)
+    plan.add_columns()
+    plan.check_names(reserved)
+    plan.add_derived_columns()
+    plan.tell_doubts(column)
+    label_name, weight_name = (name if isinstance(name, str) else None for name in (label, weight))
+    return Schema(label_name, plan.fields, weight_name)
+
+
+class _ColumnPlan:
+    """The columns planned so far."""
+
+    def __init__(
+        self,
+        head: Table,
+        names: list[str],
+        settings: Settings,
+        chosen: Families,
+        ignored: Collection[str],
+        only: Collection[str] | None,
+        schema: Schema | None,
+    ) -> None:
+        self.fields: dict[str, Field] = {}
+        self._names, self._settings, self._chosen = names, settings, chosen
+        self._ignored, self._only = set(ignored), None if only is None else set(only)
+        every = {} if schema is None else schema.fields
+        self._has_schema = schema is not None
+        self._derived = {name: field for name, field in every.items() if field.inputs}
+        self._given = {name: field for name, field in every.items() if not field.inputs}
+        self._inferred = {name for name in names if name not in self._given and name not in self._ignored}
+        self._head = with_readings(head, self._inferred) if settings.infer != "type" else head
+
+    def add_columns(self) -> None:
+        """Plan the columns of the table, and the parts of dates."""
+        for name in self._names:
+            own, raw = self._field(name), self._head.columns[name]
+            if name not in self._chosen or self._chosen[name] == type(self._chosen[name])():
+                own = self._settings.with_unseen(own)  # unless the user has given options of the family
+            if own.dates is None:
+                self.fields[name] = with_whole(with_order(own, raw), raw)
+            else:
+                self._add_dates(own)
+        absent = {name: own for name, own in self._given.items() if own.dates is not None}
+        self.fields |= {name: own for name, own in absent.items() if name not in self._head.columns}
+
+    def _field(self, name: str) -> Field:
+        if name in self._chosen:
+            own = self._chosen[name]
+            if isinstance(own, DateFormat):
+                return Field(name, None, SPECIFIED, dates=own)
+            return replace(with_format(Field(name, own, ""), self._head.readings.get(name)), reason=SPECIFIED)
+        if self._is_excluded(name) and not self._named_parts(name):
+            return Field(name, None, EXCLUDED)
+        if name in self._given:
+            return self._given[name]
+        if self._has_schema:
+            return Field(name, None, "not in the schema")
+        return self._inferred_field(name)
+
+    def _inferred_field(self, name: str) -> Field:
+        if self._head.tells_origin(name):
+            return Field(name, None, "origin of the row")
+        proposed = self._settings.propose(name, self._head.columns[name])
+        if proposed.dates is not None and self._head.holds_documents:
+            return Field(name, None, f"date of a mail; --as {name}=date uses it")
+        if self._head.holds_prose(name):
+            return proposed if proposed.is_text else Field(name, Text(), "texts of files")
+        return with_format(proposed, self._head.readings.get(name))
+
+    def _add_dates(self, dates: Field) -> None:
+        """Plan a column of dates and its parts: those of the schema, or those that vary or are named by the user."""
+        name = dates.name
+        if self._given.get(name) is dates:
+            known = {part: own for part, own in self._given.items() if own.part and own.part.column == name}
+            found = {name: dates, **known}
+        else:
+            found = self._settings.with_parts(dates, self._head.columns[name], self._named_parts(name))
+        for part, own in found.items():
+            if part == name or part not in self._head.columns:
+                self.fields[part] = own if own.part is None else self._part_field(own)
+
+    def _part_field(self, known: Field) -> Field:
+        """A part of a date, as the user wants it."""
+        if known.name in self._chosen:
+            family = self._chosen[known.name]
+            if isinstance(family, DateFormat):
+                raise ParameterError("a family of a part of a date", got=str(family), column=known.name)
+            return replace(known, family=family, reason=SPECIFIED)
+        source = known.part.column if known.part is not None else known.name
+        is_used = self._only is None or known.name in self._only or source in self._only
+        return known if is_used and known.name not in self._ignored else replace(known, family=None, reason=EXCLUDED)
+
+    def _is_excluded(self, name: str) -> bool:
+        return name in self._ignored or (self._only is not None and name not in self._only)
+
+    def _named_parts(self, name: str) -> list[str]:
+        """The parts of a column of dates that the user names; none if the column itself is ignored."""
+        if name in self._ignored:
+            return []
+        only = self._only or ()
+        return [part for part in DATE_PARTS if (own := part_name(name, part)) in self._chosen or own in only]
+
+    def check_names(self, reserved: Collection[str]) -> None:
+        """Raise a ParameterError if a name that the user gives is not that of a column."""
+        columns = self._head.columns
+        for name in self._derived:
+            if name in columns:
+                raise ParameterError("a derived column with a name of its own", got=name)
+        inputs = [own.column for field in self._derived.values() for own in field.inputs]
+        by_column = (self._settings.smoothing, self._settings.missing_as_value)
+        options = [name for own in by_column if isinstance(own, Mapping) for name in own]
+        for name in (*self._chosen, *self._ignored, *(self._only or ()), *self._given, *inputs, *options):
+            is_derived = name in self._derived and name not in self._chosen
+            if name not in columns and name not in self.fields and not is_derived:
+                hint = did_you_mean(name, self._names) or f"the columns are {shorten(list(columns), 200)}"
+                raise ParameterError("the name of a column", got=name, hint=hint)
+            if name in reserved:
+                raise ParameterError("a column that is neither the label nor the weight", got=name)
+
+    def add_derived_columns(self) -> None:
+        """Add the derived columns of the schema, without inputs that are excluded, the label or the weight."""
+        usable = {name for name, own in self.fields.items() if name not in self._ignored and own.reason != EXCLUDED}
+        for name, field in self._derived.items():
+            if inputs := tuple(own for own in field.inputs if own.column in usable):
+                self.fields[name] = replace(field, inputs=inputs)
+
+    def tell_doubts(self, label: str | None) -> None:
+        """Warn about what was assumed about numbers and missing values."""
+        for name in self._names:
+            if name in self._inferred and self.fields[name].reason != EXCLUDED:
+                tell_doubts(self.fields[name], self._head.readings.get(name))
+                tell_none(name, self._head)
+        if label is not None:
+            tell_none(label, self._head, is_label=True)
