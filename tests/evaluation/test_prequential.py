@@ -108,7 +108,7 @@ def test_missing_labels_new_labels_and_arrays_of_labels():
 def test_bad_rows_of_a_file_are_counted_once(tmp_path):
     path = tmp_path / "log.csv"
     lines = [f"{i % 5},{'a' if i % 2 else 'b'}" for i in range(80)]
-    lines[30] = lines[70] = "x,a"
+    lines[30] = lines[70] = "inf,a"
     path.write_text("n,y\n" + "\n".join(lines) + "\n")
     with pytest.raises(DataError, match=r"log.csv, line 32"):
         tb.prequential(path, label="y", families={"n": "gaussian"})

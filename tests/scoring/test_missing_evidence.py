@@ -81,6 +81,7 @@ def _flags(values):
     return Flags(np.array(values, np.int8))
 
 
+@pytest.mark.filterwarnings("ignore:column 'x'. possible leak:tallybayes.errors.DataWarning")
 def test_a_column_that_tells_the_class_only_by_its_gaps_is_learned_by_default():
     train, new = informative_gaps(600, 0), informative_gaps(2000, 1)
     assert tb.evaluate(tb.fit(train, label="y"), new).accuracy > 0.93

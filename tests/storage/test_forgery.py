@@ -340,7 +340,7 @@ def test_keys_that_are_chosen_to_make_dicts_slow_are_refused():
         {"x": [1.0] * 9, "t": [[str(i)] for i in range(9)], LABEL: range(9), "w": [10.0**-i for i in range(300, 309)]},
         {f"c{i}": [i] for i in range(300)} | {LABEL: ["p"], "w": [1e-300]},
         {f"r{i}": [0.1 * i, 1e-300] for i in range(100)} | {LABEL: ["p", "q"], "w": [1.5, 1e-300]},
-        {LABEL: range(2000), "c": range(2000), "w": [1.0] * 2000},
+        {LABEL: [*range(2000)] * 2, "c": range(4000), "w": [1.0] * 4000},
     ],
     ids=["weights", "categories", "reals", "classes"],
 )

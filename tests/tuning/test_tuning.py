@@ -304,7 +304,7 @@ def test_an_unseen_value_is_treated_as_missing_after_tuning():
 def test_bad_rows_are_counted_once(tmp_path):
     lines = ["x,z,w,y"] + [f"{i % 7}.5,{i},1,{'p' if i % 3 else 'q'}" for i in range(120)]
     lines[50] = "inf,1,1,p"
-    lines[70] = "what,2,1,q"
+    lines[70] = "-inf,2,1,q"
     path = tmp_path / "bad.csv"
     path.write_text("\n".join(lines))
     for by in ("leave-one-out", "validation"):

@@ -37,6 +37,7 @@ _SIGNS = {  # what is written in several ways
     "[\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}\N{FIGURE SPACE}\N{PUNCTUATION SPACE}]": " ",
     "[\N{RIGHT SINGLE QUOTATION MARK}\N{MODIFIER LETTER APOSTROPHE}]": "'",
 }
+_INFINITIES = {r"^\s*\+?(?i:inf|infinity)\s*$": float("inf"), r"^\s*-(?i:inf|infinity)\s*$": -float("inf")}
 _KEYS = {"decimal", "thousands", "unit", "words"}
 
 
@@ -84,7 +85,8 @@ class NumberFormat:
         fits = pc.and_(pc.equal(opened, pc.replace_substring(closed, ")", "(")), pc.less(pc.binary_length(signs), 2))
         is_negative = pc.is_in(signs, value_set=strings(["(", "-"]).cast(cells.type))
         signed = pc.if_else(is_negative, pc.negate(value), value)
-        return pc.if_else(pc.fill_null(fits, False), signed, pa.nulls(1, pa.float64())[0])
+        numbers = pc.if_else(pc.fill_null(fits, False), signed, pa.nulls(1, pa.float64())[0])
+        return numbers if numbers.null_count == cells.null_count else _with_infinities(numbers, cells)
 
     @cached_property
     def _pattern(self) -> str:
@@ -132,6 +134,14 @@ class NumberFormat:
         return cls(
             given.get("decimal", "."), given.get("thousands", ""), given.get("unit", ""), tuple(given.get("words", ()))
         )
+
+
+def _with_infinities(numbers: Any, cells: Any) -> Any:
+    """Numbers with the infinities among the cells, which are refused later as they are in plain columns."""
+    for pattern, value in _INFINITIES.items():
+        found = pc.fill_null(pc.match_substring_regex(cells, pattern), False)
+        numbers = pc.if_else(found, value, numbers)
+    return numbers
 
 
 def ordered(form: NumberFormat, decimal: str | None, thousands: str | None) -> NumberFormat:
