@@ -254,7 +254,7 @@ def test_invalid_rows_and_parameters_are_errors_and_change_nothing():
     model = NaiveBayes()
     model.learn_one({"a": 1.0, "c": "red"}, "x")
     before = model.model.copy()
-    for wrong in ({"a": "one"}, {"a": math.inf}, {"c": 3.5}):
+    for wrong in ({"a": "one"}, {"a": math.inf}):
         with pytest.raises(DataError, match="column"):
             model.learn_one(wrong, "y")
         assert model.model == before

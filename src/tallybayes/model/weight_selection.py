@@ -41,7 +41,8 @@ def select_weights(
     if prepared is None:
         return None
     if warns:
-        warn_of_leaks(prepared.held_out, prepared.scales, derived=state.schema.derived)
+        texts = {name for name, field in state.schema.fields.items() if field.is_text}
+        warn_of_leaks(prepared.held_out, prepared.scales, exempt=texts | state.schema.derived.keys())
     cells = [own.cells for own in (like.corrections if like is not None else {}).values() if own.cells is not None]
     prepared = prepared.with_cells(cells) if cells and prepared.kind == "per class" else prepared
     return prepared.column_weights(prepared.fitted())

@@ -7,7 +7,8 @@ always predicting the most frequent class, and
 * is right in at least 99.5 % of the rows; or
 * is right in at least 95 % by the mere presence of a value: a lifeboat is recorded for those who were saved.
 
-There must be enough rows: 200, of which 20 are not of the most frequent class. The odour of a mushroom (98.5 %) and the
+A column that is the only one, a text and a column computed from others are exempt: they may well tell the label. There
+must be enough rows: 200, of which 20 are not of the most frequent class. The odour of a mushroom (98.5 %) and the
 petals of an iris (96 %) are honest columns below these limits.
 """
 
@@ -39,18 +40,18 @@ class PossibleLeak:
 
 
 def possible_leaks(
-    held_out: HeldOutEvidence, scales: Floats, *, derived: Collection[str] = ()
+    held_out: HeldOutEvidence, scales: Floats, *, exempt: Collection[str] = ()
 ) -> Iterator[PossibleLeak]:
     """The columns that may be leaks.
 
-    scales: factors of the evidence of the columns, in the order of their names; derived: columns that are computed from
-    several others, and so may well tell the label.
+    scales: factors of the evidence of the columns, in the order of their names; exempt: columns that may well tell the
+    label, because they are computed from several others or are texts.
     """
     weights = held_out.weights
     total = float(weights.sum())
     rows = np.bincount(held_out.codes, weights=weights) if len(weights) else np.zeros(1)
     others = total - float(rows.max())
-    if held_out.is_sum or total < _ROWS or others < _OTHER_ROWS:
+    if held_out.is_sum or len(held_out.names) < 2 or total < _ROWS or others < _OTHER_ROWS:
         return
 
     def accuracy(evidence: Floats) -> float:
@@ -60,7 +61,7 @@ def possible_leaks(
     least = 1 - _ERRORS * others / total
     gaps = dict(zip(held_out.gaps, held_out.missing, strict=True))
     for name, evidence, scale in zip(held_out.names, held_out.evidence, scales, strict=False):
-        if name in derived:
+        if name in exempt:
             continue
         if name in gaps and (found := accuracy(gaps[name])) >= max(_ACCURACY_OF_GAPS, least):
             yield PossibleLeak(name, found, by_presence=True)
@@ -68,9 +69,9 @@ def possible_leaks(
             yield PossibleLeak(name, found, by_presence=False)
 
 
-def warn_of_leaks(held_out: HeldOutEvidence, scales: Floats, *, derived: Collection[str] = ()) -> None:
+def warn_of_leaks(held_out: HeldOutEvidence, scales: Floats, *, exempt: Collection[str] = ()) -> None:
     """Warn of every column that may be a leak."""
-    for leak in possible_leaks(held_out, scales, derived=derived):
+    for leak in possible_leaks(held_out, scales, exempt=exempt):
         what = "whether it has a value" if leak.by_presence else "the column"
         text = f"possible leak: {what} alone predicts {100 * leak.accuracy:.1f} % of held-out rows right"
         hint = f"if it is known only after the label, exclude it: ignore=[{leak.column!r}] (--ignore {leak.column})"
