@@ -21,10 +21,10 @@ def test_learn_and_forget_are_exact(here):
 
 def test_an_update_that_fails_leaves_the_file_alone(here):
     before = (here / "pets.tally").read_bytes()
-    (here / "bad.csv").write_text("kilos,pet\n4,cat\nheavy,dog\n")
+    (here / "bad.csv").write_text("kilos,pet\n4,cat\ninf,dog\n")
     done = tally("learn", "pets.tally", "bad.csv", cwd=here)
     assert (done.returncode, done.stdout) == (1, "")
-    assert "bad.csv, line 3, column 'kilos': expected a number, got 'heavy'" in done.stderr
+    assert "bad.csv, line 3, column 'kilos': expected a finite number, got inf" in done.stderr
     assert tally("forget", "pets.tally", "correction.csv", cwd=here).returncode == 1  # never learned
     assert (here / "pets.tally").read_bytes() == before
     assert sorted(path.name for path in here.iterdir()) == [
@@ -38,7 +38,7 @@ def test_an_update_that_fails_leaves_the_file_alone(here):
 
 def test_an_output_that_fails_leaves_nothing(here):
     (here / "out.csv").write_text("as it was")
-    (here / "bad.csv").write_text("kilos,pet\n" + "4,cat\n" * 20 + "heavy,dog\n")
+    (here / "bad.csv").write_text("kilos,pet\n" + "4,cat\n" * 20 + "inf,dog\n")
     assert tally("predict", "pets.tally", "bad.csv", "-o", "out.csv", cwd=here).returncode == 1
     assert (here / "out.csv").read_text() == "as it was"
     assert not list(here.glob(".*"))

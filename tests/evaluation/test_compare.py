@@ -178,7 +178,7 @@ def test_data_can_be_a_file_or_a_stream_of_batches(tmp_path):
     assert [row["error"] for row in whole.rows] == pytest.approx([row["error"] for row in parts.rows])
     path = tmp_path / "t.csv"
     lines = [f"{'' if x != x else x},{k},{y or ''}" for x, k, y in zip(*table.values(), strict=True)]
-    lines[3] = "oops,a,a"
+    lines[3] = "inf,a,a"
     path.write_text("x,kind,y\n" + "\n".join(lines) + "\n")
     with pytest.raises(DataError, match="line 5"):
         tb.compare(path, label="y", **HOW)

@@ -22,9 +22,9 @@ resource.setrlimit(resource.RLIMIT_AS, (2 * 2**30, 2 * 2**30))
 import numpy as np
 import tallybayes as tb
 from tallybayes.errors import DataError
-n = 100_000
+n = 200_000
 rng = np.random.default_rng(0)
-labels = np.arange(n)
+labels = np.arange(n) // 2  # one that never repeats is refused
 """
 
 

@@ -249,6 +249,7 @@ def test_small_matrices_of_another_shape_take_the_general_way():
     assert np.array_equal(flags.predict_proba((X > 0)[:1]), flags.predict_proba((X > 0)[:1].astype(float)))
 
 
+@pytest.mark.filterwarnings("ignore:column .* possible leak:tallybayes.errors.DataWarning")
 def test_threads_score_one_model_at_once():
     rng = np.random.default_rng(0)
     data = [{"a": x, "b": "uvw"[i % 3], "c": i % 2} for i, x in enumerate(rng.normal(size=400).tolist())]
