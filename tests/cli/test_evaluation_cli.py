@@ -99,7 +99,7 @@ def test_compare_answers_in_words_and_in_json(here, tally):
         (["evaluate", "t.csv", "--label", "y", "--prequential", "--folds", "3"], "--folds only .*, got --prequential"),
         (["evaluate", "t.csv", "--label", "y", "--folds", "1"], "--folds to be an integer of at least 2"),
         (["evaluate", "t.tally", "t.csv", "--numeric", "gaussian"], "options of fit only with data"),
-        (["fit", "t.csv", "--label", "y", "--table", "t"], r"a database file \(duckdb or sqlite\) .*, got 't.csv'"),
+        (["fit", "t.csv", "--label", "y", "--table", "t"], r"a database, a workbook or a zip archive .*, got 't.csv'"),
         (["explain", "t.tally", "t.csv", "--for", "no", "--against", "no"], "different classes, got 'no'"),
         (["evaluate", "t.csv", "--label", "y", "--prequential", "--every", "0"], "every to be an integer"),
         (["compare", "t.csv"], "--label COL"),
