@@ -75,6 +75,7 @@ def test_public_names():
         "compare",
         "plot",
         "prequential",
+        "Ordinal",
         "Poisson",
         "DataWarning",
         "RuledOutWarning",
