@@ -225,7 +225,7 @@ def test_tables_in_a_zip_archive(tmp_path):
 
 
 DAMAGED = ["parquet", "xlsx", "feather", "arrow", "arff", "zip", "dta", "sav", "zsav", "xpt", "sqlite", "duckdb"]
-ROW_BY_ROW = ["arff", "arrow", "xpt", "sqlite"]
+ROW_BY_ROW = ["arff", "arrow", "xpt"]
 
 
 @pytest.mark.parametrize("kind", DAMAGED)

@@ -16,7 +16,7 @@ from tallybayes.data.formats.input_file import InputFile
 from tallybayes.data.formats.relation import chosen_table, is_query
 from tallybayes.data.source import BadRows, Kind
 from tallybayes.data.table import Table
-from tallybayes.errors import FileError
+from tallybayes.errors import Described, FileError
 
 __all__ = ["Sqlite"]
 
@@ -32,6 +32,7 @@ class Sqlite(FileFormat):
     def __init__(self, file: InputFile, options: ReadOptions) -> None:
         self.name = file.name
         self._missing = {*options.given_words}
+        _check_size(file)
         try:
             self._connection = sqlite3.connect(
                 f"file://{quote(os.fsencode(os.path.abspath(file.path)))}?mode=ro", uri=True
@@ -88,6 +89,22 @@ class Sqlite(FileFormat):
             words = {"true": True, "false": False}
             return [words.get(v.lower(), v) if isinstance(v, str) else v for v in values]
         return list(values)
+
+
+def _check_size(file: InputFile) -> None:
+    """Refuse a file that is shorter than its header says: SQLite would read the rows that are left, without an error.
+
+    The header has the size of a page at byte 16, the number of pages at byte 28, which is valid if the counters of
+    changes at bytes 24 and 92 are equal (https://www.sqlite.org/fileformat.html).
+    """
+    with open(file.path, "rb") as opened:
+        header = opened.read(100)
+        size = opened.seek(0, os.SEEK_END)
+    page, n_pages = int.from_bytes(header[16:18]), int.from_bytes(header[28:32])
+    whole = n_pages * (65536 if page == 1 else page)
+    if header[24:28] == header[92:96] and size < whole:
+        got = Described(f"{size:,} bytes: the file was cut off")
+        raise FileError(f"a SQLite file of {whole:,} bytes, as its header says", got=got, file=file.name)
 
 
 def _kept(values: tuple[Any, ...]) -> Any:
