@@ -16,6 +16,7 @@ b       7
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -82,13 +83,14 @@ class TextGrid:
 Part = str | TextGrid
 
 
-class Viewed:
+class Viewed(ABC):
     """A result that is printed, and shown in notebooks, from its parts; a subclass has `_parts` and a heading."""
 
     _heading: ClassVar[str] = ""  # in notebooks only
 
+    @abstractmethod
     def _parts(self) -> list[Part]:
-        raise NotImplementedError
+        """What the result says."""
 
     def __str__(self) -> str:
         return text_view(self._parts())

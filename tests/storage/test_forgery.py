@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 
 import tallybayes as tb
 from models import opened, small, tiny, written
-from tables import LABEL
 from tallybayes.errors import FileError
 from tallybayes.model.saved_model import dumps, loads
 from tallybayes.storage.keys import key_text
@@ -332,28 +330,6 @@ def test_keys_that_are_chosen_to_make_dicts_slow_are_refused():
     tensors["block0.keys.ends"] = np.cumsum([len(text) for text in texts])
     with pytest.raises(FileError, match="same hash"):
         loads(signed(header, tensors))
-
-
-@pytest.mark.parametrize(
-    "table",
-    [
-        {"x": [1.0] * 9, "t": [[str(i)] for i in range(9)], LABEL: range(9), "w": [10.0**-i for i in range(300, 309)]},
-        {f"c{i}": [i] for i in range(300)} | {LABEL: ["p"], "w": [1e-300]},
-        {f"r{i}": [0.1 * i, 1e-300] for i in range(100)} | {LABEL: ["p", "q"], "w": [1.5, 1e-300]},
-        {LABEL: [*range(2000)] * 2, "c": range(4000), "w": [1.0] * 4000},
-    ],
-    ids=["weights", "categories", "reals", "classes"],
-)
-def test_loading_takes_memory_in_proportion_to_the_file(table):
-    families = {name: "categorical" if name[0] == "c" else "gaussian" for name in table if name[0] in "crx"}
-    data = dumps(tb.fit(table, label=LABEL, weight="w", families=families))
-    loads(data)
-    tracemalloc.start()
-    try:
-        loads(data)
-        assert tracemalloc.get_traced_memory()[1] < 200_000 + 16 * len(data)
-    finally:
-        tracemalloc.stop()
 
 
 FUZZED = [dumps(model) for model in (small(), small(weight=[0.1, 0.2, 1 / 3]), small(smoothing=0))]
