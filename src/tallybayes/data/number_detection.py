@@ -115,16 +115,33 @@ def detect_numbers(
     """
     usable = [(d, t) for d, t in _PAIRS if decimal in (None, d) and (thousands is None or t in ("", thousands))]
     usable = [(d, t) for d, t in usable if d != thousands]
-    evidence = {name: found for name, cells in columns.items() if (found := _evidence(cells, usable)) is not None}
+    there = {name: cells for name, cells in columns.items() if cells.null_count < len(cells)}
+    likely = _with_numbers({name: combined(cells).drop_null() for name, cells in there.items()})
+    evidence = {name: found for name, cells in likely.items() if (found := _evidence(cells, usable)) is not None}
     signs = {own.decides for own in evidence.values()} - {None}
     sign = decimal or (signs.pop() if len(signs) == 1 else None)
     return {name: _decided(own, sign, delimiter, decimal, thousands) for name, own in evidence.items()}
 
 
+def _with_numbers(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns that have a cell with a digit which looks like a number in some format.
+
+    The different cells of all columns are looked at together: to prepare the pattern takes longer than to match a
+    thousand cells.
+    """
+    plain = {name for name, cells in columns.items() if pc.match_substring_regex(cells[:_FIRST], NUMBER).true_count}
+    unsure = {name: cells.unique() for name, cells in columns.items() if name not in plain}
+    unsure = {name: cells.filter(pc.match_substring_regex(cells, "[0-9]")) for name, cells in unsure.items()}
+    together = pa.concat_arrays([cells.cast(pa.large_string()) for cells in unsure.values()]) if unsure else []
+    is_like = to_numpy(pc.is_valid(pc.extract_regex(plain_signs(together), _PARTS))) if len(together) else np.zeros(0)
+    ends = np.cumsum([len(cells) for cells in unsure.values()])
+    for name, part in zip(unsure, np.split(is_like, ends[:-1]) if unsure else (), strict=True):
+        if part.any():
+            plain.add(name)
+    return {name: cells for name, cells in columns.items() if name in plain}
+
+
 def _evidence(cells: Any, usable: list[tuple[str, str]]) -> _Evidence | None:
-    cells = combined(cells).drop_null()
-    if not len(cells):
-        return None
     if (".", "") in usable and (",", ".") in usable and _all(cells, NUMBER):
         return _plain_evidence(cells, usable)
     values = plain_signs(cells)
