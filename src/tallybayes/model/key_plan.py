@@ -9,7 +9,10 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
+import pyarrow as pa
+
 from tallybayes.arrays.column import Codes
+from tallybayes.data.arrow import is_text_type
 from tallybayes.data.infer import with_key_form
 from tallybayes.data.label import label_column
 from tallybayes.data.schema import Schema
@@ -26,7 +29,7 @@ def first_cells(schema: Schema, source: Source, label: Any) -> dict[str, Raw]:
     names = [name for name, family in schema.families.items() if family.column is Codes]
     names += [label_column(label, head.columns)[0]] if isinstance(label, str) else []
     found = {name: head.columns[name] for name in names if name in head.columns}
-    if isinstance(source, (Whole, Stream)) or not found:
+    if isinstance(source, (Whole, Stream)) or all(map(_is_text, found.values())):
         return found
     bad, source.bad = source.bad, None if source.bad is None else BadRows()  # they are counted when they are learned
     try:
@@ -37,6 +40,10 @@ def first_cells(schema: Schema, source: Source, label: Any) -> dict[str, Raw]:
     finally:
         source.bad = bad
     return found if first is None else {name: first.columns.get(name, raw) for name, raw in found.items()}
+
+
+def _is_text(raw: Raw) -> bool:
+    return isinstance(raw, (pa.Array, pa.ChunkedArray)) and is_text_type(raw.type)
 
 
 def add_key_forms(schema: Schema, cells: dict[str, Raw]) -> None:
