@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Booleans, Codes32, Floats
 
-__all__ = ["ROUGH", "EvidenceLines", "FittedWeights", "Kind", "centred", "fit_weights", "losses_of"]
+__all__ = ["EvidenceLines", "FittedWeights", "Kind", "centred", "fit_weights", "losses_of"]
 
 Kind = Literal["temperature", "shared", "per class"]
 Strengths = tuple[float, float]  # of slopes and of tables
@@ -38,7 +38,7 @@ _LEAST_STRENGTH, _MOST_STRENGTH = 1.0, 1e6  # of slopes
 _ROUNDS = 4  # of the search for the strength of slopes; it hardly changes later
 _MORE_ROUNDS = 2  # from a start that is near
 _MANY_VALUES = 256  # columns of numbers from which on the curvature is taken as diagonal: eigenvalues would take long
-ROUGH, _FINE = 1e-4, 1e-6  # relative change of the loss at which the search for a minimum ends
+_ROUGH, _FINE = 1e-4, 1e-6  # relative change of the loss at which the search for a minimum ends
 _SETTLED = 0.2  # change of the logarithm of that strength below which the search ends
 _NEW_WEIGHT = 0.1  # that a line without a start begins with
 _FEW = 8  # classes up to which a loop over the classes is faster
@@ -135,25 +135,22 @@ def _last_maximum(values: Floats) -> Floats:
     return np.asarray(np.maximum.reduce([values[..., c] for c in range(values.shape[2])])[..., None])
 
 
-def fit_weights(
-    kind: Kind, rows: EvidenceLines, *, start: FittedWeights | None = None, tolerance: float = _FINE
-) -> FittedWeights:
+def fit_weights(kind: Kind, rows: EvidenceLines, *, start: FittedWeights | None = None) -> FittedWeights:
     """Fit the weights, offsets and slopes.
 
     kind: whether the lines that are not shared have a weight for each class or one for all, or all lines the same.
     start: fitted to such rows with fewer lines or without cells, to start from.
-    tolerance: relative change of the loss at which the search ends; ROUGH is enough to compare fits.
     """
     problem = _Problem(kind, rows)
     variables = problem.start if start is None else problem.start_at(start)
     strengths = (_STRENGTH, 3 * _STRENGTH) if start is None else start.strengths
     n_rounds = 0 if not problem.has_strengths else _ROUNDS if start is None else _MORE_ROUNDS
     for _ in range(n_rounds):
-        variables = problem.minimum(variables, strengths, ROUGH)
+        variables = problem.minimum(variables, strengths, _ROUGH)
         before, strengths = strengths, problem.strengths(variables, strengths)
         if np.abs(np.log(np.divide(strengths, before))).max() < _SETTLED:
             break
-    return problem.solution(problem.minimum(variables, strengths, tolerance), strengths)
+    return problem.solution(problem.minimum(variables, strengths, _FINE), strengths)
 
 
 class _Problem:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from tallybayes.arrays.array_types import Floats
 from tallybayes.model import Model
 from tallybayes.model.weight_selection import WeightFit
-from tallybayes.scoring.weight_fit import ROUGH, FittedWeights, fit_weights, losses_of
+from tallybayes.scoring.weight_fit import FittedWeights, fit_weights, losses_of
 from tallybayes.state.row_sample import RowSample
 from tallybayes.tuning.term_candidates import CountedTerms, Pair, TermCandidates
 from tallybayes.tuning.tuning_result import Estimate, Step
@@ -32,6 +32,7 @@ __all__ = ["TERMS", "Budget", "TermSearch", "search_terms"]
 
 TERMS = {"corrections": "value corrections", "interactions": "interactions", "dependence": "one-dependence estimators"}
 _NEGLIGIBLE = 0.02  # weight of an interaction that is left out
+_CLEARLY = 2.5  # standard errors: weights that are fitted on half of few rows are worse than those on all of them
 _ENOUGH = 1000  # rows that judge: their standard error is small beside what terms bring where they matter
 
 Progress = Callable[[str, float], None]
@@ -108,7 +109,7 @@ class _Search:
         columns = lines.lines if self._base.held_out.is_sum else lines.lines[:n_columns]
         self._plain = lines.log_prior + columns.sum(axis=0)
         self._before = self._loss(self._plain)
-        self._fits = [fit_weights(self._base.kind, lines.take(rows), tolerance=ROUGH) for rows, _ in self._splits]
+        self._fits = [fit_weights(self._base.kind, lines.take(rows)) for rows, _ in self._splits]
         self._joint = self._fits[0].log_joint(lines)
         if len(self._splits) > 1:
             self._joint[self._splits[1][1]] = self._fits[1].log_joint(lines.take(self._splits[1][1]))
@@ -147,14 +148,14 @@ class _Search:
 
     def result(self) -> TermSearch:
         """Fit the best terms on all rows; where the model without any of it is better, it stays as it is."""
-        if self._is_better(self._plain):
+        if self._is_better(self._plain, by=_CLEARLY):
             self._steps.append(Step("no column weights", 1, "used", self._loss(self._joint), self._before))
             self._joint = self._plain
             return TermSearch(self._model, self._steps, (self._before, self._before), self._estimate())
         self._progress("fitting", 0.8)
         prepared = self._prepared(self._best, len(self._splits))
-        start = FittedWeights.mean(self._fits) if self._best else None  # without terms the weights are those of `fit`
-        fit = fit_weights(prepared.kind, prepared.lines, start=start)
+        fit = fit_weights(self._base.kind, self._base.with_cells(()).lines)  # as `fit` does; a start for the terms
+        fit = fit_weights(prepared.kind, prepared.lines, start=fit) if self._best else fit
         weights = prepared.column_weights(fit)
         names = [name for name in prepared.more if self._counted.is_kept(name, weights.weights[name], _NEGLIGIBLE)]
         others = set(prepared.more) - set(names)
@@ -164,16 +165,14 @@ class _Search:
         return TermSearch(model, self._steps, (self._before, self._loss(self._joint)), self._estimate())
 
     def _try(self, term: str, share: float) -> None:
-        """Fit a kind of terms with the best so far; a first split that it does not help is enough to reject it."""
+        """Fit a kind of terms with the best so far, and use it if that is better."""
         name = TERMS[term] + (", in addition" if self._best else "")
         self._progress(name, share)
         combination, joint, before = self._best | {term}, self._joint.copy(), self._loss(self._joint)
         for number, (rows, judges) in enumerate(self._splits):
             prepared = self._prepared(combination, number)
-            fit = fit_weights(prepared.kind, prepared.lines.take(rows), start=self._fits[number], tolerance=ROUGH)
+            fit = fit_weights(prepared.kind, prepared.lines.take(rows), start=self._fits[number])
             joint[judges] = fit.log_joint(prepared.lines.take(judges))
-            if self._loss(joint) >= before:
-                break
         is_better = self._is_better(joint)
         n = len(self._base.cells) if term == "corrections" else self._counted.n_candidates(term)
         after = self._loss(joint) if is_better else before
@@ -208,10 +207,10 @@ class _Search:
     def _loss(self, joint: Floats) -> float:
         return self._mean(self._losses(joint))
 
-    def _is_better(self, joint: Floats) -> bool:
-        """Whether terms have a lower log loss than the best so far, by more than a standard error."""
+    def _is_better(self, joint: Floats, *, by: float = 1.0) -> bool:
+        """Whether scores have a lower log loss than the best so far, by more than so many standard errors."""
         gain = self._losses(self._joint) - self._losses(joint)
-        return self._mean(gain) > self._error(gain)
+        return self._mean(gain) > by * self._error(gain)
 
     def _error(self, values: Floats) -> float:
         """The standard error of a mean over the rows."""
