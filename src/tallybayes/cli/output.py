@@ -157,6 +157,7 @@ def in_types(table: Any, types: Any) -> Any:
     for field, column in zip(table.schema, table.columns, strict=True):
         wanted = fields.get(field.name)
         if wanted is not None and wanted.type != field.type:
+            # A type that the cells cannot be cast back to: they are written as they were read.
             with contextlib.suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
                 column = column.cast(wanted.type)
         columns.append(column)

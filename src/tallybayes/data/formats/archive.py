@@ -26,7 +26,7 @@ def archive_members(path: str, name: str | None = None) -> list[str]:
     try:
         with zipfile.ZipFile(path) as archive:
             names = [one.filename for one in archive.infolist() if not one.is_dir()]
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:  # the last: zipfile lacks a feature
         raise FileError(f"a complete zip archive ({error})", file=name or path) from error
     return [one for one in names if not one.startswith("__MACOSX/") and not os.path.basename(one).startswith(".")]
 
@@ -76,6 +76,7 @@ def _unpacked(file: InputFile, member: str) -> InputFile:
             copy = InputFile.of(temporary_copy(iter(lambda: content.read(2**20), b"")))
     except RuntimeError as error:  # zipfile has no error of its own for a password
         raise FileError(f"cannot be unpacked: {error}", file=name, hint="unpack the archive first") from error
+    # NotImplementedError: zipfile does not know the compression
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, KeyError, NotImplementedError) as error:
         raise FileError(f"cannot be unpacked: {error}", file=name) from error
     return replace(copy, name=name)
