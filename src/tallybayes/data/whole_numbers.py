@@ -15,7 +15,7 @@ from tallybayes.data.table import Raw, is_missing, is_number
 
 __all__ = ["are_whole", "with_whole"]
 
-_AT_ONCE = 4096  # values that are examined before the next ones are
+_FIRST = 20_000  # rows that are examined, of a table as of a stream
 
 
 def with_whole(field: Field, raw: Raw) -> Field:
@@ -26,11 +26,12 @@ def with_whole(field: Field, raw: Raw) -> Field:
 
 
 def are_whole(raw: Raw) -> bool:
-    """Whether a column has values, and all of them are whole numbers.
+    """Whether a column has values in its first rows, and all of them are whole numbers.
 
     >>> are_whole([1, None, 2.0]), are_whole(np.array([1.5, 2.0])), are_whole(pa.array([3, None])), are_whole([])
     (True, False, True, False)
     """
+    raw = raw[:_FIRST] if isinstance(raw, (pa.Array, pa.ChunkedArray, np.ndarray, list)) else raw
     if isinstance(raw, (pa.Array, pa.ChunkedArray)):
         if pa.types.is_integer(raw.type):
             return bool(raw.null_count < len(raw))
@@ -49,11 +50,5 @@ def are_whole(raw: Raw) -> bool:
         return False
     if raw.dtype.kind != "f":
         return len(raw) > 0
-    found = False
-    for first in range(0, len(raw), _AT_ONCE):  # most columns of reals have a fraction among their first values
-        part = raw[first : first + _AT_ONCE]
-        there = part[~np.isnan(part)]
-        if not (np.isfinite(there) & (there == np.floor(there))).all():
-            return False
-        found |= len(there) > 0
-    return found
+    there = raw[~np.isnan(raw)]
+    return bool(len(there)) and bool(np.isfinite(there).all()) and bool((there == np.floor(there)).all())
