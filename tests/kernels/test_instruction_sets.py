@@ -18,7 +18,8 @@ y = rng.integers(0, 3, n)
 words = np.array(["red", "green", "blue", "grey", "pink"])
 X = {
     "size": rng.normal(size=n) + y, "age": rng.integers(0, 80, n), "flag": rng.random(n) < 0.2 + 0.2 * y,
-    "colour": words[(y + rng.integers(0, 3, n)) % 5], "note": [" ".join(words[rng.integers(0, 5, 6)]) for _ in range(n)],
+    "colour": words[(y + rng.integers(0, 3, n)) % 5],
+    "note": [" ".join(words[rng.integers(0, 5, 6)]) for _ in range(n)],
 }
 bag = sp.random_array((n, 500), density=0.02, format="csr", rng=rng)
 bag.data = np.ceil(bag.data * 3)
