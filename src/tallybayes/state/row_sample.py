@@ -67,8 +67,7 @@ class SampledRows:
         """
         _, mine, theirs = np.intersect1d(self.hashes, other.hashes, assume_unique=True, return_indices=True)
         names = sorted({*self.table.columns, *other.table.columns})
-        cells = [own.table.take(rows).only(names) for own, rows in ((self, mine), (other, theirs))]
-        is_mine = _first_cells(*cells, names)
+        is_mine = _first_cells(self.table.take(mine), other.table.take(theirs), names)
         counts, others = self.counts.copy(), other.counts.copy()
         counts[mine[is_mine]] += others[theirs[is_mine]]
         others[theirs[~is_mine]] += counts[mine[~is_mine]]
