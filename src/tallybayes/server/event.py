@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Any
 
 from tallybayes.errors import DataError, FileError
@@ -41,10 +41,10 @@ class NewEvent:
 
     def numbered(self, number: int, before: bytes) -> Event:
         """The event with its number and its checksum, which continues the one before."""
-        own = {field.name: getattr(self, field.name) for field in fields(NewEvent)}
         rows_hash = None if self.rows is None else hashlib.sha256(self.rows).digest()
-        event = Event(**own, id=number, rows_hash=rows_hash)
-        return replace(event, checksum=event.content_hash(before))
+        event = Event(**self.__dict__, id=number, rows_hash=rows_hash)
+        object.__setattr__(event, "checksum", event.content_hash(before))
+        return event
 
 
 @dataclass(frozen=True)
@@ -147,8 +147,7 @@ class Event(NewEvent):
         }
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+_json = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 def _json_or_none(value: Any) -> str | None:
