@@ -313,7 +313,7 @@ class LiveModel:
             raise NotWritableError(f"the change cannot be stored: {error}", hint=hint) from error
         for event, is_formative in zip(written, formative, strict=True):
             self._history.committed(event, is_formative=is_formative)
-            self.stream.add(event)
+        self.stream.add(written)
         self.current = published
         for callback in list(self._subscribers):
             with contextlib.suppress(Exception):  # a subscriber that fails must not stop the writer

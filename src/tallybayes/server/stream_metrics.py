@@ -31,6 +31,7 @@ WINDOWS = (100, 1_000, 10_000)  # rows
 _SCORED = max(WINDOWS)  # rows of an event that are scored, at most
 _FEW = 256  # rows that are scored one by one, which is faster than a table of them
 _MOST_LOSS = 1e6  # of a row whose label the model rules out
+_POINT = 100  # rows whose mean is a point of the curve
 _SERIES = 500  # points of the curve, at most
 
 Scores = NDArray[np.float32]
@@ -139,17 +140,25 @@ class StreamMetrics:
         self._totals: dict[str, Any] = {"rows": 0, "correct": 0, "with_loss": 0, "loss": 0.0}
         self._series: deque[dict[str, Any]] = deque(maxlen=_SERIES)
 
-    def add(self, event: Event) -> None:
-        """Add the scores that are stored with an event."""
-        if not event.scores:
+    def add(self, events: Sequence[Event]) -> None:
+        """Add the scores that are stored with events."""
+        scored = [event for event in events if event.scores]
+        if not scored:
             return
-        scores = np.frombuffer(event.scores, "<f4")
+        parts = [np.frombuffer(event.scores or b"", "<f4") for event in scored]
         with self._lock:
-            self._last = np.concatenate([self._last, scores])[-_SCORED:]
-            own = _summary(scores)
+            own = _summary(np.concatenate(parts))
             for name in ("rows", "correct", "with_loss", "loss"):
                 self._totals[name] += own[name]
-            self._series.append({"event": event.id, "time": event.time} | _means(_summary(self._last[-100:])))
+            every = np.concatenate([self._last, *parts])
+            end = len(every)
+            points = []
+            for event, part in zip(scored[: -_SERIES - 1 : -1], parts[: -_SERIES - 1 : -1], strict=True):
+                recent = _means(_summary(every[max(end - _POINT, 0) : end]))
+                points.append({"event": event.id, "time": event.time} | recent)
+                end -= len(part)
+            self._series.extend(reversed(points))
+            self._last = every[-_SCORED:]
 
     def totals(self) -> dict[str, Any]:
         """The totals over all rows, for a snapshot."""
