@@ -2,8 +2,8 @@
 
 Needs nothing but the standard library and what the library itself needs. Connections stay open between requests, one
 per thread, so that a client can be shared by threads. A request that could not be sent, or that the server refuses for
-a moment (429, 503), is repeated with growing pauses; changes have an idempotency key, so that none is made twice. Errors
-are those of the library: a DataError on the server is a DataError here, with its column, row and hint.
+a moment (429, 503), is repeated with growing pauses; changes have an idempotency key, so that none is made twice.
+Errors are those of the library: a DataError on the server is a DataError here, with its column, row and hint.
 
     client = Client("http://127.0.0.1:8000")
     client.predict([{"weight": 4.2}])
@@ -158,7 +158,9 @@ class Client:
         """The models of the server."""
         return list(self._json("GET", "/v1/models")["models"])
 
-    def events(self, *, after: int | None = None, before: int | None = None, limit: int = 100, **only: str) -> list[Any]:
+    def events(
+        self, *, after: int | None = None, before: int | None = None, limit: int = 100, **only: str
+    ) -> list[Any]:
         """Events of the log, the newest first, or those after one; only: kind=, who=."""
         query = {"after": after, "before": before, "limit": limit, **only}
         return list(self._get(f"events?{urlencode({k: v for k, v in query.items() if v is not None})}")["events"])
@@ -323,7 +325,9 @@ def _arrow(data: Any) -> bytes:
     from tallybayes.data.table import to_table
 
     table = to_table(data)
-    columns = {name: pa.array(raw) if not isinstance(raw, pa.ChunkedArray) else raw for name, raw in table.columns.items()}
+    columns = {
+        name: pa.array(raw) if not isinstance(raw, pa.ChunkedArray) else raw for name, raw in table.columns.items()
+    }
     made = pa.table(columns)
     sink = io.BytesIO()
     with pa.ipc.new_stream(sink, made.schema) as writer:
@@ -370,7 +374,9 @@ def _error(reply: _Reply) -> TallyError:
     if not isinstance(facts, dict) or "expected" not in facts:
         text = reply.body[:200].decode("utf-8", "replace")
         return ServerError("an answer", got=Described(f"status {reply.status}: {text}"))
-    kind = _KINDS.get(str(facts.get("type", "")).removeprefix(_TYPE), ServerError if reply.status >= 500 else ParameterError)
+    kind = _KINDS.get(
+        str(facts.get("type", "")).removeprefix(_TYPE), ServerError if reply.status >= 500 else ParameterError
+    )
     given = {name: facts[name] for name in ("column", "row", "line", "hint") if name in facts}
     if "got" in facts:
         given["got"] = Described(facts["got"])
@@ -382,4 +388,4 @@ def _error(reply: _Reply) -> TallyError:
 _KINDS: dict[str, type[TallyError]] = {
     name: getattr(errors, name)
     for name in ("DataError", "ForgetError", "FileError", "ParameterError", "CountError", "UnsupportedError")
-} | {"NotWritable": ServerError}
+} | {"NotWritableError": ServerError}

@@ -19,7 +19,7 @@ def http(served):
         yield client
 
 
-@pytest.fixture()
+@pytest.fixture
 def fresh(tmp_path):
     """A server of its own for a test that changes the model."""
     pets().save(tmp_path / "pets.tally")

@@ -56,9 +56,7 @@ def serve(
         list[str] | None,
         typer.Option(metavar="NAME", help="One more name of this server in the header Host (repeatable)."),
     ] = None,
-    tls_cert: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A certificate (PEM), to serve HTTPS.")
-    ] = None,
+    tls_cert: Annotated[str | None, typer.Option(metavar="FILE", help="A certificate (PEM), to serve HTTPS.")] = None,
     tls_key: Annotated[str | None, typer.Option(metavar="FILE", help="The key of the certificate.")] = None,
     log_level: Annotated[
         str, typer.Option(metavar="LEVEL", help="debug, info (a line per request), warning or error.")
@@ -99,7 +97,7 @@ def serve(
     )
     listening = bind(host, port, settings)
     folder = ModelFolder.open(path)
-    names = ", ".join(sorted(folder.models)) or "no models yet"
+    names = ", ".join(sorted(folder)) or "no models yet"
     shown = f"[{host}]" if ":" in host else host
     print_result(f"{'https' if tls_cert else 'http'}://{shown}:{listening.getsockname()[1]}")
     sys.stdout.flush()  # whoever has started the server waits for the address

@@ -15,7 +15,7 @@ from typing import Any
 from tallybayes.errors import Described
 from tallybayes.server.api_key import ApiKey
 from tallybayes.server.call import no_key
-from tallybayes.server.http_problem import HttpProblem
+from tallybayes.server.http_problem import HttpError
 from tallybayes.server.server_settings import ServerSettings
 
 __all__ = ["check_origin", "cors_headers", "find_key", "preflight_headers"]
@@ -36,18 +36,18 @@ def check_origin(scope: Mapping[str, Any], fields: Fields, settings: ServerSetti
         names = [name for name, _ in scope["headers"]]
         for name in _SINGLE:
             if names.count(name) > 1:
-                raise HttpProblem.of(400, f"one header {name.decode()}", got=Described("several"))
+                raise HttpError.of(400, f"one header {name.decode()}", got=Described("several"))
     host = fields.get(b"host", b"").decode("latin-1")
     if settings.hosts is not None and not len(settings.keys) and _without_port(host) not in settings.hosts:
         hint = "tally serve --allow-host NAME accepts another name"
-        raise HttpProblem.of(421, f"a name of this server ({', '.join(sorted(settings.hosts))})", got=host, hint=hint)
+        raise HttpError.of(421, f"a name of this server ({', '.join(sorted(settings.hosts))})", got=host, hint=hint)
     origin = fields.get(b"origin")
     if origin is None or scope["method"] in _SAFE:
         return
     given = origin.decode("latin-1")
     if given not in settings.cors and given not in (f"http://{host}", f"https://{host}"):
         hint = "tally serve --cors ORIGIN allows the pages of another origin"
-        raise HttpProblem.of(403, "a page of this server", got=Described(f"the origin {given}"), hint=hint)
+        raise HttpError.of(403, "a page of this server", got=Described(f"the origin {given}"), hint=hint)
 
 
 def _without_port(host: str) -> str:

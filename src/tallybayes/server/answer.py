@@ -20,11 +20,7 @@ class Answer:
 
     def __init__(self, body: bytes, media_type: str = JSON, *, status: int = 200, headers: Headers = ()) -> None:
         self.status, self.body = status, body
-        self.headers = [
-            (b"content-type", media_type.encode()),
-            (b"content-length", str(len(body)).encode()),
-            *headers,
-        ]
+        self.headers = [(b"content-type", media_type.encode()), (b"content-length", str(len(body)).encode()), *headers]
 
     @classmethod
     def of(cls, value: Any, **options: Any) -> Answer:

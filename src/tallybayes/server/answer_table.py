@@ -14,7 +14,7 @@ from tallybayes.formatting import json_text, printable, shown
 from tallybayes.server.answer import Answer, Headers
 from tallybayes.server.call import Call
 from tallybayes.server.event_rows import ARROW, JSON
-from tallybayes.server.http_problem import HttpProblem
+from tallybayes.server.http_problem import HttpError
 from tallybayes.server.request_rows import CSV, NDJSON, TSV
 
 __all__ = ["answer_format", "table_answer"]
@@ -42,7 +42,7 @@ def answer_format(call: Call, own: str, formats: Sequence[str] = _FORMATS) -> st
             matching = [one for one in formats if one.startswith(wanted[:-1])]
             if matching:
                 return own if own in matching else matching[0]
-    raise HttpProblem.of(406, f"a format of answers ({', '.join(formats)})", got=Described(given))
+    raise HttpError.of(406, f"a format of answers ({', '.join(formats)})", got=Described(given))
 
 
 def _ranges(accept: str) -> list[tuple[str, float]]:

@@ -91,7 +91,12 @@ def answers(schema: str | None, *more: int, tables: bool = False) -> dict[str, A
     """The answers of a route: JSON by a schema (or tables too), and the problems it may answer with."""
     content: dict[str, Any] = {} if schema is None else {JSON: {"schema": _ref(schema)}}
     if tables:
-        content |= {NDJSON: {"schema": _TEXT}, CSV: {"schema": _TEXT}, TSV: {"schema": _TEXT}, ARROW: {"schema": _BYTES}}
+        content |= {
+            NDJSON: {"schema": _TEXT},
+            CSV: {"schema": _TEXT},
+            TSV: {"schema": _TEXT},
+            ARROW: {"schema": _BYTES},
+        }
     return _responses(content, more)
 
 

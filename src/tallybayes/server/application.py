@@ -58,7 +58,11 @@ class _Documented(FastAPI):
 def routed() -> FastAPI:
     """The routes, without what they need to answer."""
     app = _Documented(
-        title="tallybayes", version=__version__, description=_DESCRIPTION.strip(), docs_url=None, redoc_url=None,
+        title="tallybayes",
+        version=__version__,
+        description=_DESCRIPTION.strip(),
+        docs_url=None,
+        redoc_url=None,
         openapi_url=None,
     )
     for module in ROUTES:

@@ -8,7 +8,7 @@ from starlette.requests import Request
 
 from tallybayes.errors import Described
 from tallybayes.server.api_key import ApiKey
-from tallybayes.server.http_problem import HttpProblem
+from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel, Published
 from tallybayes.server.service import Service
 
@@ -51,16 +51,18 @@ class Call(Request):
         if not self.api_key.allows(scope, model):
             about = "" if model is None else f" for the model {model!r}"
             got = Described(f"a key with the scope {self.api_key.scope} for {', '.join(self.api_key.models)}")
-            raise HttpProblem.of(403, f"a key with the scope {scope}{about}", got=got)
+            raise HttpError.of(403, f"a key with the scope {scope}{about}", got=got)
 
     def may_see(self, model: str) -> bool:
         """Whether a model is listed for this sender."""
-        return not len(self.service.settings.keys) or (self.api_key is not None and self.api_key.allows("predict", model))
+        return not len(self.service.settings.keys) or (
+            self.api_key is not None and self.api_key.allows("predict", model)
+        )
 
     def refuse_if_read_only(self) -> None:
         """Refuse changes of a server that was started with --read-only."""
         if self.service.settings.read_only:
-            raise HttpProblem.of(403, "a request that changes nothing: this server is read-only", got=self.method)
+            raise HttpError.of(403, "a request that changes nothing: this server is read-only", got=self.method)
 
     def wanted_version(self, live: LiveModel) -> int | None:
         """The version that If-Match asks for; a problem (412) if the model has another one now. None: any."""
@@ -70,7 +72,7 @@ class Call(Request):
         current = live.current
         if etag(live, current) not in _tags(given):
             hint = "the model has changed: read it again, then repeat the request with its ETag"
-            raise HttpProblem.of(412, f"If-Match: {etag(live, current)}", got=Described(given), hint=hint)
+            raise HttpError.of(412, f"If-Match: {etag(live, current)}", got=Described(given), hint=hint)
         return current.version
 
     def has_current(self, live: LiveModel, published: Published) -> bool:
@@ -79,11 +81,15 @@ class Call(Request):
         return given is not None and (given.strip() == "*" or etag(live, published) in _tags(given))
 
 
-def no_key() -> HttpProblem:
+def no_key() -> HttpError:
     """The problem of a request without a key that is known."""
     hint = "send the header Authorization: Bearer KEY"
-    return HttpProblem.of(
-        401, "a key of this server", got=Described("none that it knows"), hint=hint, headers={"WWW-Authenticate": "Bearer"}
+    return HttpError.of(
+        401,
+        "a key of this server",
+        got=Described("none that it knows"),
+        hint=hint,
+        headers={"WWW-Authenticate": "Bearer"},
     )
 
 

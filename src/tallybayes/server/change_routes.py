@@ -12,11 +12,11 @@ from tallybayes.errors import Described, ParameterError
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.answer import Answer
 from tallybayes.server.api_document import answers, json_body, rows_or_table
-from tallybayes.server.call import Call, version_headers
+from tallybayes.server.call import Call
 from tallybayes.server.change_request import Applied, ChangeRequest
 from tallybayes.server.direct_route import Endpoint
 from tallybayes.server.event_rows import ARROW, JSON
-from tallybayes.server.http_problem import HttpProblem
+from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel
 from tallybayes.server.request_rows import RequestRows, checked_rows, read_object
 
@@ -42,7 +42,7 @@ async def _rows_changed(call: Call, kind: Literal["learn", "forget"]) -> Answer:
     given = RequestRows.of(call)
     rows, media_type = await _stored(call, live, given)
     if rows is None:
-        raise HttpProblem.of(422, f"at least one row to {kind}", got=Described("none"))
+        raise HttpError.of(422, f"at least one row to {kind}", got=Described("none"))
     parsed = given.rows  # the writer need not read them again
     request = ChangeRequest(kind, rows, media_type, call.who, _key(call), call.wanted_version(live), parsed=parsed)
     return _answer(live, await call.service.change(live, request))
@@ -81,7 +81,7 @@ def _key(call: Call) -> str | None:
         return None
     if not 0 < len(key) <= _LONGEST_KEY or not key.isprintable():
         got = Described(f"{len(key)} characters")
-        raise HttpProblem.of(422, f"an Idempotency-Key of 1 to {_LONGEST_KEY} printable characters", got=got)
+        raise HttpError.of(422, f"an Idempotency-Key of 1 to {_LONGEST_KEY} printable characters", got=got)
     return key
 
 
@@ -108,7 +108,7 @@ async def undo(call: Call) -> Answer:
     live = call.live
     event = read_object(call, ("event",)).get("event")
     if type(event) is not int or not 0 < event < 2**63:
-        raise HttpProblem.of(422, "event: the number of an event", got=event)
+        raise HttpError.of(422, "event: the number of an event", got=event)
     request = ChangeRequest("undo", None, JSON, call.who, _key(call), call.wanted_version(live), event=event)
     return _answer(live, await call.service.change(live, request))
 
@@ -125,7 +125,7 @@ async def calibrate(call: Call) -> Answer:
         raise ParameterError("new: true or false", got=new)
     if (given is None) != (method == "none"):
         expected = "no rows for the method none" if given is not None else "rows to calibrate on"
-        raise HttpProblem.of(422, expected, got=Described("rows" if given is not None else "none"))
+        raise HttpError.of(422, expected, got=Described("rows" if given is not None else "none"))
     rows, media_type = (None, JSON) if given is None else await _stored(call, live, given)
     request = ChangeRequest(
         "calibrate",
@@ -154,7 +154,13 @@ async def decide(call: Call) -> Answer:
     if rows is not None:
         stored = _packed(checked_rows(rows, call.service.settings.max_rows))
     request = ChangeRequest(
-        "decide", stored, JSON, call.who, _key(call), call.wanted_version(live), settings=_rule(given, stored is not None)
+        "decide",
+        stored,
+        JSON,
+        call.who,
+        _key(call),
+        call.wanted_version(live),
+        settings=_rule(given, stored is not None),
     )
     return _answer(live, await call.service.change(live, request))
 

@@ -32,6 +32,7 @@ class Endpoint(NamedTuple):
     document: dict[str, Any]
     changes: bool = False  # whether it is refused by a server that is read-only
     streams: bool = False  # whether its answer has no end, and so no time limit
+    is_documented: bool = True
 
 
 class DirectRoute(APIRoute):
@@ -78,6 +79,7 @@ def add_endpoints(app: FastAPI, endpoints: list[Endpoint]) -> None:
             tags=document.pop("tags"),
             operation_id=facts.handler.__name__,
             response_model=None,
+            include_in_schema=facts.is_documented,
             openapi_extra=document,
         )
         route.attach(facts)

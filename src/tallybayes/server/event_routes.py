@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import tempfile
 from collections.abc import AsyncIterator
 from typing import Any
 
 from tallybayes.errors import Described
 from tallybayes.formatting import finite_json, json_text
 from tallybayes.server.answer import Answer, StreamedAnswer
-from tallybayes.server.api_document import answers, file_answer, path_parameter, query, text_answer
+from tallybayes.server.api_document import answers, path_parameter, query, text_answer
 from tallybayes.server.call import Call, version_headers
 from tallybayes.server.direct_route import Endpoint
 from tallybayes.server.event import Event
-from tallybayes.server.event_export import write_parquet
-from tallybayes.server.http_problem import HttpProblem
+from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel, Published
 
 __all__ = ["ENDPOINTS"]
@@ -36,10 +33,10 @@ async def list_events(call: Call) -> Answer:
     limit = _number(call, "limit")
     limit = 100 if limit is None else limit
     if not 1 <= limit <= _MOST:
-        raise HttpProblem.of(422, f"limit: from 1 to {_MOST:,}", got=limit)
+        raise HttpError.of(422, f"limit: from 1 to {_MOST:,}", got=limit)
     kind, who = call.query_params.get("kind"), call.query_params.get("who")
     if kind is not None and kind not in _KINDS:
-        raise HttpProblem.of(422, f"kind: {', '.join(_KINDS)}", got=kind)
+        raise HttpError.of(422, f"kind: {', '.join(_KINDS)}", got=kind)
 
     def work() -> list[dict[str, Any]]:
         found = live.events(after=after, before=before, limit=limit, kind=kind, who=who)
@@ -62,22 +59,6 @@ async def read_event(call: Call) -> Answer:
     return Answer.of(await call.service.in_thread(work), headers=version_headers(live, live.current))
 
 
-async def export_events(call: Call) -> Answer:
-    """Export all events as Parquet."""
-    live = call.live
-
-    def work() -> bytes:
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "events.parquet")
-            write_parquet(live, path)
-            with open(path, "rb") as file:
-                return file.read()
-
-    disposition = f'attachment; filename="{live.name}.events.parquet"'.encode()
-    headers = [*version_headers(live, live.current), (b"content-disposition", disposition)]
-    return Answer(await call.service.in_thread(work), _PARQUET, headers=headers)
-
-
 async def read_stream(call: Call) -> Answer:
     """Read the measurements of the stream: test-then-learn accuracy and log loss, class shares, drift, rate."""
     live = call.live
@@ -92,7 +73,7 @@ async def follow_events(call: Call) -> Answer:
     if service.n_streams >= service.settings.max_streams:
         got = Described("more")
         expected = f"at most {service.settings.max_streams} streams of events"
-        raise HttpProblem.of(503, expected, got=got, headers={"Retry-After": "10"})
+        raise HttpError.of(503, expected, got=got, headers={"Retry-After": "10"})
     return StreamedAnswer(_news(call, live), "text/event-stream", headers=[(b"x-accel-buffering", b"no")])
 
 
@@ -145,14 +126,14 @@ def _number(call: Call, name: str) -> int | None:
     if text is None:
         return None
     if not (text.isascii() and text.isdecimal() and int(text) < 2**63):
-        raise HttpProblem.of(422, f"{name}: an integer of at least 0", got=text)
+        raise HttpError.of(422, f"{name}: an integer of at least 0", got=text)
     return int(text)
 
 
 def _path_number(call: Call) -> int:
     text = call.path_params["event"]
     if not (text.isascii() and text.isdecimal() and len(text) < 19):
-        raise HttpProblem.of(404, "the number of an event", got=text)
+        raise HttpError.of(404, "the number of an event", got=text)
     return int(text)
 
 
@@ -176,18 +157,6 @@ ENDPOINTS = [
                 query("who", "Only events of this sender.", {"type": "string"}),
             ],
             "responses": answers("EventList", 404, 422),
-        },
-    ),
-    Endpoint(
-        "GET",
-        f"{_PATH}/events.parquet",
-        export_events,
-        "learn",
-        {
-            "tags": [_TAG],
-            "summary": "Export all events",
-            "description": "As a Parquet file, as `tally log export` writes it.",
-            "responses": file_answer(_PARQUET, 404),
         },
     ),
     Endpoint(

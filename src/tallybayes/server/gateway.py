@@ -1,8 +1,8 @@
 """The outermost layer of the server: what happens to every request before and after its route.
 
 Request id, origin and key, limits (rate, size, time, concurrency), headers of the answer, problems instead of
-exceptions, a line of the log, measurements. One plain ASGI application instead of a stack of them: each layer would cost
-as much as scoring a row.
+exceptions, a line of the log, measurements. One plain ASGI application instead of a stack of them: each layer would
+cost as much as scoring a row.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tallybayes.errors import Described
 from tallybayes.server.access_guard import check_origin, cors_headers, find_key, preflight_headers
 from tallybayes.server.answer import Answer
 from tallybayes.server.call import Call, no_key
-from tallybayes.server.http_problem import PROBLEM_TYPE, HttpProblem, as_problem
+from tallybayes.server.http_problem import PROBLEM_TYPE, HttpError, as_problem
 from tallybayes.server.request_body import BodyBudget, ClientGoneError, read_body
 from tallybayes.server.request_log import logger
 from tallybayes.server.service import Service
@@ -112,7 +112,7 @@ class Gateway:
             if (wait := service.rate.wait(client)) > 0:
                 retry = {"Retry-After": str(int(wait) + 1)}
                 expected = f"at most {settings.rate:g} requests per second"
-                raise HttpProblem.of(429, expected, got=Described("more"), headers=retry)
+                raise HttpError.of(429, expected, got=Described("more"), headers=retry)
         if len(settings.keys) and call.api_key is None and scope["method"] not in _OPEN_METHODS:
             raise no_key()  # before its body takes any memory
         arrived = False
@@ -123,7 +123,7 @@ class Gateway:
                 if service.n_active >= settings.concurrency:
                     got = Described("more")
                     expected = f"at most {settings.concurrency} requests at the same time"
-                    raise HttpProblem.of(503, expected, got=got, headers={"Retry-After": "1"})
+                    raise HttpError.of(503, expected, got=got, headers={"Retry-After": "1"})
                 service.n_active += 1
                 try:
                     await self._app.router(scope, receive, send)
@@ -133,30 +133,30 @@ class Gateway:
             if not arrived:
                 got = Described("only a part of it")
                 expected = f"the whole request within {settings.timeout:g} seconds"
-                raise HttpProblem.of(408, expected, got=got, headers={"Connection": "close"}) from None
+                raise HttpError.of(408, expected, got=got, headers={"Connection": "close"}) from None
             hint = "a change may still be made: repeat it with the same Idempotency-Key, or ask for fewer rows"
             expected = f"an answer within {settings.timeout:g} seconds"
             retry = {"Retry-After": "1"}
-            raise HttpProblem.of(503, expected, got=Described("none yet"), hint=hint, headers=retry) from None
+            raise HttpError.of(503, expected, got=Described("none yet"), hint=hint, headers=retry) from None
 
 
-def _problem(error: Exception) -> HttpProblem:
+def _problem(error: Exception) -> HttpError:
     """The answer to any exception."""
     if isinstance(error, HTTPException):  # raised by the router
         if error.status_code == 405:
             allowed = (error.headers or {}).get("Allow", "")
             got = Described("another method")
-            return HttpProblem.of(405, f"the method {allowed}", got=got, headers={"Allow": allowed})
+            return HttpError.of(405, f"the method {allowed}", got=got, headers={"Allow": allowed})
         hint = "the routes are described at /docs"
-        return HttpProblem.of(error.status_code, "a route of this server", got=Described("another path"), hint=hint)
+        return HttpError.of(error.status_code, "a route of this server", got=Described("another path"), hint=hint)
     found = as_problem(error)
     if found is None:
         hint = "the log of the server has the details, under the request id"
-        found = HttpProblem.of(500, "an answer", got=Described("an unexpected error"), hint=hint)
+        found = HttpError.of(500, "an answer", got=Described("an unexpected error"), hint=hint)
     return found
 
 
-def _answer(call: Call, problem: HttpProblem) -> Answer:
+def _answer(call: Call, problem: HttpError) -> Answer:
     """A problem in the words of the protocol of the request."""
     headers = [(name.lower().encode(), value.encode("latin-1", "replace")) for name, value in problem.headers.items()]
     path = call.scope["path"]

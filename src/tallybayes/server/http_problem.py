@@ -1,11 +1,11 @@
 """Errors as answers: application/problem+json (RFC 9457) with the facts of the library's errors.
 
-    type        urn:tallybayes:error:DataError, the class of the error; `tallybayes.client` raises it again
-    title       what kind of error it is
-    status      the HTTP status
-    detail      the whole message
-    expected, got, hint, column, row, line     its parts, where they are known
-    request_id  as in the header X-Request-Id and in the log of the server
+type        urn:tallybayes:error:DataError, the class of the error; `tallybayes.client` raises it again
+title       what kind of error it is
+status      the HTTP status
+detail      the whole message
+expected, got, hint, column, row, line     its parts, where they are known
+request_id  as in the header X-Request-Id and in the log of the server
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from tallybayes.errors import (
     shorten,
 )
 from tallybayes.formatting import json_text
-from tallybayes.server.change_errors import CannotUndo, KeyReused, NotWritable, UnknownEvent, VersionMismatch
+from tallybayes.server.change_errors import KeyReuseError, NotWritableError, UndoError, UnknownEventError, VersionError
 
-__all__ = ["PROBLEM_TYPE", "HttpProblem", "as_problem"]
+__all__ = ["PROBLEM_TYPE", "HttpError", "as_problem"]
 
 PROBLEM_TYPE = "application/problem+json"
 _TYPE = "urn:tallybayes:error:"
@@ -53,11 +53,11 @@ _TITLES = {
 }
 # The first class that an error is an instance of decides.
 _STATUS: tuple[tuple[type[TallyError], int], ...] = (
-    (VersionMismatch, 412),
-    (KeyReused, 422),
-    (UnknownEvent, 404),
-    (CannotUndo, 409),
-    (NotWritable, 503),
+    (VersionError, 412),
+    (KeyReuseError, 422),
+    (UnknownEventError, 404),
+    (UndoError, 409),
+    (NotWritableError, 503),
     (ForgetError, 409),
     (CountError, 409),
     (DataError, 422),
@@ -67,7 +67,7 @@ _STATUS: tuple[tuple[type[TallyError], int], ...] = (
 )
 
 
-class HttpProblem(Exception):
+class HttpError(Exception):
     """An answer that reports an error: its status, the error, and headers such as Retry-After."""
 
     def __init__(self, status: int, error: TallyError, headers: Mapping[str, str] | None = None) -> None:
@@ -75,11 +75,11 @@ class HttpProblem(Exception):
         self.status, self.error, self.headers = status, error, dict(headers or {})
 
     @classmethod
-    def of(cls, status: int, expected: str, *, headers: Mapping[str, str] | None = None, **facts: Any) -> HttpProblem:
-        """A problem of the request itself, worded as all errors: expected, got, hint.
+    def of(cls, status: int, expected: str, *, headers: Mapping[str, str] | None = None, **facts: Any) -> HttpError:
+        r"""A problem of the request itself, worded as all errors: expected, got, hint.
 
-        >>> str(HttpProblem.of(404, "a model of this server", got="pet", hint="did you mean 'pets'?"))
-        "expected a model of this server, got 'pet'\\nhint: did you mean 'pets'?"
+        >>> str(HttpError.of(404, "a model of this server", got="pet", hint="did you mean 'pets'?"))
+        "expected a model of this server, got 'pet'\nhint: did you mean 'pets'?"
         """
         return cls(status, ParameterError(expected, **facts), headers)
 
@@ -101,15 +101,15 @@ class HttpProblem(Exception):
         return json_text(facts | {"request_id": request_id}).encode()
 
 
-def as_problem(error: Exception) -> HttpProblem | None:
+def as_problem(error: Exception) -> HttpError | None:
     """The answer to an error; None for an error that nobody has expected.
 
     >>> as_problem(ForgetError("a label that was learned", got="cow")).status
     409
     """
-    if isinstance(error, HttpProblem):
+    if isinstance(error, HttpError):
         return error
     if not isinstance(error, TallyError):
         return None
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 422)
-    return HttpProblem(status, error, {"Retry-After": "5"} if status == 503 else None)
+    return HttpError(status, error, {"Retry-After": "5"} if status == 503 else None)

@@ -18,7 +18,7 @@ from tallybayes.server.answer import Answer
 from tallybayes.server.api_document import json_answers, json_body, path_parameter
 from tallybayes.server.call import Call, version_headers
 from tallybayes.server.direct_route import Endpoint
-from tallybayes.server.http_problem import HttpProblem
+from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel, Published
 from tallybayes.server.row_scoring import proba_of_few, require_classes
 from tallybayes.server.strict_json import parse_json
@@ -91,7 +91,9 @@ async def oip_infer(call: Call) -> Answer:
     require_classes(published.snapshot)
     proba = await _scored(call, published.snapshot, columns, n_rows)
     found = _response(live, published, proba, wanted)
-    return Answer.of(found if identifier is None else found | {"id": identifier}, headers=version_headers(live, published))
+    return Answer.of(
+        found if identifier is None else found | {"id": identifier}, headers=version_headers(live, published)
+    )
 
 
 async def _scored(call: Call, snapshot: Snapshot, columns: dict[str, list[Any]], n_rows: int) -> Floats:
@@ -150,7 +152,7 @@ def _check_version(call: Call, published: Published) -> None:
     version = call.path_params.get("version")
     if version is not None and version != str(published.version):
         got = Described(f"version {version}")
-        raise HttpProblem.of(404, f"the current version of the model, {published.version}", got=got)
+        raise HttpError.of(404, f"the current version of the model, {published.version}", got=got)
 
 
 def _label_type(snapshot: Snapshot) -> str:
@@ -176,7 +178,9 @@ _TAG = "Open Inference Protocol"
 _MODEL = "/v2/models/{model}"
 
 
-def _endpoint(method: str, path: str, handler: Any, needs: str | None, schema: str, summary: str, *more: int) -> Endpoint:
+def _endpoint(
+    method: str, path: str, handler: Any, needs: str | None, schema: str, summary: str, *more: int
+) -> Endpoint:
     document: dict[str, Any] = {
         "tags": [_TAG],
         "summary": summary,
@@ -184,7 +188,9 @@ def _endpoint(method: str, path: str, handler: Any, needs: str | None, schema: s
         "responses": json_answers(schema, "InferenceError", *more),
     }
     if "{version}" in path:
-        parameter = path_parameter("version", "The version of the model; only the current one is there.", {"type": "string"})
+        parameter = path_parameter(
+            "version", "The version of the model; only the current one is there.", {"type": "string"}
+        )
         document["parameters"] = [parameter]
     if method == "POST":
         tensor = {"name": "weight", "shape": [1], "datatype": "FP64", "data": [4.2]}
@@ -201,7 +207,17 @@ ENDPOINTS = [
         endpoint
         for version in ("", "/versions/{version}")
         for endpoint in (
-            _endpoint("POST", f"{_MODEL}{version}/infer", oip_infer, "predict", "InferenceResponse", "Inference", 404, 413, 422),
+            _endpoint(
+                "POST",
+                f"{_MODEL}{version}/infer",
+                oip_infer,
+                "predict",
+                "InferenceResponse",
+                "Inference",
+                404,
+                413,
+                422,
+            ),
             _endpoint("GET", f"{_MODEL}{version}", oip_model, "predict", "ModelMetadata", "Model metadata", 404),
             _endpoint("GET", f"{_MODEL}{version}/ready", oip_model_ready, "predict", "ModelReady", "Model ready", 404),
         )

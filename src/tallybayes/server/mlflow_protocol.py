@@ -22,7 +22,7 @@ from tallybayes.server.api_document import json_answers, json_body, text_answer
 from tallybayes.server.call import Call, version_headers
 from tallybayes.server.direct_route import Endpoint
 from tallybayes.server.event_rows import JSON
-from tallybayes.server.http_problem import HttpProblem
+from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel
 from tallybayes.server.request_rows import CSV, RequestRows, checked_rows
 from tallybayes.server.row_scoring import proba_of_few, require_classes
@@ -42,9 +42,9 @@ async def invocations(call: Call) -> Answer:
     kind, _, parameters = content_type.partition(";")
     kind = kind.strip().lower()
     if kind not in (JSON, CSV):
-        raise HttpProblem.of(415, f"the content type {JSON} or {CSV}", got=Described(content_type or "none"))
+        raise HttpError.of(415, f"the content type {JSON} or {CSV}", got=Described(content_type or "none"))
     if "charset" in parameters.lower() and not _CHARSET.search(parameters):
-        raise HttpProblem.of(415, "the character set UTF-8", got=Described(parameters.strip()))
+        raise HttpError.of(415, "the character set UTF-8", got=Described(parameters.strip()))
     most, params = call.service.settings.max_rows, {}
     given: Any
     if kind == CSV:
@@ -75,26 +75,26 @@ def _params(given: Any) -> dict[str, Any]:
     """The parameters beside the rows, checked; and that there is one of the keys with rows."""
     if not isinstance(given, dict) or sum(key in given for key in _KEYS) != 1:
         got = given if not isinstance(given, dict) else list(given)
-        raise HttpProblem.of(400, f"an object of JSON with one of {', '.join(_KEYS)}", got=got)
+        raise HttpError.of(400, f"an object of JSON with one of {', '.join(_KEYS)}", got=got)
     params = given.get("params") or {}
     if not isinstance(params, dict) or not params.keys() <= {*_PARAMS}:
-        raise HttpProblem.of(400, f"params: an object with {' or '.join(_PARAMS)}", got=params)
+        raise HttpError.of(400, f"params: an object with {' or '.join(_PARAMS)}", got=params)
     if not isinstance(params.get("proba", False), bool):
-        raise HttpProblem.of(400, "params.proba: true or false", got=params["proba"])
+        raise HttpError.of(400, "params.proba: true or false", got=params["proba"])
     return params
 
 
 def _model(call: Call, params: dict[str, Any]) -> LiveModel:
     """The model that is named, or the only one."""
-    models = call.service.folder.models
+    models = call.service.folder
     name = params.get("model")
     if name is None:
         if len(models) != 1:
-            hint = f"name one: {{\"params\": {{\"model\": NAME}}}}; the models are {', '.join(sorted(models))}"
-            raise HttpProblem.of(400, "a server with one model", got=len(models), hint=hint)
+            hint = f'name one: {{"params": {{"model": NAME}}}}; the models are {", ".join(sorted(models))}'
+            raise HttpError.of(400, "a server with one model", got=len(models), hint=hint)
         name = next(iter(models))
     if not isinstance(name, str):
-        raise HttpProblem.of(400, "params.model: a name", got=name)
+        raise HttpError.of(400, "params.model: a name", got=name)
     call.path_params["model"] = name
     call.authorise("predict")  # once more, for this model
     return call.service.model(name)
@@ -106,7 +106,7 @@ def _rows(given: dict[str, Any], snapshot: Snapshot, most: int) -> list[dict[str
     value = given[key]
     if key == "dataframe_split":
         if not isinstance(value, dict) or not isinstance(value.get("data"), list):
-            raise HttpProblem.of(400, "dataframe_split: an object with columns and data", got=value)
+            raise HttpError.of(400, "dataframe_split: an object with columns and data", got=value)
         return _named(value["data"], value.get("columns"), snapshot, most)
     if key == "dataframe_records" or (isinstance(value, list) and all(isinstance(row, dict) for row in value)):
         return checked_rows(value, most)
@@ -124,9 +124,9 @@ def _named(data: Any, columns: Any, snapshot: Snapshot, most: int) -> list[dict[
     """Rows that are lists, with the names of their columns."""
     names = list(snapshot.state.schema.fields) if columns is None else columns
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise HttpProblem.of(400, "columns: a list of names", got=names)
+        raise HttpError.of(400, "columns: a list of names", got=names)
     if not isinstance(data, list):
-        raise HttpProblem.of(400, "a list of rows", got=data)
+        raise HttpError.of(400, "a list of rows", got=data)
     if columns is None:
         names = [name for name in names if name in snapshot.state.schema.columns_in_use]
     for i, row in enumerate(data):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import os
 import re
 from typing import Any
 
@@ -13,7 +15,7 @@ from tallybayes.server.call import Call, version_headers
 from tallybayes.server.change_request import ChangeRequest
 from tallybayes.server.direct_route import Endpoint
 from tallybayes.server.event_rows import MODEL
-from tallybayes.server.http_problem import HttpProblem
+from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel, Published
 from tallybayes.storage.model_file import state_from_bytes, state_to_bytes
 
@@ -43,7 +45,7 @@ def model_facts(call: Call, live: LiveModel, published: Published) -> dict[str, 
 
 async def list_models(call: Call) -> Answer:
     """List the models that the key may use."""
-    models = [live for name, live in sorted(call.service.folder.models.items()) if call.may_see(name)]
+    models = [live for name, live in sorted(call.service.folder.items()) if call.may_see(name)]
     return Answer.of({"models": [model_facts(call, live, live.current) for live in models]})
 
 
@@ -60,10 +62,19 @@ async def describe_model(call: Call) -> Answer:
         "decision": None if decision is None else str(decision),
         "calibration": None if calibration is None else str(calibration),
         "weights": {"fitted_on": 0 if weights is None else weights.fitted_on},
-        "created": live.created,
+        "created": _time_of(live.files.base),
         "events": live.n_events,
     }
     return Answer.of(found, headers=headers)
+
+
+def _time_of(path: str) -> str | None:
+    """When a file was written."""
+    try:
+        seconds = os.stat(path).st_mtime
+    except OSError:
+        return None
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 async def read_schema(call: Call) -> Answer:
@@ -96,21 +107,21 @@ async def upload_model(call: Call) -> Answer:
     name = call.path_params["model"]
     if not _NAME.fullmatch(name):
         hint = "letters, digits, _ . and -, at most 100, the first a letter or a digit"
-        raise HttpProblem.of(422, "a name for a model", got=name, hint=hint)
+        raise HttpError.of(422, "a name for a model", got=name, hint=hint)
     kind = (call.field(b"content-type") or "").partition(";")[0].strip().lower()
     if kind not in _BINARY:
-        raise HttpProblem.of(415, f"the content type {' or '.join(_BINARY)}", got=Described(kind or "none"))
+        raise HttpError.of(415, f"the content type {' or '.join(_BINARY)}", got=Described(kind or "none"))
     service, content = call.service, call.content
     await service.in_thread(state_from_bytes, content, f"{name}.tally")  # audits every number of it
-    live = service.folder.models.get(name)
+    live = service.folder.get(name)
     if live is None:
-        live = await service.in_thread(service.folder.add, name, content)
-        published, status = live.current, 201
+        await service.in_thread(lambda: service.folder.add(name, content, who=call.who).result())
+        live, status = service.model(name), 201
     else:
-        version = call.wanted_version(live)
-        request = ChangeRequest("replace", content, MODEL, call.who, None, version)
+        request = ChangeRequest("replace", content, MODEL, call.who, None, call.wanted_version(live))
         await service.change(live, request)
-        published, status = live.current, 200
+        status = 200
+    published = live.current
     found = model_facts(call, live, published)
     return Answer.of(found, status=status, headers=version_headers(live, published))
 

@@ -14,11 +14,11 @@ from tallybayes.formatting import finite_json, shown
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.answer import Answer
 from tallybayes.server.answer_table import answer_format, table_answer
-from tallybayes.server.api_document import answers, rows_body, rows_or_table, query
+from tallybayes.server.api_document import answers, query, rows_body, rows_or_table
 from tallybayes.server.call import Call, version_headers
 from tallybayes.server.direct_route import Endpoint
 from tallybayes.server.event_rows import JSON
-from tallybayes.server.http_problem import HttpProblem
+from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel, Published
 from tallybayes.server.request_rows import NDJSON, RequestRows
 from tallybayes.server.row_scoring import proba_of_few, require_classes
@@ -39,7 +39,7 @@ async def predict(call: Call) -> Answer:
     require_classes(snapshot)
     if given.rows is not None and "interval" not in given.options:
         if not isinstance(given.options.get("probabilities", True), bool):
-            raise HttpProblem.of(422, "probabilities: true or false", got=given.options["probabilities"])
+            raise HttpError.of(422, "probabilities: true or false", got=given.options["probabilities"])
         proba = proba_of_few(snapshot, given.rows)
         if proba is not None and given.media_type == JSON and b"accept" not in call.fields:
             return _json_answer(live, published, proba, None, given.options)
@@ -134,7 +134,7 @@ async def explain(call: Call) -> Answer:
             if data == []:
                 return []
             if isinstance(data, list) and len(data) > _MOST_EXPLAINED:
-                raise HttpProblem.of(413, f"at most {_MOST_EXPLAINED:,} rows to explain", got=len(data))
+                raise HttpError.of(413, f"at most {_MOST_EXPLAINED:,} rows to explain", got=len(data))
             found = [one.to_dict() for one in published.model.explain(data)]
         if level is not None:
             with given.opened(_MOST_EXPLAINED) as data:
@@ -154,12 +154,12 @@ async def evaluate(call: Call) -> Answer:
     given = RequestRows.of(call, ("leave_one_out",))
     leave_one_out = given.options.get("leave_one_out", False)
     if not isinstance(leave_one_out, bool):
-        raise HttpProblem.of(422, "leave_one_out: true or false", got=leave_one_out)
+        raise HttpError.of(422, "leave_one_out: true or false", got=leave_one_out)
 
     def work() -> dict[str, Any]:
         with given.opened(call.service.settings.max_rows) as data:
             if data == []:
-                raise HttpProblem.of(422, "at least one row", got=[])
+                raise HttpError.of(422, "at least one row", got=[])
             return evaluate_model(published.model, data, leave_one_out=leave_one_out).to_dict()
 
     found = {"model": live.name, "version": published.version, **await call.service.in_thread(work)}
@@ -172,7 +172,7 @@ async def sample(call: Call) -> Answer:
     published = live.current
     n, seed = _integer(call, "n", 10), _integer(call, "seed", None)
     if n > _MOST_SAMPLED:
-        raise HttpProblem.of(413, f"at most {_MOST_SAMPLED:,} rows", got=n)
+        raise HttpError.of(413, f"at most {_MOST_SAMPLED:,} rows", got=n)
     table = await call.service.in_thread(lambda: published.model.sample(n, seed=seed))
     found = {"model": live.name, "version": published.version, "rows": finite_json(table.to_pylist())}
     return Answer.of(found, headers=version_headers(live, published))
@@ -184,7 +184,7 @@ def _integer(call: Call, name: str, default: Any) -> Any:
     if text is None:
         return default
     if not (text.isascii() and text.isdecimal() and len(text) <= 18):
-        raise HttpProblem.of(422, f"{name}: an integer of at least 0", got=text)
+        raise HttpError.of(422, f"{name}: an integer of at least 0", got=text)
     return check_integer(name, int(text), at_least=0)
 
 
@@ -244,7 +244,11 @@ ENDPOINTS = [
             "summary": "Draw rows from the model",
             "description": "A class from the class prior, then every column given the class.",
             "parameters": [
-                query("n", "The number of rows.", {"type": "integer", "minimum": 0, "maximum": _MOST_SAMPLED, "default": 10}),
+                query(
+                    "n",
+                    "The number of rows.",
+                    {"type": "integer", "minimum": 0, "maximum": _MOST_SAMPLED, "default": 10},
+                ),
                 query("seed", "The seed, to draw the same rows again.", {"type": "integer", "minimum": 0}),
             ],
             "responses": answers("Sample", 404, 413, 422),

@@ -11,7 +11,7 @@ from tallybayes.server.api_document import text_answer
 from tallybayes.server.call import Call
 from tallybayes.server.direct_route import Endpoint
 from tallybayes.server.event_rows import JSON
-from tallybayes.server.http_problem import HttpProblem
+from tallybayes.server.http_problem import HttpError
 
 __all__ = ["ENDPOINTS"]
 
@@ -42,7 +42,7 @@ async def docs_file(call: Call) -> Answer:
     """Send a file of the page."""
     name = call.path_params["file"]
     if name not in _FILES[1:]:
-        raise HttpProblem.of(404, f"a file of the page ({', '.join(_FILES[1:])})", got=name)
+        raise HttpError.of(404, f"a file of the page ({', '.join(_FILES[1:])})", got=name)
     return _file(name)
 
 
@@ -77,5 +77,5 @@ ENDPOINTS = [
             "responses": text_answer(JSON),
         },
     ),
+    Endpoint("GET", "/docs/{file}", docs_file, None, {"tags": [_TAG]}, is_documented=False),
 ]
-PAGE_FILES = [Endpoint("GET", "/docs/{file}", docs_file, None, {"include": False})]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from starlette.types import Receive
 
 from tallybayes.errors import Described
-from tallybayes.server.http_problem import HttpProblem
+from tallybayes.server.http_problem import HttpError
 
 __all__ = ["BodyBudget", "ClientGoneError", "read_body"]
 
@@ -29,7 +29,7 @@ class BodyBudget:
         """Reserve memory; a problem (503) if there is none."""
         if n_bytes > self._left:
             got = Described("too many large requests at the same time")
-            raise HttpProblem.of(503, "memory for the request", got=got, headers={"Retry-After": "1"})
+            raise HttpError.of(503, "memory for the request", got=got, headers={"Retry-After": "1"})
         self._left -= n_bytes
 
     def give_back(self, n_bytes: int) -> None:
@@ -44,7 +44,7 @@ async def read_body(receive: Receive, fields: Mapping[bytes, bytes], budget: Bod
         return b""
     if b"content-encoding" in fields:
         got = Described(fields[b"content-encoding"].decode("latin-1"))
-        raise HttpProblem.of(415, "a body without Content-Encoding", got=got)
+        raise HttpError.of(415, "a body without Content-Encoding", got=got)
     if length is not None and int(length) > budget.max_body:  # the parser of HTTP lets only digits through
         raise _too_large(budget.max_body, f"{int(length):,} bytes")
     message = await receive()
@@ -73,6 +73,6 @@ async def read_body(receive: Receive, fields: Mapping[bytes, bytes], budget: Bod
         budget.give_back(taken)
 
 
-def _too_large(limit: int, got: str) -> HttpProblem:
+def _too_large(limit: int, got: str) -> HttpError:
     hint = "send the rows in several requests, or start the server with a larger --max-body"
-    return HttpProblem.of(413, f"a body of at most {limit:,} bytes", got=Described(got), hint=hint)
+    return HttpError.of(413, f"a body of at most {limit:,} bytes", got=Described(got), hint=hint)

@@ -1,9 +1,9 @@
 """The rows of a request: JSON, lines of JSON, CSV, or a stream of Arrow, by its content type.
 
-    application/json                        {"rows": [{...}, ...]}, or {"row": {...}}, with options beside them
-    application/x-ndjson                    an object per line
-    text/csv, text/tab-separated-values     a header, then a line per row; read as `tally` reads a file
-    application/vnd.apache.arrow.stream     record batches
+application/json                        {"rows": [{...}, ...]}, or {"row": {...}}, with options beside them
+application/x-ndjson                    an object per line
+text/csv, text/tab-separated-values     a header, then a line per row; read as `tally` reads a file
+application/vnd.apache.arrow.stream     record batches
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from tallybayes.errors import DataError, Described, TallyError
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.call import Call
 from tallybayes.server.event_rows import ARROW, JSON
-from tallybayes.server.http_problem import HttpProblem
+from tallybayes.server.http_problem import HttpError
 from tallybayes.server.strict_json import parse_json
 
-__all__ = ["CSV", "NDJSON", "TSV", "RequestRows", "media_type", "checked_rows", "read_arrow", "read_object"]
+__all__ = ["CSV", "NDJSON", "TSV", "RequestRows", "checked_rows", "media_type", "read_arrow", "read_object"]
 
 NDJSON, CSV, TSV = "application/x-ndjson", "text/csv", "text/tab-separated-values"
 _SAME = {"application/jsonl": NDJSON, "application/x-jsonlines": NDJSON, "application/ndjson": NDJSON}
@@ -41,17 +41,17 @@ def media_type(call: Call) -> str:
     if found not in _FORMATS:
         hint = "send the header Content-Type: application/json"
         got = Described(given or "none")
-        raise HttpProblem.of(415, f"a content type of rows ({', '.join(_FORMATS)})", got=got, hint=hint)
+        raise HttpError.of(415, f"a content type of rows ({', '.join(_FORMATS)})", got=got, hint=hint)
     return found
 
 
 def read_object(call: Call, known: tuple[str, ...]) -> dict[str, Any]:
     """The body as an object of JSON with some of the known keys."""
     if (kind := media_type(call)) != JSON:
-        raise HttpProblem.of(415, f"the content type {JSON}", got=Described(kind))
+        raise HttpError.of(415, f"the content type {JSON}", got=Described(kind))
     value = parse_json(call.content)
     if not isinstance(value, dict):
-        raise HttpProblem.of(422, f"an object of JSON with {', '.join(known)}", got=value)
+        raise HttpError.of(422, f"an object of JSON with {', '.join(known)}", got=value)
     _check_keys(value, known)
     return value
 
@@ -61,7 +61,7 @@ def _check_keys(value: dict[str, Any], known: tuple[str, ...]) -> None:
         if name not in known:
             from tallybayes.errors import did_you_mean
 
-            raise HttpProblem.of(422, f"the keys {', '.join(known)}", got=name, hint=did_you_mean(name, known))
+            raise HttpError.of(422, f"the keys {', '.join(known)}", got=name, hint=did_you_mean(name, known))
 
 
 @dataclass(frozen=True)
@@ -84,11 +84,11 @@ class RequestRows:
             value = parse_json(call.content)
             if not isinstance(value, dict):
                 hint = '{"rows": [{"age": 7}, {"age": 8}]}'
-                raise HttpProblem.of(422, "an object of JSON with rows", got=value, hint=hint)
+                raise HttpError.of(422, "an object of JSON with rows", got=value, hint=hint)
             _check_keys(value, ("rows", "row", *known))
             if ("rows" in value) == ("row" in value):
                 got = Described("both" if "rows" in value else "neither")
-                raise HttpProblem.of(422, "either rows, a list, or row, an object", got=got)
+                raise HttpError.of(422, "either rows, a list, or row, an object", got=got)
             rows = value.pop("rows") if "rows" in value else [value.pop("row")]
             return cls(kind, checked_rows(rows, most), options=value)
         if kind == NDJSON:
@@ -137,12 +137,12 @@ def arrow_table(source: Source, snapshot: Snapshot) -> pa.Table:
 def checked_rows(rows: Any, most: int) -> list[dict[str, Any]]:
     """A list of objects that is not too long."""
     if not isinstance(rows, list):
-        raise HttpProblem.of(422, "rows: a list of objects", got=rows)
+        raise HttpError.of(422, "rows: a list of objects", got=rows)
     if len(rows) > most:
         raise _too_many(most, len(rows))
     for i, row in enumerate(rows):
         if type(row) is not dict:
-            raise HttpProblem(422, DataError("a row: an object of column names and values", got=row, row=i))
+            raise HttpError(422, DataError("a row: an object of column names and values", got=row, row=i))
     return rows
 
 
@@ -154,7 +154,7 @@ def read_arrow(content: bytes, most: int) -> pa.Table:
         table.validate(full=True)
     except (pa.ArrowException, OSError, ValueError, NotImplementedError) as error:
         got = Described(str(error).partition("\n")[0][:200])
-        raise HttpProblem.of(400, "a stream of Arrow record batches", got=got) from None
+        raise HttpError.of(400, "a stream of Arrow record batches", got=got) from None
     if table.num_rows > most:
         raise _too_many(most, table.num_rows)
     return table
@@ -166,6 +166,6 @@ def _lines(content: bytes) -> Iterator[Any]:
             yield parse_json(line, line=number)
 
 
-def _too_many(most: int, n_rows: int) -> HttpProblem:
+def _too_many(most: int, n_rows: int) -> HttpError:
     hint = "send the rows in several requests, or start the server with a larger --max-rows"
-    return HttpProblem.of(413, f"at most {most:,} rows", got=n_rows, hint=hint)
+    return HttpError.of(413, f"at most {most:,} rows", got=n_rows, hint=hint)

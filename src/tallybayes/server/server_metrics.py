@@ -1,8 +1,8 @@
 """Measurements in the format of Prometheus, in a registry of their own.
 
-    tally_requests_total{method,route,status}     tally_request_seconds{route}      tally_requests_active
-    tally_events_total{model,kind}                tally_rows_total{model,kind}      tally_commit_seconds
-    tally_model_version{model}                    tally_model_rows{model}           tally_queue_length{model}
+tally_requests_total{method,route,status}     tally_request_seconds{route}      tally_requests_active
+tally_events_total{model,kind}                tally_rows_total{model,kind}      tally_commit_seconds
+tally_model_version{model}                    tally_model_rows{model}           tally_queue_length{model}
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class _ModelCollector(Collector):
         version = GaugeMetricFamily("tally_model_version", "The last event that changed the model.", labels=["model"])
         rows = GaugeMetricFamily("tally_model_rows", "Rows that the model has learned.", labels=["model"])
         queue = GaugeMetricFamily("tally_queue_length", "Changes that wait for the writer.", labels=["model"])
-        for name, live in list(self._folder.models.items()):
+        for name, live in list(self._folder.items()):
             current = live.current
             version.add_metric([name], current.version)
             state = current.snapshot.state

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from tallybayes.errors import did_you_mean
 from tallybayes.server.change_request import Applied, ChangeRequest
 from tallybayes.server.future_bridge import FutureBridge
-from tallybayes.server.http_problem import HttpProblem
+from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel
 from tallybayes.server.model_folder import ModelFolder
 from tallybayes.server.rate_limit import RateLimit
@@ -43,7 +43,7 @@ class Service:
         found = self.folder.get(name)
         if found is None:
             hint = did_you_mean(name, self.folder, "models")
-            raise HttpProblem.of(404, "a model of this server", got=name, hint=hint)
+            raise HttpError.of(404, "a model of this server", got=name, hint=hint)
         return found
 
     async def in_thread(self, work: Callable[..., Result], *given: Any) -> Result:

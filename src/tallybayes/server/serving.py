@@ -133,7 +133,8 @@ def serve(
 
     def reload() -> None:
         try:
-            folder.reload()
+            added = folder.reload()
+            logger.info("read the folder anew", extra={"facts": {"added": added}})
         except Exception as error:  # the models that are open stay open
             logger.error("the folder cannot be read anew: %s", error)
 

@@ -12,7 +12,7 @@ import math
 from typing import Any, NoReturn
 
 from tallybayes.errors import Described, shorten
-from tallybayes.server.http_problem import HttpProblem
+from tallybayes.server.http_problem import HttpError
 
 __all__ = ["MAX_DEPTH", "parse_json"]
 
@@ -28,24 +28,24 @@ def parse_json(body: bytes | str, *, line: int | None = None) -> Any:
     >>> parse_json(b'{"age": NaN}')
     Traceback (most recent call last):
         ...
-    tallybayes.server.http_problem.HttpProblem: expected JSON, in which numbers are finite, got NaN
+    tallybayes.server.http_problem.HttpError: expected JSON, in which numbers are finite, got NaN
     """
     try:
         text = body if isinstance(body, str) else body.decode()
         value = _DECODER.decode(text)
     except UnicodeDecodeError as error:
         got = Described(f"the byte 0x{error.object[error.start]:02x} at {error.start}")
-        raise HttpProblem.of(400, "JSON in UTF-8", got=got, line=line) from None
+        raise HttpError.of(400, "JSON in UTF-8", got=got, line=line) from None
     except RecursionError:
         raise _too_deep(line) from None
     except json.JSONDecodeError as error:
         where = error.lineno if line is None else line
         got = Described(f"{error.msg[:1].lower()}{error.msg[1:]} at character {error.colno}")
-        raise HttpProblem.of(400, "JSON", got=got, line=where) from None
+        raise HttpError.of(400, "JSON", got=got, line=where) from None
     except ValueError as error:
         if isinstance(error.args[0], tuple):
-            raise HttpProblem.of(400, error.args[0][0], got=error.args[0][1], line=line) from None
-        raise HttpProblem.of(400, "JSON with numbers of 64 bits", got=Described("a longer one"), line=line) from None
+            raise HttpError.of(400, error.args[0][0], got=error.args[0][1], line=line) from None
+        raise HttpError.of(400, "JSON with numbers of 64 bits", got=Described("a longer one"), line=line) from None
     if type(value) in (dict, list):
         _check(value, 1, line, "\\u" in text or "\\U" in text)
     return value
@@ -67,10 +67,10 @@ def _check(value: Any, depth: int, line: int | None, escapes: bool) -> None:
                 _check_text(part, line)
         elif kind is float:
             if not math.isfinite(part):
-                raise HttpProblem.of(400, "JSON, in which numbers are finite", got=part, line=line)
+                raise HttpError.of(400, "JSON, in which numbers are finite", got=part, line=line)
         elif kind is int:
             if part not in _INTEGERS:
-                raise HttpProblem.of(400, "integers of 64 bits", got=part, line=line)
+                raise HttpError.of(400, "integers of 64 bits", got=part, line=line)
         elif kind is dict or kind is list:
             _check(part, depth + 1, line, escapes)
 
@@ -81,13 +81,11 @@ def _check_text(text: str, line: int | None) -> None:
         text.encode()
     except UnicodeEncodeError:
         got = Described("half of a surrogate pair")
-        raise HttpProblem.of(400, "text in Unicode", got=got, line=line) from None
+        raise HttpError.of(400, "text in Unicode", got=got, line=line) from None
 
 
-def _too_deep(line: int | None) -> HttpProblem:
-    return HttpProblem.of(
-        400, f"JSON nested at most {MAX_DEPTH} levels deep", got=Described("deeper values"), line=line
-    )
+def _too_deep(line: int | None) -> HttpError:
+    return HttpError.of(400, f"JSON nested at most {MAX_DEPTH} levels deep", got=Described("deeper values"), line=line)
 
 
 def _refuse_constant(name: str) -> NoReturn:
