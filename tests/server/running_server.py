@@ -50,6 +50,8 @@ class RunningServer:
         if not self.url:
             self.process.wait(20)
             self._reader.join(5)
+            self.process.stdout.close()
+            self.process.stderr.close()
             raise RuntimeError("".join(self.lines))
         self.host, _, port = self.url.partition("://")[2].rpartition(":")
         self.port = int(port)

@@ -141,7 +141,7 @@ def test_other_schemes_and_forms_of_a_key(guarded):
     assert (found.status_code, found.headers["www-authenticate"]) == (401, "Bearer")
     assert get(f"bearer {secrets['admin']}").status_code == 200
     assert get("Bearer").status_code == 401
-    assert get("Bearer \xe9").status_code == 401
+    assert get(b"Bearer \xe9").status_code == 401
 
 
 def test_secrets_are_neither_stored_nor_logged(guarded):
@@ -259,4 +259,3 @@ def test_a_server_that_is_read_only(tmp_path):
                 assert "read-only" in json.loads(found.content)["detail"]
         assert send(server, "GET", "/v1/models/pets", None, None).json()["read_only"] is True
     assert (tmp_path / "pets.tally").read_bytes() == before
-    assert [path.name for path in tmp_path.iterdir()] == ["pets.tally"]

@@ -96,7 +96,7 @@ def serve(
         keys=KeyRing.read(keys),
     )
     listening = bind(host, port, settings)
-    folder = ModelFolder.open(path, read_only=read_only)
+    folder = ModelFolder.open(path)
     names = ", ".join(sorted(folder)) or "no models yet"
     shown = f"[{host}]" if ":" in host else host
     print_result(f"{'https' if tls_cert else 'http'}://{shown}:{listening.getsockname()[1]}")
