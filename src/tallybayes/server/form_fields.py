@@ -44,7 +44,16 @@ def form_fields(model: Model) -> dict[str, Any]:
         if schema.family_name(name) == "excluded"
     ]
     result = {"label": schema.label, "classes": [shown(label) for label in model.classes]}
-    return result | {"columns": finite_json(columns), "excluded": excluded}
+    return result | {"columns": finite_json(columns), "excluded": excluded, "intervals": _has_intervals(model)}
+
+
+def _has_intervals(model: Model) -> bool:
+    """Whether probabilities have credible intervals: not if a score has no posterior distribution."""
+    try:
+        model.predict_interval([dict.fromkeys(model.schema.columns_in_use)])
+    except TallyError:
+        return False
+    return True
 
 
 def _in_order_of_schema(schema: Schema) -> list[str]:
