@@ -147,6 +147,11 @@ class Tally(ABC):
         """Shrink to the limits that the family sets, if it sets any."""
 
     @property
+    def is_limited(self) -> bool:
+        """Whether the family sets a limit, so that the sums may depend on the order and the batches of the rows."""
+        return False
+
+    @property
     def n_dead(self) -> int:
         """The number of keys that are kept although they have no counts any more."""
         return 0

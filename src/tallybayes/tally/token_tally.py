@@ -105,6 +105,11 @@ class TokenTally(Tally):
         """The lexicon of a column of text; None for bags."""
         return self.tokens[feature].index.lexicon
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is a limit to the tokens of a column."""
+        return bool(self.limit)
+
     def bound(self) -> None:
         """Keep every vocabulary within the limit."""
         for part in self.tokens.values() if self.limit else ():

@@ -1,0 +1,153 @@
+"""How a hosted model answers for rows before it learns them: test-then-learn accuracy and log loss.
+
+Rows are scored by the published model, which clients use, at the time that the writer applies them: it has learned none
+of the rows of their group. The score of a row is -log P(its label), with a minus sign if the answer was wrong; it is
+stored with the event as a 32-bit float, so that windows survive a restart. A row of a label that the model did not have
+yet is a wrong answer without a log loss (NaN). Of an event with more than 10,000 rows, the last 10,000 are scored.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.data.read import to_source
+from tallybayes.errors import TallyError
+from tallybayes.formatting import shown
+from tallybayes.scoring.snapshot import Snapshot
+from tallybayes.server.event import Event
+from tallybayes.server.event_rows import EventData, n_rows_of
+
+__all__ = ["WINDOWS", "RowScores", "StreamMetrics", "score_rows"]
+
+WINDOWS = (100, 1_000, 10_000)  # rows
+
+_SCORED = max(WINDOWS)  # rows of an event that are scored, at most
+_SERIES = 500  # points of the curve, at most
+
+Scores = NDArray[np.float32]
+_NO_SCORES: Scores = np.zeros(0, np.float32)
+
+
+@dataclass(frozen=True)
+class RowScores:
+    """The scores of the rows of one event, and its rows per label."""
+
+    scores: Scores
+    labels: dict[str, int] | None = None
+
+    def to_bytes(self) -> bytes | None:
+        """The scores as bytes; None if there are none."""
+        return self.scores.astype("<f4").tobytes() if len(self.scores) else None
+
+
+def score_rows(snapshot: Snapshot, parts: Sequence[EventData | None]) -> list[RowScores]:
+    """The scores of the rows of several events by a model that has not learned them; None: not to be scored."""
+    result = [RowScores(_NO_SCORES)] * len(parts)
+    small = [i for i, data in enumerate(parts) if isinstance(data, list) and 0 < len(data) <= 1000]
+    together = [row for i in small for row in parts[i] or ()]
+    found = _scores(snapshot, together) if together else None
+    if found is not None:
+        scores, names = found
+        start = 0
+        for i in small:
+            stop = start + len(parts[i] or ())
+            result[i] = _row_scores(scores[start:stop], names[start:stop])
+            start = stop
+    for i, data in enumerate(parts):
+        if data is not None and n_rows_of(data) and (i not in small or found is None):
+            last = data[-_SCORED:] if isinstance(data, list) else data.slice(max(len(data) - _SCORED, 0))
+            own = _scores(snapshot, last)
+            result[i] = RowScores(_NO_SCORES) if own is None else _row_scores(*own)
+    return result
+
+
+def _row_scores(scores: Scores, names: Sequence[str | None]) -> RowScores:
+    kept = np.array([name is not None for name in names], bool)
+    labels: dict[str, int] = {}
+    for name in names:
+        if name is not None:
+            labels[name] = labels.get(name, 0) + 1
+    return RowScores(scores[kept], labels)
+
+
+def _scores(snapshot: Snapshot, data: EventData) -> tuple[Scores, list[str | None]] | None:
+    """The score and the name of the label of every row (None: it has none); None if the rows cannot be scored."""
+    if not snapshot.classes:
+        return None
+    label = snapshot.state.schema.label
+    scores, names = [], []
+    try:
+        unseen = snapshot.unseen_categories()
+        for source, table in snapshot.batches(to_source(data), label):
+            for part, log_joint in snapshot.worked_parts(source, table, snapshot.scorer.log_joint, unseen):
+                log_p = snapshot.posterior.log_proba(log_joint)
+                labels = snapshot.labels(part, label)
+                known = {key: code for code, key in enumerate(snapshot.classes)}
+                own = np.array([known.get(key, -1) for key in labels.keys] + [-1])[labels.codes]
+                answers = snapshot.posterior.answer_codes(np.exp(log_p))
+                loss = np.where(own >= 0, -log_p[np.arange(len(own)), own], np.nan)
+                loss = np.where(np.isnan(loss), np.nan, np.clip(loss, 0.0, 1e6))
+                scores.append(np.copysign(loss, np.where((own >= 0) & (answers == own), 1.0, -1.0)).astype(np.float32))
+                texts = [*(shown(key) for key in labels.keys), None]
+                names += [texts[code] for code in labels.codes.tolist()]
+    except TallyError:
+        return None
+    return np.concatenate(scores) if scores else _NO_SCORES, names
+
+
+class StreamMetrics:
+    """The scores of the last rows and totals over all rows; safe to read while events are added."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._last: Scores = _NO_SCORES
+        self._totals: dict[str, Any] = {"rows": 0, "correct": 0, "with_loss": 0, "loss": 0.0}
+        self._series: deque[dict[str, Any]] = deque(maxlen=_SERIES)
+
+    def add(self, event: Event) -> None:
+        """Add the scores that are stored with an event."""
+        if not event.scores:
+            return
+        scores = np.frombuffer(event.scores, "<f4")
+        with self._lock:
+            self._last = np.concatenate([self._last, scores])[-_SCORED:]
+            own = _summary(scores)
+            for name in ("rows", "correct", "with_loss", "loss"):
+                self._totals[name] += own[name]
+            self._series.append({"event": event.id, "time": event.time} | _means(_summary(self._last[-100:])))
+
+    def totals(self) -> dict[str, Any]:
+        """The totals over all rows, for a snapshot."""
+        with self._lock:
+            return dict(self._totals)
+
+    def restore(self, facts: Any) -> None:
+        """Continue the totals of a snapshot."""
+        self._totals |= facts.stream
+
+    def to_dict(self) -> dict[str, Any]:
+        """The windows and the curve, for JSON."""
+        with self._lock:
+            windows = [_means(_summary(self._last[-n:])) | {"window": n} for n in WINDOWS]
+            windows.append(_means(self._totals) | {"window": None})
+            return {"windows": windows, "series": list(self._series)}
+
+
+def _summary(scores: Scores) -> dict[str, Any]:
+    right = ~np.signbit(scores)
+    has_loss = ~np.isnan(scores)
+    loss = float(np.abs(scores[has_loss]).sum(dtype=np.float64))
+    return {"rows": len(scores), "correct": int(right.sum()), "with_loss": int(has_loss.sum()), "loss": loss}
+
+
+def _means(summary: dict[str, Any]) -> dict[str, Any]:
+    rows, n = summary["rows"], summary["with_loss"]
+    accuracy = summary["correct"] / rows if rows else None
+    return {"rows": rows, "accuracy": accuracy, "log_loss": summary["loss"] / n if n else None}
