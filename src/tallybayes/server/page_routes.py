@@ -193,8 +193,8 @@ ENDPOINTS = [
         {
             "tags": [_TAG],
             "summary": "Read a file as rows",
-            "description": "CSV, TSV, JSON, lines of JSON, mails, Parquet or Arrow, as `tally` reads them; at most 5,000"
-            " rows. Nothing is stored.",
+            "description": "CSV, TSV, JSON, lines of JSON, mails, Parquet or Arrow, as `tally` reads them; at most"
+            " 5,000 rows. Nothing is stored.",
             "parameters": [query("file", "The name of the file; its ending may tell the format.", {"type": "string"})],
             "requestBody": {
                 "required": True,

@@ -25,8 +25,18 @@ export class Api {
     return this.key ? { Authorization: `Bearer ${this.key}`, ...more } : more;
   }
 
-  /* The answer of a path; asks for a key once if one is needed. */
+  /* The answer of a path; asks for a key if one is needed. The page shows how many answers it waits for. */
   async fetch(path, options = {}) {
+    this.waiting(1);
+    try { return await this.answer(path, options); } finally { this.waiting(-1); }
+  }
+
+  waiting(step) {
+    this.n = (this.n ?? 0) + step;
+    document.documentElement.dataset.waiting = String(this.n);
+  }
+
+  async answer(path, options) {
     let answer;
     for (;;) {
       const used = this.key;

@@ -26,7 +26,7 @@ export function correctView(session, batches) {
   const work = element("div", { class: "stack" }, last, trouble, panel.answer, row, panel.why);
   const empty = emptyCard();
   const side = element("section", { class: "card queue-card", "aria-label": "Rows of the batch" }, progress, list);
-  const columns = element("div", { class: "correct" }, side, work);
+  const columns = element("div", { class: "correct", hidden: true }, side, work);
   const add = element("div", { class: "row-of" }, fileButton("Add rows from a file", take), element("button", { type: "button", class: "quiet", on: { click: clear } }, "Empty the batch"));
   const page = element("div", {},
     element("div", { class: "head" }, element("div", {}, element("h1", { tabindex: "-1" }, `Correct ${session.name}`),
@@ -78,8 +78,12 @@ export function correctView(session, batches) {
 
   async function paintRow() {
     const shown = current;
-    panel.answer.hidden = panel.why.hidden = row.hidden = !shown;
-    if (!shown) { if (entries().length) fill(trouble, finished()); return; }
+    row.hidden = !shown;
+    if (!shown) {
+      panel.answer.hidden = panel.why.hidden = true;
+      if (entries().length) fill(trouble, finished());
+      return;
+    }
     paintValues(shown);
     try {
       const explanation = await session.explain(session.row(shown.row));

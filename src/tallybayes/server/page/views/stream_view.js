@@ -27,13 +27,16 @@ export function streamView(session) {
 
   function paint(stream, events) {
     const rate = stream.rate ?? {};
-    fill(facts, (stream.windows ?? []).map((one) => fact(`accuracy, last ${count(one.rows)} rows`, one.accuracy === null ? "–" : percent(one.accuracy), one.log_loss === null ? "" : `log loss ${digits(one.log_loss, 3)}`)),
-      fact("rows judged, then learned", count(stream.rows ?? 0), `${count(stream.events ?? 0)} events`), fact("rows per second", digits(rate.rows_per_second ?? 0, 3), `${digits(rate.events_per_second ?? 0, 3)} events per second`));
+    fill(facts, distinct(stream.windows ?? []).map((one) => fact(one.window === null ? "accuracy, all rows" : `accuracy, last ${count(one.window)} rows`,
+      one.accuracy === null ? "–" : percent(one.accuracy), one.log_loss === null ? "no corrections yet" : `log loss ${digits(one.log_loss, 3)}`)),
+    fact("rows judged, then learned", count(stream.rows ?? 0), `${count(stream.events ?? 0)} events in the log`),
+    fact("rows per second", digits(rate.rows_per_second ?? 0, 3), `${digits(rate.events_per_second ?? 0, 3)} events per second`));
     const points = (key) => (stream.series ?? []).filter((one) => typeof one[key] === "number").map((one) => ({ x: one.event, y: one[key] }));
     accuracy.update(points("accuracy"));
     loss.update(points("log_loss"));
     fill(drift, (stream.drift ?? []).length ? element("section", { class: "card warn-card", role: "status", "aria-label": "Drift" }, element("h2", {}, "The data may have changed"), element("ul", { class: "plain-list" }, stream.drift.map((one) => element("li", {}, element("b", {}, one.what), one.text ? `: ${one.text}` : "", one.since ? ` (since event ${one.since})` : "")))) : null);
-    paintShares(stream.class_shares ?? { recent: [], model: [] });
+    shares.hidden = !stream.class_shares;
+    if (stream.class_shares) paintShares(stream.class_shares);
     fill(recent, eventRows(session, events, session.info.read_only ? null : undo, { details: false }));
   }
 
@@ -62,6 +65,11 @@ export function streamView(session) {
       element("div", { class: "two" }, shares, element("section", { class: "card", "aria-label": "Recent events" }, element("h2", {}, "Recent events"), element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "recent events, table" }, element("table", {}, eventHead(), recent))))),
     leave() { isShown = false; stop(); clearTimeout(waiting); clearInterval(beat); },
   };
+}
+
+/* The windows that hold different rows: while there are fewer than 100, all windows are the same. */
+function distinct(windows) {
+  return windows.filter((one, i) => i === 0 || one.rows > windows[i - 1].rows);
 }
 
 function fact(name, value, small = "") {

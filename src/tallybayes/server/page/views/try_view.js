@@ -28,7 +28,7 @@ export function tryView(session, batches) {
     element("button", { type: "button", class: "slim", on: { click: () => { picker.hidden = true; form.clear(); ask(0); } } }, "Clear"));
   const card = element("section", { class: "card", "aria-label": "The row" },
     element("div", { class: "card-head" }, element("h2", {}, "The row"), actions), paste.element, picker, trouble, form.element,
-    element("p", { class: "soft small drop-hint" }, "A CSV file, a table or a mail can also be dropped here."));
+    element("p", { class: "soft small drop-hint" }, "A CSV file, a table or a mail can also be dropped here."), panel.peek);
   acceptFiles(card, take);
 
   let waiting = 0, latest = 0, abort = null, rows = [], at = 0;

@@ -7,7 +7,7 @@ import { evidenceTable } from "./evidence_table.js";
 import { markedTexts, wordKey } from "./marked_text.js";
 import { probabilityBars } from "./probability_bars.js";
 
-/* A panel in parts: {answer, why, words, update}. `extra` is put below the bars: the buttons that teach a label. */
+/* A panel in parts: {answer, why, words, peek, update}; `peek` is a short form for narrow screens. `extra` is put below the bars: the buttons that teach a label. */
 export function answerPanel(session, extra = null) {
   const verdict = element("p", { class: "verdict" }), bars = probabilityBars((label) => session.place(label));
   const flip = element("p", { class: "flip" }), change = element("div", { class: "changes", hidden: true });
@@ -16,6 +16,8 @@ export function answerPanel(session, extra = null) {
   const place = (label) => session.place(label), table = evidenceTable(place, () => paintWords());
   const answer = element("section", { class: "card", "aria-label": "Answer" }, verdict, bars.element, note, change, flip, extra, spoken);
   const why = element("section", { class: "card", "aria-label": "Why" }, table.element);
+  const peek = element("button", { type: "button", class: "peek", on: { click: () => answer.scrollIntoView({ block: "start" }) } });
+  answer.hidden = why.hidden = words.hidden = peek.hidden = true;  // until there is an answer
   let current = null, speaking = 0;
 
   function paintWords() {
@@ -26,17 +28,21 @@ export function answerPanel(session, extra = null) {
   }
 
   return {
-    answer, why, words,
+    answer, why, words, peek,
     get explanation() { return current; },
     /* Show an explanation; `before` are the probabilities by label before a change. */
     update(explanation, before = null) {
       current = explanation;
+      answer.hidden = peek.hidden = false;
+      why.hidden = explanation.classes.length < 2;
       const { classes, probabilities, predicted } = explanation;
       const best = classes.findIndex((label) => label === predicted);
       const p = best >= 0 ? probabilities[best] : Math.max(...probabilities);
       fill(verdict,
         coloured(element("span", { class: "label-name" }, predicted === null ? "no answer" : String(predicted)), predicted === null ? 7 : session.place(predicted)),
         element("span", { class: "sure" }, percent(p)));
+      fill(peek, coloured(element("span", { class: "class-dot", "aria-hidden": "true" }), predicted === null ? 7 : session.place(predicted)),
+        element("strong", {}, predicted === null ? "no answer" : String(predicted)), element("span", { class: "number" }, percent(p)), element("span", { class: "soft small" }, "why?"));
       bars.update(classes, probabilities, explanation.interval ?? null, before);
       note.textContent = explanation.interval ? "Lines: 95 % credible intervals, from the number of rows learned." : "";
       note.hidden = !note.textContent;

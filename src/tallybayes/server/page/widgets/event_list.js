@@ -16,7 +16,7 @@ export function eventRows(session, events, undo, { details = true } = {}) {
       more.hidden = !more.hidden;
       toggle.setAttribute("aria-expanded", String(!more.hidden));
       if (!more.hidden && !inside.childElementCount) {
-        try { fill(inside, rowTable((await session.api.get(`${session.base}/events/${event.event}`)).rows)); }
+        try { fill(inside, rowTable((await session.api.get(`${session.base}/events/${event.event}`)).data)); }
         catch (error) { fill(inside, problemBlock(error)); }
       }
     });
