@@ -25,3 +25,35 @@ def fresh(tmp_path):
     pets().save(tmp_path / "pets.tally")
     with RunningServer(tmp_path / "pets.tally") as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def page_browser(tmp_path_factory):
+    """A headless browser for the page, or the reason why there is none."""
+    from page_browser import started_browser
+
+    browser = started_browser(tmp_path_factory.mktemp("profile"))
+    yield browser
+    browser.quit()
+
+
+@pytest.fixture(scope="module")
+def demo_server():
+    """`tally serve --demo`."""
+    with RunningServer("--demo", "--log-level", "warning") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def page(page_browser, demo_server):
+    """The page of the demo."""
+    from page_browser import PageInBrowser
+
+    return PageInBrowser(page_browser, demo_server.url)
+
+
+@pytest.fixture(scope="module")
+def demo_client(demo_server):
+    """A client of the demo, for its pets."""
+    with demo_server.client(model="pets") as client:
+        yield client

@@ -37,7 +37,7 @@ def form_fields(model: Model) -> dict[str, Any]:
     parameters = model.describe().columns
     used = _in_order_of_schema(schema)
     pictures = {name: _picture(model, name, parameters) for name in used[:_PICTURES]}
-    columns = [_field(model, schema, name, pictures.get(name)) for name in used]
+    columns = [_field(model, schema, name, pictures.get(name), parameters.get(name, [])) for name in used]
     excluded = [
         {"name": name, "reason": field.reason}
         for name, field in schema.fields.items()
@@ -63,7 +63,9 @@ def _in_order_of_schema(schema: Schema) -> list[str]:
     return sorted(used, key=lambda name: place.get(name, len(place)))
 
 
-def _field(model: Model, schema: Schema, name: str, picture: ColumnChartData | None) -> dict[str, Any]:
+def _field(
+    model: Model, schema: Schema, name: str, picture: ColumnChartData | None, table: list[dict[str, Any]]
+) -> dict[str, Any]:
     field = schema.fields.get(name)
     return {
         "name": name,
@@ -73,7 +75,7 @@ def _field(model: Model, schema: Schema, name: str, picture: ColumnChartData | N
         "separator": None if field is None or field.family is None else field.family.separator,
         "range": _range(picture),
         "whole": field is not None and field.is_whole,
-        "values": _values(model, schema, name),
+        "values": _values(model, schema, name, table),
         "weight": _weight(model.column_weights.weights.get(name)),
         "picture": None if picture is None else _plain(picture),
     }
@@ -112,7 +114,7 @@ def _range(picture: ColumnChartData | None) -> list[float] | None:
     return [float(f"{end:.12g}") for end in ends]
 
 
-def _values(model: Model, schema: Schema, name: str) -> list[dict[str, Any]]:
+def _values(model: Model, schema: Schema, name: str, table: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The most frequent categories or tags with their rows; ordered categories in their order."""
     family = schema.family_of(name)
     if family is None or family.column not in (Codes, Bag) or family.tokeniser is not None:
@@ -121,8 +123,8 @@ def _values(model: Model, schema: Schema, name: str) -> list[dict[str, Any]]:
     amounts = tally.key_amounts(name) if tally is not None and name in tally.features else {}
     first = sorted(amounts, key=lambda key: -amounts[key])[:_VALUES]
     if family.is_ordered:
-        order = list(amounts)
-        first.sort(key=order.index)
+        order = list(dict.fromkeys(row["value"] for row in table if "value" in row))
+        first.sort(key=lambda key: order.index(key) if key in order else len(order))
     return [{"value": _json_value(key), "rows": _whole(amounts[key])} for key in first]
 
 

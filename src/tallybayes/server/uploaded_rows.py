@@ -1,7 +1,7 @@
 """A file that was dropped on the page, or a table that was pasted, as rows of plain values.
 
 The body is read as `tally` reads files. Numbers and booleans of columns that the model knows have the types of the
-model, other cells are text. Archives and databases are refused: a small body could grow without bound, or run queries.
+model, other cells are as they are in the file. Archives and databases are refused: a small body could grow without bound, or run queries.
 """
 
 from __future__ import annotations
@@ -86,14 +86,14 @@ def _file_name(name: str, media_type: str) -> str:
 def _rows(path: Path, schema: Schema) -> Iterator[dict[str, Any]]:
     source = read(path)
     source.missing = schema.missing
-    for table in source.batches(columns_to_read(schema, schema.label), keep=True):
+    known = columns_to_read(schema, schema.label)
+    for table in source.batches({name: known.get(name) for name in source.head().columns}):
         yield from _rows_of(table)
 
 
 def _rows_of(table: Table) -> Iterator[dict[str, Any]]:
-    """The rows of a batch: all cells, those that the model knows with their types."""
-    kept = {} if table.kept is None else {name: table.kept.column(name) for name in table.kept.column_names}
-    columns = {name: to_list(table.columns.get(name, raw)) for name, raw in {**kept, **table.columns}.items()}
+    """The rows of a batch as dicts."""
+    columns = {name: to_list(raw) if hasattr(raw, "to_pylist") else list(raw) for name, raw in table.columns.items()}
     if "file" in columns and table.holds_documents:
         columns["file"] = [None if one is None else Path(one).name for one in columns["file"]]
     for cells in zip(*columns.values(), strict=True):

@@ -10,6 +10,7 @@ export class ModelSession {
     this.base = `/v1/models/${encodeURIComponent(name)}`;
     this.listeners = new Set();
     this.hasIntervals = true;
+    this.changing = Promise.resolve();  // ends when the changes of this tab are known
     this.taught = [];  // events of this tab, the latest last: what `u` takes back
   }
 
@@ -43,8 +44,17 @@ export class ModelSession {
     return this.api.send(`${this.base}/predict`, { rows }, { signal });
   }
 
+  /* Do a change; news of it by server-sent events wait until it is known here. */
+  change(work) {
+    const done = work();
+    this.changing = Promise.allSettled([this.changing, done]);
+    return done;
+  }
+
   /* Teach the right label of a row; repeated with the same key if the connection breaks. */
-  async learn(row, label) {
+  learn(row, label) { return this.change(() => this.sendLearn(row, label)); }
+
+  async sendLearn(row, label) {
     const options = { headers: { "Idempotency-Key": changeKey() } };
     const body = { rows: [{ ...row, [this.label]: label }] };
     let applied;
@@ -60,7 +70,9 @@ export class ModelSession {
   }
 
   /* Take back an event, however old. */
-  async undo(event) {
+  undo(event) { return this.change(() => this.sendUndo(event)); }
+
+  async sendUndo(event) {
     const applied = await this.api.send(`${this.base}/undo`, { event }, { headers: { "Idempotency-Key": changeKey() } });
     this.taught = this.taught.filter((one) => one !== event);
     await this.changed(applied);
@@ -91,7 +103,9 @@ export class ModelSession {
   /* Follow the changes of others, by server-sent events. */
   follow(report) {
     return this.api.listen(`${this.base}/live`, async (name, data) => {
-      if (name !== "published" || data.version === this.info.version) return;
+      if (name !== "published") return;
+      await this.changing;
+      if (data.version <= this.info.version) return;
       try { this.info = await this.api.get(this.base); } catch { return; }
       for (const listener of this.listeners) listener({ ...data, own: false });
     }, report);

@@ -168,6 +168,7 @@ export function correctView(session, batches) {
     try {
       const found = await session.read(content, name, type);
       batches.add(session, found.rows);
+      for (const note of found.notes ?? []) notify(note, { seconds: 12 });
       notify(`${plural(found.rows.length, "row")} added${found.truncated ? ": the file has more" : ""}.`);
       await refresh();
     } catch (error) {

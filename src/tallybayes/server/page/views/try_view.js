@@ -97,6 +97,7 @@ export function tryView(session, batches) {
       fill(trouble);
       rows = found.rows;
       showRow(0);
+      for (const note of found.notes ?? []) notify(note, { seconds: 12 });
       if (name) notify(`${name}: ${plural(rows.length, "row")}${found.truncated ? ", the first of more" : ""}`);
     } catch (error) {
       fill(trouble, problemBlock(error));
