@@ -37,14 +37,14 @@ def page_browser(tmp_path_factory):
     browser.quit()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def demo_server():
-    """`tally serve --demo`."""
+    """`tally serve --demo`, shared by the tests of the page: each takes back what it teaches."""
     with RunningServer("--demo", "--log-level", "warning") as server:
         yield server
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def page(page_browser, demo_server):
     """The page of the demo."""
     from page_browser import PageInBrowser
@@ -52,7 +52,7 @@ def page(page_browser, demo_server):
     return PageInBrowser(page_browser, demo_server.url)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def demo_client(demo_server):
     """A client of the demo, for its pets."""
     with demo_server.client(model="pets") as client:
