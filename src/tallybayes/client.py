@@ -20,7 +20,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -256,8 +256,8 @@ class Client:
         table = body.get("rows")
         content, headers["Content-Type"] = (table, _ARROW) if isinstance(table, bytes) else (_packed(body), _JSON)
         found = json.loads(self._reply(method, self._path(verb), content, headers).body)
-        found.pop("kind", None)
-        return RemoteChange(**{**found, "notes": tuple(found["notes"])})
+        known = {field.name: found[field.name] for field in fields(RemoteChange)}
+        return RemoteChange(**known | {"notes": tuple(found["notes"])})
 
     def _json(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         content = None if body is None else _packed(body)

@@ -1,6 +1,12 @@
+import itertools
+
 import httpx2
 import pytest
-from running_server import RunningServer, pets
+from running_server import Api, RunningServer, pets
+
+from tallybayes.model.saved_model import dumps
+
+NUMBERS = itertools.count()
 
 
 @pytest.fixture(scope="module")
@@ -20,6 +26,15 @@ def http(served):
 
 
 @pytest.fixture
+def api(served):
+    """Requests about a new model on the shared server, for a test that changes it."""
+    name = f"pets{next(NUMBERS)}"
+    with served.client() as client:
+        client.upload(dumps(pets()), name)
+    with Api(f"{served.url}/v1/models/{name}", name) as own:
+        yield own
+
+
 def fresh(tmp_path):
     """A server of its own for a test that changes the model."""
     pets().save(tmp_path / "pets.tally")

@@ -9,6 +9,8 @@ import sys
 import threading
 from pathlib import Path
 
+import httpx2
+
 import tallybayes as tb
 from tallybayes.client import Client
 
@@ -41,13 +43,15 @@ class RunningServer:
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=own, cwd=ROOT
         )
-        self.lines = []
+        self.path, self.lines = Path(path), []
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         self.url = self.process.stdout.readline().strip()
         if not self.url:
             self.process.wait(20)
             self._reader.join(5)
+            self.process.stdout.close()
+            self.process.stderr.close()
             raise RuntimeError("".join(self.lines))
         self.host, _, port = self.url.partition("://")[2].rpartition(":")
         self.port = int(port)
@@ -86,3 +90,17 @@ class RunningServer:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait(10)
+
+
+class Api(httpx2.Client):
+    """Requests below one path; an empty path is that path itself."""
+
+    def __init__(self, root, name=""):
+        super().__init__(timeout=60)
+        self.root, self.name = root, name
+
+    def request(self, method, url, **options):
+        return super().request(method, f"{self.root}{url}", **options)
+
+    def stream(self, method, url, **options):
+        return super().stream(method, f"{self.root}{url}", **options)

@@ -194,7 +194,7 @@ SCHEMAS: dict[str, Any] = {
         ]
     },
     "Stream": _object(
-        "version events rows windows series class_shares drift rate",
+        "version windows series",
         version=_INTEGER,
         events=_INTEGER,
         rows=_NUMBER,
@@ -204,6 +204,7 @@ SCHEMAS: dict[str, Any] = {
         drift=_list({"type": "object"}),
         rate={"type": "object"},
     ),
+    "Document": {"type": "object", "description": "An OpenAPI document."},
     "Health": _object("status", status=_TEXT),
     "ServerMetadata": _object("name version extensions", name=_TEXT, version=_TEXT, extensions=_list(_TEXT)),
     "ServerLive": _object("live", live=_FLAG),

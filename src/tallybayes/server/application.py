@@ -66,6 +66,7 @@ def routed() -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
+        redirect_slashes=False,
     )
     for module in ROUTES:
         add_endpoints(app, module.ENDPOINTS)

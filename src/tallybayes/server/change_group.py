@@ -18,7 +18,7 @@ from tallybayes.server.event import Event, NewEvent
 from tallybayes.server.event_log import EventLog
 from tallybayes.server.event_rows import EventData, n_rows_of
 from tallybayes.server.hosted_state import HostedState, RowsDone
-from tallybayes.server.known_values import ValueTypes
+from tallybayes.server.known_values import GroupTypes
 
 __all__ = ["ChangeGroup", "Pending", "answer_of", "check_version", "known_answer", "new_event"]
 
@@ -50,7 +50,7 @@ class ChangeGroup:
         self.repeats: list[tuple[Pending, Pending]] = []  # a request, and the earlier one of this group with its key
         self._keys: dict[str, Pending] = {}
         self._joined: list[Pending] = []
-        self._types: ValueTypes = {}
+        self._types = GroupTypes()
 
     def add(self, pending: Pending) -> None:
         """Apply a request, or let it wait for others that may be counted together with it."""
@@ -76,7 +76,7 @@ class ChangeGroup:
 
     def finish(self) -> None:
         """Apply the requests that wait."""
-        joined, self._joined, self._types = self._joined, [], {}
+        joined, self._joined, self._types = self._joined, [], GroupTypes()
         self._learn(joined)
 
     def _may_join(self, data: EventData) -> bool:

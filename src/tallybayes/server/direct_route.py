@@ -77,10 +77,18 @@ def add_endpoints(app: FastAPI, endpoints: list[Endpoint]) -> None:
             summary=document.pop("summary"),
             description=document.pop("description"),
             tags=document.pop("tags"),
-            operation_id=facts.handler.__name__,
+            operation_id=_operation_id(app, facts),
             response_model=None,
             include_in_schema=facts.is_documented,
             openapi_extra=document,
         )
         route.attach(facts)
         app.router.routes.append(route)
+
+
+def _operation_id(app: FastAPI, facts: Endpoint) -> str:
+    """The name of the handler; with a number, if it has several routes."""
+    name = facts.handler.__name__
+    own = [route for route in app.router.routes if isinstance(route, DirectRoute)]
+    n_before = sum(route.endpoint_facts.handler is facts.handler for route in own)
+    return f"{name}_{n_before + 1}" if n_before else name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Any
 
 from tallybayes.errors import DataError, FileError
@@ -12,6 +12,11 @@ from tallybayes.formatting import rows_of
 from tallybayes.server.event_rows import as_dicts, read_rows
 
 __all__ = ["Event", "NewEvent"]
+
+_COLUMNS = (  # of the table, in its order
+    *("id", "kind", "time", "who", "key", "fingerprint", "media_type", "rows", "rows_hash", "n_rows", "skipped"),
+    *("notes", "undoes", "settings", "scores", "labels", "checksum"),
+)
 
 
 @dataclass(frozen=True)
@@ -41,10 +46,10 @@ class NewEvent:
 
     def numbered(self, number: int, before: bytes) -> Event:
         """The event with its number and its checksum, which continues the one before."""
-        own = {field.name: getattr(self, field.name) for field in fields(NewEvent)}
         rows_hash = None if self.rows is None else hashlib.sha256(self.rows).digest()
-        event = Event(**own, id=number, rows_hash=rows_hash)
-        return replace(event, checksum=event.content_hash(before))
+        event = Event(**self.__dict__, id=number, rows_hash=rows_hash)
+        object.__setattr__(event, "checksum", event.content_hash(before))
+        return event
 
 
 @dataclass(frozen=True)
@@ -59,11 +64,11 @@ class Event(NewEvent):
 
     def content_hash(self, before: bytes) -> bytes:
         """The checksum over the content and the checksum of the event before."""
-        hashes = [None if part is None else part.hex() for part in (self.fingerprint, self.rows_hash)]
-        facts = [self.id, self.kind, self.time, self.who, self.key, self.media_type, self.n_rows, self.skipped]
-        facts += [list(self.notes), self.undoes, self.settings, self.labels, *hashes]
-        scores = hashlib.sha256(self.scores or b"").digest()
-        return hashlib.sha256(before + scores + _json(facts).encode()).digest()
+        scores = None if self.scores is None else hashlib.sha256(self.scores).digest()
+        notes, settings, labels = _notes_text(self.notes), _json_or_none(self.settings), _json_or_none(self.labels)
+        facts = (self.id, self.kind, self.time, self.who, self.key, self.fingerprint, self.media_type, self.rows_hash)
+        more = (self.n_rows, self.skipped, notes, self.undoes, settings, scores, labels)
+        return hashlib.sha256(before + ascii((*facts, *more)).encode()).digest()
 
     def check(self, before: bytes | None, file: str) -> None:
         """Raise an error if the event is damaged; before: the checksum of the event before it, if it is known."""
@@ -76,38 +81,23 @@ class Event(NewEvent):
         """The values of the columns of the table."""
         return (
             *(self.id, self.kind, self.time, self.who, self.key, self.fingerprint, self.media_type, self.rows),
-            *(self.rows_hash, self.n_rows, self.skipped, _json(list(self.notes)), self.undoes),
+            *(self.rows_hash, self.n_rows, self.skipped, _notes_text(self.notes), self.undoes),
             *(_json_or_none(self.settings), self.scores, _json_or_none(self.labels), self.checksum),
         )
 
     @classmethod
     def of_line(cls, line: tuple[Any, ...]) -> Event:
         """From the values of the columns; rows that are a number were not read."""
-        number, kind, time, who, key, fingerprint, media_type, rows, rows_hash, n_rows, skipped, notes, undoes = line[
-            :13
-        ]
-        settings, scores, labels, checksum = line[13:]
-        without = rows is None or rows == 1
-        return cls(
-            kind,
-            time,
-            who,
-            key,
-            fingerprint,
-            media_type,
-            rows if isinstance(rows, bytes) else None,
-            n_rows,
-            skipped,
-            tuple(json.loads(notes)),
-            undoes,
-            _loaded(settings),
-            scores,
-            _loaded(labels),
-            number,
-            rows_hash,
-            checksum,
-            is_folded=without and rows_hash is not None,
-        )
+        event = cls.__new__(cls)  # a million events are read at a start: the constructor of a frozen class is slow
+        facts = event.__dict__
+        facts.update(zip(_COLUMNS, line, strict=True))
+        rows = facts["rows"]
+        facts["is_folded"] = facts["rows_hash"] is not None and (rows is None or rows == 1)
+        facts["rows"] = rows if isinstance(rows, bytes) else None
+        facts["notes"] = () if facts["notes"] == "[]" else tuple(json.loads(facts["notes"]))
+        for name in ("settings", "labels"):
+            facts[name] = None if facts[name] is None else json.loads(facts[name])
+        return event
 
     @property
     def summary(self) -> str:
@@ -147,13 +137,12 @@ class Event(NewEvent):
         }
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+_json = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 def _json_or_none(value: Any) -> str | None:
     return None if value is None else _json(value)
 
 
-def _loaded(text: str | None) -> Any:
-    return None if text is None else json.loads(text)
+def _notes_text(notes: tuple[str, ...]) -> str:
+    return _json(list(notes)) if notes else "[]"

@@ -117,8 +117,7 @@ class EventLog:
 
     def get(self, number: int) -> Event:
         """One event with its rows; checked."""
-        lines = self._lines("id IN (?, ?) ORDER BY id", (number - 1, number))
-        found = [Event.of_line(line) for line in lines]
+        found = self._events("id IN (?, ?) ORDER BY id", (number - 1, number))
         if not found or found[-1].id != number:
             raise ParameterError("the number of an event", got=number, hint=f"the last event is {self.last_id}")
         before = found[0].checksum if len(found) == 2 else _FIRST if number == 1 else None
@@ -127,11 +126,11 @@ class EventLog:
 
     def with_key(self, key: str) -> Event | None:
         """The event with an idempotency key."""
-        found = self._lines("key = ?", (key,))
-        return Event.of_line(found[0]) if found else None
+        found = self._events("key = ?", (key,))
+        return found[0] if found else None
 
-    def after(self, number: int, checksum: bytes | None = None, *, upto: int | None = None) -> Iterator[Event]:
-        """The events after a number in order, with their rows, read in batches; each is checked.
+    def after(self, number: int, checksum: bytes | None = None, *, upto: int | None = None) -> Iterator[list[Event]]:
+        """The events after a number in order, with their rows, in batches; each event is checked.
 
         checksum: that of the event `number`, if it is known, for instance from a snapshot.
         """
@@ -140,16 +139,15 @@ class EventLog:
         last = self.last_id if upto is None else upto
         while number < last:
             n_events = self._batch_size(number, last)
-            found = self._lines("id > ? AND id <= ? ORDER BY id", (number, min(number + n_events, last)))
-            if not found:
+            batch = self._events("id > ? AND id <= ? ORDER BY id", (number, min(number + n_events, last)))
+            if not batch:
                 raise self._damaged(number + 1, "the event is missing")
-            for line in found:
-                event = Event.of_line(line)
+            for event in batch:
                 if event.id != number + 1:
                     raise self._damaged(number + 1, "the event is missing")
                 event.check(checksum, self.path)
                 number, checksum = event.id, event.checksum
-                yield event
+            yield batch
 
     def _batch_size(self, number: int, last: int) -> int:
         """How many events to read at once, so that their rows fit into memory."""
@@ -183,7 +181,7 @@ class EventLog:
         order = "id DESC" if after is None else "id"
         values.append(limit)
         where = f"{' AND '.join(conditions)} ORDER BY {order} LIMIT ?"
-        return [Event.of_line(line) for line in self._lines(where, values, "rows IS NULL AS rows")]
+        return self._events(where, values, "rows IS NULL AS rows")
 
     def undoing(self) -> dict[int, int]:
         """The number of every undo event, and that of the event it undoes."""
@@ -248,17 +246,18 @@ class EventLog:
                     self._writer.execute("ROLLBACK")
             raise
 
-    def _lines(self, where: str, values: Sequence[Any], rows: str = "rows") -> list[Any]:
+    def _events(self, where: str, values: Sequence[Any], rows: str = "rows") -> list[Event]:
         columns = _COLUMNS.replace(" rows,", f" {rows},", 1)
         with self._described("read"):
-            return self._reader.execute(f"SELECT {columns} FROM events WHERE {where}", values).fetchall()
+            lines = self._reader.execute(f"SELECT {columns} FROM events WHERE {where}", values).fetchall()
+        try:
+            return [Event.of_line(line) for line in lines]
+        except (ValueError, TypeError, RecursionError) as error:
+            raise FileError(f"the log is damaged: {error}", file=self.path) from error
 
     def _end(self) -> tuple[int, bytes]:
-        found = self._lines("1 ORDER BY id DESC LIMIT 1", ())
-        if not found:
-            return 0, _FIRST
-        last = Event.of_line(found[0])
-        return last.id, last.checksum
+        found = self._events("1 ORDER BY id DESC LIMIT 1", ())
+        return (found[0].id, found[0].checksum) if found else (0, _FIRST)
 
     def _check_format(self) -> None:
         found = self.fact("format")

@@ -24,7 +24,7 @@ from tallybayes.model.label_plan import label_notes
 from tallybayes.model.update import CountedRows, add_rows, change_notes, subtract_rows
 from tallybayes.server.event import Event
 from tallybayes.server.event_rows import EventData, read_rows
-from tallybayes.server.known_values import KnownValues, ValueTypes
+from tallybayes.server.known_values import GroupTypes, KnownValues
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.text_samples import TextSamples
 
@@ -86,7 +86,7 @@ class HostedState:
         """Change settings."""
         self._replace(replace(self.state, settings=replace(self.state.settings, **settings)))
 
-    def may_join(self, rows: EventData, types: ValueTypes) -> bool:
+    def may_join(self, rows: EventData, types: GroupTypes) -> bool:
         """Whether rows may be learned together with others that have values of these types, which are updated."""
         if self._known is None:
             self._known = KnownValues(self.state)

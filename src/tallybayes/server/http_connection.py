@@ -11,15 +11,21 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-__all__ = ["HttpConnection"]
+__all__ = ["HttpConnection", "with_patience"]
 
-_HEADER_SECONDS = 10.0
 _HEADER_BYTES = 64 * 2**10  # as other servers
 _LINGER = 2.0  # seconds in which a client that is still sending can read why it was refused
 
 
+def with_patience(seconds: float) -> type[HttpConnection]:
+    """Connections that wait at most so many seconds for headers."""
+    return type("HttpConnection", (HttpConnection,), {"header_seconds": min(seconds, HttpConnection.header_seconds)})
+
+
 class HttpConnection(HttpToolsProtocol):
     """A connection of uvicorn with limits."""
+
+    header_seconds = 10.0
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -72,7 +78,7 @@ class HttpConnection(HttpToolsProtocol):
             self._patience = self.loop.call_later(_LINGER, self.transport.close)
 
     def _wait_for_headers(self) -> None:
-        self._patience = self.loop.call_later(_HEADER_SECONDS, self._refuse, b"408 Request Timeout")
+        self._patience = self.loop.call_later(self.header_seconds, self._refuse, b"408 Request Timeout")
 
     def _stop_waiting(self) -> None:
         if self._patience is not None:

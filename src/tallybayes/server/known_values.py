@@ -13,9 +13,7 @@ from tallybayes.arrays.column import Bag, Codes, Column, Flags, Reals
 from tallybayes.data.infer import NO_VALUES
 from tallybayes.state.model_state import ModelState
 
-__all__ = ["KnownValues", "ValueTypes"]
-
-ValueTypes = dict[str, type]  # of the values in each column of the rows that are counted together
+__all__ = ["GroupTypes", "KnownValues"]
 
 _LARGE = 2**53  # integers from here on are not exact as doubles
 _LABELS = (str, bool, int, float)
@@ -26,6 +24,24 @@ _TYPES: dict[type[Column] | None, tuple[type, ...]] = {
     Bag: (str, list, dict),
     None: (str, bool, int, float),  # a column that is not used, or a date
 }
+
+_Shape = tuple[tuple[str, ...], tuple[type, ...]]  # the names of a row and the types of its values
+
+
+class GroupTypes:
+    """The types of the values in each column of rows that are counted together."""
+
+    def __init__(self) -> None:
+        self.types: dict[str, type] = {}
+        self.shapes: set[_Shape] = set()  # of rows that are among them
+
+    def join(self, shape: _Shape, types: dict[str, type]) -> bool:
+        """Add the types of a row; False, with nothing added, if the values of a column would be of several types."""
+        if any(self.types.get(name, kind) is not kind for name, kind in types.items()):
+            return False
+        self.types.update(types)
+        self.shapes.add(shape)
+        return True
 
 
 class KnownValues:
@@ -45,42 +61,51 @@ class KnownValues:
             self._columns[name] = None if family is None else family.column
         limited = any(tally.is_limited for tally in statistics.blocks.values())
         self._any = bool(self._labels) and schema.bins is None and not limited and self._label is not None
+        self._shapes: dict[_Shape, dict[str, type] | None] = {}
 
-    def may_join(self, rows: list[dict[str, Any]], types: ValueTypes) -> bool:
+    def may_join(self, rows: list[dict[str, Any]], group: GroupTypes) -> bool:
         """Whether rows may be counted together with others that have values of these types, which are updated."""
-        if not self._any:
-            return False
-        found: ValueTypes = {}
-        for row in rows:
-            for name, value in row.items():
-                if name == self._label:
-                    if value is not None and not (type(value) in _LABELS and (type(value), value) in self._labels):
-                        return False
-                    continue
-                kind = self._type_of(name, value)
-                if kind is None:
-                    return False
-                if value is None:
-                    continue
-                if (known := found.get(name) or types.get(name)) is not None and known is not kind:
-                    return False
-                found[name] = kind
-        types.update(found)
-        return True
+        return self._any and all(self._row_may_join(row, group) for row in rows)
 
-    def _type_of(self, name: str, value: Any) -> type | None:
-        """The type of a value as far as it matters; None if its row must be counted alone."""
-        if name == self._weight:
-            return float if type(value) in (int, float) else None
-        if name not in self._columns or (column := self._columns[name]) not in _TYPES:
-            return None
-        kind, allowed = type(value), _TYPES[column]
-        if value is None:
-            return kind
-        if kind not in allowed or (kind is int and abs(value) >= _LARGE):
-            return None
-        if kind is list and not all(type(one) is str for one in value):
-            return None
-        if kind is dict and not all(type(one) in (int, float) and abs(one) < _LARGE for one in value.values()):
-            return None
-        return float if kind is int and column is Reals else kind
+    def _row_may_join(self, row: dict[str, Any], group: GroupTypes) -> bool:
+        label = row.get(self._label)  # type: ignore[arg-type]
+        if label is not None and not (type(label) in _LABELS and (type(label), label) in self._labels):
+            return False
+        shape = (tuple(row), tuple(map(type, row.values())))
+        types = self._shapes.get(shape, self)
+        if types is self:
+            types = self._shapes[shape] = self._types_of(shape)
+        if types is None or not (shape in group.shapes or group.join(shape, types)):  # type: ignore[arg-type]
+            return False
+        return all(_is_plain(value) for value in row.values())
+
+    def _types_of(self, shape: _Shape) -> dict[str, type] | None:
+        """The type of each value as far as it matters; None if a row of this shape must be counted alone."""
+        found: dict[str, type] = {}
+        for name, kind in zip(*shape, strict=True):
+            if name == self._label:
+                continue
+            if name == self._weight:
+                if kind not in (int, float):
+                    return None
+                continue
+            if name not in self._columns or (column := self._columns[name]) not in _TYPES:
+                return None
+            if kind is type(None):
+                continue
+            if kind not in _TYPES[column]:
+                return None
+            found[name] = float if kind is int and column is Reals else kind
+        return found
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value, or each value in a list or dict, means the same whatever the others are."""
+    kind = type(value)
+    if kind is int:
+        return -_LARGE < value < _LARGE
+    if kind is list:
+        return all(type(one) is str for one in value)
+    if kind is dict:
+        return all(type(one) in (int, float) and abs(one) < _LARGE for one in value.values())
+    return True

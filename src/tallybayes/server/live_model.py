@@ -20,7 +20,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -46,6 +46,7 @@ __all__ = ["LiveModel", "Published"]
 
 _GROUP_REQUESTS = 1024  # in one transaction, at most
 _GROUP_ROWS = 200_000
+_LINGER = 0.004  # seconds to wait for more requests, if the last groups had several
 _SNAPSHOT_EVENTS = 10_000  # events after which a snapshot is written
 _SNAPSHOT_SECONDS = 60.0  # or as soon as this time has passed, if there are new events
 
@@ -89,6 +90,8 @@ class LiveModel:
         self._snapshot_lock = threading.Lock()
         self._snapshot_thread: threading.Thread | None = None
         self._writer: threading.Thread | None = None
+        self._committer = ThreadPoolExecutor(1, thread_name_prefix=f"commits of {files.name}")
+        self._last_sizes = (1, 1)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, read_only: bool = False) -> Self:
@@ -196,15 +199,19 @@ class LiveModel:
         except queue.Empty:
             return [], False
         group: list[Pending] = []
+        until = time.monotonic() + _LINGER
+        usual = sum(self._last_sizes) if self._last_sizes[1] > 1 else 1
         while first is not None:
             group.append(first)
+            left = until - time.monotonic() if len(group) < usual else 0.0
             if len(group) >= _GROUP_REQUESTS:
-                return group, False
+                break
             try:
-                first = self._queue.get_nowait()
+                first = self._queue.get(timeout=left) if left > 0 else self._queue.get_nowait()
             except queue.Empty:
-                return group, False
-        return group, True
+                break
+        self._last_sizes = (self._last_sizes[1], len(group))
+        return group, first is None
 
     def _write(self, group: list[Pending]) -> None:
         """Apply, commit, publish and answer the requests of one transaction."""
@@ -296,15 +303,17 @@ class LiveModel:
         """Write events, then publish the state; a NotWritableError if they cannot be written."""
         if not events:
             return []
-        published = _published(hosted.state, self._log.last_id + len(events))
+        version = self._log.last_id + len(events)
+        committing = self._committer.submit(self._log.append, events)
+        published = _published(hosted.state, version)  # while the disk is busy
         try:
-            written = self._log.append(events)
+            written = committing.result()
         except FileError as error:
             hint = "nothing was changed; predictions go on; try again when the disk can be written to"
             raise NotWritableError(f"the change cannot be stored: {error}", hint=hint) from error
         for event, is_formative in zip(written, formative, strict=True):
             self._history.committed(event, is_formative=is_formative)
-            self.stream.add(event)
+        self.stream.add(written)
         self.current = published
         for callback in list(self._subscribers):
             with contextlib.suppress(Exception):  # a subscriber that fails must not stop the writer
@@ -346,6 +355,7 @@ class LiveModel:
                 self._snapshot_thread.join()
             if self._log.last_id > (self._history.snapshot.event if self._history.snapshot else 0):
                 self._snapshot_task()()
+        self._committer.shutdown()
         self._log.close()
         if self._lock is not None:
             self._lock.release()
@@ -362,7 +372,9 @@ def _published(state: ModelState, version: int) -> Published:
     model = Model(state)
     snapshot = model.snapshot()
     if snapshot.classes:
-        _ = snapshot.posterior
+        with contextlib.suppress(Exception):  # readers will get the same error, with their own request
+            _ = snapshot.posterior
+            snapshot.small_batches.row({}, snapshot.scorer)
     return Published(model, version)
 
 

@@ -144,7 +144,7 @@ def _predictions(snapshot: Snapshot, proba: Floats, *, with_proba: bool) -> list
 
 async def ping(call: Call) -> Answer:
     """Say that the server answers."""
-    return Answer(b"\n", JSON)
+    return Answer(b"\n", "text/plain; charset=utf-8")
 
 
 async def version(call: Call) -> Answer:
@@ -175,7 +175,7 @@ ENDPOINTS = [
             path,
             ping,
             None,
-            {"tags": [_TAG], "summary": "Health", "description": "Empty.", "responses": text_answer(JSON)},
+            {"tags": [_TAG], "summary": "Health", "description": "Empty.", "responses": text_answer()},
         )
         for path in ("/ping", "/health")
     ),

@@ -10,7 +10,7 @@ detail), the events are replayed without it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -29,7 +29,7 @@ from tallybayes.storage.model_file import state_from_bytes
 
 __all__ = ["ModelHistory"]
 
-OnEvent = Callable[[Event], None]
+OnEvents = Callable[[list[Event]], None]
 
 
 class ModelHistory:
@@ -54,7 +54,7 @@ class ModelHistory:
     # The state at the start
 
     def load(
-        self, on_event: OnEvent | None = None, on_snapshot: Callable[[SnapshotFacts], None] | None = None
+        self, on_events: OnEvents | None = None, on_snapshot: Callable[[SnapshotFacts], None] | None = None
     ) -> ModelState:
         """The state after the last event: the snapshot and the events since, or else the base and all events."""
         found = self._usable_snapshot()
@@ -63,8 +63,13 @@ class ModelHistory:
             self.snapshot = facts
             if on_snapshot is not None:
                 on_snapshot(facts)
-            return self._replayed(state, facts.event, facts, self._undoing, on_event)
-        return self._replayed(self.base(), self.base_event, None, self._undoing, on_event)
+            return self._replayed(state, facts.event, facts, self._undoing, on_events)
+        return self._replayed(self.base(), self.base_event, None, self._undoing, on_events)
+
+    def state_after(self, last: int, **how: Any) -> ModelState:
+        """The state of the base and the events up to a number that are not undone now; how: as in `Replay`."""
+        replay = Replay.of(self.base(), **how)
+        return replay.run(self.log.after(self.base_event, upto=last), live_events(self._undoing)[0])
 
     def base(self) -> ModelState:
         """The state of the base file."""
@@ -112,15 +117,15 @@ class ModelHistory:
         start: int,
         facts: SnapshotFacts | None,
         undoing: dict[int, int],
-        on_event: OnEvent | None = None,
+        on_events: OnEvents | None = None,
     ) -> ModelState:
         replay = Replay.of(state)
         if facts is not None:
             replay.formative, replay.forgets = list(facts.formative), list(facts.forgets)
         checksum = bytes.fromhex(facts.checksum) if facts is not None else None
         events = self.log.after(start, checksum)
-        if on_event is not None:
-            events = _told(events, on_event)
+        if on_events is not None:
+            events = _told(events, on_events)
         result = replay.run(events, live_events(undoing)[0])
         self.formative, self.forgets = replay.formative, replay.forgets
         return result
@@ -240,10 +245,10 @@ class ModelHistory:
         )
 
 
-def _told(events: Any, on_event: OnEvent) -> Any:
-    for event in events:
-        on_event(event)
-        yield event
+def _told(batches: Iterator[list[Event]], on_events: OnEvents) -> Iterator[list[Event]]:
+    for batch in batches:
+        on_events(batch)
+        yield batch
 
 
 def _read(path: str) -> bytes:

@@ -26,7 +26,7 @@ from tallybayes.server.row_scoring import proba_of_few, require_classes
 __all__ = ["ENDPOINTS"]
 
 _MOST_EXPLAINED = 1000  # rows; an explanation is some hundred times as long as a row
-_MOST_SAMPLED = 100_000
+_MOST_SAMPLED = 10_000
 
 
 async def predict(call: Call) -> Answer:
@@ -231,7 +231,7 @@ ENDPOINTS = [
             "description": "Accuracy, log loss, Brier score, AUC, calibration error and the confusion matrix, as"
             " `tally evaluate --json` prints them.",
             "requestBody": rows_or_table("EvaluateRequest", {"rows": [{"weight": 4.2, "pet": "cat"}]}),
-            "responses": answers("Evaluation", 400, 404, 412, 413, 415, 422),
+            "responses": answers("Evaluation", 400, 404, 409, 412, 413, 415, 422),
         },
     ),
     Endpoint(

@@ -7,7 +7,7 @@ from importlib import resources
 
 from tallybayes.formatting import json_text
 from tallybayes.server.answer import Answer
-from tallybayes.server.api_document import text_answer
+from tallybayes.server.api_document import answers, text_answer
 from tallybayes.server.call import Call
 from tallybayes.server.direct_route import Endpoint
 from tallybayes.server.event_rows import JSON
@@ -74,7 +74,7 @@ ENDPOINTS = [
             "tags": [_TAG],
             "summary": "This reference as an OpenAPI document",
             "description": "",
-            "responses": text_answer(JSON),
+            "responses": answers("Document"),
         },
     ),
     Endpoint("GET", "/docs/{file}", docs_file, None, {"tags": [_TAG]}, is_documented=False),

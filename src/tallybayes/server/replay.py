@@ -8,16 +8,16 @@ from typing import Any
 
 from tallybayes.errors import DataError, FileError, TallyError
 from tallybayes.server.event import Event
-from tallybayes.server.event_rows import read_rows
+from tallybayes.server.event_rows import JSON, EventData, read_many, read_rows
 from tallybayes.server.hosted_state import HostedState
-from tallybayes.server.known_values import ValueTypes
+from tallybayes.server.known_values import GroupTypes
 from tallybayes.server.settings_change import with_event
 from tallybayes.state.model_state import ModelState
 from tallybayes.storage.model_file import state_from_bytes
 
-__all__ = ["Replay", "ReplayError", "live_events"]
+__all__ = ["GROUP_ROWS", "Replay", "ReplayError", "live_events"]
 
-_GROUP = 20_000  # rows that are counted together, at most
+GROUP_ROWS = 20_000  # rows that are counted together, at most
 
 
 def live_events(undoing: Mapping[int, int], upto: int | None = None) -> tuple[dict[int, int], set[int]]:
@@ -45,17 +45,17 @@ class ReplayError(FileError):
 class Replay:
     """Applies events that are in a log to a state.
 
-    groups: whether rows may be counted together (False: one event after the other, for a proof).
+    group_rows: how many rows are counted together, at most; 1: one event after the other.
     formative: the numbers of events that changed more than sums (`hosted_state.py`); forgets: those of forget events.
     """
 
     hosted: HostedState
-    groups: bool = True
+    group_rows: int = GROUP_ROWS
     formative: list[int] = field(default_factory=list)
     forgets: list[int] = field(default_factory=list)
     progress: Callable[[int], None] | None = None
     _waiting: list[dict[str, Any]] = field(default_factory=list)
-    _types: ValueTypes = field(default_factory=dict)
+    _types: GroupTypes = field(default_factory=GroupTypes)
     _ids: list[int] = field(default_factory=list)
 
     @classmethod
@@ -63,18 +63,22 @@ class Replay:
         """From a base."""
         return cls(HostedState(state), **more)
 
-    def run(self, events: Iterable[Event], undone: Mapping[int, int]) -> ModelState:
+    def run(self, batches: Iterable[list[Event]], undone: Mapping[int, int]) -> ModelState:
         """Apply those events that are not undone, and return the state."""
-        for event in events:
-            if event.kind != "undo" and event.id not in undone:
-                self._apply(event)
+        for batch in batches:
+            live = [event for event in batch if event.kind != "undo" and event.id not in undone]
+            parsed = _parsed(live)
+            for event in live:
+                self._apply(event, parsed.get(event.id))
             if self.progress is not None:
-                self.progress(event.id)
+                self.progress(batch[-1].id)
         self._flush()
         return self.hosted.state
 
-    def _apply(self, event: Event) -> None:
+    def _apply(self, event: Event, data: EventData | None) -> None:
         try:
+            if data is not None and self._joins(event, data):
+                return
             if event.kind in ("calibrate", "decide"):
                 self._flush()
                 stored = event.settings or {"set": {}}
@@ -87,17 +91,9 @@ class Replay:
                 self.hosted = HostedState(state_from_bytes(event.rows, f"the model of event {event.id}"))
                 self.formative.append(event.id)
                 return
-            data = read_rows(event.rows, event.media_type)
-            if event.kind == "learn" and self.groups and self.hosted.may_join(data, self._types):
-                self._waiting += data
-                self._ids.append(event.id)
-                if len(self._waiting) >= _GROUP:
-                    self._flush()
-                return
+            data = read_rows(event.rows, event.media_type) if data is None else data
             self._flush()
-            if event.kind == "learn" and self.groups and self.hosted.may_join(data, self._types):
-                self._waiting += data
-                self._ids.append(event.id)
+            if self._joins(event, data):
                 return
             done = self.hosted.change(data, 1 if event.kind == "learn" else -1)
         except TallyError as error:
@@ -107,6 +103,16 @@ class Replay:
         if event.kind == "forget":
             self.forgets.append(event.id)
 
+    def _joins(self, event: Event, data: EventData) -> bool:
+        """Let the rows of an event wait for others that are counted together with them; False if they cannot."""
+        if event.kind != "learn" or self.group_rows <= 1 or not self.hosted.may_join(data, self._types):
+            return False
+        self._waiting += data
+        self._ids.append(event.id)
+        if len(self._waiting) >= self.group_rows:
+            self._flush()
+        return True
+
     def _flush(self) -> None:
         """Count the rows that are waiting."""
         if self._waiting:
@@ -114,7 +120,13 @@ class Replay:
                 self.hosted.learn_together(self._waiting)
             except TallyError as error:
                 raise ReplayError(self._ids[0], error) from error
-        self._waiting, self._types, self._ids = [], {}, []
+        self._waiting, self._types, self._ids = [], GroupTypes(), []
+
+
+def _parsed(events: list[Event]) -> dict[int, list[dict[str, Any]]]:
+    """The rows of the learn events whose rows are JSON, by the number of the event."""
+    small = [event for event in events if event.rows is not None and event.media_type == JSON and event.kind == "learn"]
+    return dict(zip((event.id for event in small), read_many([event.rows or b"[]" for event in small]), strict=True))
 
 
 def _with_settings(state: ModelState, kind: str, stored: Mapping[str, Any]) -> ModelState:

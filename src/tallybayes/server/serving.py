@@ -18,7 +18,7 @@ import uvicorn
 from tallybayes.errors import DataWarning, Described, FileError, ParameterError
 from tallybayes.scoring.posterior import RuledOutWarning
 from tallybayes.server.application import create_app
-from tallybayes.server.http_connection import HttpConnection
+from tallybayes.server.http_connection import with_patience
 from tallybayes.server.model_folder import ModelFolder
 from tallybayes.server.request_log import log_to_stderr, logger
 from tallybayes.server.server_settings import ServerSettings
@@ -116,7 +116,7 @@ def serve(
     service = Service(folder, settings)
     config = uvicorn.Config(
         create_app(service),
-        http=HttpConnection,
+        http=with_patience(settings.timeout),
         ws="none",
         lifespan="off",
         log_config=None,

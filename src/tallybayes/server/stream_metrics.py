@@ -29,6 +29,9 @@ __all__ = ["WINDOWS", "RowScores", "StreamMetrics", "score_rows"]
 WINDOWS = (100, 1_000, 10_000)  # rows
 
 _SCORED = max(WINDOWS)  # rows of an event that are scored, at most
+_FEW = 256  # rows that are scored one by one, which is faster than a table of them
+_MOST_LOSS = 1e6  # of a row whose label the model rules out
+_POINT = 100  # rows whose mean is a point of the curve
 _SERIES = 500  # points of the curve, at most
 
 Scores = NDArray[np.float32]
@@ -69,37 +72,63 @@ def score_rows(snapshot: Snapshot, parts: Sequence[EventData | None]) -> list[Ro
 
 
 def _row_scores(scores: Scores, names: Sequence[str | None]) -> RowScores:
-    kept = np.array([name is not None for name in names], bool)
     labels: dict[str, int] = {}
     for name in names:
         if name is not None:
             labels[name] = labels.get(name, 0) + 1
-    return RowScores(scores[kept], labels)
+    if None in names:
+        scores = scores[np.array([name is not None for name in names], bool)]
+    return RowScores(scores, labels)
 
 
 def _scores(snapshot: Snapshot, data: EventData) -> tuple[Scores, list[str | None]] | None:
     """The score and the name of the label of every row (None: it has none); None if the rows cannot be scored."""
     if not snapshot.classes:
         return None
+    if isinstance(data, list) and (found := _scores_one_by_one(snapshot, data)) is not None:
+        return found
     label = snapshot.state.schema.label
     scores, names = [], []
     try:
         unseen = snapshot.unseen_categories()
         for source, table in snapshot.batches(to_source(data), label):
             for part, log_joint in snapshot.worked_parts(source, table, snapshot.scorer.log_joint, unseen):
-                log_p = snapshot.posterior.log_proba(log_joint)
                 labels = snapshot.labels(part, label)
                 known = {key: code for code, key in enumerate(snapshot.classes)}
                 own = np.array([known.get(key, -1) for key in labels.keys] + [-1])[labels.codes]
-                answers = snapshot.posterior.answer_codes(np.exp(log_p))
-                loss = np.where(own >= 0, -log_p[np.arange(len(own)), own], np.nan)
-                loss = np.where(np.isnan(loss), np.nan, np.clip(loss, 0.0, 1e6))
-                scores.append(np.copysign(loss, np.where((own >= 0) & (answers == own), 1.0, -1.0)).astype(np.float32))
+                scores.append(_of_log_joint(snapshot, log_joint, own))
                 texts = [*(shown(key) for key in labels.keys), None]
                 names += [texts[code] for code in labels.codes.tolist()]
     except TallyError:
         return None
     return np.concatenate(scores) if scores else _NO_SCORES, names
+
+
+def _scores_one_by_one(snapshot: Snapshot, rows: list[dict[str, Any]]) -> tuple[Scores, list[str | None]] | None:
+    """The same for a few rows by the fast path for single rows; None if the general path is needed."""
+    if len(rows) > _FEW:
+        return None
+    label, scorer, score = snapshot.state.schema.label, snapshot.scorer, snapshot.small_batches.row
+    known = {(type(key), key): code for code, key in enumerate(snapshot.classes)} | {(type(None), None): -1}
+    parts, own = [], []
+    for row in rows:
+        value = row.get(label)
+        if type(value) in (list, dict) or (code := known.get((type(value), value))) is None:
+            return None
+        if (part := score(row, scorer)) is None:
+            return None
+        parts.append(part)
+        own.append(code)
+    names = [*(shown(key) for key in snapshot.classes), None]
+    return _of_log_joint(snapshot, np.concatenate(parts), np.array(own)), [names[code] for code in own]
+
+
+def _of_log_joint(snapshot: Snapshot, log_joint: Any, own: Any) -> Scores:
+    """The scores of rows from log P(class, row) and the codes of their labels, -1 for a label that is not a class."""
+    log_p = snapshot.posterior.log_proba(log_joint)
+    answers = snapshot.posterior.answer_codes(np.exp(log_p))
+    loss = np.where(own >= 0, np.clip(-log_p[np.arange(len(own)), own], 0.0, _MOST_LOSS), np.nan)
+    return np.copysign(loss, np.where((own >= 0) & (answers == own), 1.0, -1.0)).astype(np.float32)
 
 
 class StreamMetrics:
@@ -111,17 +140,25 @@ class StreamMetrics:
         self._totals: dict[str, Any] = {"rows": 0, "correct": 0, "with_loss": 0, "loss": 0.0}
         self._series: deque[dict[str, Any]] = deque(maxlen=_SERIES)
 
-    def add(self, event: Event) -> None:
-        """Add the scores that are stored with an event."""
-        if not event.scores:
+    def add(self, events: Sequence[Event]) -> None:
+        """Add the scores that are stored with events."""
+        scored = [event for event in events if event.scores]
+        if not scored:
             return
-        scores = np.frombuffer(event.scores, "<f4")
+        parts = [np.frombuffer(event.scores or b"", "<f4") for event in scored]
         with self._lock:
-            self._last = np.concatenate([self._last, scores])[-_SCORED:]
-            own = _summary(scores)
+            own = _summary(np.concatenate(parts))
             for name in ("rows", "correct", "with_loss", "loss"):
                 self._totals[name] += own[name]
-            self._series.append({"event": event.id, "time": event.time} | _means(_summary(self._last[-100:])))
+            every = np.concatenate([self._last, *parts])
+            end = len(every)
+            points = []
+            for event, part in zip(scored[: -_SERIES - 1 : -1], parts[: -_SERIES - 1 : -1], strict=True):
+                recent = _means(_summary(every[max(end - _POINT, 0) : end]))
+                points.append({"event": event.id, "time": event.time} | recent)
+                end -= len(part)
+            self._series.extend(reversed(points))
+            self._last = every[-_SCORED:]
 
     def totals(self) -> dict[str, Any]:
         """The totals over all rows, for a snapshot."""
