@@ -4,6 +4,7 @@
 // Shapes, codes and indices are checked by the contract (contract.h) before anything is read.
 #pragma once
 #include "contract.h"
+#include "instruction_set.h"
 
 #include <nanobind/stl/optional.h>
 

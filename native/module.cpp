@@ -26,6 +26,7 @@ void translate(const std::exception_ptr &thrown, void *) {
 
 NB_MODULE(_native, m) {
     nb::register_exception_translator(translate);
+    m.attr("INSTRUCTION_SET") = tb::instruction_set_name();
     m.doc() = "Native kernels; tallybayes.kernels.reference defines what each returns.";
     tb::register_sums(m);
     tb::register_groups(m);
