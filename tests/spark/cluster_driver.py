@@ -1,6 +1,6 @@
 """Fits on a cluster where things go wrong, run as a program: cluster_driver.py MASTER FOLDER.
 
-Prints a line of JSON: for each mishap whether it happened, and whether the model file equals that of a fit on one machine.
+Prints a line of JSON: for each mishap whether it happened, and whether the model equals that of a fit on one machine.
 """
 
 import json

@@ -4,7 +4,9 @@ import numpy as np
 import pyarrow as pa
 
 COLOURS = np.array(["red", "green", "blue", None], object)
-WORDS = np.array("apple pear plum cherry river stone cloud engine paper window garden candle".split())
+WORDS = np.array(
+    ["apple", "pear", "plum", "cherry", "river", "stone", "cloud", "engine", "paper", "window", "garden", "candle"]
+)
 
 
 def mixed_rows(n=1200):
