@@ -12,7 +12,7 @@ from tallybayes.spark.versions import check_version
 
 check_version()
 
-from tallybayes.spark.change import forget, learn  # noqa: E402
-from tallybayes.spark.fit import fit  # noqa: E402
+from tallybayes.spark.change_verbs import forget, learn  # noqa: E402
+from tallybayes.spark.fit_verb import fit  # noqa: E402
 
 __all__ = ["fit", "forget", "learn"]

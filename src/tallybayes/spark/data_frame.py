@@ -21,10 +21,9 @@ __all__ = ["SAMPLE", "SparkRows", "batches_with_vectors", "quoted"]
 SAMPLE = 20_000  # rows from which a schema is inferred
 _CELLS = 20_000_000  # of these rows: of very many columns fewer rows are read
 _LEAST = 1000
-_SIMPLE = {
-    "boolean", "byte", "short", "integer", "long", "float", "double", "decimal", "string", "char", "varchar", "date",
-    "timestamp", "timestamp_ntz", "binary", "void",
-}  # fmt: skip
+_NUMBERS = ("byte", "short", "integer", "long", "float", "double", "decimal", "boolean")
+_OTHERS = ("string", "char", "varchar", "date", "timestamp", "timestamp_ntz", "binary", "void")
+_SIMPLE = {*_NUMBERS, *_OTHERS}  # types of single values, by their names in Spark
 _VECTOR = "VectorUDT"
 
 

@@ -8,6 +8,7 @@ twice. The driver reads the last values one after the other and holds two at a t
 
 from __future__ import annotations
 
+import itertools
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -40,8 +41,9 @@ def reduced(df: Any, value_of: Mapped, combine: Combined, *, widths: Sequence[in
             key = (functions.col("number") % functions.lit(width)).alias("key")
             values = values.groupBy(key).applyInArrow(_merger(combine), _COLUMNS)
         failed: dict[int, str] = {}
-        rows = values.toLocalIterator()
-        total = _total(rows, combine, failed)
+        left = _values(values.toLocalIterator(), failed)
+        first = next(left, None)
+        total = None if first is None else combine(itertools.chain([first], left))
     if failed:
         raise error_from_text(failed[min(failed)])
     return total
@@ -62,16 +64,13 @@ def on_driver() -> Iterator[None]:
             raise known from None
 
 
-def _total(rows: Iterable[Any], combine: Combined, failed: dict[int, str]) -> bytes | None:
-    """The values of rows, combined one after the other; errors are put into `failed`."""
-    total = None
+def _values(rows: Iterable[Any], failed: dict[int, str]) -> Iterator[bytes]:
+    """The values of rows up to the first error; errors are put into `failed`."""
     for row in rows:
         if row["error"] is not None:
             failed[row["number"]] = row["error"]
         elif not failed:
-            value = bytes(row["value"])
-            total = value if total is None else combine([total, value])
-    return total
+            yield bytes(row["value"])
 
 
 def _mapper(value_of: Mapped) -> Callable[[Batches], Batches]:
@@ -95,33 +94,26 @@ def _merger(combine: Combined) -> Callable[[Batches], Batches]:
         numbers: list[int] = []
         failed: dict[int, str] = {}
 
-        def values() -> Iterator[bytes]:
+        def rows() -> Iterator[dict[str, Any]]:
             for batch in batches:
                 for i in range(batch.num_rows):
-                    number, error = batch.column("number")[i].as_py(), batch.column("error")[i].as_py()
-                    numbers.append(number)
-                    if error is not None:
-                        failed[number] = error
-                    elif not failed:
-                        yield batch.column("value")[i].as_py()
+                    row = {name: batch.column(name)[i].as_py() for name in ("number", "value", "error")}
+                    numbers.append(row["number"])
+                    yield row
 
         def value() -> bytes:
-            first, parts = None, values()
-            first = next(parts, None)
-            return b"" if first is None else combine(_chained(first, parts))
+            left = _values(rows(), failed)
+            first = next(left, None)
+            return b"" if first is None else combine(itertools.chain([first], left))
 
-        row = _row(-1, value)
+        found = _row(0, value)
         number = min(failed or numbers)
-        text = failed[number] if failed else row.column("error")[0].as_py()
-        result = None if failed else row.column("value")[0].as_py()
-        yield _batch(number, result, text)
+        if failed:
+            yield _batch(number, None, failed[number])
+        else:
+            yield _batch(number, found.column("value")[0].as_py(), found.column("error")[0].as_py())
 
     return merged
-
-
-def _chained(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
-    yield first
-    yield from rest
 
 
 def _row(number: int, value: Callable[[], bytes]) -> pa.RecordBatch:

@@ -29,7 +29,6 @@ from tallybayes.spark.vector_columns import (
     with_vectors,
 )
 from tallybayes.state.options import OPTIONS, FitOptions, with_options
-from tallybayes.storage.partial_content import partial_from_bytes
 
 __all__ = ["counted", "fit"]
 
@@ -63,13 +62,12 @@ def fit(
     given = _for_elements(given, forms)
     head = to_table(with_vectors(sample, forms))
     plan = _with_late_columns(engines.plan_fit(head, label, weight=weight, **given), rows)
-    part = counted(rows, plan, forms, widths=widths)
-    found = partial_from_bytes(part).counted
-    if found.n_rows == found.n_missing:
+    model = engines.fitted(plan, counted(rows, plan, forms, widths=widths), data=head)
+    if not model.classes:
         column = label_column(plan.counting.label, head.columns)[0]
-        got = Described(f"{found.n_rows:,} rows without one") if found.n_rows else 0
+        got = Described(f"{model.skipped:,} rows without one") if model.skipped else 0
         raise DataError("rows with a label to learn from", got=got, column=column)
-    return engines.fitted(plan, part, data=head)
+    return model
 
 
 def counted(rows: SparkRows, plan: Plan, forms: Forms, *, widths: Sequence[int] = WIDTHS) -> bytes:

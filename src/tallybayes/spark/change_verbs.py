@@ -11,7 +11,7 @@ from tallybayes.data.label import check_label
 from tallybayes.data.table import to_table
 from tallybayes.model.model import Change, Model
 from tallybayes.spark.data_frame import SparkRows
-from tallybayes.spark.fit import counted
+from tallybayes.spark.fit_verb import counted
 from tallybayes.spark.tree import WIDTHS
 from tallybayes.spark.vector_columns import forms_of_sample, forms_of_schema, with_vectors
 
