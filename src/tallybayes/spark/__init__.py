@@ -13,6 +13,8 @@ from tallybayes.spark.versions import check_version
 check_version()
 
 from tallybayes.spark.change_verbs import forget, learn  # noqa: E402
+from tallybayes.spark.evaluate_verb import evaluate  # noqa: E402
 from tallybayes.spark.fit_verb import fit  # noqa: E402
+from tallybayes.spark.predict_verb import predict  # noqa: E402
 
-__all__ = ["fit", "forget", "learn"]
+__all__ = ["evaluate", "fit", "forget", "learn", "predict"]

@@ -68,7 +68,11 @@ class SparkRows:
 
     def selected(self, names: Collection[str]) -> Any:
         """A DataFrame with only these columns, vectors as structures with their parts."""
-        return self.df.select(*[self._column(name) for name in self.types if name in names])
+        return self.df.select(*self.columns(names))
+
+    def columns(self, names: Collection[str]) -> list[Any]:
+        """These columns, vectors as structures with their parts."""
+        return [self._column(name) for name in self.types if name in names]
 
     def needed(self, schema: Schema, label: str, weight: str | None, forms: Forms) -> list[str]:
         """The columns that have to be read to count rows by a schema."""
@@ -97,8 +101,7 @@ class SparkRows:
         for name in names:
             there = there | functions.col(quoted(name)).isNotNull()
         with on_driver():
-            rows = self.df.where(there).select(*[self._column(name) for name in self.types if name in names])
-            return rows.limit(SAMPLE).toArrow()
+            return self.df.where(there).select(*self.columns(names)).limit(SAMPLE).toArrow()
 
     def _column(self, name: str) -> Any:
         """A column by its name; the parts of a vector are null where there is none."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
@@ -18,7 +18,7 @@ from tallybayes.errors import DataError, Described
 from tallybayes.model.model import Model
 from tallybayes.model.row_counter import grown_schema
 from tallybayes.spark.data_frame import SparkRows, batches_with_vectors
-from tallybayes.spark.tree import WIDTHS, reduced
+from tallybayes.spark.tree import WIDTHS, Mapped, reduced
 from tallybayes.spark.vector_columns import (
     BAG,
     Forms,
@@ -79,8 +79,8 @@ def counted(rows: SparkRows, plan: Plan, forms: Forms, *, widths: Sequence[int] 
     return engines.partial([], plan.to_bytes()) if total is None else total
 
 
-def _counter(plan: bytes, forms: Forms) -> Callable[[Iterator[pa.RecordBatch]], bytes]:
-    def count(batches: Iterator[pa.RecordBatch]) -> bytes:
+def _counter(plan: bytes, forms: Forms) -> Mapped:
+    def count(number: int, batches: Iterator[pa.RecordBatch]) -> bytes:
         return engines.partial(batches_with_vectors(batches, forms), plan)
 
     return count

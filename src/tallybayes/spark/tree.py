@@ -20,14 +20,14 @@ import pyarrow as pa
 from tallybayes.errors import Described, EngineError, TallyError
 from tallybayes.spark.worker_error import driver_error, error_from_text, error_to_text
 
-__all__ = ["WIDTHS", "on_driver", "reduced"]
+__all__ = ["WIDTHS", "Mapped", "on_driver", "reduced"]
 
 WIDTHS = (32,)  # values that are left after each level of the tree
 _COLUMNS = "number int, value binary, error string"
 _MOST = 2**31 - 2**16  # bytes of one value: Java and Arrow count the bytes of a cell by 32 bits
 
 Batches = Iterator[pa.RecordBatch]
-Mapped = Callable[[Batches], bytes]
+Mapped = Callable[[int, Batches], bytes]  # of the number of a partition and its rows
 Combined = Callable[[Iterable[bytes]], bytes]
 
 
@@ -81,7 +81,8 @@ def _mapper(value_of: Mapped) -> Callable[[Batches], Batches]:
 
         os.environ["TALLYBAYES_THREADS"] = "1"  # Spark runs a task on each core
         task = TaskContext.get()
-        yield _row(0 if task is None else task.partitionId(), lambda: value_of(batches))
+        number = 0 if task is None else task.partitionId()
+        yield _row(number, lambda: value_of(number, batches))
 
     return mapped
 
