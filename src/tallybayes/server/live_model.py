@@ -189,8 +189,9 @@ class LiveModel:
     def stream_summary(self) -> dict[str, Any]:
         """Windows of test-then-learn metrics, class shares, drift warnings and rates, for JSON."""
         published = self.current
-        facts = {"version": published.version, "events": self._log.last_id}
-        return facts | self.stream.to_dict(published.snapshot.state)
+        found = self.stream.to_dict(published.snapshot.state)
+        facts = {"version": published.version, "events": self._log.last_id, "rows": found["windows"][-1]["rows"]}
+        return facts | found
 
     # The writer
 

@@ -98,6 +98,17 @@ class ModelFolder(Mapping[str, LiveModel]):
         done.set_result(Applied(0, 0, "replace"))
         return done
 
+    def reload(self) -> list[str]:
+        """Open the models whose files were put into the folder since it was opened; the names of these."""
+        added = []
+        with self._changing:
+            for path in _model_paths(self.path) if self.is_folder else []:
+                if ModelFiles.of(path).name not in self._models:
+                    live = LiveModel.open(path)
+                    self._models = self._models | {live.name: live}
+                    added.append(live.name)
+        return added
+
     def remove(self, name: str) -> None:
         """Close a model and remove its files."""
         with self._changing:
