@@ -14,17 +14,7 @@ from tallybayes.server.live_model import LiveModel
 from tallybayes.server.model_files import ModelFiles
 from tallybayes.server.model_history import ModelHistory
 
-__all__ = [
-    "bytes_of",
-    "change",
-    "forget",
-    "learn",
-    "opened",
-    "replayed",
-    "saved_base",
-    "try_all",
-    "undo",
-]
+__all__ = ["bytes_of", "change", "forget", "learn", "opened", "replayed", "saved_base", "try_all", "undo"]
 
 
 def saved_base(folder, model=None, name="model"):

@@ -21,7 +21,6 @@ CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance,
 STREAMS = "/v1/models/{model}/live"  # has no end
 
 
-
 @schemathesis.serializer(NDJSON, CSV, TSV, ARROW, MODEL)
 def as_it_is(context, value):
     """Texts and bytes that the generator has made up are sent as they are, other values as JSON."""

@@ -74,7 +74,7 @@ def serve(
     from tallybayes.server.model_folder import ModelFolder
     from tallybayes.server.request_log import LEVELS
     from tallybayes.server.server_settings import ServerSettings
-    from tallybayes.server.serving import bind
+    from tallybayes.server.serving import bind, tls_context
     from tallybayes.server.serving import serve as run
 
     if log_level not in LEVELS:
@@ -95,14 +95,14 @@ def serve(
         hosts=(default.hosts or frozenset()) | {name.lower() for name in allow_host or ()},
         keys=KeyRing.read(keys),
     )
-    listening = bind(host, port, settings)
-    folder = ModelFolder.open(path)
-    names = ", ".join(sorted(folder)) or "no models yet"
-    shown = f"[{host}]" if ":" in host else host
-    print_result(f"{'https' if tls_cert else 'http'}://{shown}:{listening.getsockname()[1]}")
-    sys.stdout.flush()  # whoever has started the server waits for the address
-    note(f"serving {names}; stop with Ctrl-C")
-    run(folder, settings, listening, log_level=log_level, tls_cert=tls_cert, tls_key=tls_key)
+    tls = None if tls_cert is None else tls_context(tls_cert, tls_key)
+    with bind(host, port, settings) as listening, ModelFolder.open(path) as folder:
+        names = ", ".join(sorted(folder)) or "no models yet"
+        shown = f"[{host}]" if ":" in host else host
+        print_result(f"{'http' if tls is None else 'https'}://{shown}:{listening.getsockname()[1]}")
+        sys.stdout.flush()  # whoever has started the server waits for the address
+        note(f"serving {names}; stop with Ctrl-C")
+        run(folder, settings, listening, log_level=log_level, tls=tls)
 
 
 def key(
