@@ -33,3 +33,42 @@ def api(served):
         client.upload(dumps(pets()), name)
     with Api(f"{served.url}/v1/models/{name}", name) as own:
         yield own
+
+
+def fresh(tmp_path):
+    """A server of its own for a test that changes the model."""
+    pets().save(tmp_path / "pets.tally")
+    with RunningServer(tmp_path / "pets.tally") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def page_browser(tmp_path_factory):
+    """A headless browser for the page, or the reason why there is none."""
+    from page_browser import started_browser
+
+    browser = started_browser(tmp_path_factory.mktemp("profile"))
+    yield browser
+    browser.quit()
+
+
+@pytest.fixture(scope="session")
+def demo_server():
+    """`tally serve --demo`, shared by the tests of the page: each takes back what it teaches."""
+    with RunningServer("--demo", "--log-level", "warning") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def page(page_browser, demo_server):
+    """The page of the demo."""
+    from page_browser import PageInBrowser
+
+    return PageInBrowser(page_browser, demo_server.url)
+
+
+@pytest.fixture(scope="session")
+def demo_client(demo_server):
+    """A client of the demo, for its pets."""
+    with demo_server.client(model="pets") as client:
+        yield client

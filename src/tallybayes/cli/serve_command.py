@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -18,14 +22,20 @@ _PORT = 8000
 
 EXAMPLE = """
 tally serve pets.tally                       # http://127.0.0.1:8000, this machine only
+tally serve --demo                           # example models and mails to correct
 tally serve models/ --port 9000              # every model of a folder
 tally serve models/ --host 0.0.0.0 --keys keys.txt --tls-cert cert.pem --tls-key key.pem
 """
 
 
 def serve(
-    path: Annotated[str, typer.Argument(metavar="MODEL_OR_FOLDER", help="A model file, or a folder of them.")],
+    path: Annotated[
+        str | None, typer.Argument(metavar="[MODEL_OR_FOLDER]", help="A model file, or a folder of them.")
+    ] = None,
     *,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Serve a spam filter and a table of pets, in a temporary folder.")
+    ] = False,
     host: Annotated[
         str, typer.Option(metavar="ADDRESS", help="The address to listen on; others than this machine need --keys.")
     ] = "127.0.0.1",
@@ -69,8 +79,9 @@ def serve(
     the server by Ctrl-C or SIGTERM: it finishes what it has accepted. SIGHUP looks for new models in the folder.
     """
     _require_packages()
-    from tallybayes.errors import ParameterError, check_integer
+    from tallybayes.errors import Described, ParameterError, check_integer
     from tallybayes.server.api_key import KeyRing
+    from tallybayes.server.demo_models import demo_rows
     from tallybayes.server.model_folder import ModelFolder
     from tallybayes.server.request_log import LEVELS
     from tallybayes.server.server_settings import ServerSettings
@@ -83,8 +94,11 @@ def serve(
         raise ParameterError("--port from 0 to 65535", got=port)
     if tls_key is not None and tls_cert is None:
         raise ParameterError("--tls-cert with --tls-key", got=tls_key)
+    if (path is None) is not demo:
+        raise ParameterError("a model file, a folder of them, or --demo", got=path and Described(f"--demo and {path}"))
     default = ServerSettings()
     settings = ServerSettings(
+        examples=demo_rows() if demo else {},
         read_only=read_only,
         max_body=_size(max_body),
         max_rows=max_rows,
@@ -96,13 +110,26 @@ def serve(
         keys=KeyRing.read(keys),
     )
     tls = None if tls_cert is None else tls_context(tls_cert, tls_key)
-    with bind(host, port, settings) as listening, ModelFolder.open(path) as folder:
+    with bind(host, port, settings) as listening, _served_path(path) as served, ModelFolder.open(served) as folder:
         names = ", ".join(sorted(folder)) or "no models yet"
         shown = f"[{host}]" if ":" in host else host
         print_result(f"{'http' if tls is None else 'https'}://{shown}:{listening.getsockname()[1]}")
         sys.stdout.flush()  # whoever has started the server waits for the address
-        note(f"serving {names}; stop with Ctrl-C")
+        note(f"serving {names}; open the address in a browser; stop with Ctrl-C")
         run(folder, settings, listening, log_level=log_level, tls=tls)
+
+
+@contextlib.contextmanager
+def _served_path(path: str | None) -> Iterator[str]:
+    """The models to be served; without a path, those of the demo in a temporary folder."""
+    if path is not None:
+        yield path
+        return
+    from tallybayes.server.demo_models import write_demo_models
+
+    with tempfile.TemporaryDirectory(prefix="tally-demo-") as folder:
+        write_demo_models(Path(folder))
+        yield folder
 
 
 def key(

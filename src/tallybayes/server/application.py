@@ -14,6 +14,7 @@ from tallybayes.server import (
     inference_protocol,
     mlflow_protocol,
     model_routes,
+    page_routes,
     prediction_routes,
     reference_page,
 )
@@ -35,6 +36,7 @@ ROUTES = (
     mlflow_protocol,
     health_routes,
     reference_page,
+    page_routes,
 )
 
 _DESCRIPTION = """

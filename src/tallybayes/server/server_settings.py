@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from tallybayes.errors import ParameterError, check_integer, is_real_number
 from tallybayes.server.api_key import KeyRing
@@ -21,6 +23,7 @@ class ServerSettings:
     rate: requests per second and key (or address, without keys), on average; further ones get 429. None: no limit.
     cors: origins whose pages may use the server; none by default.
     hosts: names of this server that a browser may use; checked where no key protects it. None: any.
+    examples: rows without a label by model, to work through on the page.
     """
 
     read_only: bool = False
@@ -33,6 +36,7 @@ class ServerSettings:
     cors: tuple[str, ...] = ()
     hosts: frozenset[str] | None = frozenset({"localhost", "127.0.0.1", "[::1]"})
     keys: KeyRing = field(default_factory=KeyRing)
+    examples: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("max_body", "max_rows", "concurrency", "max_streams"):

@@ -164,6 +164,10 @@ class Tally(ABC):
         """One key counted in a column, which shows their type; None if there is none."""
         return None
 
+    def key_amounts(self, feature: str) -> dict[Key, float]:
+        """The rounded amount of every key of a column over all classes: rows that have it; empty without keys."""
+        return {}
+
     def key_slots(self, feature: str) -> Mapping[Key, int]:
         """The slot of every key of a column: the number that stands for it in `Predictive.bind_matrix`."""
         return {}

@@ -13,6 +13,7 @@ import numpy as np
 
 from tallybayes.arrays.array_types import Integers
 from tallybayes.arrays.axis import merged, sort_keys
+from tallybayes.arrays.column import Key
 from tallybayes.tally.cell_store import (
     CLASS_BITS,
     CLASS_MASK,
@@ -59,6 +60,13 @@ class TokenTally(Tally):
     def rows_seen(self) -> Exact:
         """Rows with a value per (column, class)."""
         return self.lengths.rows_seen()
+
+    def key_amounts(self, feature: str) -> dict[Key, float]:
+        """The rounded amount of every token with a name; of a text, the documents that have it."""
+        vocabulary = self.tokens[feature]
+        slots = vocabulary.named()
+        amounts = vocabulary.rows("documents", slots).sum(axis=1).tolist()
+        return dict(zip(vocabulary.index.keys(slots), amounts, strict=True))
 
     def _with(self, tokens: dict[str, Vocabulary], lengths: Counts) -> TokenTally:
         return TokenTally(tokens, lengths, self.model, self.limit)
