@@ -101,7 +101,8 @@ async def _news(call: Call, live: LiveModel) -> AsyncIterator[bytes]:
             waiting.cancel()
             if changed.is_set():
                 changed.clear()  # several publications that came meanwhile are told as one: the newest
-                yield _event("published", {**latest, "stream": live.stream_summary()["windows"]})
+                summary = await service.in_thread(live.stream_summary)
+                yield _event("published", {**latest, "stream": summary["windows"]})
             else:
                 yield b": still here\n\n"
     finally:
