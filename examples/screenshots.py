@@ -18,7 +18,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 FLAGS = "--headless=new --no-sandbox --disable-gpu --hide-scrollbars --disable-background-networking --no-first-run"
 PICTURES = {  # file: view, width, height, script to run first
     "server-try": ("try/letters", 1280, 900, ""),
-    "server-correct": ("correct/letters", 1280, 860, ""),
+    "server-correct": ("correct/letters", 1280, 960, ""),
     "server-model": ("model/pets", 1280, 980, ""),
     "server-stream": ("stream/pets", 1280, 900, ""),
     "server-phone": ("correct/pets", 375, 780, ""),
