@@ -12,7 +12,7 @@ demo: .venv/ready
 	$(BIN)/tally demo
 
 test: .venv/ready
-	$(BIN)/python -m pytest -n 2 -q
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -q
 	TALLYBAYES_KERNELS=reference $(BIN)/python -m pytest -n 2 -q $(MEANING) -k "not many and not real_tables and not film"
 
 check: .venv/ready

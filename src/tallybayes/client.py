@@ -60,7 +60,7 @@ class _Reply(NamedTuple):
     """A complete answer."""
 
     status: int
-    headers: Mapping[str, str]
+    retry_after: str
     body: bytes
 
 
@@ -302,7 +302,7 @@ class Client:
         connection.request(method, path, content, dict(headers))
         answer = connection.getresponse()
         body = answer.read()
-        return _Reply(answer.status, answer.headers, body)
+        return _Reply(answer.status, answer.headers.get("Retry-After", ""), body)
 
 
 def _rows(data: Any) -> dict[str, Any]:
@@ -361,7 +361,7 @@ def _pauses(n: int) -> Iterator[float]:
 
 
 def _retry_after(reply: _Reply) -> float:
-    text = reply.headers.get("Retry-After") or ""
+    text = reply.retry_after
     return min(float(text), _LONGEST_PAUSE) if text.isdecimal() else 0.0
 
 

@@ -6,6 +6,7 @@
     ├── FileError (ValueError)          a file cannot be read or written, is damaged, or is not what it should be
     ├── ParameterError (ValueError)     an argument has no meaning: an unknown family, a negative smoothing
     ├── CountError (OverflowError)      a count left the range of 64 bits
+    ├── EngineError (RuntimeError)      an engine cannot do its work: workers without tallybayes, too large sums
     └── UnsupportedError (TypeError)    the question has no answer for this model: sampling a complement score
 
 What was read, but may not be what the user means, is a DataWarning (`warn`); the command prints these as notes.
@@ -33,6 +34,7 @@ __all__ = [
     "DataError",
     "DataWarning",
     "Described",
+    "EngineError",
     "FileError",
     "ForgetError",
     "ParameterError",
@@ -128,6 +130,10 @@ class ParameterError(TallyError, ValueError):
 
 class CountError(TallyError, OverflowError):
     """A count left the range of 64-bit integers."""
+
+
+class EngineError(TallyError, RuntimeError):
+    """An engine that counts in pieces cannot do its work."""
 
 
 class UnsupportedError(TallyError, TypeError):

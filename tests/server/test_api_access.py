@@ -24,6 +24,11 @@ REQUESTS = [
     ("POST", "/v1/models/pets/predict", {"row": CAT}, "predict"),
     ("POST", "/v1/models/pets/explain", {"row": CAT}, "predict"),
     ("POST", "/v1/models/pets/evaluate", {"rows": PETS}, "predict"),
+    ("GET", "/v1/models/pets/columns", None, "predict"),
+    ("GET", "/v1/models/pets/nomogram", None, "predict"),
+    ("GET", "/v1/models/pets/importance", None, "predict"),
+    ("GET", "/v1/models/pets/examples", None, "predict"),
+    ("POST", "/v1/models/pets/read", {"rows": []}, "predict"),
     ("GET", "/v2/models/pets", None, "predict"),
     ("GET", "/v2/models/pets/ready", None, "predict"),
     (

@@ -2,6 +2,7 @@
 
 import io
 import json
+import time
 
 import numpy as np
 import pyarrow as pa
@@ -199,6 +200,10 @@ def test_every_answer_has_a_request_id_and_security_headers(http):
 
 def test_every_request_has_a_line_of_the_log(served, http):
     http.get("/v1/models", headers={"X-Request-Id": "to-be-found"})
-    (line,) = [line for line in served.log() if line.get("id") == "to-be-found"]
+    deadline = time.monotonic() + 10
+    while not (found := [line for line in served.log() if line.get("id") == "to-be-found"]):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    (line,) = found
     assert (line["method"], line["path"], line["status"], line["level"]) == ("GET", "/v1/models", 200, "info")
     assert line["ms"] > 0

@@ -5,12 +5,12 @@ import shutil
 import tempfile
 
 import pytest
+from hosting import bytes_of, fitted_at_once, forget, learn, opened, replayed, try_all, undo
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import models
 import tallybayes as tb
-from server.hosting import bytes_of, fitted_at_once, forget, learn, opened, replayed, try_all, undo
 from tables import row
 from tallybayes.server.change_request import Applied, ChangeRequest
 from tallybayes.server.compaction import compact

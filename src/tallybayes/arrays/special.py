@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["betaincinv", "digamma", "gammaincinv", "gammaln", "logsumexp", "ndtri", "polygamma", "stdtrit", "xlogy"]
+__all__ = ["betaincinv", "digamma", "gammaincinv", "gammaln", "logsumexp", "ndtri", "polygamma", "stdtrit"]
 
 
 @cache
@@ -27,7 +27,6 @@ def _imported_when_called(name: str) -> Callable[..., Any]:
 gammaln = _imported_when_called("gammaln")
 digamma = _imported_when_called("psi")
 polygamma = _imported_when_called("polygamma")
-xlogy = _imported_when_called("xlogy")
 betaincinv = _imported_when_called("betaincinv")  # quantiles of the beta distribution
 gammaincinv = _imported_when_called("gammaincinv")  # of the gamma distribution with rate 1
 stdtrit = _imported_when_called("stdtrit")  # of Student's t

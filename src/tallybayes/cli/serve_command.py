@@ -85,7 +85,7 @@ def serve(
     from tallybayes.server.model_folder import ModelFolder
     from tallybayes.server.request_log import LEVELS
     from tallybayes.server.server_settings import ServerSettings
-    from tallybayes.server.serving import bind
+    from tallybayes.server.serving import bind, tls_context
     from tallybayes.server.serving import serve as run
 
     if log_level not in LEVELS:
@@ -109,15 +109,14 @@ def serve(
         hosts=(default.hosts or frozenset()) | {name.lower() for name in allow_host or ()},
         keys=KeyRing.read(keys),
     )
-    listening = bind(host, port, settings)
-    with _served_path(path) as served:
-        folder = ModelFolder.open(served)
+    tls = None if tls_cert is None else tls_context(tls_cert, tls_key)
+    with bind(host, port, settings) as listening, _served_path(path) as served, ModelFolder.open(served) as folder:
         names = ", ".join(sorted(folder)) or "no models yet"
         shown = f"[{host}]" if ":" in host else host
-        print_result(f"{'https' if tls_cert else 'http'}://{shown}:{listening.getsockname()[1]}")
+        print_result(f"{'http' if tls is None else 'https'}://{shown}:{listening.getsockname()[1]}")
         sys.stdout.flush()  # whoever has started the server waits for the address
         note(f"serving {names}; open the address in a browser; stop with Ctrl-C")
-        run(folder, settings, listening, log_level=log_level, tls_cert=tls_cert, tls_key=tls_key)
+        run(folder, settings, listening, log_level=log_level, tls=tls)
 
 
 @contextlib.contextmanager

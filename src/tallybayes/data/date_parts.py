@@ -67,6 +67,14 @@ class UnreadDates:
             before, example = self.found.get(column, (0, ""))
             self.found[column] = before + n, example or _cell(raw, int(np.argmax(cells.unread)))
 
+    def merged(self, other: UnreadDates) -> UnreadDates:
+        """The cells of both; of their examples, the first in alphabetical order."""
+        result = UnreadDates(dict(self.found))
+        for column, (n, example) in other.found.items():
+            before, known = result.found.get(column, (0, example))
+            result.found[column] = before + n, min(known, example)
+        return result
+
     def warn(self) -> None:
         """Warn about them, once for each column."""
         for column, (n, example) in self.found.items():

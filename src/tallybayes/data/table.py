@@ -23,7 +23,18 @@ from tallybayes.data.input_kind import has_attribute, is_pandas_frame, library_o
 from tallybayes.data.number_reading import NumberReading
 from tallybayes.errors import DataError, Described, TallyError
 
-__all__ = ["Origin", "Raw", "Table", "concatenated", "is_missing", "is_number", "is_row", "raw_column", "to_table"]
+__all__ = [
+    "Origin",
+    "Raw",
+    "Table",
+    "column_values",
+    "concatenated",
+    "is_missing",
+    "is_number",
+    "is_row",
+    "raw_column",
+    "to_table",
+]
 
 _FEW_ROWS = 64
 _TAKEABLE = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}  # Arrow takes no rows of views
@@ -139,10 +150,10 @@ def _concatenated_column(parts: list[Raw]) -> Raw:
         from scipy.sparse import vstack
 
         return vstack(parts, format="csr")
-    return [value for part in parts for value in _as_list(part)]
+    return [value for part in parts for value in column_values(part)]
 
 
-def _as_list(raw: Raw) -> list[Any]:
+def column_values(raw: Raw) -> list[Any]:
     """A column as a list; a row of a sparse matrix is a dict of amounts."""
     if is_sparse(raw):
         ends = zip(raw.indptr, raw.indptr[1:], strict=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from tallybayes.model.training_scores import log_proba_of_training_rows
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.options import FitOptions
 
-__all__ = ["add_rows", "evaluate", "plan_model", "score_table"]
+__all__ = ["add_rows", "evaluate", "evaluated", "finished_evaluation", "plan_model", "score_table"]
 
 
 def evaluate(
@@ -44,21 +45,30 @@ def evaluate(
         raise DataError("a model with training rows", got=NONE)
     if weight is not None and not leave_one_out:
         raise ParameterError("weight= only with leave_one_out=True", got=weight, hint="otherwise all rows count alike")
-    source, evaluation = to_source(data), Evaluation()
-    snapshot = model.snapshot()
+    source, snapshot = to_source(data), model.snapshot()
     label = snapshot.label_or_default(label)
     if leave_one_out:
         batches = log_proba_of_training_rows(snapshot, source, label=label, weight=weight)
     else:
         batches = snapshot.log_proba_batches(source, label=label)
-    found: set[Any] = set()
-    for table, log_proba in batches:
-        labels = snapshot.labels(table, label)
-        found |= {*labels.keys}
-        add_rows(evaluation, snapshot, log_proba, labels)
+    evaluation = evaluated(snapshot, batches, label)
     evaluation.bad = 0 if source.bad is None else source.bad.count
+    return finished_evaluation(evaluation, snapshot, label, positive)
+
+
+def evaluated(snapshot: Snapshot, batches: Iterable[tuple[Table, Floats]], label: Any) -> Evaluation:
+    """The evaluation of batches with log P(class | row) of their rows."""
+    evaluation = Evaluation()
+    for table, log_proba in batches:
+        add_rows(evaluation, snapshot, log_proba, snapshot.labels(table, label))
+    return evaluation
+
+
+def finished_evaluation(evaluation: Evaluation, snapshot: Snapshot, label: Any, positive: Any) -> Evaluation:
+    """The evaluation of all rows, if there are any; a warning if all their labels are unknown to the model."""
     if not evaluation.n_rows:
         raise DataError("rows with a label", got=NONE)
+    found = evaluation.class_rows.keys()
     if found.isdisjoint(snapshot.classes):
         text = f"none of the labels is a class of the model: {shorten(sort_keys(found))}, where it has"
         warn(f"{text} {shorten(snapshot.classes)}", column=label if isinstance(label, str) else None)

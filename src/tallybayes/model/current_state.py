@@ -15,9 +15,12 @@ from typing import Any
 from tallybayes.data.read import to_source
 from tallybayes.errors import Described, ParameterError
 from tallybayes.model.label_plan import label_notes
+from tallybayes.model.row_counter import RowCounter
 from tallybayes.model.single_row import SingleRowLearner
-from tallybayes.model.update import CountedRows, add_rows, change_notes, subtract_rows
+from tallybayes.model.update import add_rows, change_notes, subtract_rows
 from tallybayes.scoring.snapshot import Snapshot
+from tallybayes.state.counted_rows import CountedRows
+from tallybayes.state.counting_plan import CountingPlan
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.row_sample import RowSample
 
@@ -73,20 +76,28 @@ class CurrentState:
 
     def change(self, data: Any, label: Any, weight: Any, sign: int, sample: RowSample | None = None) -> Change:
         """Add (1) or subtract (-1) rows, all or nothing; sample: to which the rows are added."""
-        apply = add_rows if sign > 0 else subtract_rows
         with self._writing:
             snapshot = self.snapshot
             state = snapshot.state
             state.require_learned("learn" if sign > 0 else "forget")
             source = to_source(data)
             weight = state.schema.weight if weight is None else weight
-            counted = CountedRows(state, snapshot.label_or_default(label), weight, grows=sign > 0, sample=sample)
-            counted.count(source)
-            before = state.statistics.in_use() if sign > 0 else []
+            plan = CountingPlan.of(state, snapshot.label_or_default(label), weight, learns=sign > 0)
+            counted = RowCounter(plan, grows=sign > 0, sample=sample).count(source)
             if self.snapshot is not snapshot:
                 raise ParameterError(
                     "data that does not change the model while it is read", got=Described("a changed model")
                 )
+            change = self.apply(counted, sign)
+        return change if source.bad is None else replace(change, bad=source.bad.count)
+
+    def apply(self, counted: CountedRows, sign: int) -> Change:
+        """Add (1) or subtract (-1) rows that were counted, all or nothing; their statistics may be changed."""
+        apply = add_rows if sign > 0 else subtract_rows
+        counted.unread_dates.warn()
+        with self._writing:
+            state = self.snapshot.state
+            before = state.statistics.in_use() if sign > 0 else []
             with self.lock:
                 in_place = state.statistics.may_change
                 if in_place:
@@ -99,8 +110,7 @@ class CurrentState:
             notes = change_notes(self.snapshot.state.statistics, sign)
             if sign > 0:
                 notes += label_notes(before, counted.class_rows, counted.rewritten)
-        n_bad = 0 if source.bad is None else source.bad.count
-        return Change(counted.n_rows - counted.n_missing, counted.n_missing, notes, n_bad)
+        return Change(counted.n_rows - counted.n_missing, counted.n_missing, notes)
 
 
 class Reading:

@@ -17,13 +17,14 @@ from tallybayes.model.column_plan import plan_columns
 from tallybayes.model.dependence import with_one_dependence
 from tallybayes.model.key_plan import add_key_forms, first_cells
 from tallybayes.model.label_plan import plan_label, warn_about_classes
-from tallybayes.model.model import Model
+from tallybayes.model.model import Change, Model
 from tallybayes.model.weighting import Weighting, learn_sampled, sample_for, weighted
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.options import OPTIONS, SETTINGS, FitOptions, complete, with_options
+from tallybayes.state.row_sample import RowSample
 from tallybayes.state.settings import Settings
 
-__all__ = ["check_value", "fit", "planned", "weighting"]
+__all__ = ["check_value", "finished_fit", "fit", "planned", "weighting"]
 
 
 @with_options()
@@ -52,6 +53,16 @@ def fit(data: Any, label: Any = None, *, weight: Any = None, **options: Unpack[F
     if not change.rows and not change.skipped and source.head().is_from_file:
         hint = "the file has no rows, or all of them were skipped as bad rows"
         raise source.head().located(DataError("rows to learn from", got=0, hint=hint))
+    return finished_fit(model, label, weights, sample, change, source)
+
+
+def finished_fit(
+    model: Model, label: Any, weights: Weighting, sample: RowSample | None, change: Change, source: Source
+) -> Model:
+    """The model after it has learned its rows: doubts are told, and column weights fitted on the sample.
+
+    source: whose first rows show the values of a label that is missing.
+    """
     check_value(model, label, source)
     warn_about_classes(model.classes, label, change.notes)
     return weighted(model, weights, sample, warns=True)

@@ -26,9 +26,12 @@ from tallybayes.data.table import Table
 from tallybayes.errors import Described, ForgetError, ParameterError
 from tallybayes.families.family import Floats
 from tallybayes.families.leave_one_out_scores import never_learned
-from tallybayes.model.update import CountedRows, subtract_rows
+from tallybayes.model.row_counter import RowCounter
+from tallybayes.model.update import subtract_rows
 from tallybayes.model.weight_selection import select_weights
 from tallybayes.scoring.snapshot import Snapshot
+from tallybayes.state.counted_rows import CountedRows
+from tallybayes.state.counting_plan import CountingPlan
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.row_sample import RowSample
 
@@ -85,8 +88,8 @@ class _Folds:
 
     def counted(self, source: Source) -> list[CountedRows]:
         """The rows of each fold, counted. Bad rows are in no fold."""
-        state = self._snapshot.state
-        result = [CountedRows(state, self._label, self._weight, grows=False, sample=RowSample()) for _ in range(_FOLDS)]
+        schema = self._snapshot.state.schema
+        result = [CountedRows(schema, sample=RowSample()) for _ in range(_FOLDS)]
         for number, table in self.tables(source):
             self._of_batch.append((table.rows, np.full(table.n_rows, -1, np.int8)))
             for part, parts in source.good(table, self._counted_apart):
@@ -116,13 +119,12 @@ class _Folds:
         """The fold of every row of a part, and its rows counted by fold: nothing else changes if a row is bad."""
         labels, learned = self._learned(part)
         fold = np.where(learned, self._assign(labels), -1).astype(np.int8)
+        plan = CountingPlan.of(self._snapshot.state, self._label, self._weight, learns=False)
         result: list[CountedRows | None] = []
         for number in range(_FOLDS):
             rows = np.flatnonzero(fold == number)
-            own = CountedRows(self._snapshot.state, self._label, self._weight, grows=False, sample=RowSample())
-            if len(rows):
-                own.count(Whole(part.take(rows)))
-            result.append(own if len(rows) else None)
+            counter = RowCounter(plan, grows=False, sample=RowSample())
+            result.append(counter.count(Whole(part.take(rows))) if len(rows) else None)
         return fold, result
 
 

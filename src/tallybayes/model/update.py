@@ -1,147 +1,23 @@
-"""Rows into statistics: what `learn` and `forget` add or subtract, and `merge`.
-
-The rows of all batches are counted into statistics of their own first, so that an error in any batch leaves the model
-unchanged. Sums are exact: the result does not depend on how rows are divided into batches.
-"""
+"""Counted rows into the state of a model: what `learn` and `forget` add or subtract, and `merge`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from tallybayes.arrays.axis import merged, rough_kind
-from tallybayes.data.batch import columns_to_read, read_batch, to_known_types
-from tallybayes.data.date_parts import UnreadDates, with_date_parts
-from tallybayes.data.infer import NO_VALUES, with_key_form
-from tallybayes.data.label import label_column, to_label_type
-from tallybayes.data.number_columns import tell_doubts, with_format, with_readings
+from tallybayes.data.infer import NO_VALUES
+from tallybayes.data.label import to_label_type
 from tallybayes.data.schema import Schema
-from tallybayes.data.source import Source, Whole
-from tallybayes.data.table import Table
-from tallybayes.data.whole_numbers import with_whole
 from tallybayes.errors import DataError, Described, ForgetError, ParameterError
+from tallybayes.model.row_counter import NEW_COLUMN
+from tallybayes.state.counted_rows import CountedRows
 from tallybayes.state.model_state import ModelState
-from tallybayes.state.row_sample import RowSample
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.state.text_samples import TextSamples, is_open, select_text_variants
 
-__all__ = ["CountedRows", "add_rows", "change_notes", "merge_states", "subtract_rows", "with_text_selected"]
-
-NEW_COLUMN = "new column"  # how the reason of a column begins that was not in the first rows
-
-
-@dataclass(eq=False)
-class CountedRows:
-    """Rows counted beside a model: their statistics, and the schema and text samples with what they add to them."""
-
-    state: ModelState
-    label: Any
-    weight: Any
-    grows: bool  # whether new columns are added to the schema
-    sample: RowSample | None = None  # to which the rows are added
-    schema: Schema = field(init=False)
-    text_samples: TextSamples = field(init=False)
-    statistics: SufficientStatistics = field(default_factory=SufficientStatistics.empty)
-    n_rows: int = 0
-    n_missing: int = 0  # of these, rows without a label
-    rewritten: dict[str, str] = field(default_factory=dict)  # labels that are written otherwise in the data
-    unread_dates: UnreadDates = field(default_factory=UnreadDates)
-
-    def __post_init__(self) -> None:
-        self.schema = self.state.schema
-        self.text_samples = self.state.text_samples.copy()
-
-    def count(self, source: Source) -> None:
-        """Count all rows of a source."""
-        columns = None
-        if not isinstance(source, Whole):
-            if not isinstance(self.label, str) or not (self.weight is None or isinstance(self.weight, str)):
-                raise ParameterError(
-                    "label and weight as names of columns, for data in batches", got=(self.label, self.weight)
-                )
-            source.missing = self.schema.missing if source.missing is None else source.missing
-            self._grow(source.head())
-            columns = columns_to_read(self.schema, self.label, self.weight)
-        for given in source.batches(columns):
-            self._grow(given)
-            table = with_date_parts(given, self.schema, self.unread_dates)
-            for part, (statistics, n_missing) in source.good(table, self._counted):
-                self._add(statistics)
-                self.n_rows += part.n_rows
-                self.n_missing += n_missing
-        self.unread_dates.warn()
-
-    @property
-    def class_rows(self) -> dict[Any, float]:
-        """The rows (or their weight) of each label that was counted."""
-        amounts = self.statistics.class_rows.floats().tolist()
-        return {label: n for label, n in zip(self.statistics.labels, amounts, strict=True) if n}
-
-    def add(self, other: CountedRows) -> None:
-        """Add the rows that another has counted."""
-        self._add(other.statistics)
-        self.n_rows += other.n_rows
-        self.n_missing += other.n_missing
-        if self.sample is not None and other.sample is not None:
-            self.sample = RowSample.merged([self.sample, other.sample])
-
-    def _counted(self, table: Table) -> tuple[SufficientStatistics, int]:
-        """The statistics of one table, over all labels so far."""
-        known = self.state.statistics.in_use() or self.statistics.in_use()
-        batch = read_batch(table, self.schema, self.label, self.weight, known=known)
-        to_known_types(batch.columns, self.schema, self._known_key)
-        keys = batch.labels.keys
-        self.rewritten |= batch.labels.rewritten
-        labels = merged(self.statistics.labels or self.state.statistics.labels, keys)
-        if self.grows:
-            self.text_samples.add(batch, keys, self.schema.families, self.state.settings)
-        found = SufficientStatistics.observed(batch, keys, labels, self.schema)
-        if self.sample is not None:
-            self.sample.add(table, batch, keys)
-        return found, batch.labels.n_missing
-
-    def _add(self, part: SufficientStatistics) -> None:
-        if self.statistics.labels or self.statistics.blocks:
-            labels = merged(self.statistics.labels, part.labels)
-            self.statistics = self.statistics.aligned(labels)
-            self.statistics.add(part.aligned(labels), 1)
-        else:
-            self.statistics = part
-        if self.grows:
-            self.statistics.bound()
-
-    def _known_key(self, name: str) -> Any:
-        """One category counted so far in a column, or None."""
-        family = self.schema.family_of(name)
-        key = self.state.statistics.any_key(family, name)
-        return self.statistics.any_key(family, name) if key is None else key
-
-    def _grow(self, table: Table) -> None:
-        """Add the new columns of a table to the schema."""
-        if not self.grows:
-            return
-        apart = {_column(self.schema.label, table), self.schema.weight, _column(self.label, table)}
-        apart |= {self.weight} if isinstance(self.weight, str) else set()
-        grown = None
-        for name in table.columns:
-            known = self.schema.fields.get(name)
-            if name in apart or (known is not None and known.reason != NO_VALUES) or table.tells_origin(name):
-                continue
-            read = table if self.state.settings.infer == "type" else with_readings(table.only([name]), [name])
-            reading, raw = table.readings.get(name) or read.readings.get(name), read.columns[name]
-            found = with_format(self.state.settings.propose(name, raw), reading)
-            if found.reason != NO_VALUES:
-                found = with_key_form(found, raw) if self.state.settings.infer == "data" else found
-                tell_doubts(found, reading)
-                grown = grown or self.schema.copy()
-                new = self.state.settings.with_parts(with_whole(found, raw), raw)
-                grown.fields |= {
-                    own: replace(field, reason=f"{NEW_COLUMN}; {field.reason}")
-                    for own, field in new.items()
-                    if own == name or own not in grown.fields
-                }
-        self.schema = grown or self.schema
+__all__ = ["add_rows", "change_notes", "merge_states", "subtract_rows", "with_text_selected"]
 
 
 def add_rows(state: ModelState, counted: CountedRows) -> ModelState:
@@ -155,7 +31,7 @@ def add_rows(state: ModelState, counted: CountedRows) -> ModelState:
             state,
             statistics=statistics,
             schema=counted.schema,
-            text_samples=counted.text_samples,
+            text_samples=state.text_samples.merged(counted.text_samples),
             skipped=state.skipped + counted.n_missing,
         )
     )
@@ -290,8 +166,3 @@ def _without_unused(schema: Schema, statistics: SufficientStatistics) -> Schema:
     result = schema.copy()
     result.fields = {name: field for name, field in schema.fields.items() if name not in new or name in used | dates}
     return result
-
-
-def _column(label: Any, table: Table) -> str | None:
-    """The column of a label that is given by name."""
-    return label_column(label, table.columns)[0] if isinstance(label, str) else None

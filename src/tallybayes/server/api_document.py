@@ -124,11 +124,12 @@ def _responses(content: dict[str, Any], more: tuple[int, ...]) -> dict[str, Any]
     if content and 204 not in more:
         result["200"] = {"description": "The answer.", "content": content, "headers": _HEADERS}
     for status in sorted({*more, *_ALWAYS}):
-        result[str(status)] = response = {"description": _MEANING[status]}
+        response: dict[str, Any] = {"description": _MEANING[status]}
         if status == 201:
             response |= {"content": content, "headers": _HEADERS}
         if status >= 400:
             response["content"] = {PROBLEM_TYPE: {"schema": _ref("Problem")}}
+        result[str(status)] = response
     return result
 
 

@@ -183,6 +183,13 @@ class EventLog:
         where = f"{' AND '.join(conditions)} ORDER BY {order} LIMIT ?"
         return self._events(where, values, "rows IS NULL AS rows")
 
+    def newest_first(self, last: int) -> Iterator[Event]:
+        """The events up to a number without their rows, from the last to the first."""
+        before = last + 1
+        while batch := self.page(before=before, limit=_BATCH):
+            yield from batch
+            before = batch[-1].id
+
     def undoing(self) -> dict[int, int]:
         """The number of every undo event, and that of the event it undoes."""
         with self._described("read"):

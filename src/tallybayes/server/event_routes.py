@@ -63,8 +63,8 @@ async def read_stream(call: Call) -> Answer:
     """Read the measurements of the stream: test-then-learn accuracy and log loss, class shares, drift, rate."""
     live = call.live
     published = live.current
-    found = await call.service.in_thread(live.stream.to_dict)
-    return Answer.of({"version": published.version, **found}, headers=version_headers(live, published))
+    found = await call.service.in_thread(live.stream_summary)
+    return Answer.of(found, headers=version_headers(live, published))
 
 
 async def follow_events(call: Call) -> Answer:
@@ -101,7 +101,8 @@ async def _news(call: Call, live: LiveModel) -> AsyncIterator[bytes]:
             waiting.cancel()
             if changed.is_set():
                 changed.clear()  # several publications that came meanwhile are told as one: the newest
-                yield _event("published", {**latest, "stream": live.stream.to_dict()["windows"]})
+                summary = await service.in_thread(live.stream_summary)
+                yield _event("published", {**latest, "stream": summary["windows"]})
             else:
                 yield b": still here\n\n"
     finally:

@@ -21,10 +21,13 @@ from tallybayes.arrays.column import Codes
 from tallybayes.data.read import to_source
 from tallybayes.errors import DataError
 from tallybayes.model.label_plan import label_notes
-from tallybayes.model.update import CountedRows, add_rows, change_notes, subtract_rows
+from tallybayes.model.row_counter import RowCounter
+from tallybayes.model.update import add_rows, change_notes, subtract_rows
 from tallybayes.server.event import Event
 from tallybayes.server.event_rows import EventData, read_rows
 from tallybayes.server.known_values import GroupTypes, KnownValues
+from tallybayes.state.counted_rows import CountedRows
+from tallybayes.state.counting_plan import CountingPlan
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.text_samples import TextSamples
 
@@ -95,8 +98,10 @@ class HostedState:
     # Details
 
     def _counted(self, data: EventData, *, grows: bool) -> CountedRows:
-        counted = CountedRows(self.state, self.state.schema.label, self.state.schema.weight, grows=grows)
-        counted.count(to_source(data))
+        schema = self.state.schema
+        plan = CountingPlan.of(self.state, schema.label, schema.weight, learns=grows)
+        counted = RowCounter(plan, grows=grows).count(to_source(data))
+        counted.unread_dates.warn()
         return counted
 
     def _replace(self, state: ModelState) -> None:

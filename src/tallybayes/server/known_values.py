@@ -103,7 +103,7 @@ def _is_plain(value: Any) -> bool:
     """Whether a value, or each value in a list or dict, means the same whatever the others are."""
     kind = type(value)
     if kind is int:
-        return -_LARGE < value < _LARGE
+        return bool(-_LARGE < value < _LARGE)
     if kind is list:
         return all(type(one) is str for one in value)
     if kind is dict:

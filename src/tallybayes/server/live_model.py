@@ -37,8 +37,10 @@ from tallybayes.server.hosted_state import HostedState, RowsDone
 from tallybayes.server.model_files import ModelFiles
 from tallybayes.server.model_history import ModelHistory
 from tallybayes.server.model_lock import ModelLock
+from tallybayes.server.row_scores import RowScores, score_rows
 from tallybayes.server.settings_change import fitted_calibration, fitted_decision, with_event
-from tallybayes.server.stream_metrics import RowScores, StreamMetrics, score_rows
+from tallybayes.server.snapshot_file import SnapshotFacts
+from tallybayes.server.stream_metrics import StreamMetrics
 from tallybayes.state.model_state import ModelState
 from tallybayes.storage.model_file import state_from_bytes
 
@@ -107,7 +109,7 @@ class LiveModel:
             self._log = EventLog(self.files.log, read_only=bool(self.why_read_only))
             self._history = ModelHistory(self.files, self._log)
             self.stream = StreamMetrics()
-            state = self._history.load(self.stream.add, self.stream.restore)
+            state = self._history.load(self.stream.add, self._restore_stream)
             self.current = _published(state, self._log.last_id)
             self._snapshot_event, self._snapshot_time = self._log.last_id, time.monotonic()
         except BaseException:
@@ -117,6 +119,9 @@ class LiveModel:
         if not self.why_read_only:
             self._writer = threading.Thread(target=self._run, name=f"writer of {self.name}", daemon=True)
             self._writer.start()
+
+    def _restore_stream(self, facts: SnapshotFacts) -> None:
+        self.stream.restore(facts.stream, self._log.newest_first(facts.event))
 
     # Changes
 
@@ -176,6 +181,12 @@ class LiveModel:
     def n_events(self) -> int:
         """How many events there are."""
         return self._log.last_id
+
+    def stream_summary(self) -> dict[str, Any]:
+        """Windows of test-then-learn metrics, class shares, drift warnings and rates, for JSON."""
+        published = self.current
+        facts = {"version": published.version, "events": self._log.last_id}
+        return facts | self.stream.to_dict(published.snapshot.state)
 
     # The writer
 
@@ -310,10 +321,11 @@ class LiveModel:
             written = committing.result()
         except FileError as error:
             hint = "nothing was changed; predictions go on; try again when the disk can be written to"
-            raise NotWritableError(f"the change cannot be stored: {error}", hint=hint) from error
+            raise NotWritableError(f"the change cannot be stored: {error.expected}", hint=hint) from error
         for event, is_formative in zip(written, formative, strict=True):
             self._history.committed(event, is_formative=is_formative)
         self.stream.add(written)
+        self.stream.count(written)
         self.current = published
         for callback in list(self._subscribers):
             with contextlib.suppress(Exception):  # a subscriber that fails must not stop the writer
@@ -333,7 +345,7 @@ class LiveModel:
     def _snapshot_task(self) -> Callable[[], None]:
         """What writes a snapshot of the published state."""
         state = self.current.snapshot.state
-        facts = self._history.facts(self._log.last_id, self._log.last_checksum, self.stream.totals())
+        facts = self._history.facts(self._log.last_id, self._log.last_checksum, self.stream.state())
         self._snapshot_event, self._snapshot_time = self._log.last_id, time.monotonic()
 
         def write() -> None:

@@ -9,12 +9,12 @@ from typing import Any
 
 from tallybayes.errors import Described
 from tallybayes.formatting import finite_json
-from tallybayes.server.answer import JSON, Answer
+from tallybayes.server.answer import Answer
 from tallybayes.server.api_document import answers, file_answer, file_body
 from tallybayes.server.call import Call, version_headers
 from tallybayes.server.change_request import ChangeRequest
 from tallybayes.server.direct_route import Endpoint
-from tallybayes.server.event_rows import MODEL
+from tallybayes.server.event_rows import JSON, MODEL
 from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel, Published
 from tallybayes.storage.model_file import state_from_bytes, state_to_bytes

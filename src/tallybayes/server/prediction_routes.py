@@ -37,20 +37,17 @@ async def predict(call: Call) -> Answer:
     given = RequestRows.of(call, ("probabilities", "interval"))
     snapshot = published.snapshot
     require_classes(snapshot)
-    if given.rows is not None and "interval" not in given.options:
-        if not isinstance(given.options.get("probabilities", True), bool):
-            raise HttpError.of(422, "probabilities: true or false", got=given.options["probabilities"])
-        proba = proba_of_few(snapshot, given.rows)
-        if proba is not None and given.media_type == JSON and b"accept" not in call.fields:
-            return _json_answer(live, published, proba, None, given.options)
-    else:
-        proba = None
-    kind = answer_format(call, given.media_type)
+    if not isinstance(given.options.get("probabilities", True), bool):
+        raise HttpError.of(422, "probabilities: true or false", got=given.options["probabilities"])
     level = _level(given.options)
-    ends = None
-    if proba is None:
-        most = call.service.settings.max_rows
-        proba, ends = await call.service.in_thread(_scored, snapshot, given, level, most)
+    few = proba_of_few(snapshot, given.rows) if given.rows is not None and level is None else None
+    if few is not None and given.media_type == JSON and b"accept" not in call.fields:
+        return _json_answer(live, published, few, None, given.options)
+    kind = answer_format(call, given.media_type)
+    if few is not None:
+        proba, ends = few, None
+    else:
+        proba, ends = await call.service.in_thread(_scored, snapshot, given, level, call.service.settings.max_rows)
     if kind == JSON:
         return _json_answer(live, published, proba, ends, given.options)
     return _table(live, published, proba, ends, kind)

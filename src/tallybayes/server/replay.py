@@ -37,8 +37,8 @@ class ReplayError(FileError):
     """An event of a log cannot be applied."""
 
     def __init__(self, number: int, cause: TallyError) -> None:
-        super().__init__(f"event {number} of the log cannot be applied: {cause}")
-        self.number, self.cause = number, cause
+        self.number, self.cause = number, str(cause).partition("\n")[0]
+        super().__init__(f"event {number} of the log cannot be applied: {self.cause}")
 
 
 @dataclass

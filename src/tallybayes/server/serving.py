@@ -24,7 +24,7 @@ from tallybayes.server.request_log import log_to_stderr, logger
 from tallybayes.server.server_settings import ServerSettings
 from tallybayes.server.service import Service
 
-__all__ = ["bind", "is_loopback", "serve"]
+__all__ = ["bind", "is_loopback", "serve", "tls_context"]
 
 _BACKLOG = 2048  # connections that wait to be accepted
 _KEEP_ALIVE = 75  # seconds that an idle connection stays open, as other servers
@@ -52,10 +52,14 @@ def bind(host: str, port: int, settings: ServerSettings) -> socket.socket:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, kind, protocol, _, address = found[0]
         listening = socket.socket(family, kind, protocol)
+    except (OSError, OverflowError) as error:
+        raise _no_address(host, port, error) from error
+    try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
         listening.listen(_BACKLOG)
     except (OSError, OverflowError) as error:
+        listening.close()
         raise _no_address(host, port, error) from error
     listening.setblocking(False)
     return listening
@@ -106,8 +110,7 @@ def serve(
     listening: socket.socket,
     *,
     log_level: str = "info",
-    tls_cert: str | None = None,
-    tls_key: str | None = None,
+    tls: ssl.SSLContext | None = None,
 ) -> None:
     """Answer requests until a signal stops the process; then finish what was accepted, and close the models."""
     log_to_stderr(log_level)
@@ -128,8 +131,7 @@ def serve(
         timeout_graceful_shutdown=_GRACE,
     )
     config.load()
-    if tls_cert is not None:
-        config.ssl = _tls(tls_cert, tls_key)
+    config.ssl = tls
 
     def reload() -> None:
         try:
@@ -145,7 +147,7 @@ def serve(
         folder.close()
 
 
-def _tls(certificate: str, key: str | None) -> ssl.SSLContext:
+def tls_context(certificate: str, key: str | None) -> ssl.SSLContext:
     """TLS by the files of a certificate and its key."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     for path in (certificate, key):

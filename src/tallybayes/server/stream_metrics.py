@@ -1,187 +1,155 @@
-"""How a hosted model answers for rows before it learns them: test-then-learn accuracy and log loss.
+"""Test-then-learn metrics of a hosted model: accuracy and log loss over windows of the last rows, and over all.
 
-Rows are scored by the published model, which clients use, at the time that the writer applies them: it has learned none
-of the rows of their group. The score of a row is -log P(its label), with a minus sign if the answer was wrong; it is
-stored with the event as a 32-bit float, so that windows survive a restart. A row of a label that the model did not have
-yet is a wrong answer without a log loss (NaN). Of an event with more than 10,000 rows, the last 10,000 are scored.
+The scores are those of `row_scores.py`, which are stored with the events. Undoing an event does not change them: they
+tell how the model answered at that time. After a restart the windows are read from the log, the totals and the warnings
+(`drift_watch.py`) from the snapshot.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tallybayes.data.read import to_source
-from tallybayes.errors import TallyError
 from tallybayes.formatting import shown
-from tallybayes.scoring.snapshot import Snapshot
+from tallybayes.server.drift_watch import DriftWatch
 from tallybayes.server.event import Event
-from tallybayes.server.event_rows import EventData, n_rows_of
+from tallybayes.server.row_scores import SCORED, Scores
+from tallybayes.state.model_state import ModelState
 
-__all__ = ["WINDOWS", "RowScores", "StreamMetrics", "score_rows"]
+__all__ = ["WINDOWS", "StreamMetrics"]
 
 WINDOWS = (100, 1_000, 10_000)  # rows
 
-_SCORED = max(WINDOWS)  # rows of an event that are scored, at most
-_FEW = 256  # rows that are scored one by one, which is faster than a table of them
-_MOST_LOSS = 1e6  # of a row whose label the model rules out
+_SHARES = 1_000  # rows whose labels are the recent class shares, at least
 _POINT = 100  # rows whose mean is a point of the curve
 _SERIES = 500  # points of the curve, at most
-
-Scores = NDArray[np.float32]
-_NO_SCORES: Scores = np.zeros(0, np.float32)
-
-
-@dataclass(frozen=True)
-class RowScores:
-    """The scores of the rows of one event, and its rows per label."""
-
-    scores: Scores
-    labels: dict[str, int] | None = None
-
-    def to_bytes(self) -> bytes | None:
-        """The scores as bytes; None if there are none."""
-        return self.scores.astype("<f4").tobytes() if len(self.scores) else None
-
-
-def score_rows(snapshot: Snapshot, parts: Sequence[EventData | None]) -> list[RowScores]:
-    """The scores of the rows of several events by a model that has not learned them; None: not to be scored."""
-    result = [RowScores(_NO_SCORES)] * len(parts)
-    small = [i for i, data in enumerate(parts) if isinstance(data, list) and 0 < len(data) <= 1000]
-    together = [row for i in small for row in parts[i] or ()]
-    found = _scores(snapshot, together) if together else None
-    if found is not None:
-        scores, names = found
-        start = 0
-        for i in small:
-            stop = start + len(parts[i] or ())
-            result[i] = _row_scores(scores[start:stop], names[start:stop])
-            start = stop
-    for i, data in enumerate(parts):
-        if data is not None and n_rows_of(data) and (i not in small or found is None):
-            last = data[-_SCORED:] if isinstance(data, list) else data.slice(max(len(data) - _SCORED, 0))
-            own = _scores(snapshot, last)
-            result[i] = RowScores(_NO_SCORES) if own is None else _row_scores(*own)
-    return result
-
-
-def _row_scores(scores: Scores, names: Sequence[str | None]) -> RowScores:
-    labels: dict[str, int] = {}
-    for name in names:
-        if name is not None:
-            labels[name] = labels.get(name, 0) + 1
-    if None in names:
-        scores = scores[np.array([name is not None for name in names], bool)]
-    return RowScores(scores, labels)
-
-
-def _scores(snapshot: Snapshot, data: EventData) -> tuple[Scores, list[str | None]] | None:
-    """The score and the name of the label of every row (None: it has none); None if the rows cannot be scored."""
-    if not snapshot.classes:
-        return None
-    if isinstance(data, list) and (found := _scores_one_by_one(snapshot, data)) is not None:
-        return found
-    label = snapshot.state.schema.label
-    scores, names = [], []
-    try:
-        unseen = snapshot.unseen_categories()
-        for source, table in snapshot.batches(to_source(data), label):
-            for part, log_joint in snapshot.worked_parts(source, table, snapshot.scorer.log_joint, unseen):
-                labels = snapshot.labels(part, label)
-                known = {key: code for code, key in enumerate(snapshot.classes)}
-                own = np.array([known.get(key, -1) for key in labels.keys] + [-1])[labels.codes]
-                scores.append(_of_log_joint(snapshot, log_joint, own))
-                texts = [*(shown(key) for key in labels.keys), None]
-                names += [texts[code] for code in labels.codes.tolist()]
-    except TallyError:
-        return None
-    return np.concatenate(scores) if scores else _NO_SCORES, names
-
-
-def _scores_one_by_one(snapshot: Snapshot, rows: list[dict[str, Any]]) -> tuple[Scores, list[str | None]] | None:
-    """The same for a few rows by the fast path for single rows; None if the general path is needed."""
-    if len(rows) > _FEW:
-        return None
-    label, scorer, score = snapshot.state.schema.label, snapshot.scorer, snapshot.small_batches.row
-    known = {(type(key), key): code for code, key in enumerate(snapshot.classes)} | {(type(None), None): -1}
-    parts, own = [], []
-    for row in rows:
-        value = row.get(label)
-        if type(value) in (list, dict) or (code := known.get((type(value), value))) is None:
-            return None
-        if (part := score(row, scorer)) is None:
-            return None
-        parts.append(part)
-        own.append(code)
-    names = [*(shown(key) for key in snapshot.classes), None]
-    return _of_log_joint(snapshot, np.concatenate(parts), np.array(own)), [names[code] for code in own]
-
-
-def _of_log_joint(snapshot: Snapshot, log_joint: Any, own: Any) -> Scores:
-    """The scores of rows from log P(class, row) and the codes of their labels, -1 for a label that is not a class."""
-    log_p = snapshot.posterior.log_proba(log_joint)
-    answers = snapshot.posterior.answer_codes(np.exp(log_p))
-    loss = np.where(own >= 0, np.clip(-log_p[np.arange(len(own)), own], 0.0, _MOST_LOSS), np.nan)
-    return np.copysign(loss, np.where((own >= 0) & (answers == own), 1.0, -1.0)).astype(np.float32)
+_RATE = 60.0  # seconds over which the rate is measured
+_NONE: Scores = np.zeros(0, np.float32)
 
 
 class StreamMetrics:
-    """The scores of the last rows and totals over all rows; safe to read while events are added."""
+    """Scores of the last rows and totals over all rows; can be read while events are added."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._last: Scores = _NO_SCORES
+        self._last: Scores = _NONE
         self._totals: dict[str, Any] = {"rows": 0, "correct": 0, "with_loss": 0, "loss": 0.0}
         self._series: deque[dict[str, Any]] = deque(maxlen=_SERIES)
+        self._drift = DriftWatch()
+        self._times: deque[tuple[float, int, int]] = deque()
 
     def add(self, events: Sequence[Event]) -> None:
         """Add the scores that are stored with events."""
         scored = [event for event in events if event.scores]
         if not scored:
             return
-        parts = [np.frombuffer(event.scores or b"", "<f4") for event in scored]
+        parts = [_scores_of(event) for event in scored]
         with self._lock:
             own = _summary(np.concatenate(parts))
-            for name in ("rows", "correct", "with_loss", "loss"):
-                self._totals[name] += own[name]
-            every = np.concatenate([self._last, *parts])
-            end = len(every)
-            points = []
-            for event, part in zip(scored[: -_SERIES - 1 : -1], parts[: -_SERIES - 1 : -1], strict=True):
-                recent = _means(_summary(every[max(end - _POINT, 0) : end]))
-                points.append({"event": event.id, "time": event.time} | recent)
-                end -= len(part)
-            self._series.extend(reversed(points))
-            self._last = every[-_SCORED:]
+            for name, value in own.items():
+                self._totals[name] += value
+            self._add_points(scored, parts)
+            for event, part in zip(scored, parts, strict=True):
+                self._drift.add(event.id, _losses(part), event.labels or {})
 
-    def totals(self) -> dict[str, Any]:
-        """The totals over all rows, for a snapshot."""
+    def count(self, events: Sequence[Event]) -> None:
+        """Count events of this moment, for the rate."""
         with self._lock:
-            return dict(self._totals)
+            self._times.append((time.monotonic(), len(events), sum(event.n_rows for event in events)))
+            self._forget_times()
 
-    def restore(self, facts: Any) -> None:
-        """Continue the totals of a snapshot."""
-        self._totals |= facts.stream
+    def _add_points(self, events: Sequence[Event], parts: Sequence[Scores]) -> None:
+        """Add the scores to the window, and a point to the curve for each event."""
+        every = np.concatenate([self._last, *parts])
+        end, points = len(every), []
+        for event, part in zip(events[: -_SERIES - 1 : -1], parts[: -_SERIES - 1 : -1], strict=True):
+            recent = _means(_summary(every[max(end - _POINT, 0) : end]))
+            points.append({"event": event.id, "time": event.time} | recent)
+            end -= len(part)
+        self._series.extend(reversed(points))
+        self._last = every[-SCORED:]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The windows and the curve, for JSON."""
+    def _forget_times(self) -> None:
+        while self._times and self._times[0][0] < time.monotonic() - _RATE:
+            self._times.popleft()
+
+    # Restarts
+
+    def state(self) -> dict[str, Any]:
+        """What is stored with a snapshot."""
         with self._lock:
+            return {"totals": dict(self._totals), "drift": self._drift.state()}
+
+    def restore(self, state: dict[str, Any], newest_first: Iterable[Event]) -> None:
+        """Continue from a snapshot; newest_first: the events up to it."""
+        found: list[Event] = []
+        n_rows = 0
+        for event in newest_first:
+            if event.scores:
+                found.append(event)
+                n_rows += len(event.scores) // 4
+            if n_rows >= SCORED + _POINT:
+                break
+        found.reverse()
+        with self._lock:
+            if found:
+                self._add_points(found, [_scores_of(event) for event in found])
+            self._totals |= state["totals"]
+            self._drift.restore(state["drift"], _losses(self._last))
+
+    # Reading
+
+    def to_dict(self, state: ModelState) -> dict[str, Any]:
+        """Windows, curve, class shares, warnings and rate, for JSON; state: of the model at present."""
+        with self._lock:
+            self._forget_times()
             windows = [_means(_summary(self._last[-n:])) | {"window": n} for n in WINDOWS]
             windows.append(_means(self._totals) | {"window": None})
-            return {"windows": windows, "series": list(self._series)}
+            span = time.monotonic() - self._times[0][0] if self._times else 0.0
+            n_events, n_rows = (sum(line[i] for line in self._times) for i in (1, 2))
+            per_second = 1 / max(span, 1.0)
+            return {
+                "windows": windows,
+                "series": list(self._series),
+                "class_shares": self._class_shares(state),
+                "drift": [warning.to_dict() for warning in self._drift.warnings.values()],
+                "rate": {"events_per_second": n_events * per_second, "rows_per_second": n_rows * per_second},
+            }
+
+    def _class_shares(self, state: ModelState) -> dict[str, Any]:
+        recent, known = self._drift.recent_labels(_SHARES), state.class_counts
+        n_recent, n_model = sum(recent.values()), sum(known.values())
+        return {
+            "classes": list(known),
+            "recent": [recent.get(shown(label), 0) / n_recent if n_recent else None for label in known],
+            "recent_rows": n_recent,
+            "model": [n / n_model if n_model else None for n in known.values()],
+        }
+
+
+def _scores_of(event: Event) -> Scores:
+    return np.frombuffer(event.scores or b"", "<f4")
+
+
+def _losses(scores: Scores) -> Any:
+    """The log losses of rows whose label the model had."""
+    return np.abs(scores[~np.isnan(scores)]).astype(np.float64)
 
 
 def _summary(scores: Scores) -> dict[str, Any]:
-    right = ~np.signbit(scores)
     has_loss = ~np.isnan(scores)
     loss = float(np.abs(scores[has_loss]).sum(dtype=np.float64))
-    return {"rows": len(scores), "correct": int(right.sum()), "with_loss": int(has_loss.sum()), "loss": loss}
+    return {
+        "rows": len(scores),
+        "correct": int((~np.signbit(scores)).sum()),
+        "with_loss": int(has_loss.sum()),
+        "loss": loss,
+    }
 
 
 def _means(summary: dict[str, Any]) -> dict[str, Any]:

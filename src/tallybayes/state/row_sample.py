@@ -8,17 +8,18 @@ fitted: nothing of it is kept in the model.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from tallybayes.arrays.array_types import Booleans
 from tallybayes.arrays.chunks import in_threads, split
 from tallybayes.arrays.column import Bag
 from tallybayes.data.batch import Batch
-from tallybayes.data.table import Table, concatenated
+from tallybayes.data.table import Table, column_values, concatenated
 from tallybayes.state.row_hash import Hashes, RowHashes
 
 __all__ = ["RowSample", "SampledRows"]
@@ -58,6 +59,20 @@ class SampledRows:
     def limited(self, limit: int) -> SampledRows:
         """The rows that a sample may have: at most `limit`, and not too many tokens."""
         return self.first(n_within(self.n_tokens, limit))
+
+    def untied(self, other: SampledRows) -> tuple[SampledRows, SampledRows]:
+        """Both samples, where a row of both is only in one: that whose cells come first, with the count of both.
+
+        Rows with equal hashes mean the same, but their cells may be written in two ways, such as 0 and -0.
+        """
+        _, mine, theirs = np.intersect1d(self.hashes, other.hashes, assume_unique=True, return_indices=True)
+        names = sorted({*self.table.columns, *other.table.columns})
+        is_mine = _first_cells(self.table.take(mine), other.table.take(theirs), names)
+        counts, others = self.counts.copy(), other.counts.copy()
+        counts[mine[is_mine]] += others[theirs[is_mine]]
+        others[theirs[~is_mine]] += counts[mine[~is_mine]]
+        left, right = replace(self, counts=counts), replace(other, counts=others)
+        return left._take(_all_but(len(self), mine[~is_mine])), right._take(_all_but(len(other), theirs[is_mine]))
 
     @classmethod
     def joined(cls, parts: Sequence[SampledRows], limit: int) -> SampledRows:
@@ -126,6 +141,26 @@ class RowSample:
         return self._parts[0].limited(self._limit) if self._parts else None
 
     @classmethod
+    def restored(cls, rows: SampledRows | None, limit: int) -> RowSample:
+        """The sample that had these rows and this limit."""
+        result = cls(limit)
+        result._parts = [] if rows is None else [rows]
+        return result
+
+    def untied(self, other: RowSample) -> tuple[RowSample, RowSample]:
+        """Both samples, where a row of both is only in one of them: merging them does not depend on their order."""
+        mine, theirs = self.rows(), other.rows()
+        if mine is None or theirs is None:
+            return self, other
+        mine, theirs = mine.untied(theirs)
+        return RowSample.restored(mine, self._limit), RowSample.restored(theirs, other._limit)
+
+    @property
+    def rows_at_most(self) -> int:
+        """How many rows it keeps: fewer, the more columns the rows have."""
+        return self._limit
+
+    @classmethod
     def merged(cls, samples: Iterable[RowSample]) -> RowSample:
         """The sample of the rows of several samples."""
         given = list(samples)
@@ -140,6 +175,28 @@ class RowSample:
         if sum(map(len, self._parts)) > 2 * self._limit or n_tokens > 2 * _TOKENS:
             self._parts = [SampledRows.joined(self._parts, self._limit)]
             self._bound = self._parts[0].hashes[-1]
+
+
+def _first_cells(one: Table, other: Table, names: Sequence[str]) -> Booleans:
+    """For each row of two tables whether the cells of the first come first in order; True if they are equal."""
+    columns = [[table.columns.get(name) for name in names] for table in (one, other)]
+    if all(map(_are_equal, *columns)):
+        return np.ones(one.n_rows, bool)
+    texts = [
+        [repr(row) for row in zip(*([None] * one.n_rows if c is None else column_values(c) for c in own), strict=True)]
+        for own in columns
+    ]
+    return np.array([a <= b for a, b in zip(*texts, strict=True)], bool)
+
+
+def _are_equal(one: Any, other: Any) -> bool:
+    return isinstance(one, (pa.Array, pa.ChunkedArray)) and type(one) is type(other) and bool(one.equals(other))
+
+
+def _all_but(n: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    kept = np.ones(n, bool)
+    kept[rows] = False
+    return np.flatnonzero(kept)
 
 
 def _n_tokens(batch: Batch, rows: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -25,8 +25,9 @@ from tallybayes.state.row_hash import Hashes, document_hashes, key_hashes
 from tallybayes.state.settings import Settings
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.tally.key_index import lexicon_of
+from tallybayes.tally.tally import plain
 
-__all__ = ["TextSamples", "is_open", "select_text_variants"]
+__all__ = ["DocumentSample", "TextSamples", "is_open", "select_text_variants"]
 
 _DOCUMENTS = 2000  # in a sample, at most
 
@@ -37,7 +38,7 @@ def is_open(family: Family | None, settings: Settings, name: str) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class _Sample:
+class DocumentSample:
     """Documents in order of fingerprints. The keys of the bag are numbers of `lexicon`, or tokens if that is None."""
 
     prints: Hashes
@@ -47,7 +48,7 @@ class _Sample:
     lexicon: Any
 
     @classmethod
-    def of(cls, bag: Bag, batch: Batch, keys: list[Any]) -> _Sample:
+    def of(cls, bag: Bag, batch: Batch, keys: list[Any]) -> DocumentSample:
         """The sample of a batch whose labels are `keys`."""
         codes = batch.labels.codes
         there = (codes >= 0) if bag.present is None else (codes >= 0) & bag.present
@@ -71,8 +72,21 @@ class _Sample:
         """The keys of the bag as tokens; of buckets, their numbers."""
         return self.documents([]).tokens()
 
+    def in_order(self) -> DocumentSample:
+        """The same documents with the tokens that occur in sorted order, as it does not depend on how they came."""
+        tokens = self.tokens()
+        used = np.unique(self.bag.indices)
+        order = sorted(used.tolist(), key=lambda i: tokens[i])
+        number = np.zeros(len(tokens), np.int64)
+        number[order] = np.arange(len(order))
+        indices, document = number[self.bag.indices], np.repeat(np.arange(len(self.bag)), np.diff(self.bag.indptr))
+        places = np.lexsort((indices, document))
+        amounts = integer_amounts(self.bag)[places]
+        bag = Bag(self.bag.indptr, indices[places], amounts, [plain(tokens[i]) for i in order])
+        return DocumentSample(self.prints, self.labels, self.weights, bag, None)
+
     @classmethod
-    def merged(cls, parts: list[_Sample]) -> _Sample:
+    def merged(cls, parts: list[DocumentSample]) -> DocumentSample:
         """The sample of several samples."""
         index: dict[Any, int] = {}
         numbers = [
@@ -96,7 +110,7 @@ def _first(prints: Hashes, lengths: NDArray[np.integer]) -> NDArray[np.int64]:
 class TextSamples:
     """Samples of the columns of text whose options are still to be selected."""
 
-    def __init__(self, of: Mapping[str, _Sample] | None = None) -> None:
+    def __init__(self, of: Mapping[str, DocumentSample] | None = None) -> None:
         self._of = dict(of or {})
 
     def copy(self) -> TextSamples:
@@ -106,7 +120,9 @@ class TextSamples:
     def merged(self, other: TextSamples) -> TextSamples:
         """The samples of both."""
         parts = {name: [own for own in (self.get(name), other.get(name)) if own] for name in {*self._of, *other._of}}
-        return TextSamples({name: own[0] if len(own) == 1 else _Sample.merged(own) for name, own in parts.items()})
+        return TextSamples(
+            {name: own[0] if len(own) == 1 else DocumentSample.merged(own) for name, own in parts.items()}
+        )
 
     def only(self, names: Iterable[str]) -> TextSamples:
         """The samples of some columns."""
@@ -117,12 +133,16 @@ class TextSamples:
         for name, column in batch.columns.items():
             if is_open(families.get(name), settings, name):
                 assert isinstance(column, Bag)  # only families of bags are ever open
-                new = _Sample.of(column.expanded(), batch, keys)
-                self._of[name] = _Sample.merged([self._of[name], new]) if name in self._of else new
+                new = DocumentSample.of(column.expanded(), batch, keys)
+                self._of[name] = DocumentSample.merged([self._of[name], new]) if name in self._of else new
 
-    def get(self, name: str) -> _Sample | None:
+    def get(self, name: str) -> DocumentSample | None:
         """The sample of a column."""
         return self._of.get(name)
+
+    def items(self) -> list[tuple[str, DocumentSample]]:
+        """The samples by column, in the order of names."""
+        return sorted(self._of.items(), key=lambda item: item[0])
 
 
 def select_text_variants(

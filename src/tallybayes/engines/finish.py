@@ -1,0 +1,54 @@
+"""From the sum of all pieces to a model."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Literal
+
+from tallybayes.data.read import to_source
+from tallybayes.data.source import Whole
+from tallybayes.data.table import Table
+from tallybayes.engines.partial_sums import combined_sum
+from tallybayes.engines.plan import Plan
+from tallybayes.errors import DataError, DataWarning
+from tallybayes.model.counted_change import apply_counted
+from tallybayes.model.fit import finished_fit
+from tallybayes.model.model import Change, Model
+from tallybayes.state.counted_rows import CountedRows
+from tallybayes.state.model_state import ModelState
+
+__all__ = ["apply", "fitted"]
+
+
+def fitted(plan: Plan, part: bytes, *, data: Any = None) -> Model:
+    """The model of a plan of `plan_fit` and the sum of all pieces.
+
+    data: the rows that the plan was made from, which are shown in errors about the label.
+    """
+    counted, counting = _counted(plan, part), plan.counting
+    model = Model(ModelState(counting.schema, counting.settings))
+    sample = counted.sample
+    change = apply_counted(model, counted, 1)
+    source = Whole(Table(0, {})) if data is None else to_source(data)
+    return finished_fit(model, counting.label, plan.weights, sample, change, source)
+
+
+def apply(model: Model, plan: Plan, part: bytes, *, verb: Literal["learn", "forget"] = "learn") -> Change:
+    """Let a model learn or forget the sum of all pieces, all or nothing; the plan is one of `plan_change`."""
+    counted = _counted(plan, part)
+    own, counted_by = model.schema.fields, plan.schema.fields
+    for name, field in own.items():
+        if counted_by.get(name) != field:
+            hint = "the model has changed since the plan was made: make a new plan and count again"
+            raise DataError("the column as in the plan", got=str(field.family), column=name, hint=hint)
+    return apply_counted(model, counted, 1 if verb == "learn" else -1)
+
+
+def _counted(plan: Plan, part: bytes) -> CountedRows:
+    """The counted rows of a partial sum of this plan; what was doubtful about them is told."""
+    found = combined_sum(part)
+    if found.plan != plan.fingerprint:
+        raise DataError("a partial sum of this plan", got=found.plan)
+    for text in found.warnings:
+        warnings.warn(text, DataWarning, stacklevel=3)
+    return found.counted

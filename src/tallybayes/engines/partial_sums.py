@@ -1,0 +1,101 @@
+"""Partial sums: rows counted apart, as bytes, and added to each other.
+
+The bytes are those of `storage/partial_content.py`. Combining is associative and commutative, and the partial sum of no
+rows is neutral. A vocabulary with a limit (`max_tokens`) is the exception, as it is for `fit`: which tokens are kept
+depends on the order in which they come.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from tallybayes.data.read import to_source
+from tallybayes.data.source import Source, Stream
+from tallybayes.errors import DataError, DataWarning, FileError
+from tallybayes.model.row_counter import RowCounter
+from tallybayes.state.counting_plan import CountingPlan
+from tallybayes.state.row_sample import RowSample
+from tallybayes.storage.partial_content import PartialSum, partial_from_bytes, partial_to_bytes
+from tallybayes.storage.plan_content import plan_from_bytes
+
+__all__ = ["combine", "combined_sum", "partial"]
+
+_WARNINGS = 20  # that are kept
+
+
+def partial(batches: Any, plan: bytes) -> bytes:
+    """The rows of some batches, counted by a plan, as a partial sum.
+
+    batches: an iterable of tables of any kind, such as Arrow record batches, or any data that `fit` takes.
+    """
+    counting, draws, digest = _plan(plan)
+    counter = RowCounter(counting, grows=False, sample=RowSample() if draws else None)
+    source = Stream(iter(batches)) if isinstance(batches, (list, tuple)) else to_source(batches)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", DataWarning)
+        counted = counter.count(source) if _has_rows(source) else counter.rows
+    texts = sorted({str(one.message) for one in told if issubclass(one.category, DataWarning)})
+    for one in told:
+        if not issubclass(one.category, DataWarning):
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno, source=one.source)
+    return partial_to_bytes(PartialSum(digest, counted, counting.learns, tuple(texts[:_WARNINGS])))
+
+
+def combine(*parts: bytes | Iterable[bytes]) -> bytes:
+    """The sum of partial sums of the same plan: several of them, or an iterable of them.
+
+    They are read one after the other, so that no more than two sums are in memory.
+    """
+    return partial_to_bytes(combined_sum(*parts))
+
+
+def combined_sum(*parts: bytes | Iterable[bytes]) -> PartialSum:
+    """The sum of partial sums, before it becomes bytes."""
+    total: PartialSum | None = None
+    for data in _each(parts):
+        one = partial_from_bytes(data)
+        total = one if total is None else _added(total, one)
+    if total is None:
+        raise DataError("one or more partial sums", got=0)
+    return total
+
+
+def _added(total: PartialSum, part: PartialSum) -> PartialSum:
+    if part.plan != total.plan:
+        hint = "count all pieces by the bytes of one plan"
+        raise DataError("partial sums of the same plan", got=part.plan, hint=hint)
+    mine, theirs = total.counted, part.counted
+    if mine.sample is not None and theirs.sample is not None:
+        mine.sample, theirs.sample = mine.sample.untied(theirs.sample)
+    mine.add(theirs)
+    if total.learns:
+        mine.statistics.bound()
+    texts = sorted({*total.warnings, *part.warnings})
+    return replace(total, warnings=tuple(texts[:_WARNINGS]))
+
+
+def _each(parts: Iterable[bytes | Iterable[bytes]]) -> Iterator[bytes]:
+    for part in parts:
+        if isinstance(part, (bytes, bytearray, memoryview)):
+            yield bytes(part)
+        else:
+            yield from part
+
+
+def _has_rows(source: Source) -> bool:
+    """Whether a source has any rows or columns: a piece without any is the neutral element."""
+    head = source.head()
+    return bool(head.n_rows or head.columns)
+
+
+@lru_cache(maxsize=4)
+def _plan(data: bytes) -> tuple[CountingPlan, bool, str]:
+    """The plan, whether rows are sampled, and its digest; a worker counts many pieces by one plan."""
+    if not isinstance(data, bytes):
+        raise FileError("expected the bytes of a plan: Plan.to_bytes()")
+    return *plan_from_bytes(data), hashlib.sha256(data).hexdigest()

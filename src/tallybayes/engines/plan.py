@@ -1,0 +1,96 @@
+"""The plan by which the pieces of a table are counted, made once, from a few rows, before anything is counted.
+
+Everything that depends on the data before counting is decided here: families, forms of labels and categories, cells of
+derived columns, new columns. So no two pieces can decide differently.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Unpack
+
+from tallybayes.data.read import to_source
+from tallybayes.data.schema import Schema
+from tallybayes.data.source import Source
+from tallybayes.errors import ParameterError
+from tallybayes.model.fit import planned, weighting
+from tallybayes.model.model import Model
+from tallybayes.model.row_counter import grown_schema
+from tallybayes.model.weighting import Weighting
+from tallybayes.state.counting_plan import CountingPlan
+from tallybayes.state.options import FitOptions, with_options
+from tallybayes.storage.plan_content import plan_to_bytes
+
+__all__ = ["Plan", "plan_change", "plan_fit"]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How rows are counted, and how their sum becomes a model. Print its `schema`.
+
+    weights: the option of `fit`; rows are sampled only if the weights are to be fitted.
+    """
+
+    counting: CountingPlan
+    weights: Weighting = None
+
+    @property
+    def schema(self) -> Schema:
+        """The family of every column and the reason for it."""
+        return self.counting.schema
+
+    def to_bytes(self) -> bytes:
+        """The plan for `partial`."""
+        return plan_to_bytes(self.counting, draws=isinstance(self.weights, str))
+
+    @property
+    def fingerprint(self) -> str:
+        """The SHA-256 of its bytes, which every partial sum carries."""
+        return hashlib.sha256(self.to_bytes()).hexdigest()
+
+
+@with_options()
+def plan_fit(data: Any, label: Any = None, *, weight: Any = None, **options: Unpack[FitOptions]) -> Plan:
+    """The plan to fit a model in pieces.
+
+    data: some rows of the table, or all of them, from which families are inferred as `fit` does from its first rows.
+    label, weight: names of columns.
+    {options}
+
+    A column that has no value in these rows is not counted.
+    """
+    source = to_source(data)
+    model, label = planned(source, label, options, weight=weight)
+    return _checked(
+        Plan(CountingPlan.of(model.snapshot().state, label, model.schema.weight, learns=True), weighting(options))
+    )
+
+
+def plan_change(
+    model: Model, data: Any = None, *, label: Any = None, weight: Any = None, verb: Literal["learn", "forget"] = "learn"
+) -> Plan:
+    """The plan to let a model learn or forget rows in pieces.
+
+    data: some of the rows, in which columns that are new to the model are found if it is to learn.
+    label, weight: names of columns, if they are not those that the model was fitted with.
+    """
+    if verb not in ("learn", "forget"):
+        raise ParameterError("the verb learn or forget", got=verb)
+    snapshot = model.snapshot()
+    snapshot.state.require_learned(verb)
+    weight = snapshot.state.schema.weight if weight is None else weight
+    plan = CountingPlan.of(snapshot.state, snapshot.label_or_default(label), weight, learns=verb == "learn")
+    if data is not None and plan.learns:
+        source: Source = to_source(data)
+        plan = replace(plan, schema=grown_schema(plan.schema, source.head(), plan))
+    return _checked(Plan(plan))
+
+
+def _checked(plan: Plan) -> Plan:
+    """The plan, if pieces can be counted by it."""
+    for name in ("label", "weight"):
+        given = getattr(plan.counting, name)
+        if not isinstance(given, str) and (name == "label" or given is not None):
+            raise ParameterError(f"the {name} as the name of a column, to count in pieces", got=type(given).__name__)
+    return plan

@@ -1,0 +1,114 @@
+"""Rows into counted rows: the one loop over batches behind `fit`, `learn`, `forget` and every engine.
+
+The rows of all batches are counted apart from the model first, so that an error in any batch leaves it unchanged. Sums
+are exact: the result does not depend on how rows are divided into batches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from tallybayes.arrays.axis import merged
+from tallybayes.data.batch import columns_to_read, read_batch, to_known_types
+from tallybayes.data.date_parts import with_date_parts
+from tallybayes.data.infer import NO_VALUES, with_key_form
+from tallybayes.data.label import label_column
+from tallybayes.data.number_columns import tell_doubts, with_format, with_readings
+from tallybayes.data.schema import Schema
+from tallybayes.data.source import Source, Whole
+from tallybayes.data.table import Table
+from tallybayes.data.whole_numbers import with_whole
+from tallybayes.errors import ParameterError
+from tallybayes.state.counted_rows import CountedRows
+from tallybayes.state.counting_plan import CountingPlan
+from tallybayes.state.row_sample import RowSample
+from tallybayes.state.statistics import SufficientStatistics
+
+__all__ = ["NEW_COLUMN", "RowCounter", "grown_schema"]
+
+NEW_COLUMN = "new column"  # how the reason of a column begins that was not in the first rows
+
+
+class RowCounter:
+    """Counts rows by a plan; `rows` are those counted so far.
+
+    grows: whether new columns are added to the schema; sample: to which the rows are added.
+    """
+
+    def __init__(self, plan: CountingPlan, *, grows: bool, sample: RowSample | None = None) -> None:
+        self._plan, self._grows = plan, grows
+        self.rows = CountedRows(plan.schema, sample=sample)
+
+    def count(self, source: Source) -> CountedRows:
+        """Count all rows of a source."""
+        label, weight, columns = self._plan.label, self._plan.weight, None
+        if not isinstance(source, Whole):
+            if not isinstance(label, str) or not (weight is None or isinstance(weight, str)):
+                raise ParameterError("label and weight as names of columns, for data in batches", got=(label, weight))
+            source.missing = self.rows.schema.missing if source.missing is None else source.missing
+            self._grow(source.head())
+            columns = columns_to_read(self.rows.schema, label, weight)
+        for given in source.batches(columns):
+            self._grow(given)
+            table = with_date_parts(given, self.rows.schema, self.rows.unread_dates)
+            for part, (statistics, n_missing) in source.good(table, self._counted):
+                self.rows.add_statistics(statistics)
+                if self._plan.learns:
+                    self.rows.statistics.bound()
+                self.rows.n_rows += part.n_rows
+                self.rows.n_missing += n_missing
+        return self.rows
+
+    def _counted(self, table: Table) -> tuple[SufficientStatistics, int]:
+        """The statistics of one table, over all labels so far."""
+        plan, rows = self._plan, self.rows
+        batch = read_batch(table, rows.schema, plan.label, plan.weight, known=plan.labels or rows.statistics.in_use())
+        to_known_types(batch.columns, rows.schema, self._known_key)
+        keys = batch.labels.keys
+        rows.rewritten |= batch.labels.rewritten
+        labels = merged(rows.statistics.labels or list(plan.labels), keys)
+        if plan.learns:
+            rows.text_samples.add(batch, keys, rows.schema.families, plan.settings)
+        found = SufficientStatistics.observed(batch, keys, labels, rows.schema)
+        if rows.sample is not None:
+            rows.sample.add(table, batch, keys)
+        return found, batch.labels.n_missing
+
+    def _known_key(self, name: str) -> Any:
+        """One category counted so far in a column, or None."""
+        key = self._plan.key_of(name)
+        return self.rows.statistics.any_key(self.rows.schema.family_of(name), name) if key is None else key
+
+    def _grow(self, table: Table) -> None:
+        if self._grows:
+            self.rows.schema = grown_schema(self.rows.schema, table, self._plan)
+
+
+def grown_schema(schema: Schema, table: Table, plan: CountingPlan) -> Schema:
+    """The schema with the new columns of a table, and those that had no values so far; itself if there are none."""
+    apart = {_column(schema.label, table), schema.weight, _column(plan.label, table)}
+    apart |= {plan.weight} if isinstance(plan.weight, str) else set()
+    grown, settings = None, plan.settings
+    for name in table.columns:
+        known = schema.fields.get(name)
+        if name in apart or (known is not None and known.reason != NO_VALUES) or table.tells_origin(name):
+            continue
+        read = table if settings.infer == "type" else with_readings(table.only([name]), [name])
+        reading, raw = table.readings.get(name) or read.readings.get(name), read.columns[name]
+        found = with_format(settings.propose(name, raw), reading)
+        if found.reason != NO_VALUES:
+            found = with_key_form(found, raw) if settings.infer == "data" else found
+            tell_doubts(found, reading)
+            grown = grown or schema.copy()
+            grown.fields |= {
+                own: replace(field, reason=f"{NEW_COLUMN}; {field.reason}")
+                for own, field in settings.with_parts(with_whole(found, raw), raw).items()
+                if own == name or own not in grown.fields
+            }
+    return grown or schema
+
+
+def _column(label: Any, table: Table) -> str | None:
+    """The column of a label that is given by name."""
+    return label_column(label, table.columns)[0] if isinstance(label, str) else None

@@ -1,0 +1,57 @@
+"""Let a model learn or forget the rows of a DataFrame, all or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from tallybayes import engines
+from tallybayes.data.infer import NO_VALUES
+from tallybayes.data.label import check_label
+from tallybayes.data.table import to_table
+from tallybayes.model.model import Change, Model
+from tallybayes.spark.data_frame import SparkRows
+from tallybayes.spark.fit_verb import counted
+from tallybayes.spark.tree import WIDTHS
+from tallybayes.spark.vector_columns import forms_of_sample, forms_of_schema, with_vectors
+
+__all__ = ["forget", "learn"]
+
+
+def learn(
+    model: Model, df: Any, *, label: str | None = None, weight: str | None = None, widths: Sequence[int] = WIDTHS
+) -> Change:
+    """Add the rows of a DataFrame to a model, as `Model.learn`; new labels, categories and columns are added too.
+
+    label, weight: names of columns, if they are not those that the model was fitted with.
+    widths: how many partial sums are left after each level of the tree that combines them.
+    """
+    return _changed(model, df, "learn", label, weight, widths)
+
+
+def forget(
+    model: Model, df: Any, *, label: str | None = None, weight: str | None = None, widths: Sequence[int] = WIDTHS
+) -> Change:
+    """Subtract the rows of a DataFrame from a model, as `Model.forget`."""
+    return _changed(model, df, "forget", label, weight, widths)
+
+
+def _changed(
+    model: Model, df: Any, verb: Literal["learn", "forget"], label: Any, weight: Any, widths: Sequence[int]
+) -> Change:
+    rows, schema = SparkRows(df), model.schema
+    forms, data = forms_of_schema(schema, rows.vectors), None
+    plan = engines.plan_change(model, label=label, weight=weight, verb=verb)
+    if isinstance(plan.counting.label, str):
+        check_label(plan.counting.label, rows.types)
+    if verb == "learn":
+        known = {name for name, field in schema.fields.items() if field.reason != NO_VALUES}
+        apart = {*known, plan.counting.label, plan.counting.weight, schema.label, schema.weight}
+        new = [name for name in rows.types if name not in apart and not forms.get(name)]
+        rows.check_types(new)
+        if new:
+            sample = rows.sample({*new, plan.counting.label})
+            forms |= forms_of_sample(sample, [name for name in new if name in forms])
+            data = to_table(with_vectors(sample, {name: form for name, form in forms.items() if name in new}))
+            plan = engines.plan_change(model, data, label=label, weight=weight, verb=verb)
+    return engines.apply(model, plan, counted(rows, plan, forms, widths=widths), verb=verb)

@@ -1,0 +1,141 @@
+"""A DataFrame of Spark as a source of rows: its types are checked, a few rows are read, and columns are selected.
+
+Classic and Connect DataFrames are the same here: only what both have is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from tallybayes.data.batch import columns_to_read
+from tallybayes.data.schema import Schema
+from tallybayes.errors import DataError, Described, ParameterError
+from tallybayes.spark.tree import on_driver
+from tallybayes.spark.vector_columns import Forms, with_vectors
+
+__all__ = ["SAMPLE", "SparkRows", "batches_with_vectors", "quoted"]
+
+SAMPLE = 20_000  # rows from which a schema is inferred
+_CELLS = 20_000_000  # of these rows: of very many columns fewer rows are read
+_LEAST = 1000
+_NUMBERS = ("byte", "short", "integer", "long", "float", "double", "decimal", "boolean")
+_OTHERS = ("string", "char", "varchar", "date", "timestamp", "timestamp_ntz", "binary", "void")
+_SIMPLE = {*_NUMBERS, *_OTHERS}  # types of single values, by their names in Spark
+_VECTOR = "VectorUDT"
+
+
+class SparkRows:
+    """A DataFrame whose columns the data layer can read."""
+
+    def __init__(self, df: Any) -> None:
+        from pyspark.sql import DataFrame
+
+        if not isinstance(df, DataFrame):
+            raise ParameterError("a DataFrame of Spark", got=type(df).__name__)
+        self.df = df
+        with on_driver():
+            self.types = {field.name: field.dataType for field in df.schema.fields}
+            names = df.columns
+        if getattr(df, "isStreaming", False):
+            hint = "learn its batches in foreachBatch: tallybayes.spark.StreamLearner"
+            raise ParameterError("a DataFrame that ends", got=Described("a stream"), hint=hint)
+        seen: set[str] = set()
+        for name in names:
+            if name.lower() in seen:
+                hint = "Spark does not tell names apart by case; rename one of them"
+                raise DataError("column names that differ", got=name, hint=hint)
+            seen.add(name.lower())
+
+    @property
+    def vectors(self) -> list[str]:
+        """The columns of vectors of Spark ML."""
+        return [name for name, kind in self.types.items() if type(kind).__name__ == _VECTOR]
+
+    def check_types(self, names: Iterable[str]) -> None:
+        """Raise a DataError if one of the columns has a type that has no meaning here."""
+        for name in names:
+            if name in self.types and not _is_readable(self.types[name]):
+                hint = f"select its parts as columns, or ignore it: ignore=[{name!r}]"
+                expected = "numbers, text, booleans, dates, arrays, maps or vectors"
+                raise DataError(expected, got=Described(self.types[name].simpleString()), column=name, hint=hint)
+
+    def readable(self) -> list[str]:
+        """The columns whose types can be read."""
+        return [name for name, kind in self.types.items() if _is_readable(kind)]
+
+    def selected(self, names: Collection[str]) -> Any:
+        """A DataFrame with only these columns, vectors as structures with their parts."""
+        return self.df.select(*self.columns(names))
+
+    def columns(self, names: Collection[str]) -> list[Any]:
+        """These columns, vectors as structures with their parts."""
+        return [self._column(name) for name in self.types if name in names]
+
+    def needed(self, schema: Schema, label: str, weight: str | None, forms: Forms) -> list[str]:
+        """The columns that have to be read to count rows by a schema."""
+        wanted = {*columns_to_read(schema, label, weight), *(name for name in forms)}
+        return [name for name in self.types if name in wanted]
+
+    def sample(self, names: Collection[str] | None = None) -> pa.Table:
+        """The first rows that Spark returns; columns that cannot be read are empty."""
+        from pyspark.sql import functions
+
+        readable = set(self.readable())
+        wanted = [name for name in self.types if names is None or name in names]
+        columns = [
+            self._column(name) if name in readable else functions.lit(None).cast("string").alias(name)
+            for name in wanted
+        ]
+        n_rows = max(_LEAST, min(SAMPLE, _CELLS // max(len(wanted), 1)))
+        with on_driver():
+            return self.df.select(*columns).limit(n_rows).toArrow()
+
+    def with_values(self, names: Collection[str]) -> pa.Table:
+        """Rows in which one of these columns has a value."""
+        from pyspark.sql import functions
+
+        there = functions.lit(False)
+        for name in names:
+            there = there | functions.col(quoted(name)).isNotNull()
+        with on_driver():
+            return self.df.where(there).select(*self.columns(names)).limit(SAMPLE).toArrow()
+
+    def _column(self, name: str) -> Any:
+        """A column by its name; the parts of a vector are null where there is none."""
+        from pyspark.sql import functions
+
+        column = functions.col(quoted(name))
+        if name in self.vectors:
+            vector = functions.unwrap_udt(column)
+            parts = [vector.getField(part).alias(part) for part in ("type", "size", "indices", "values")]
+            column = functions.struct(*parts)
+        return column.alias(name)
+
+
+def quoted(name: str) -> str:
+    """The name of a column as Spark reads it, whatever characters it has.
+
+    >>> quoted("price.net")
+    '`price.net`'
+    """
+    return "`" + name.replace("`", "``") + "`"
+
+
+def batches_with_vectors(batches: Iterator[pa.RecordBatch], forms: Forms) -> Iterator[pa.RecordBatch]:
+    """Batches whose columns of vectors are columns that the data layer reads."""
+    return (with_vectors(batch, forms) for batch in batches) if forms else batches
+
+
+def _is_readable(kind: Any) -> bool:
+    """Whether a type of Spark has a meaning in the data layer."""
+    name = kind.typeName()
+    if type(kind).__name__ == _VECTOR:
+        return True
+    if name == "array":
+        return kind.elementType.typeName() in _SIMPLE
+    if name == "map":
+        return kind.keyType.typeName() in _SIMPLE and kind.valueType.typeName() in _SIMPLE
+    return name in _SIMPLE

@@ -1,0 +1,71 @@
+"""Evaluate a model on a DataFrame: every task scores its rows and returns sums."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from tallybayes.data.batch import columns_to_read
+from tallybayes.data.label import check_label
+from tallybayes.data.source import Stream
+from tallybayes.errors import NONE, DataError
+from tallybayes.evaluation.evaluate import evaluated, finished_evaluation
+from tallybayes.evaluation.metrics import Evaluation
+from tallybayes.model.model import Model
+from tallybayes.model.saved_model import dumps
+from tallybayes.spark.data_frame import SparkRows, batches_with_vectors
+from tallybayes.spark.evaluation_bytes import combine_evaluations, evaluation_from_bytes, evaluation_to_bytes
+from tallybayes.spark.tree import WIDTHS, Mapped, reduced
+from tallybayes.spark.vector_columns import Forms, forms_of_schema
+from tallybayes.spark.worker_model import ModelBytes, worker_snapshot
+
+__all__ = ["evaluate"]
+
+
+def evaluate(
+    model: Model, df: Any, label: str | None = None, *, positive: Any = None, widths: Sequence[int] = WIDTHS
+) -> Evaluation:
+    """Evaluate a model on a labelled DataFrame that it was not trained on, as `tallybayes.evaluate`.
+
+    label: the name of a column, if it is not the one the model was fitted with.
+    positive: the class whose precision, recall and F1 are reported apart.
+    widths: how many values are left after each level of the tree that combines them.
+
+    Counts, and everything derived from them, equal those of `tallybayes.evaluate` exactly. Log loss and Brier score are
+    sums of reals over partitions: they agree to about 13 digits. AUC, curves and calibration need the scores of all
+    rows, which are sent to the driver while they have at most 2**25 cells (rows times classes, 256 MB); with more rows
+    they are not known.
+    """
+    if not model.classes:
+        raise DataError("a model with training rows", got=NONE)
+    rows, snapshot = SparkRows(df), model.snapshot()
+    label = snapshot.label_or_default(label)
+    check_label(label, rows.types)
+    forms = forms_of_schema(model.schema, rows.vectors)
+    needed = {*columns_to_read(model.schema, label), *(name for name, size in forms.items() if size)}
+    names = [name for name in rows.types if name in needed]
+    rows.check_types(names)
+    own = {name: form for name, form in forms.items() if name in names}
+    found = reduced(rows.selected(names), _evaluator(dumps(model), own, str(label)), combine_evaluations, widths=widths)
+    evaluation = Evaluation() if found is None else evaluation_from_bytes(found)
+    decision = snapshot.posterior.decision
+    evaluation.costs = evaluation.costs if decision is None else decision.costs
+    return finished_evaluation(evaluation, snapshot, label, positive)
+
+
+def _evaluator(data: bytes, forms: Forms, label: str) -> Mapped:
+    digest = hashlib.sha256(data).hexdigest()
+
+    def evaluate_rows(number: int, batches: Iterator[pa.RecordBatch]) -> bytes:
+        snapshot = worker_snapshot(digest, ModelBytes(data))
+        source = Stream(batches_with_vectors(batches, forms))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # there is nobody on a worker to be told
+            scored = snapshot.log_proba_batches(source, label=label) if source.head().columns else ()
+            return evaluation_to_bytes(number, evaluated(snapshot, scored, label))
+
+    return evaluate_rows

@@ -1,0 +1,142 @@
+"""Fit a model to a DataFrame: a schema from a few rows, then one partial sum per task, combined by a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Unpack
+
+import pyarrow as pa
+
+from tallybayes import engines
+from tallybayes.arrays.column import Bag
+from tallybayes.data.infer import NO_VALUES
+from tallybayes.data.label import label_column
+from tallybayes.data.table import to_table
+from tallybayes.engines import Plan
+from tallybayes.errors import DataError, Described
+from tallybayes.model.model import Model
+from tallybayes.model.row_counter import grown_schema
+from tallybayes.spark.data_frame import SparkRows, batches_with_vectors
+from tallybayes.spark.tree import WIDTHS, Mapped, reduced
+from tallybayes.spark.vector_columns import (
+    BAG,
+    Forms,
+    element_name,
+    forms_of_sample,
+    forms_of_schema,
+    n_elements,
+    with_vectors,
+)
+from tallybayes.state.options import OPTIONS, FitOptions, with_options
+
+__all__ = ["counted", "fit"]
+
+
+@with_options()
+def fit(
+    df: Any,
+    label: str | None = None,
+    *,
+    weight: str | None = None,
+    widths: Sequence[int] = WIDTHS,
+    **options: Unpack[FitOptions],
+) -> Model:
+    """Fit a model to a DataFrame of Spark.
+
+    df: a DataFrame, of classic Spark or of Spark Connect. A column of vectors of Spark ML becomes a column for every
+    element (`features[0]`), or a bag if all vectors of the sample are sparse.
+    label: the name of a column; the label "rating=R" is true where the column rating is R.
+    weight: the name of a column with the weights of the rows.
+    widths: how many partial sums are left after each level of the tree that combines them.
+    {options}
+
+    Families are inferred from up to 20,000 rows that Spark returns first, unless `schema` is given. Only the columns
+    that the model needs are read. The model equals that of `tallybayes.fit` on the same rows with the same schema.
+    """
+    rows = SparkRows(df)
+    given: dict[str, Any] = dict(options)
+    rows.check_types(_columns_in_question(rows, label, weight, given))
+    sample = rows.sample()
+    forms = _forms(rows, sample, given)
+    given = _for_elements(given, forms)
+    head = to_table(with_vectors(sample, forms))
+    plan = _with_late_columns(engines.plan_fit(head, label, weight=weight, **given), rows)
+    model = engines.fitted(plan, counted(rows, plan, forms, widths=widths), data=head)
+    if not model.classes:
+        column = label_column(plan.counting.label, head.columns)[0]
+        got = Described(f"{model.skipped:,} rows without one") if model.skipped else 0
+        raise DataError("rows with a label to learn from", got=got, column=column)
+    return model
+
+
+def counted(rows: SparkRows, plan: Plan, forms: Forms, *, widths: Sequence[int] = WIDTHS) -> bytes:
+    """The partial sum of all rows of a DataFrame."""
+    names = rows.needed(plan.schema, plan.counting.label, plan.counting.weight, forms)
+    rows.check_types(names)
+    own = {name: form for name, form in forms.items() if name in names}
+    total = reduced(rows.selected(names), _counter(plan.to_bytes(), own), engines.combine, widths=widths)
+    return engines.partial([], plan.to_bytes()) if total is None else total
+
+
+def _counter(plan: bytes, forms: Forms) -> Mapped:
+    def count(number: int, batches: Iterator[pa.RecordBatch]) -> bytes:
+        return engines.partial(batches_with_vectors(batches, forms), plan)
+
+    return count
+
+
+def _columns_in_question(
+    rows: SparkRows, label: str | None, weight: str | None, options: Mapping[str, Any]
+) -> list[str]:
+    """The columns that may be used, of whatever type they are."""
+    ignored, only, schema = (options.get(name) for name in ("ignore", "only", "schema"))
+    names = [name for name in rows.types if name not in set(ignored or ())]
+    if only is not None:
+        names = [name for name in names if name in {*only, label, weight}]
+    if schema is not None:
+        names = [name for name in names if name in {*schema.fields, label, weight, schema.label, schema.weight}]
+    return names
+
+
+def _forms(rows: SparkRows, sample: pa.Table, options: Mapping[str, Any]) -> dict[str, int]:
+    """What columns of vectors become: as the user says, as in the schema, or by their first rows."""
+    schema, vectors = options.get("schema"), rows.vectors
+    if schema is not None:
+        return forms_of_schema(schema, vectors)
+    found = forms_of_sample(sample, vectors)
+    families = OPTIONS["families"].domain.check("families", options.get("families"))
+    for name in vectors if isinstance(families, Mapping) else ():
+        family = families.get(name)
+        if family is not None:
+            found[name] = BAG if getattr(family, "column", None) is Bag else n_elements(sample, name)
+    return found
+
+
+def _for_elements(options: Mapping[str, Any], forms: Forms) -> dict[str, Any]:
+    """Options that name a column of vectors, for the columns of its elements."""
+    result = dict(options)
+    names = {name: [element_name(name, i) for i in range(size)] for name, size in forms.items() if size != BAG}
+    for option in ("ignore", "only"):
+        if result.get(option) is not None:
+            result[option] = [own for name in result[option] for own in names.get(name, [name])]
+    for option in ("families", "smoothing", "missing_as_value"):
+        if isinstance(given := result.get(option), Mapping):
+            result[option] = {own: value for name, value in given.items() for own in names.get(name, [name])}
+    return result
+
+
+def _with_late_columns(plan: Plan, rows: SparkRows) -> Plan:
+    """The plan with the families of columns that have no values in the sample but elsewhere."""
+    for _ in range(3):
+        schema = plan.counting.schema
+        empty = [name for name, field in schema.fields.items() if field.reason == NO_VALUES and name in rows.types]
+        if not empty:
+            break
+        found = rows.with_values(empty)
+        if not found.num_rows:
+            break
+        plan = replace(
+            plan, counting=replace(plan.counting, schema=grown_schema(schema, to_table(found), plan.counting))
+        )
+    return plan

@@ -1,0 +1,159 @@
+"""Predictions as columns of a DataFrame, by an Arrow function of the columns that the model needs.
+
+Only these columns go through Python; all others stay where they are, of whatever type, and so does the order of the
+rows. A worker loads a model once and keeps it, by the digest of its bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tallybayes.arrays.array_types import Floats
+from tallybayes.arrays.axis import kind_of
+from tallybayes.data.batch import columns_to_read
+from tallybayes.data.table import to_table
+from tallybayes.errors import DataError, ParameterError
+from tallybayes.formatting import shown
+from tallybayes.model.model import Model
+from tallybayes.model.saved_model import dumps
+from tallybayes.scoring.snapshot import Snapshot
+from tallybayes.spark.data_frame import SparkRows
+from tallybayes.spark.tree import on_driver
+from tallybayes.spark.vector_columns import Forms, forms_of_schema, with_vectors
+from tallybayes.spark.worker_model import ModelBytes, worker_snapshot
+
+__all__ = ["predict"]
+
+_DECIBANS = 10 / np.log(10)  # of a nat
+_TYPES = {"text": "string", "integer": "bigint", "number": "double", "boolean": "boolean", "bytes": "binary"}
+_ARROW = {
+    "string": pa.string(),
+    "bigint": pa.int64(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "binary": pa.binary(),
+}
+_NUMBERS = "map<string,double>"
+
+
+def predict(
+    model: Model,
+    df: Any,
+    *,
+    prediction: str = "prediction",
+    probability: str | None = "probability",
+    probabilities: str | None = None,
+    explanation: str | None = None,
+) -> Any:
+    """A DataFrame with the predictions of a model as further columns.
+
+    prediction: the name of the column with the answer, as `Model.predict` gives it; null where the model abstains.
+    probability: the name of the column with the probability of the answer; None: without it.
+    probabilities: the name of a column with the probability of every class, a map by class.
+    explanation: the name of a column with the evidence for the answer against the most probable other class, in
+    decibans, a map by column of the model; the entry with the empty name is the class prior.
+
+    Other columns and the order of the rows stay as they are.
+    """
+    rows = SparkRows(df)
+    names = {"prediction": prediction, "probability": probability}
+    names |= {"probabilities": probabilities, "explanation": explanation}
+    wanted = {part: name for part, name in names.items() if name is not None}
+    _check_names(wanted, rows)
+    classes = model.classes
+    if not classes:
+        raise DataError("the model has not learned any row yet")
+    forms = forms_of_schema(model.schema, rows.vectors)
+    needed = {*columns_to_read(model.schema), *(name for name, size in forms.items() if size)}
+    used = [name for name in rows.types if name in needed]
+    if not used:
+        raise DataError(f"columns of the model ({', '.join(model.schema.columns_in_use[:5])})", got=list(rows.types))
+    rows.check_types(used)
+    label_type = _TYPES[kind_of(classes[0])]
+    types = {"prediction": label_type, "probability": "double", "probabilities": _NUMBERS, "explanation": _NUMBERS}
+    with on_driver():
+        return _with_columns(rows, used, wanted, types, _scorer(dumps(model), forms, tuple(wanted), label_type))
+
+
+def _check_names(wanted: Mapping[str, str], rows: SparkRows) -> None:
+    taken = {name.lower() for name in rows.types}
+    for part, name in wanted.items():
+        if name.lower() in taken:
+            hint = f"give another name: {part}=..."
+            raise ParameterError("new columns with names of their own", got=name, hint=hint)
+        taken.add(name.lower())
+
+
+def _with_columns(
+    rows: SparkRows, used: list[str], wanted: Mapping[str, str], types: Mapping[str, str], scorer: Callable[..., Any]
+) -> Any:
+    from pyspark.sql import functions
+
+    fields = ", ".join(f"{part}: {types[part]}" for part in wanted)
+    score = functions.arrow_udf(scorer, f"struct<{fields}>")
+    whole = "tallybayes"
+    while whole.lower() in {name.lower() for name in rows.types}:
+        whole += "_"
+    scored = rows.df.withColumn(whole, score(functions.struct(*rows.columns(used))))
+    parts = {name: functions.col(whole).getField(part) for part, name in wanted.items()}
+    return scored.withColumns(parts).drop(whole)
+
+
+def _scorer(data: bytes, forms: Forms, parts: tuple[str, ...], label_type: str) -> Callable[[pa.Array], pa.Array]:
+    digest = hashlib.sha256(data).hexdigest()
+
+    def score(cells: pa.Array) -> pa.Array:
+        os.environ["TALLYBAYES_THREADS"] = "1"
+        snapshot = worker_snapshot(digest, ModelBytes(data))
+        batch = pa.RecordBatch.from_arrays(cells.flatten(), names=[field.name for field in cells.type])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # there is nobody on a worker to be told
+            return _scored(snapshot, to_table(with_vectors(batch, forms)), parts, _ARROW[label_type])
+
+    score.__annotations__ = {"cells": pa.Array, "return": pa.Array}
+    return score
+
+
+def _scored(snapshot: Snapshot, table: Any, parts: tuple[str, ...], label_type: Any) -> pa.Array:
+    """The columns that are asked for, of a batch."""
+    proba = snapshot.proba(table)
+    codes = snapshot.posterior.answer_codes(proba)
+    answered, classes = codes >= 0, snapshot.classes
+    result: dict[str, Any] = {}
+    if "prediction" in parts:
+        result["prediction"] = pa.array(classes, label_type).take(pa.array(codes, mask=~answered))
+    if "probability" in parts:
+        result["probability"] = pa.array(proba[np.arange(len(proba)), codes], mask=~answered)
+    if "probabilities" in parts:
+        result["probabilities"] = _maps([shown(label) for label in classes], proba)
+    if "explanation" in parts:
+        result["explanation"] = _explanations(snapshot, table, proba, codes)
+    return pa.StructArray.from_arrays(list(result.values()), names=list(result))
+
+
+def _explanations(snapshot: Snapshot, table: Any, proba: Floats, codes: Any) -> pa.Array:
+    """The evidence of each column for the answer (or the most probable class) against the next class, in decibans."""
+    ((_, evidence),) = snapshot.evidence_batches(table)
+    rows, n_classes = np.arange(len(proba)), proba.shape[1]
+    best = np.where(codes >= 0, codes, proba.argmax(axis=1))
+    others = proba.copy()
+    others[rows, best] = -1.0
+    second = others.argmax(axis=1) if n_classes > 1 else best
+    lines = {"": np.broadcast_to(snapshot.scorer.log_prior, proba.shape)} | evidence
+    with np.errstate(invalid="ignore"):
+        values = [(part[rows, best] - part[rows, second]) * _DECIBANS for part in lines.values()]
+    return _maps(list(lines), np.nan_to_num(np.array(values).T, nan=0.0, posinf=np.inf, neginf=-np.inf))
+
+
+def _maps(names: list[str], values: Floats) -> pa.Array:
+    """Maps with the same keys, (rows, keys)."""
+    keys = pa.DictionaryArray.from_arrays(np.tile(np.arange(len(names), dtype=np.int32), len(values)), names)
+    offsets = np.arange(0, values.size + 1, max(len(names), 1), dtype=np.int32)
+    return pa.MapArray.from_arrays(pa.array(offsets), keys.dictionary_decode(), pa.array(values.ravel()))

@@ -1,0 +1,134 @@
+"""Map and reduce over bytes on Spark: one value per task, combined by a tree of tasks, then by the driver.
+
+    rows --mapInArrow--> one value per partition --groupBy(number % width).applyInArrow--> width values --> the driver
+
+Values are data of the job, not side effects: a task that is run again or twice replaces its value, and cannot count
+twice. The driver reads the last values one after the other and holds two at a time.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+
+from tallybayes.errors import Described, EngineError, TallyError
+from tallybayes.spark.worker_error import driver_error, error_from_text, error_to_text
+
+__all__ = ["WIDTHS", "Mapped", "on_driver", "reduced"]
+
+WIDTHS = (32,)  # values that are left after each level of the tree
+_COLUMNS = "number int, value binary, error string"
+_MOST = 2**31 - 2**16  # bytes of one value: Java and Arrow count the bytes of a cell by 32 bits
+
+Batches = Iterator[pa.RecordBatch]
+Mapped = Callable[[int, Batches], bytes]  # of the number of a partition and its rows
+Combined = Callable[[Iterable[bytes]], bytes]
+
+
+def reduced(df: Any, value_of: Mapped, combine: Combined, *, widths: Sequence[int] = WIDTHS) -> bytes | None:
+    """The combined value of all partitions; None if there are no partitions."""
+    from pyspark.sql import functions
+
+    with on_driver():
+        values = df.mapInArrow(_mapper(value_of), _COLUMNS)
+        for width in widths:
+            key = (functions.col("number") % functions.lit(width)).alias("key")
+            values = values.groupBy(key).applyInArrow(_merger(combine), _COLUMNS)
+        failed: dict[int, str] = {}
+        left = _values(values.toLocalIterator(), failed)
+        first = next(left, None)
+        total = None if first is None else combine(itertools.chain([first], left))
+    if failed:
+        raise error_from_text(failed[min(failed)])
+    return total
+
+
+@contextmanager
+def on_driver() -> Iterator[None]:
+    """A context for calls to Spark: errors about the workers are told as such."""
+    with warnings.catch_warnings():  # functions of Arrow tables load pandas, but do not use it
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        try:
+            yield
+        except TallyError:
+            raise
+        except Exception as error:
+            if (known := driver_error(error)) is None:
+                raise
+            raise known from None
+
+
+def _values(rows: Iterable[Any], failed: dict[int, str]) -> Iterator[bytes]:
+    """The values of rows up to the first error; errors are put into `failed`."""
+    for row in rows:
+        if row["error"] is not None:
+            failed[row["number"]] = row["error"]
+        elif not failed:
+            yield bytes(row["value"])
+
+
+def _mapper(value_of: Mapped) -> Callable[[Batches], Batches]:
+    """The function of one partition."""
+
+    def mapped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        os.environ["TALLYBAYES_THREADS"] = "1"  # Spark runs a task on each core
+        task = TaskContext.get()
+        number = 0 if task is None else task.partitionId()
+        yield _row(number, lambda: value_of(number, batches))
+
+    return mapped
+
+
+def _merger(combine: Combined) -> Callable[[Batches], Batches]:
+    """The function of a group of values."""
+
+    def merged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        os.environ["TALLYBAYES_THREADS"] = "1"
+        numbers: list[int] = []
+        failed: dict[int, str] = {}
+
+        def rows() -> Iterator[dict[str, Any]]:
+            for batch in batches:
+                for i in range(batch.num_rows):
+                    row = {name: batch.column(name)[i].as_py() for name in ("number", "value", "error")}
+                    numbers.append(row["number"])
+                    yield row
+
+        def value() -> bytes:
+            left = _values(rows(), failed)
+            first = next(left, None)
+            return b"" if first is None else combine(itertools.chain([first], left))
+
+        found = _row(0, value)
+        number = min(failed or numbers)
+        if failed:
+            yield _batch(number, None, failed[number])
+        else:
+            yield _batch(number, found.column("value")[0].as_py(), found.column("error")[0].as_py())
+
+    return merged
+
+
+def _row(number: int, value: Callable[[], bytes]) -> pa.RecordBatch:
+    """A value or the error about the data that it raised, as a row."""
+    try:
+        found = value()
+        if len(found) > _MOST:
+            hint = "limit the vocabulary: families={'column': 'text:max_tokens=1000000'}"
+            raise EngineError("a sum of less than 2 GB", got=Described(f"{len(found):,} bytes"), hint=hint)
+    except TallyError as error:
+        return _batch(number, None, error_to_text(error, number))
+    return _batch(number, found, None)
+
+
+def _batch(number: int, value: bytes | None, error: str | None) -> pa.RecordBatch:
+    columns = [pa.array([number], pa.int32()), pa.array([value], pa.binary()), pa.array([error], pa.string())]
+    return pa.RecordBatch.from_arrays(columns, names=["number", "value", "error"])

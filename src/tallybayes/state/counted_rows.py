@@ -1,0 +1,75 @@
+"""Rows that were counted: what is added to a model or subtracted from it. Counted rows can be added to each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from tallybayes.arrays.axis import merged, rough_kind
+from tallybayes.data.date_parts import UnreadDates
+from tallybayes.data.label import to_label_type
+from tallybayes.data.schema import Schema
+from tallybayes.errors import DataError
+from tallybayes.state.row_sample import RowSample
+from tallybayes.state.statistics import SufficientStatistics
+from tallybayes.state.text_samples import TextSamples
+
+__all__ = ["CountedRows"]
+
+
+@dataclass(eq=False)
+class CountedRows:
+    """The statistics of rows, the samples drawn from them, and the schema by which they were counted."""
+
+    schema: Schema
+    statistics: SufficientStatistics = field(default_factory=SufficientStatistics.empty)
+    n_rows: int = 0
+    n_missing: int = 0  # of these, rows without a label
+    rewritten: dict[str, str] = field(default_factory=dict)  # labels that are written otherwise in the data
+    unread_dates: UnreadDates = field(default_factory=UnreadDates)
+    text_samples: TextSamples = field(default_factory=TextSamples)
+    sample: RowSample | None = None  # of rows, to fit weights on
+
+    @property
+    def class_rows(self) -> dict[Any, float]:
+        """The rows (or their weight) of each label that was counted."""
+        amounts = self.statistics.class_rows.floats().tolist()
+        return {label: n for label, n in zip(self.statistics.labels, amounts, strict=True) if n}
+
+    def add(self, other: CountedRows) -> None:
+        """Add the rows that another has counted by the same schema; its statistics may be changed."""
+        _check_keys(self, other)
+        self.add_statistics(other.statistics)
+        self.n_rows += other.n_rows
+        self.n_missing += other.n_missing
+        self.rewritten = self.rewritten | other.rewritten
+        self.unread_dates = self.unread_dates.merged(other.unread_dates)
+        self.text_samples = self.text_samples.merged(other.text_samples)
+        if self.sample is not None and other.sample is not None:
+            self.sample = RowSample.merged([self.sample, other.sample])
+
+    def add_statistics(self, part: SufficientStatistics) -> None:
+        """Add the sums of more rows."""
+        if self.statistics.labels or self.statistics.blocks:
+            labels = merged(self.statistics.labels, part.labels)
+            self.statistics = self.statistics.aligned(labels)
+            self.statistics.add(part.aligned(labels), 1)
+        else:
+            self.statistics = part
+
+
+def _check_keys(mine: CountedRows, theirs: CountedRows) -> None:
+    """Raise a DataError unless labels and categories have the same types; integers beside reals become reals."""
+    labels = [own.statistics.labels for own in (mine, theirs)]
+    if all(labels) and rough_kind(labels[0][0]) == "number":
+        real = next((key for own in labels for key in own if isinstance(key, float)), None)
+        for own in (mine, theirs) if real is not None else ():
+            own.statistics.labels = to_label_type([real], own.statistics.labels)
+    if all(labels) and rough_kind(labels[0][0]) != rough_kind(labels[1][0]):
+        first, second = sorted(labels, key=lambda own: rough_kind(own[0]))
+        raise DataError(f"labels of one type ({rough_kind(first[0])})", got=second[0], column=mine.schema.label)
+    for name, family in mine.schema.families.items():
+        keys = [own.statistics.any_key(family, name) for own in (mine, theirs)]
+        if None not in keys and rough_kind(keys[0]) != rough_kind(keys[1]):
+            first, second = sorted(keys, key=rough_kind)
+            raise DataError(f"categories of one type ({rough_kind(first)})", got=second, column=name)

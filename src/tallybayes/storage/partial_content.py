@@ -1,0 +1,215 @@
+"""A partial sum as bytes: rows that were counted by a plan, in the container of the model file.
+
+    content             "partial sum", so that it is never taken for a model
+    plan, learns        SHA-256 of the plan by which the rows were counted; whether they are to be learned
+    schema, total       as in a model file
+    rows, missing       how many rows there were, and how many of them without a label
+    rewritten, unread   labels that are written otherwise in the data; cells of columns of dates that are no dates
+    warnings            what was doubtful about the data, in words
+    texts, sample       samples of documents, and of rows with their cells; null if no rows are sampled
+
+Equal partial sums give equal bytes. Reading trusts nothing, as for a model file (`storage/content.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.arrays.column import Bag
+from tallybayes.data.date_parts import UnreadDates
+from tallybayes.errors import FileError, TallyError, shorten
+from tallybayes.state.counted_rows import CountedRows
+from tallybayes.state.row_sample import RowSample, SampledRows
+from tallybayes.state.text_samples import DocumentSample, TextSamples
+from tallybayes.storage.cell_content import cells_from_bytes, cells_to_bytes
+from tallybayes.storage.container import Tensors, object_of, pack, unique, unpack
+from tallybayes.storage.schema_content import schema_from_json, schema_to_json
+from tallybayes.storage.statistics_content import read_keys, read_total, take_array, write_keys, write_total
+from tallybayes.tally.exact import require
+
+__all__ = ["PARTIAL_SUM", "PartialSum", "partial_from_bytes", "partial_to_bytes"]
+
+PARTIAL_SUM = "partial sum"
+
+_NAMES = (
+    "content",
+    "plan",
+    "learns",
+    "schema",
+    "rows",
+    "missing",
+    "rewritten",
+    "unread",
+    "warnings",
+    "total",
+    "texts",
+    "sample",
+)
+_DIGEST = re.compile("[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, eq=False)
+class PartialSum:
+    """Counted rows, the SHA-256 of their plan, whether they are to be learned, and warnings about them, sorted."""
+
+    plan: str
+    counted: CountedRows
+    learns: bool = True
+    warnings: tuple[str, ...] = ()
+
+
+def partial_to_bytes(part: PartialSum) -> bytes:
+    """Serialise a partial sum; a FileError if one of its keys cannot be written."""
+    counted, tensors = part.counted, Tensors()
+    try:
+        facts = {
+            "content": PARTIAL_SUM,
+            "plan": part.plan,
+            "learns": part.learns,
+            "schema": schema_to_json(counted.schema),
+            "rows": counted.n_rows,
+            "missing": counted.n_missing,
+            "rewritten": sorted([old, new] for old, new in counted.rewritten.items()),
+            "unread": sorted([name, n, example] for name, (n, example) in counted.unread_dates.found.items()),
+            "warnings": list(part.warnings),
+            "total": write_total(tensors, counted.statistics, counted.schema),
+            "texts": _write_texts(tensors, counted.text_samples),
+            "sample": _write_sample(tensors, counted.sample),
+        }
+        return pack(facts, tensors)
+    except (ValueError, OverflowError) as error:
+        raise FileError(f"the partial sum cannot be written: {error}") from error
+
+
+def partial_from_bytes(data: bytes) -> PartialSum:
+    """Return the partial sum from the bytes of `partial_to_bytes`; a FileError for any others."""
+    try:
+        return _assembled(*unpack(bytes(data)))
+    except FileError as error:
+        raise error.at(file=PARTIAL_SUM) from error.__cause__
+    except (ValueError, TypeError, ArithmeticError, RecursionError, TallyError) as error:
+        raise FileError(f"the bytes are damaged or forged: {error}", file=PARTIAL_SUM) from error
+
+
+def _assembled(facts: dict[str, Any], tensors: Tensors) -> PartialSum:
+    content = facts.get("content", "model")
+    require(isinstance(content, str), "no kind of content")
+    if content != PARTIAL_SUM:
+        raise FileError(f"expected a {PARTIAL_SUM}, got a {shorten(content)[1:-1]}")
+    object_of(facts, *_NAMES)
+    require(isinstance(facts["plan"], str) and _DIGEST.fullmatch(facts["plan"]), "no digest of the plan")
+    require(type(facts["learns"]) is bool, "whether the rows are to be learned")
+    n_rows, n_missing = _count(facts["rows"]), _count(facts["missing"])
+    require(n_missing <= n_rows, "more rows without a label than rows")
+    schema, left = schema_from_json(facts["schema"]), dict(tensors)
+    rewritten = unique([(old, new) for old, new in _rows_of(facts["rewritten"], str, str)])
+    unread = unique([(name, (_count(n), example)) for name, n, example in _rows_of(facts["unread"], str, int, str)])
+    warnings = facts["warnings"]
+    require(
+        isinstance(warnings, list) and all(isinstance(text, str) for text in warnings), "warnings that are not text"
+    )
+    require(warnings == sorted(set(warnings)), "warnings out of order")
+    statistics = read_total(left, facts["total"], schema)
+    texts, sample = _read_texts(left, facts["texts"]), _read_sample(left, facts["sample"])
+    require(not left, f"unexpected arrays: {shorten(sorted(left))}")
+    counted = CountedRows(schema, statistics, n_rows, n_missing, rewritten, UnreadDates(unread), texts, sample)
+    return PartialSum(facts["plan"], counted, facts["learns"], tuple(warnings))
+
+
+def _write_texts(tensors: Tensors, samples: TextSamples) -> list[str]:
+    names = []
+    for i, (name, sample) in enumerate(samples.items()):
+        own = sample.in_order()
+        tensors[f"text{i}.prints"] = own.prints.view(np.int64)
+        tensors[f"text{i}.weights"] = np.ascontiguousarray(own.weights, np.float64)
+        tensors[f"text{i}.indptr"] = np.asarray(own.bag.indptr, np.int64)
+        tensors[f"text{i}.indices"] = np.asarray(own.bag.indices, np.int64)
+        tensors[f"text{i}.amounts"] = np.asarray(own.bag.amounts, np.int64)
+        write_keys(tensors, f"text{i}.labels", own.labels)
+        write_keys(tensors, f"text{i}.tokens", list(own.bag.keys))
+        names.append(name)
+    return names
+
+
+def _read_texts(tensors: Tensors, given: Any) -> TextSamples:
+    require(isinstance(given, list) and all(isinstance(name, str) for name in given), "samples of texts without names")
+    require(given == sorted(set(given)), "samples of texts out of order")
+    result = {}
+    for i, name in enumerate(given):
+        prints = _hashes(tensors, f"text{i}.prints", strictly=False)
+        labels, tokens = read_keys(tensors, f"text{i}.labels"), read_keys(tensors, f"text{i}.tokens")
+        weights = _amounts(tensors, f"text{i}.weights", len(prints))
+        indptr, indices, amounts = (
+            take_array(tensors, f"text{i}.{part}", np.int64) for part in ("indptr", "indices", "amounts")
+        )
+        require(indptr.ndim == indices.ndim == amounts.ndim == 1 and len(indices) == len(amounts), "a sampled text")
+        require(len(labels) == len(prints) == len(indptr) - 1, "a label for each sampled text")
+        require(indptr[0] == 0 and indptr[-1] == len(indices) and (np.diff(indptr) >= 0).all(), "lengths of texts")
+        inside = not len(indices) or (indices.min() >= 0 and indices.max() < len(tokens))
+        require(inside and (not len(amounts) or (amounts.min() > 0 and amounts.max() < 2**31)), "tokens of texts")
+        bag = Bag(indptr, indices, amounts.astype(np.int32), tokens)
+        result[name] = DocumentSample(prints, labels, weights, bag, None)
+    return TextSamples(result)
+
+
+def _write_sample(tensors: Tensors, sample: RowSample | None) -> dict[str, int] | None:
+    if sample is None:
+        return None
+    if (rows := sample.rows()) is not None:
+        tensors["sample.hashes"] = rows.hashes.view(np.int64)
+        tensors["sample.counts"], tensors["sample.tokens"] = rows.counts, rows.n_tokens
+        tensors["sample.weights"] = np.ascontiguousarray(rows.weights, np.float64)
+        write_keys(tensors, "sample.labels", rows.labels)
+        tensors["sample.cells"] = np.frombuffer(cells_to_bytes(rows.table), np.uint8)
+    return {"limit": sample.rows_at_most}
+
+
+def _read_sample(tensors: Tensors, given: Any) -> RowSample | None:
+    if given is None:
+        return None
+    limit = _count(object_of(given, "limit")["limit"])
+    if "sample.hashes" not in tensors:
+        return RowSample.restored(None, limit)
+    hashes = _hashes(tensors, "sample.hashes", strictly=True)
+    counts, tokens = (take_array(tensors, f"sample.{part}", np.int64) for part in ("counts", "tokens"))
+    require(counts.shape == tokens.shape == hashes.shape and len(hashes), "sampled rows of different lengths")
+    require((counts > 0).all() and (tokens >= 0).all(), "sampled rows without a count")
+    labels = read_keys(tensors, "sample.labels")
+    require(len(labels) == len(hashes), "a label for each sampled row")
+    weights = _amounts(tensors, "sample.weights", len(hashes))
+    cells = cells_from_bytes(take_array(tensors, "sample.cells", np.uint8).tobytes(), len(hashes))
+    return RowSample.restored(SampledRows(hashes, counts, labels, weights, tokens, cells), limit)
+
+
+def _hashes(tensors: Tensors, name: str, *, strictly: bool) -> NDArray[np.uint64]:
+    """Hashes in order."""
+    found: NDArray[np.uint64] = take_array(tensors, name, np.int64).view(np.uint64)
+    require(found.ndim == 1 and bool((found[1:] >= found[:-1]).all()), f"{name} out of order")
+    require(not strictly or bool((found[1:] != found[:-1]).all()), f"{name}: a duplicate")
+    return found
+
+
+def _amounts(tensors: Tensors, name: str, n: int) -> NDArray[np.float64]:
+    """Positive finite numbers."""
+    found: NDArray[np.float64] = take_array(tensors, name, np.float64)
+    require(found.shape == (n,) and bool(((found > 0) & (found < np.inf)).all()), f"{name}: not positive numbers")
+    return found
+
+
+def _count(given: Any) -> int:
+    require(type(given) is int and 0 <= given < 2**63, f"expected a count, got {shorten(given)}")
+    return int(given)
+
+
+def _rows_of(given: Any, *types: type) -> list[Any]:
+    """Lists with values of these types."""
+    require(isinstance(given, list), f"expected a list, got {shorten(given)}")
+    for row in given:
+        is_row = isinstance(row, list) and [type(value) for value in row] == [*types]
+        require(is_row, f"expected lists of {len(types)} values, got {shorten(row)}")
+    return list(given)

@@ -1,0 +1,128 @@
+"""Schema and settings of a model as JSON facts, and back; families by their string form, labels by their text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from tallybayes.data.date_format import DateFormat
+from tallybayes.data.number_format import NumberFormat
+from tallybayes.data.schema import Schema
+from tallybayes.errors import FileError, shorten
+from tallybayes.families import FAMILIES, Family, parse
+from tallybayes.state.option_domains import CLASS_PRIOR, CLASS_WEIGHTS, FAMILY, STRENGTH, STRENGTHS, Domain
+from tallybayes.state.options import SETTINGS
+from tallybayes.state.settings import Settings
+from tallybayes.storage.container import object_of, unique
+from tallybayes.storage.fitted_settings import FITTED, fitted_from_json, fitted_to_json
+from tallybayes.storage.keys import key_text, text_key
+from tallybayes.tally.exact import require
+
+__all__ = ["family_of", "family_text", "schema_from_json", "schema_to_json", "settings_from_json", "settings_to_json"]
+
+_ALWAYS = {"smoothing", "numeric", "prior", "prior_smoothing", "estimate", "unseen"}  # others: if not default
+
+
+def family_text(family: Family) -> str:
+    """The canonical string form of a family."""
+    require(family.name in FAMILIES, f"the family {family} is not registered; see tallybayes.register_family")
+    again = parse(str(family))
+    require(again == family, f"the family {family!r} is not determined by its string form")
+    return str(again)
+
+
+def family_of(text: Any) -> Family:
+    """The family of a string form; a FileError with a hint if it is unknown."""
+    require(isinstance(text, str), f"a family that is not text: {shorten(text)}")
+    if (name := text.partition(":")[0]) not in FAMILIES:
+        hint = "register it before loading: tallybayes.register_family(TheFamily)"
+        raise FileError(f"the file uses the unknown family {shorten(name)}", hint=hint)
+    return parse(text)
+
+
+def schema_to_json(schema: Schema) -> dict[str, Any]:
+    """A schema as plain values."""
+    given, texts = schema.to_dict(), {family: family_text(family) for family in set(schema.families.values())}
+    for name, family in schema.families.items():
+        given["columns"][name]["family"] = texts[family]
+    return given
+
+
+def schema_from_json(given: Any) -> Schema:
+    """The inverse of `schema_to_json`, every value checked."""
+    require(isinstance(given, dict) and isinstance(given.get("columns"), dict), "a schema without columns")
+    texts = [_column_facts(column)["family"] for column in given["columns"].values()]
+    for text in dict.fromkeys(text for text in texts if isinstance(text, str) and not DateFormat.is_text(text)):
+        family_of(text)  # raises an error with a hint if it is unknown
+    return Schema.from_dict(given)
+
+
+_FACTS = ("inputs", "format", "key_form", "part", "whole")  # of a column, beside its family and the reason
+
+
+def _column_facts(given: Any) -> dict[str, Any]:
+    """The family and the reason of a column, and the other facts that are written only where there are any."""
+    more = [name for name in _FACTS if isinstance(given, dict) and name in given]
+    facts = object_of(given, "family", "reason", *more)
+    require("inputs" not in more or facts["inputs"], "a derived column without inputs")
+    if "format" in more:
+        form = facts["format"]
+        require(NumberFormat.from_dict(form).to_dict() == form, f"a format of numbers: {shorten(form)}")
+    return facts
+
+
+def settings_to_json(settings: Settings) -> dict[str, Any]:
+    """Settings as plain values."""
+    facts = {}
+    for name, option in SETTINGS.items():
+        value = getattr(settings, name)
+        if name in _ALWAYS or value != option.default:
+            facts[name] = _option_to_json(option.domain, value)
+    return facts | fitted_to_json(settings)
+
+
+def settings_from_json(given: Any) -> Settings:
+    """The inverse of `settings_to_json`, every value checked."""
+    present = [name for name in (*SETTINGS, *FITTED) if name in _ALWAYS or (isinstance(given, dict) and name in given)]
+    facts = object_of(given, *present)
+    options = {name: _option_from_json(SETTINGS[name].domain, facts.pop(name)) for name in present if name in SETTINGS}
+    return Settings(**options, **fitted_from_json(facts))
+
+
+def _option_to_json(domain: Domain, value: Any) -> Any:
+    """The value of an option as JSON, by its domain."""
+    if domain is FAMILY:
+        return family_text(value)
+    if domain in (CLASS_PRIOR, CLASS_WEIGHTS) and isinstance(value, Mapping):
+        return sorted([key_text(label), p] for label, p in value.items())
+    if domain is STRENGTHS and isinstance(value, Mapping):
+        return {name: _strength_to_json(k) for name, k in sorted(value.items())}
+    return _strength_to_json(value) if domain in (STRENGTH, STRENGTHS) else value
+
+
+def _option_from_json(domain: Domain, given: Any) -> Any:
+    """The inverse of `_option_to_json`; the domain checks what it returns."""
+    if domain is FAMILY:
+        return family_of(given)
+    if domain in (CLASS_PRIOR, CLASS_WEIGHTS):
+        what = "a prior" if domain is CLASS_PRIOR else "class weights"
+        require(isinstance(given, (str, list)), f"{what}: {shorten(given)}")
+        if isinstance(given, str):
+            return given
+        require(all(isinstance(pair, list) and len(pair) == 2 for pair in given), f"{what}: not a list of pairs")
+        require(all(isinstance(c, str) and type(p) is float for c, p in given), f"{what}: no labels or numbers")
+        return unique([(text_key(c), p) for c, p in given])
+    if domain is STRENGTHS and isinstance(given, dict):
+        return {name: _strength_from_json(k) for name, k in given.items()}
+    return _strength_from_json(given) if domain in (STRENGTH, STRENGTHS) else given
+
+
+def _strength_to_json(k: float | str) -> float | str:
+    """A strength of smoothing; JSON has no infinity."""
+    return "inf" if k == math.inf else k
+
+
+def _strength_from_json(given: Any) -> Any:
+    require(type(given) is float or given in ("auto", "inf"), f"a strength of smoothing: {shorten(given)}")
+    return math.inf if given == "inf" else given
