@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import pathlib
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
@@ -29,16 +30,15 @@ __all__ = ["FORMAT", "EventLog"]
 
 FORMAT = 1  # of the log; a later library may read older ones
 
-_TABLES = """
-CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-CREATE TABLE IF NOT EXISTS events (
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
+    """CREATE TABLE IF NOT EXISTS events (
     id INTEGER PRIMARY KEY, kind TEXT NOT NULL, time TEXT NOT NULL, who TEXT NOT NULL, key TEXT, fingerprint BLOB,
     media_type TEXT NOT NULL, rows BLOB, rows_hash BLOB, n_rows INTEGER NOT NULL, skipped INTEGER NOT NULL,
-    notes TEXT NOT NULL, undoes INTEGER, settings TEXT, scores BLOB, labels TEXT, checksum BLOB NOT NULL
-) STRICT;
-CREATE UNIQUE INDEX IF NOT EXISTS events_key ON events (key) WHERE key IS NOT NULL;
-CREATE INDEX IF NOT EXISTS events_undoes ON events (undoes) WHERE undoes IS NOT NULL;
-"""
+    notes TEXT NOT NULL, undoes INTEGER, settings TEXT, scores BLOB, labels TEXT, checksum BLOB NOT NULL) STRICT""",
+    "CREATE UNIQUE INDEX IF NOT EXISTS events_key ON events (key) WHERE key IS NOT NULL",
+    "CREATE INDEX IF NOT EXISTS events_undoes ON events (undoes) WHERE undoes IS NOT NULL",
+)
 _COLUMNS = (
     "id, kind, time, who, key, fingerprint, media_type, rows, rows_hash, n_rows, skipped, notes, undoes, settings,"
     " scores, labels, checksum"
@@ -213,31 +213,54 @@ class EventLog:
     # Details
 
     def _opened_writer(self) -> sqlite3.Connection:
-        is_new = not os.path.exists(self.path)
         with self._described("opened"):
             writer = sqlite3.connect(self.path, timeout=10, isolation_level=None, check_same_thread=False)
             mode = writer.execute("PRAGMA journal_mode = WAL").fetchone()[0]
             if mode != "wal":
-                raise FileError(
-                    f"expected a disk on which SQLite can write a log ahead, got mode {mode}", file=self.path
-                )
+                text = f"expected a disk on which SQLite can write a log ahead, got mode {mode}"
+                raise FileError(text, file=self.path)
             writer.execute("PRAGMA synchronous = FULL")
-            writer.executescript(_TABLES)
-            if is_new:
-                self._put_facts(writer, {"format": FORMAT})
+            if not _has_tables(writer):
+                self._writer = writer
+                with self._transaction():
+                    self._create_tables(writer)
                 _sync_folder(self.path)
         return writer
+
+    def _create_tables(self, connection: sqlite3.Connection) -> None:
+        for table in _TABLES:
+            connection.execute(table)
+        self._put_facts(connection, {"format": FORMAT})
 
     @property
     def _reader(self) -> sqlite3.Connection:
         """A connection of this thread."""
         found: sqlite3.Connection | None = getattr(self._readers, "connection", None)
         if found is None:
-            uri = f"{_uri(self.path)}?mode=ro"
-            found = sqlite3.connect(uri, uri=True, timeout=10, isolation_level=None, check_same_thread=False)
+            found = self._opened_reader()
             self._connections.append(found)
             self._readers.connection = found
         return found
+
+    def _opened_reader(self) -> sqlite3.Connection:
+        """A connection for reading; to an empty log if there is none yet."""
+        uri = pathlib.Path(os.path.abspath(self.path)).as_uri()
+        options: dict[str, Any] = {"isolation_level": None, "timeout": 10.0, "check_same_thread": False}
+        if os.path.exists(self.path):
+            reader = sqlite3.connect(f"{uri}?mode=ro", uri=True, **options)
+            try:
+                if _has_tables(reader):
+                    return reader
+            except sqlite3.OperationalError:
+                ahead = f"{self.path}-wal"
+                if os.path.exists(ahead) and os.path.getsize(ahead):
+                    raise
+                reader = sqlite3.connect(f"{uri}?immutable=1", uri=True, **options)  # on a disk that is read-only
+                if _has_tables(reader):
+                    return reader
+        reader = sqlite3.connect(":memory:", **options)
+        self._create_tables(reader)
+        return reader
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -283,10 +306,8 @@ class EventLog:
             raise FileError(f"the log cannot be {verb}: {error}", file=self.path) from error
 
 
-def _uri(path: str) -> str:
-    from pathlib import Path
-
-    return Path(os.path.abspath(path)).as_uri()
+def _has_tables(connection: sqlite3.Connection) -> bool:
+    return bool(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'facts'").fetchone())
 
 
 def _sync_folder(path: str) -> None:

@@ -44,12 +44,12 @@ from tallybayes.server.stream_metrics import StreamMetrics
 from tallybayes.state.model_state import ModelState
 from tallybayes.storage.model_file import state_from_bytes
 
-__all__ = ["LiveModel", "Published"]
+__all__ = ["SNAPSHOT_EVENTS", "LiveModel", "Published"]
 
 _GROUP_REQUESTS = 1024  # in one transaction, at most
 _GROUP_ROWS = 200_000
 _LINGER = 0.004  # seconds to wait for more requests, if the last groups had several
-_SNAPSHOT_EVENTS = 10_000  # events after which a snapshot is written
+SNAPSHOT_EVENTS = 10_000  # events after which a snapshot is written
 _SNAPSHOT_SECONDS = 60.0  # or as soon as this time has passed, if there are new events
 
 
@@ -80,10 +80,11 @@ class LiveModel:
 
     current: Published
 
-    def __init__(self, files: ModelFiles, *, read_only: bool = False, why_read_only: str = "") -> None:
+    def __init__(self, files: ModelFiles, *, read_only: bool = False, snapshot_events: int = SNAPSHOT_EVENTS) -> None:
         self.name = files.name
         self.files = files
-        self.why_read_only = why_read_only or ("it was opened for reading only" if read_only else "")
+        self._snapshot_events = snapshot_events
+        self.why_read_only = "it was opened for reading only" if read_only else ""
         self._lock: ModelLock | None = None
         self._queue: queue.SimpleQueue[Pending | None] = queue.SimpleQueue()
         self._submitting = threading.Lock()
@@ -96,9 +97,12 @@ class LiveModel:
         self._last_sizes = (1, 1)
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], *, read_only: bool = False) -> Self:
-        """Open a model file and its log, which is begun if there is none; a FileError if another process has it."""
-        live = cls(ModelFiles.of(path), read_only=read_only)
+    def open(cls, path: str | os.PathLike[str], *, read_only: bool = False, **more: Any) -> Self:
+        """Open a model file and its log, which is begun if there is none; a FileError if another process has it.
+
+        snapshot_events: how many events there are between two snapshots, about.
+        """
+        live = cls(ModelFiles.of(path), read_only=read_only, **more)
         live._start()
         return live
 
@@ -185,8 +189,9 @@ class LiveModel:
     def stream_summary(self) -> dict[str, Any]:
         """Windows of test-then-learn metrics, class shares, drift warnings and rates, for JSON."""
         published = self.current
-        facts = {"version": published.version, "events": self._log.last_id}
-        return facts | self.stream.to_dict(published.snapshot.state)
+        found = self.stream.to_dict(published.snapshot.state)
+        facts = {"version": published.version, "events": self._log.last_id, "rows": found["windows"][-1]["rows"]}
+        return facts | found
 
     # The writer
 
@@ -336,7 +341,7 @@ class LiveModel:
 
     def _snapshot_if_due(self) -> None:
         n_new = self._log.last_id - self._snapshot_event
-        is_due = n_new >= _SNAPSHOT_EVENTS or time.monotonic() - self._snapshot_time >= _SNAPSHOT_SECONDS
+        is_due = n_new >= self._snapshot_events or time.monotonic() - self._snapshot_time >= _SNAPSHOT_SECONDS
         if n_new and is_due and (self._snapshot_thread is None or not self._snapshot_thread.is_alive()):
             task = self._snapshot_task()
             self._snapshot_thread = threading.Thread(target=task, name=f"snapshot of {self.name}", daemon=True)
