@@ -47,7 +47,7 @@ export function streamView(session) {
         bar.style.width = `${100 * (now?.[c] ?? 0)}%`;
         mark.style.left = `${100 * (model?.[c] ?? 0)}%`;
         return coloured(element("li", {}, element("span", { class: "name" }, element("span", { class: "class-dot", "aria-hidden": "true" }), String(label)),
-          element("div", { class: "track", title: `model: ${percent(model?.[c] ?? 0)}` }, bar, mark), element("span", { class: "p" }, now?.length ? percent(now[c] ?? 0) : "–")), c);
+          element("div", { class: "track", title: `model: ${percent(model?.[c] ?? 0)}` }, bar, mark), element("span", { class: "p" }, typeof now?.[c] === "number" ? percent(now[c]) : "–")), c);
       })));
   }
 
