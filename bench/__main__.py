@@ -1,221 +1,113 @@
-"""Time tallybayes and its peers on the same data in the same run, and print the ratios.
+"""tallybayes beside its peers: the same work on the same data, one process for each system, one table at the end.
 
-    python -m bench [--rows 1000000] [--repeats 3] [NAME ...]
+    python -m bench [WORK ...] [--systems NAMES] [--rows N] [--classes K] [--columns J] [--threads 1,2] [--isa avx2]
 
-Each pair is timed alternately, the best of the repeats counts, and the ratio is theirs / ours: above 1 we are
-faster. A benchmark is never a test: nothing fails when a number is small.
+Results go to a JSON file named after the kind of machine, and to standard output as a table; `--record` puts them into
+bench/results and draws the picture of the README. The ratio is theirs / ours: above 1 we are faster. A peer that is not
+installed is reported as absent (pip install "tallybayes[bench,peers]"). A benchmark is never a test.
 """
 
+from __future__ import annotations
+
 import argparse
-import gc
-import platform
-import time
-from collections.abc import Callable, Iterator
+import datetime
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
+from bench.guard import RESULTS
+from bench.machine import kind_of, machine_facts
+from bench.result_table import compared, markdown, picture
+from bench.systems import OURS, SYSTEMS
+from bench.work import COLUMNS, WORKS
 
-import tallybayes as tb
-from tallybayes import kernels
-
-Pair = tuple[str, Callable[[], object], Callable[[], object], float, float]  # name, theirs, ours, at least, aim
-
-
-def gaussian(n: int) -> Iterator[Pair]:
-    from sklearn.naive_bayes import GaussianNB
-
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(n, 20))
-    y, y20 = rng.integers(0, 2, n), rng.integers(0, 20, n)
-    theirs, ours = GaussianNB().fit(X, y), tb.fit(X, y, numeric="gaussian", weights=None)
-    yield (
-        "gaussian fit, 2 classes",
-        lambda: GaussianNB().fit(X, y),
-        lambda: tb.fit(X, y, numeric="gaussian", weights=None),
-        10,
-        18,
-    )
-    yield ("gaussian predict_proba, 2 classes", lambda: theirs.predict_proba(X), lambda: ours.predict_proba(X), 8, 20)
-    theirs20, ours20 = GaussianNB().fit(X, y20), tb.fit(X, y20, numeric="gaussian", weights=None)
-    yield (
-        "gaussian predict_proba, 20 classes",
-        lambda: theirs20.predict_proba(X),
-        lambda: ours20.predict_proba(X),
-        40,
-        150,
-    )
+PICTURE = Path(__file__).parents[1] / "docs" / "speed.svg"
+MINUTES = 10  # at most, for one system on one piece of work
 
 
-def histogram(n: int) -> Iterator[Pair]:
-    from sklearn.naive_bayes import GaussianNB
-
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(n, 20)), rng.integers(0, 2, n)
-    theirs, ours = GaussianNB().fit(X, y), tb.fit(X, y, weights=None)
-    yield "histogram fit (GaussianNB)", lambda: GaussianNB().fit(X, y), lambda: tb.fit(X, y, weights=None), 4, 8
-    yield (
-        "histogram predict_proba (GaussianNB)",
-        lambda: theirs.predict_proba(X),
-        lambda: ours.predict_proba(X),
-        8,
-        20,
-    )
-    yield (
-        "histogram derive + predict_proba (GaussianNB)",
-        lambda: theirs.predict_proba(X),
-        lambda: ours.copy().predict_proba(X),
-        8,
-        20,
-    )
+def run(asked: dict[str, Any], isa: str | None) -> dict[str, Any]:
+    """The result of one system on one piece of work; `absent` or `failed` says why there is none."""
+    threads = str(asked["threads"])
+    names = ("TALLYBAYES_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    environment = os.environ | dict.fromkeys(names, threads) | ({"TALLYBAYES_ISA": isa} if isa else {})
+    command = [sys.executable, "-W", "ignore", "-m", "bench.one_system", json.dumps(asked)]
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60 * MINUTES)
+    except subprocess.TimeoutExpired:
+        return {"failed": f"more than {MINUTES} minutes"}
+    if done.returncode:
+        return {"failed": (done.stderr.strip().splitlines() or ["no message"])[-1]}
+    result: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return result
 
 
-def categorical(n: int) -> Iterator[Pair]:
-    from sklearn.naive_bayes import CategoricalNB
-
-    rng = np.random.default_rng(0)
-    X, y = rng.integers(0, 12, (n, 20)).astype(np.int8), rng.integers(0, 2, n)
-    theirs, ours = CategoricalNB().fit(X, y), tb.fit(X, y, families="categorical", weights=None)
-    yield (
-        "categorical fit, 12 values",
-        lambda: CategoricalNB().fit(X, y),
-        lambda: tb.fit(X, y, families="categorical", weights=None),
-        25,
-        60,
-    )
-    yield "categorical predict_proba", lambda: theirs.predict_proba(X), lambda: ours.predict_proba(X), 15, 40
-
-
-def bernoulli(n: int) -> Iterator[Pair]:
-    from sklearn.naive_bayes import BernoulliNB
-
-    rng = np.random.default_rng(0)
-    X, y = (rng.random((n, 20)) < 0.3).astype(float), rng.integers(0, 2, n)
-    theirs, ours = BernoulliNB().fit(X, y), tb.fit(X, y, families="bernoulli", weights=None)
-    yield (
-        "bernoulli fit, dense float",
-        lambda: BernoulliNB().fit(X, y),
-        lambda: tb.fit(X, y, families="bernoulli", weights=None),
-        20,
-        40,
-    )
-    yield "bernoulli predict_proba", lambda: theirs.predict_proba(X), lambda: ours.predict_proba(X), 10, 25
-
-
-def multinomial(n: int) -> Iterator[Pair]:
-    from sklearn.naive_bayes import MultinomialNB
-
-    rng = np.random.default_rng(0)
-    rows = n // 10
-    X = sp.random_array((rows, 50_000), density=0.002, format="csr", rng=rng)
-    X.data = np.ceil(X.data * 3)
-    y = rng.integers(0, 20, rows)
-    theirs, ours = MultinomialNB().fit(X, y), tb.fit(X, y, smoothing=1.0, weights=None)
-    yield (
-        f"multinomial fit, CSR {rows} x 50000, {X.nnz / 1e6:.0f}M non-zeros, 20 classes",
-        lambda: MultinomialNB().fit(X, y),
-        lambda: tb.fit(X, y, smoothing=1.0, weights=None),
-        5,
-        15,
-    )
-    yield "multinomial predict_proba", lambda: theirs.predict_proba(X), lambda: ours.predict_proba(X), 5, 15
-
-
-def single(n: int) -> Iterator[Pair]:
-    from river.naive_bayes import GaussianNB
-    from sklearn.naive_bayes import GaussianNB as Matrices
-
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(2_000, 20)), rng.integers(0, 2, 2_000).tolist()
-    rows = [dict(zip([f"x{j}" for j in range(20)], row, strict=True)) for row in X.tolist()]
-    yield from stream("20 numbers", rows, y, GaussianNB(), (3, 6), (15, 40), (2, 3))
-    colours, kinds = (
-        np.array(["red", "green", "blue"])[rng.integers(0, 3, 2_000)],
-        rng.integers(0, 9, 2_000).astype(str),
-    )
-    mixed = [
-        {"a": a, "b": b, "colour": colour, "kind": kind, "flag": flag}
-        for a, b, colour, kind, flag in zip(
-            *X[:, :2].T.tolist(), colours.tolist(), kinds.tolist(), (X[:, 2] > 0).tolist(), strict=True
-        )
-    ]
-    yield from stream("2 numbers, 2 texts, 1 flag", mixed, y, one_hot_river(), (10, 20), (10, 20), (2, 3))
-    theirs, ours = Matrices().fit(X, y), tb.fit(X, y, numeric="gaussian", weights=None)
-    yield (
-        "score a matrix of one row, 300 times (scikit-learn)",
-        lambda: [theirs.predict_proba(X[i : i + 1]) for i in range(300)],
-        lambda: [ours.predict_proba(X[i : i + 1]) for i in range(300)],
-        5,
-        10,
-    )
-
-
-def one_hot_river() -> Any:
-    """River has no naive Bayes for mixed rows: text becomes zeros and ones, then all are taken for bell-shaped."""
-    from river import compose, naive_bayes, preprocessing
-
-    numbers, texts = compose.SelectType((float, bool)), compose.SelectType(str) | preprocessing.OneHotEncoder()
-    return (numbers + texts) | naive_bayes.GaussianNB()
-
-
-def stream(what: str, rows: list[Any], y: list[Any], theirs: Any, *aims: tuple[float, float]) -> Iterator[Pair]:
-    """Learn, score, and both alternately, one dict after the other."""
-    ours = tb.fit(rows[:100], y[:100], numeric="gaussian", smoothing=1.0, weights=None)
-    for row, label in zip(rows[:100], y[:100], strict=True):
-        theirs.learn_one(row, label)
-
-    def both_theirs() -> None:
-        for row, label in zip(rows[:300], y, strict=False):
-            theirs.predict_proba_one(row)
-            theirs.learn_one(row, label)
-
-    def both_ours() -> None:
-        for row, label in zip(rows[:300], y, strict=False):
-            ours.predict_proba(row)
-            ours.learn_one(row, label)
-
-    yield (
-        f"learn rows of {what} (river)",
-        lambda: [theirs.learn_one(*pair) for pair in zip(rows, y, strict=True)],
-        lambda: [ours.learn_one(*pair) for pair in zip(rows, y, strict=True)],
-        *aims[0],
-    )
-    yield (
-        f"score rows of {what} (river)",
-        lambda: [theirs.predict_proba_one(row) for row in rows[:300]],
-        lambda: [ours.predict_proba(row) for row in rows[:300]],
-        *aims[1],
-    )
-    yield f"score and learn rows of {what} (river)", both_theirs, both_ours, *aims[2]
-
-
-BENCHMARKS = {f.__name__: f for f in (gaussian, histogram, categorical, bernoulli, multinomial, single)}
-
-
-def best(work: Callable[[], object], repeats: int) -> float:
-    """The shortest of several runs."""
-    times = []
-    for _ in range(repeats):
-        gc.collect()
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times)
+def results_of(asked: argparse.Namespace, folder: str) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """All results, and the version of every system or why it is absent."""
+    results, versions = [], dict[str, str]()
+    for name in asked.works:
+        work = WORKS[name]
+        for threads in asked.threads:
+            for system in asked.systems:
+                sizes = {"rows": asked.rows or work.rows, "classes": asked.classes or work.classes}
+                sizes |= {"columns": asked.columns, "threads": threads}
+                given = {"work": name, "system": system, "folder": folder, "repeats": asked.repeats, **sizes}
+                found = run(given, asked.isa)
+                if "seconds" not in found:
+                    if "absent" in found:
+                        versions[system] = "absent"
+                    elif "failed" in found:
+                        print(f"{name}, {system}: failed: {found['failed']}", file=sys.stderr)
+                    continue
+                versions[system] = found["version"]
+                own = {"work": name, "system": system, **sizes, "read": found["read"], "memory": found["memory"]}
+                results += [own | {"step": step, "seconds": took} for step, took in found["seconds"].items()]
+                shown = ", ".join(f"{step} {took * 1e3:.1f} ms" for step, took in found["seconds"].items())
+                print(f"{name}, {threads} thread(s), {system}: {shown}", file=sys.stderr, flush=True)
+    return results, versions
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", choices=[*BENCHMARKS, []], default=[])
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("works", nargs="*", metavar="WORK", help=", ".join(WORKS))
+    parser.add_argument("--systems", default=",".join(SYSTEMS), help="their names, with commas between them")
+    parser.add_argument("--rows", type=int, help="instead of those of each piece of work")
+    parser.add_argument("--classes", type=int)
+    parser.add_argument("--columns", type=int, default=COLUMNS)
+    parser.add_argument("--threads", default=str(min(2, os.cpu_count() or 1)), help="such as 1,2")
+    parser.add_argument("--isa", choices=["plain", "avx2", "avx512"], help="a narrower instruction set for our kernels")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--output", type=Path, help="the JSON file [KIND-OF-MACHINE.json in the working folder]")
+    parser.add_argument("--record", action="store_true", help="put the results into bench/results and draw the picture")
     asked = parser.parse_args()
-    print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}, {kernels.IMPLEMENTATION}")
-    print(f"{'work':<72} {'theirs':>9} {'ours':>9} {'ratio':>7} {'at least':>9} {'aim':>5}")
-    for name in asked.names or BENCHMARKS:
-        for title, theirs, ours, at_least, aim in BENCHMARKS[name](asked.rows):
-            ours()  # both warm
-            a, b = best(theirs, max(1, asked.repeats - 1)), best(ours, asked.repeats)
-            print(f"{title:<72} {a * 1e3:7.1f}ms {b * 1e3:7.2f}ms {a / b:6.1f}x {at_least:8}x {aim:4}x", flush=True)
+    asked.systems = [name.strip() for name in asked.systems.split(",")]
+    asked.threads = [int(number) for number in asked.threads.split(",")]
+    for given, known, what in ((asked.works, WORKS, "WORK"), (asked.systems, SYSTEMS, "--systems")):
+        if unknown := sorted(set(given) - known.keys()):
+            parser.error(f"expected {what} among {', '.join(known)}, got {unknown[0]}")
+    asked.works = asked.works or list(WORKS)
+    asked.systems = [OURS, *(name for name in asked.systems if name != OURS)]
+    facts = machine_facts()
+    isa = asked.isa or ("avx512" if "avx512f" in facts["instruction sets"] else "avx2")
+    with tempfile.TemporaryDirectory() as folder:
+        results, versions = results_of(asked, folder)
+    command = f"python -m bench {' '.join(sys.argv[1:])}".strip()
+    date = datetime.datetime.now(datetime.UTC).date().isoformat()
+    whole = {"machine": facts | {"isa": isa}, "date": date, "command": command, "versions": versions}
+    path = asked.output or Path(f"{kind_of(facts, isa)}.json")
+    path = RESULTS / path.name if asked.record else path
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(whole | {"results": results}, indent=1) + "\n")
+    lines = compared(results)
+    print(f"{facts['processor']}, {facts['cores']} cores, {facts['caches']}, {isa}, Python {facts['python']}, {date}")
+    print(", ".join(f"{name} {found}" for name, found in versions.items()), command, sep="\n", end="\n\n")
+    print(markdown(lines))
+    if asked.record:
+        picture(lines, str(PICTURE))
+    print(f"results: {path}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from sklearn.model_selection import cross_val_score, train_test_split
 
 import tallybayes as tb
 from tallybayes import kernels
-from tallybayes.cli.demo_command import LETTERS
+from tallybayes.demo_data.example_files import LETTERS
 
 
 def heading(text: str) -> None:

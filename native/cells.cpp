@@ -74,9 +74,21 @@ class Grid {
         int64_t key, id;
     };
 
+    struct Span { // keys of one sign, those of negative numbers second, whose ids stand in `ids_` from `start` on
+        int64_t first;
+        uint64_t size, start;
+    };
+
     size_t home(int64_t key) const { return uint64_t(key) * 0x9E3779B97F4A7C15 >> shift_; }
 
     TB_INLINE int64_t find(int64_t full_key) {
+        const Span &span = spans_[full_key < 0];
+        const uint64_t at = uint64_t(full_key >> level_) - uint64_t(span.first);
+        if (at < span.size && ids_[span.start + at] >= 0) [[likely]] return ids_[span.start + at];
+        return look_up(full_key);
+    }
+
+    __attribute__((noinline)) int64_t look_up(int64_t full_key) {
         int64_t key = full_key >> level_;
         for (size_t s = home(key);; s = (s + 1) & (slots_.size() - 1)) {
             if (slots_[s].key == key) return slots_[s].id;
@@ -86,8 +98,10 @@ class Grid {
 
     __attribute__((noinline)) int64_t insert(size_t slot, int64_t full_key) {
         int64_t id = keys_.size();
-        slots_[slot] = {full_key >> level_, id};
-        keys_.push_back(full_key >> level_);
+        const int64_t key = full_key >> level_;
+        slots_[slot] = {key, id};
+        keys_.push_back(key);
+        list_id(key, id);
         counts_.resize(counts_.size() + n_classes_);
         if (id >= 2 * limit_) { // twice the limit, so that a level is not left as soon as it is reached
             coarsen();
@@ -146,11 +160,36 @@ class Grid {
         keys_.swap(keys);
         counts_.swap(counts);
         rehash(slots_.size());
+        list_ids();
+    }
+
+    // Coarse keys of one sign lie close together: most cells are then found by their key, without hashing.
+    void list_ids() {
+        constexpr uint64_t MOST = 1 << 14;
+        const size_t n_negative = std::lower_bound(keys_.begin(), keys_.end(), 0) - keys_.begin(); // they are in order
+        const size_t ends[] = {n_negative, keys_.size(), 0, n_negative}; // of the others, of the negative ones
+        uint64_t start = 0;
+        for (int negative = 0; negative < 2; ++negative) {
+            const size_t from = ends[2 * negative], to = ends[2 * negative + 1];
+            const uint64_t size = from < to ? uint64_t(keys_[to - 1]) - uint64_t(keys_[from]) + 1 : 0;
+            spans_[negative] = size > MOST || !size ? Span{} : Span{keys_[from], size, start};
+            start += spans_[negative].size;
+        }
+        ids_.assign(start, -1);
+        for (size_t id = 0; id < keys_.size(); ++id) list_id(keys_[id], int64_t(id));
+    }
+
+    void list_id(int64_t key, int64_t id) {
+        const Span &span = spans_[key < 0];
+        const uint64_t at = uint64_t(key) - uint64_t(span.first);
+        if (at < span.size) ids_[span.start + at] = int32_t(id);
     }
 
     int64_t n_classes_, limit_, level_ = 0;
     int shift_;
     std::vector<Slot> slots_;
+    Span spans_[2] = {};
+    std::vector<int32_t> ids_; // of the cells in both spans, -1 where there is none
     std::vector<int64_t> keys_, counts_; // by cell, and by cell and class
 };
 

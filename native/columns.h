@@ -4,6 +4,7 @@
 // Shapes, codes and indices are checked by the contract (contract.h) before anything is read.
 #pragma once
 #include "contract.h"
+#include "instruction_set.h"
 
 #include <nanobind/stl/optional.h>
 
@@ -200,5 +201,6 @@ void register_cell_pairs(nb::module_ &m);
 void register_cell_pair_sums(nb::module_ &m);
 void register_one_dependence(nb::module_ &m);
 void register_sort_entries(nb::module_ &m);
+void register_log_gamma(nb::module_ &m);
 
 } // namespace tb

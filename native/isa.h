@@ -28,20 +28,10 @@
 #undef TB_ISA
 #pragma GCC pop_options
 
-namespace tb {
-namespace {
-
-inline bool has_avx512() {
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
-}
-
-} // namespace
-} // namespace tb
 #define TB_BEST(...)                                                                                                  \
-    (has_avx512()                      ? &widest::__VA_ARGS__                                                         \
-     : __builtin_cpu_supports("avx2") ? &wide::__VA_ARGS__                                                           \
-                                       : &plain::__VA_ARGS__)
+    (tb::instruction_set() == tb::AVX512 ? &widest::__VA_ARGS__                                                       \
+     : tb::instruction_set() == tb::AVX2 ? &wide::__VA_ARGS__                                                         \
+                                         : &plain::__VA_ARGS__)
 #else
 #define TB_BEST(...) (&plain::__VA_ARGS__)
 #endif

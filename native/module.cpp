@@ -26,6 +26,7 @@ void translate(const std::exception_ptr &thrown, void *) {
 
 NB_MODULE(_native, m) {
     nb::register_exception_translator(translate);
+    m.attr("INSTRUCTION_SET") = tb::instruction_set_name();
     m.doc() = "Native kernels; tallybayes.kernels.reference defines what each returns.";
     tb::register_sums(m);
     tb::register_groups(m);
@@ -49,4 +50,5 @@ NB_MODULE(_native, m) {
     tb::register_cell_pair_sums(m);
     tb::register_one_dependence(m);
     tb::register_sort_entries(m);
+    tb::register_log_gamma(m);
 }

@@ -21,6 +21,7 @@ __all__ = [
     "text_table",
 ]
 
+PROBABILITY_DIGITS = 10  # of probabilities in files of text: the last digits of a double differ between machines
 DECIBANS = 10 / math.log(10)  # in one nat: a factor of ten in the odds is ten decibans
 
 # Control characters, line and paragraph separators, marks that change the direction of text, unpaired surrogates.

@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from command_line import fine, table, tally
-from tallybayes.cli.csv_dialect import OutputDialect, Unquoted
+from tallybayes.cli.csv_dialect import OutputDialect
+from tallybayes.cli.csv_lines import csv_lines
 from tallybayes.cli.output import Writer, form_of
 from tallybayes.errors import ParameterError
 
@@ -131,10 +132,8 @@ def test_the_dialect_is_that_of_the_input(here, text):
 
 
 def test_numbers_are_told_from_text_where_text_is_quoted():
-    dialect = OutputDialect(quotes="text")
-    assert dialect.cell("-1.5e3") == Unquoted("-1.5e3")
-    assert dialect.cell("1 a") == "1 a"
-    assert dialect.cell(None) == Unquoted("")
+    cells = pa.table({"a": ["-1.5e3", "1 a", None], "b": ["1", "2", "true"]})
+    assert csv_lines(cells, OutputDialect(quotes="text")) == b'-1.5e3,1\n"1 a",2\n,true\n'
 
 
 def test_a_threshold_for_one_prediction(here):

@@ -8,9 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 import tallybayes as tb
-from tallybayes.cli.demo_command import LETTERS
 from tallybayes.cli.highlight import highlighted
 from tallybayes.cli.main import app
+from tallybayes.demo_data.example_files import LETTERS
 
 PILLS = "Cheap pills today, best prices, no prescription. Buy now, click here! "
 COUNT = {"variant": "counts", "tf": "count"}  # the way of counting that repetition can fool

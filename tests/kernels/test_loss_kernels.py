@@ -94,3 +94,12 @@ def test_the_error_of_a_row_does_not_depend_on_the_other_rows(arguments, row):
             row_weights[own],
         )
         assert np.array_equal(alone[2][:, 0], active.log_loss(*arguments)[2][:, row])
+
+
+@given(st.lists(st.floats(2.3e-308, 1e300), min_size=1, max_size=9))
+def test_log_gamma_is_near_the_reference_in_every_lane(values):
+    given_values = np.array(values)
+    found, expected = active.log_gamma(given_values), reference.log_gamma(given_values)
+    assert np.abs(found - expected).max() <= 4e-15 * max(1.0, np.abs(expected).max())
+    alone = [active.log_gamma(given_values[i : i + 1])[0] for i in range(len(values))]
+    assert found.tolist() == alone

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
+from mixed_rows import mixed_rows
 
 import tallybayes as tb
-from mixed_rows import mixed_rows
 
 ROOT = Path(__file__).parents[2]
 

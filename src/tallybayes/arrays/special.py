@@ -1,10 +1,13 @@
-"""SciPy's special functions, imported when they are first called: counting does not need them, and they load slowly."""
+"""Special functions: those of SciPy, imported when they are first called because they load slowly, and `logsumexp`."""
 
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-__all__ = ["betaincinv", "digamma", "gammaincinv", "gammaln", "logsumexp", "ndtri", "polygamma", "stdtrit", "xlogy"]
+import numpy as np
+from numpy.typing import ArrayLike
+
+__all__ = ["betaincinv", "digamma", "gammaincinv", "gammaln", "logsumexp", "ndtri", "polygamma", "stdtrit"]
 
 
 @cache
@@ -24,9 +27,24 @@ def _imported_when_called(name: str) -> Callable[..., Any]:
 gammaln = _imported_when_called("gammaln")
 digamma = _imported_when_called("psi")
 polygamma = _imported_when_called("polygamma")
-logsumexp = _imported_when_called("logsumexp")
-xlogy = _imported_when_called("xlogy")
 betaincinv = _imported_when_called("betaincinv")  # quantiles of the beta distribution
 gammaincinv = _imported_when_called("gammaincinv")  # of the gamma distribution with rate 1
 stdtrit = _imported_when_called("stdtrit")  # of Student's t
 ndtri = _imported_when_called("ndtri")  # of the normal distribution
+
+
+def logsumexp(values: ArrayLike, axis: int | None = None) -> Any:
+    """Log of the sum of exponentials; minus infinity where all values are. The largest value is not rounded.
+
+    >>> float(logsumexp([0.0, 1e-20])) == np.log(2), logsumexp([[0.0, -np.inf], [-np.inf, -np.inf]], axis=1).tolist()
+    (True, [0.0, -inf])
+    """
+    given = np.asarray(values, np.float64)
+    given = given.reshape(-1) if axis is None else np.moveaxis(given, axis, -1)
+    if not given.shape[-1]:
+        return np.full(given.shape[:-1], -np.inf)[()]
+    best = given.argmax(-1)[..., None]
+    most = np.take_along_axis(given, best, -1)
+    rest = np.exp(given - np.where(np.isfinite(most), most, 0.0))
+    np.put_along_axis(rest, best, 0.0, -1)
+    return (most[..., 0] + np.log1p(rest.sum(-1)))[()]

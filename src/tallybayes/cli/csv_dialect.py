@@ -9,8 +9,6 @@ from typing import Any, Literal
 
 __all__ = ["OutputDialect", "dialect_of"]
 
-_NUMBER = re.compile(r"[+-]?\d[\d.,]*([eE][+-]?\d+)?|true|false|", re.IGNORECASE)
-
 
 @dataclass(frozen=True)
 class OutputDialect:
@@ -25,43 +23,14 @@ class OutputDialect:
     mark: bool = False
 
     @property
-    def quoting(self) -> int:
-        """The quotes as the csv module calls them; text is told apart by `cell`."""
-        modes = {"needed": csv.QUOTE_MINIMAL, "text": csv.QUOTE_NONNUMERIC, "all": csv.QUOTE_ALL}
+    def quoting(self) -> Literal[0, 1, 2]:
+        """The quotes as the csv module calls them."""
+        modes: dict[str, Literal[0, 1, 2]] = {
+            "needed": csv.QUOTE_MINIMAL,
+            "text": csv.QUOTE_NONNUMERIC,
+            "all": csv.QUOTE_ALL,
+        }
         return modes[self.quotes]
-
-    def cell(self, value: Any) -> Any:
-        """A cell as it is written: numbers with the decimal sign; where text is quoted, numbers as such.
-
-        >>> OutputDialect(";", ",").cell(0.25), OutputDialect(quotes="text").cell("1.50") == Unquoted("1.50")
-        ('0,25', True)
-        """
-        if isinstance(value, float) and self.decimal != ".":
-            value = repr(value).replace(".", self.decimal)
-        plain = self.quotes == "text" and (value is None or (isinstance(value, str) and _NUMBER.fullmatch(value)))
-        return Unquoted(value or "") if plain else value
-
-
-class Unquoted(float):
-    """The text of a number, which the csv module writes as it is: it quotes everything but numbers."""
-
-    _text: str
-
-    def __new__(cls, text: str) -> Unquoted:
-        self = super().__new__(cls)
-        self._text = text
-        return self
-
-    def __repr__(self) -> str:
-        return self._text
-
-    __str__ = __repr__
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Unquoted) and self._text == other._text
-
-    def __hash__(self) -> int:
-        return hash(self._text)
 
 
 def dialect_of(source: Any) -> OutputDialect:

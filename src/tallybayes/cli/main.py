@@ -29,6 +29,7 @@ from tallybayes.cli import (
     predict_command,
     report_command,
     sample_command,
+    serve_command,
     tune_command,
 )
 from tallybayes.cli.messages import note, print_error, warnings_as_notes
@@ -67,6 +68,7 @@ for module in (
     change_command,
     inspect_command,
     sample_command,
+    serve_command,
     demo_command,
 ):
     for verb, example in module.COMMANDS:

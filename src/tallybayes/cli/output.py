@@ -6,8 +6,8 @@ Text in the format of the input is written in its dialect, Parquet in its types.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
-import csv
 import gzip
 import io
 import json
@@ -20,13 +20,12 @@ from typing import IO, Any, Self
 from tallybayes.atomic_file import replacing
 from tallybayes.cli.csv_dialect import OutputDialect
 from tallybayes.errors import Described, FileError, ParameterError
-from tallybayes.formatting import finite_json, json_text, printable, shown
+from tallybayes.formatting import PROBABILITY_DIGITS, finite_json, json_text, printable
 
 __all__ = ["Writer", "form_of", "in_types", "refuse_overwriting", "refuse_replacing"]
 
 _ENDINGS = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 _GZIP = ".gz"
-_DIGITS = 10  # of probabilities in text: the last digits of a double differ between machines
 _FORMS = {"csv": "csv", "json": "jsonl"}  # other formats are printed as CSV
 
 
@@ -94,7 +93,7 @@ class Writer:
             if self._path.lower().endswith(_GZIP):  # without a time, so that equal rows give equal files
                 packed: Any = gzip.GzipFile("", "wb", fileobj=self._file, mtime=0)
                 self._file = stack.enter_context(packed)
-            if self._form != "parquet":
+            if self._form in ("json", "jsonl"):
                 self._file = stack.enter_context(_utf8(self._file))
             self._open_files = stack.pop_all()
         return self
@@ -136,16 +135,24 @@ class Writer:
                 self._writer = True  # the array has begun
 
     def _write_csv(self, table: Any) -> None:
-        dialect = self._dialect
+        from tallybayes.cli.csv_lines import csv_header, csv_lines
+
         if self._writer is None:
-            if dialect.mark and self._path is not None:
-                self._file.write("\ufeff")
-            lines = _Lines(self._file)
-            form: dict[str, Any] = {"delimiter": dialect.delimiter, "quoting": dialect.quoting}
-            self._writer = csv.writer(lines, lineterminator="\r\n", **form)
-            self._writer.writerow(table.column_names)
-        columns = [map(dialect.cell, _cells(table.field(i), column)) for i, column in enumerate(table.columns)]
-        self._writer.writerows(zip(*columns, strict=True))
+            mark = codecs.BOM_UTF8 if self._dialect.mark and self._path is not None else b""
+            self._write_bytes(mark + csv_header(table.column_names, self._dialect))
+            self._writer = True  # the header is written
+        self._write_bytes(csv_lines(table, self._dialect))
+
+    def _write_bytes(self, data: bytes) -> None:
+        """Write lines; on a terminal, control characters are escaped."""
+        if self._path is not None:
+            self._file.write(data)
+        elif sys.stdout.isatty() or not hasattr(sys.stdout, "buffer"):
+            text = data.decode("utf-8", "replace")
+            sys.stdout.write(printable(text, keep="\n\t") if sys.stdout.isatty() else text)
+        else:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(data)
 
 
 def in_types(table: Any, types: Any) -> Any:
@@ -177,22 +184,6 @@ def _utf8(file: Any) -> Iterator[IO[str]]:
             text.detach()
 
 
-class _Lines:
-    """A file whose lines end in a line feed. The csv module quotes a carriage return only if lines end in one.
-
-    On a terminal, control characters are escaped.
-    """
-
-    def __init__(self, file: Any) -> None:
-        self._file = file
-        self._terminal = file.isatty()
-
-    def write(self, line: str) -> None:
-        """Write a line that ends in a carriage return and a line feed."""
-        text = line[:-2] + "\n"
-        self._file.write(printable(text, keep="\n\t") if self._terminal else text)
-
-
 def _json_cells(field: Any, column: Any) -> list[Any]:
     """Values for JSON; those of a JSON file unchanged, maps as objects."""
     import pyarrow as pa
@@ -205,7 +196,7 @@ def _json_cells(field: Any, column: Any) -> list[Any]:
     if pa.types.is_string(field.type):
         return values  # type: ignore[no-any-return]
     if (field.metadata or {}).get(b"kind") == b"probability":
-        return [None if value is None else float(f"{value:.{_DIGITS}g}") for value in values]
+        return [None if value is None else float(f"{value:.{PROBABILITY_DIGITS}g}") for value in values]
     return finite_json(values)  # type: ignore[no-any-return]
 
 
@@ -222,21 +213,3 @@ def _plain(table: Any) -> Any:
             column = pa.array(values) if simple else pa.array([v if v is None else json.dumps(v) for v in values])
         columns.append(column)
     return pa.table(columns, names=table.column_names)
-
-
-def _cells(field: Any, column: Any) -> list[Any]:
-    """Values for CSV: true and false, an empty cell for null, a bar between the members of a list."""
-    import pyarrow as pa
-
-    values = _json_cells(field, column)
-    if (field.metadata or {}).get(b"kind") == b"json":
-        return [_cell(value) for value in values]
-    if pa.types.is_boolean(column.type):
-        return [shown(value) for value in values]
-    return [_cell(value) for value in values] if pa.types.is_nested(column.type) else values
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, list):
-        return "|".join(map(shown, value))
-    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, dict) else shown(value)

@@ -128,6 +128,8 @@ def _scored(model: Any, source: Any, level: float | None, raw: bool) -> Iterator
     import numpy as np
     import pyarrow as pa
 
+    from tallybayes.data.arrow import integers
+
     snapshot = model.snapshot()
     work = snapshot.scorer.log_joint if level is None else snapshot.interval_scorer(level, calibrated=not raw)
     unseen = snapshot.unseen_categories()
@@ -146,7 +148,7 @@ def _scored(model: Any, source: Any, level: float | None, raw: bool) -> Iterator
         tables = [part.kept for part, _ in parts] + [kept.cast(table.kept.schema) for _, kept in bad]
         order = np.argsort(np.concatenate(numbers), kind="stable")
         own.bad.kept = []
-        kept = pa.concat_tables(tables).take(pa.array(order))
+        kept = pa.concat_tables(tables).take(integers(order))
         yield kept, log_joint, ends, np.where(order < len(log_joint), order, -1)
     unseen.warn()
 
@@ -164,6 +166,7 @@ def _predicted(kept: Any, model: Any, log_joint: Any, ends: Any, order: Any, *, 
     import numpy as np
     import pyarrow as pa
 
+    from tallybayes.data.arrow import doubles, integers
     from tallybayes.formatting import shown
 
     snapshot = model.snapshot()
@@ -171,23 +174,33 @@ def _predicted(kept: Any, model: Any, log_joint: Any, ends: Any, order: Any, *, 
     best = snapshot.posterior.answer_codes(np.exp(snapshot.posterior.log_proba(log_joint)))
     answered = best >= 0  # where the model abstains, the cells are empty
     added = {
-        "predicted": pa.array(model.classes).take(pa.array(best, mask=~answered)),
-        "probability": pa.array(p[np.arange(len(p)), best], mask=~answered),
+        "predicted": _label_array(model.classes).take(integers(best, answered)),
+        "probability": doubles(p[np.arange(len(p)), best], answered),
     }
     if ends is not None:
         own = ends[np.arange(len(p)), best]
-        added |= {name: pa.array(own[:, i], mask=~answered) for i, name in enumerate(("low", "high"))}
+        added |= {name: doubles(own[:, i], answered) for i, name in enumerate(("low", "high"))}
     if proba:
-        added |= {f"P({shown(label)})": p[:, i] for i, label in enumerate(model.classes)}
-    fields, columns = list(kept.schema), list(kept.columns)
+        added |= {f"P({shown(label)})": doubles(p[:, i]) for i, label in enumerate(model.classes)}
+    fields, columns, has_bad = list(kept.schema), list(kept.columns), bool((order < 0).any())
     for name, values in added.items():
         while name in kept.column_names:
             name += "_"
         kind = {"kind": "label" if name.rstrip("_") == "predicted" else "probability"}
-        column = pa.array(values).take(pa.array(order, mask=order < 0))  # a bad row has empty cells
+        column = values.take(integers(order, order >= 0)) if has_bad else values  # a bad row has empty cells
         fields.append(pa.field(name, column.type, metadata=kind))
         columns.append(column)
     return pa.table(columns, schema=pa.schema(fields))
+
+
+def _label_array(classes: list[Any]) -> Any:
+    """The classes as an Arrow array; texts without pyarrow's own conversion, which would import pandas."""
+    import pyarrow as pa
+
+    from tallybayes.data.arrow import strings
+
+    is_text = all(isinstance(label, str) for label in classes)
+    return strings(classes).cast(pa.string()) if is_text else pa.array(classes)
 
 
 COMMANDS = [(predict, EXAMPLE)]

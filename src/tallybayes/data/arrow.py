@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 __all__ = [
     "as_doubles",
     "combined",
+    "doubles",
     "integers",
     "is_text_type",
     "strings",
@@ -101,13 +102,27 @@ def valid_rows(array: Any) -> NDArray[np.bool_]:
     return _bits(bits, array.offset, len(array))
 
 
-def integers(values: NDArray[np.integer]) -> Any:
-    """Integers as an Arrow array.
+def integers(values: NDArray[np.integer], valid: NDArray[np.bool_] | None = None) -> Any:
+    """Integers as an Arrow array, null where they are not valid.
 
-    >>> integers(np.array([3, 4])).to_pylist()
-    [3, 4]
+    >>> integers(np.array([3, 4])).to_pylist(), integers(np.array([3, 4]), np.array([True, False])).to_pylist()
+    ([3, 4], [3, None])
     """
-    return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(np.ascontiguousarray(values, np.int64))])
+    return _numbers(pa.int64(), np.ascontiguousarray(values, np.int64), valid)
+
+
+def doubles(values: NDArray[np.floating], valid: NDArray[np.bool_] | None = None) -> Any:
+    """Real numbers as an Arrow array, null where they are not valid.
+
+    >>> doubles(np.array([0.5, 1.0]), np.array([True, False])).to_pylist()
+    [0.5, None]
+    """
+    return _numbers(pa.float64(), np.ascontiguousarray(values, np.float64), valid)
+
+
+def _numbers(kind: Any, values: NDArray[Any], valid: NDArray[np.bool_] | None) -> Any:
+    bits = None if valid is None or valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    return pa.Array.from_buffers(kind, len(values), [bits, pa.py_buffer(values)])
 
 
 def strings(values: Sequence[str | None]) -> Any:

@@ -15,6 +15,8 @@ from tallybayes.data.table import Raw, is_missing, is_number
 
 __all__ = ["are_whole", "with_whole"]
 
+_FIRST = 20_000  # rows that are examined, of a table as of a stream
+
 
 def with_whole(field: Field, raw: Raw) -> Field:
     """The column with the fact whether it holds whole numbers; only where a family counts numbers."""
@@ -24,11 +26,12 @@ def with_whole(field: Field, raw: Raw) -> Field:
 
 
 def are_whole(raw: Raw) -> bool:
-    """Whether a column has values, and all of them are whole numbers.
+    """Whether a column has values in its first rows, and all of them are whole numbers.
 
     >>> are_whole([1, None, 2.0]), are_whole(np.array([1.5, 2.0])), are_whole(pa.array([3, None])), are_whole([])
     (True, False, True, False)
     """
+    raw = raw[:_FIRST] if isinstance(raw, (pa.Array, pa.ChunkedArray, np.ndarray, list)) else raw
     if isinstance(raw, (pa.Array, pa.ChunkedArray)):
         if pa.types.is_integer(raw.type):
             return bool(raw.null_count < len(raw))

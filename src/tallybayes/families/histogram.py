@@ -24,7 +24,6 @@ from tallybayes.arrays.array_types import Weights
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.float_order import ordered
-from tallybayes.arrays.special import xlogy
 from tallybayes.families.alignment import first_true, real_arrays, refuse
 from tallybayes.families.family import Codes32, Family, Floats, Score, Smoothing
 from tallybayes.families.histogram_buckets import FixedBinning, averaged, binning_scores, buckets_of, frequency_scores
@@ -152,7 +151,8 @@ class Histogram(Family[Grid, HistogramPrior]):
         """Of the classes by their shares, the same in every bucket."""
         n = tally.rows_seen().floats()
         total = n.sum(axis=1, keepdims=True)
-        return np.asarray(xlogy(n, n / np.where(total > 0, total, 1.0)).sum(axis=1) * prior.share)
+        shares = np.where(n > 0, n / np.where(total > 0, total, 1.0), 1.0)
+        return np.asarray((n * np.log(shares)).sum(axis=1) * prior.share)
 
 
 def _by_columns(tally: Grid, work: Callable[[Grid], Result]) -> list[Result]:

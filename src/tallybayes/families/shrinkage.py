@@ -20,7 +20,8 @@ from functools import cached_property
 
 import numpy as np
 
-from tallybayes.arrays.special import gammaln, xlogy
+from tallybayes.arrays.special import gammaln
+from tallybayes.families.log_gamma_function import log_gamma
 from tallybayes.families.predictive import Floats
 from tallybayes.kernels.densities import laplace
 
@@ -157,9 +158,9 @@ class Shares:
         """Log evidence of the classes given the values, (..., columns), for a strength per column, (..., columns)."""
         (column, klass, amount), n_cells = self._distinct_cells
         prior = np.maximum(a[..., column] * self.p[column, klass], _TINY)
-        cells = n_cells * (gammaln(prior + amount) - gammaln(prior))
+        cells = n_cells * (log_gamma(prior + amount) - log_gamma(prior))
         (owner, total), n_values = self._distinct_values
-        values = n_values * (gammaln(a[..., owner]) - gammaln(a[..., owner] + total))
+        values = n_values * (log_gamma(a[..., owner]) - log_gamma(a[..., owner] + total))
         return by_group(column, cells, self.n_features) + by_group(owner, values, self.n_features)
 
     @property
@@ -169,7 +170,8 @@ class Shares:
 
     def independence(self) -> Floats:
         """Log probability of the classes by their shares in the column, for every value the same, (columns,)."""
-        return np.asarray(xlogy(self.per_class, self.p).sum(axis=1))
+        shares = np.where(self.per_class > 0, self.p, 1.0)
+        return np.asarray((self.per_class * np.log(shares)).sum(axis=1))
 
     def normaliser(self, a: Floats, n_values: Floats) -> Floats:
         """Sum over the values of P(v) P(c | v), (columns, classes)."""

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tallybayes.arrays.column import Bag, Column
-from tallybayes.arrays.special import gammaln
 from tallybayes.families.bag_leave_one_out import bag_score
 from tallybayes.families.family import Codes32, Family, Floats, Score
+from tallybayes.families.log_gamma_function import log_gamma
 from tallybayes.families.shrinkage import dirichlet_evidence_of
 from tallybayes.families.token_options import TokenOptions
 from tallybayes.families.token_predictive import TokenPredictive
@@ -104,8 +104,8 @@ def beta_evidence(seen: Floats, klass: np.ndarray, rows: Floats, n_tokens: int, 
     """Log evidence of presence under Beta(k, k) for every token and class, tokens never seen in a class included."""
     if np.isinf(k):
         return float(-n_tokens * rows.sum() * np.log(2.0))
-    base = gammaln(2 * k) - gammaln(2 * k + rows)
-    never = base + gammaln(rows + k) - gammaln(k)
-    some = base[klass] + gammaln(seen + k) + gammaln(rows[klass] - seen + k) - 2 * gammaln(k)
+    base = log_gamma(2 * k) - log_gamma(2 * k + rows)
+    never = base + log_gamma(rows + k) - log_gamma(k)
+    some = base[klass] + log_gamma(seen + k) + log_gamma(rows[klass] - seen + k) - 2 * log_gamma(k)
     n_seen = np.bincount(klass, minlength=len(rows))
     return float(np.sort(some).sum() + ((n_tokens - n_seen) * never).sum())

@@ -7,7 +7,9 @@ for bit, scores to a few units in the last place. Which one is used is decided o
 >>> kernels.IMPLEMENTATION in ("native", "reference")
 True
 
-The environment variable TALLYBAYES_KERNELS selects another: "reference", or the path of a native module.
+The environment variable TALLYBAYES_KERNELS selects another: "reference", or the path of a native module. TALLYBAYES_ISA
+("plain", "avx2" or "avx512") makes the native kernels use a narrower instruction set than the processor has; the
+results are the same, bit for bit.
 
 Common to all kernels: `columns` is a list of 1-d arrays of one dtype and length, with any stride, or a matrix; `codes`
 is int32, the class of each row, negative where the row is not counted; rows `start` to `stop` are used. A kernel that

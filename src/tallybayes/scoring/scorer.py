@@ -67,11 +67,12 @@ class Scorer:
         """The scorer of a model's state."""
         if state.given is not None:
             return cls(state.given.classes, state.given.log_prior, (state.given.tables,))
-        settings, families = state.settings, state.schema.families
+        settings, families = state.settings, state.families
         total = state.statistics.aligned(state.statistics.in_use())
         if not total.labels:
             return cls((), np.zeros(0), ())
-        log_prior = log_class_prior(total.labels, total.class_rows.floats(), settings)
+        shares = _log_class_prior(total.labels, total.class_rows.floats(), settings)
+        log_prior = _moved(shares, total.labels, settings)
         filled = ((family, _filled(tally)) for family, tally in total.blocks.items())
         blocks = tuple(
             block
@@ -81,15 +82,12 @@ class Scorer:
             for block in _by_smoothing(family, part, settings)
         )
         derived = (block.family.derive(block.tally, block.smoothing) for block in blocks)
-        shares = _log_class_prior(total.labels, total.class_rows.floats(), settings)
         corrections = {} if settings.token_corrections is None else settings.token_corrections.of(total.labels)
         predictives = tuple(
             with_column_weights(predictive, settings.column_weights, total.labels, shares, corrections)
             for predictive in derived
         )
-        computed = state.schema.derived
-        own = [name for name in families if name not in computed]
-        missing = _missing_evidence(total, settings, own, shares)
+        missing = _missing_evidence(total, state, shares)
         return cls(tuple(total.labels), log_prior, predictives, blocks, shares, missing)
 
     def by_column(self, *, weighted: bool) -> dict[str, Predictive]:
@@ -196,13 +194,13 @@ def _by_family(counted: Family, tally: Tally, families: Mapping[str, Family]) ->
     return [(family, tally.only(tuple(name for name in own if own[name] == family))) for family in groups]
 
 
-def _missing_evidence(
-    total: SufficientStatistics, settings: Settings, columns: Sequence[str], log_shares: Floats
-) -> MissingEvidence | None:
-    """The evidence of missing values of columns, with its weights."""
-    names = [name for name in columns if settings.missing_is_value(name)]
+def _missing_evidence(total: SufficientStatistics, state: ModelState, log_shares: Floats) -> MissingEvidence | None:
+    """The evidence of missing values of the columns of the table, with its weights."""
+    names = state.settings.missing_columns(state.families)
+    derived = state.schema.derived if names else {}
+    names = [name for name in names if name not in derived]
     found = MissingEvidence.of(total, names) if names else None
-    weights = settings.column_weights
+    weights = state.settings.column_weights
     if found is None or weights is None:
         return found
     return found.weighted(weights.missing_table(found.names, total.labels), log_shares)
@@ -230,7 +228,11 @@ def log_class_prior(classes: Sequence[Any], counts: Floats, settings: Settings) 
     Weights of classes are factors of the prior, not of the counts: a weight of the rows of a class would change nothing
     else but the smoothing, and the counts stay those of the data.
     """
-    log_prior = _log_class_prior(classes, counts, settings)
+    return _moved(_log_class_prior(classes, counts, settings), classes, settings)
+
+
+def _moved(log_prior: Floats, classes: Sequence[Any], settings: Settings) -> Floats:
+    """A class prior moved by offsets and class weights."""
     weights, moved = settings.column_weights, log_prior
     if weights is not None and weights.offsets and not (weights.fitted_on and settings.prior != "empirical"):
         moved = moved + weights.log_offsets(classes)  # fitted offsets correct class frequencies, not a given prior

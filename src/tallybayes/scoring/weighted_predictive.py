@@ -171,6 +171,8 @@ def with_column_weights(
 ) -> Predictive:
     """A predictive with the weights and corrections of its columns; the predictive itself if there are none."""
     tokens = {name: part for name, part in (token_corrections or {}).items() if name in predictive.features}
+    if weights is None and not tokens:
+        return predictive
     own = weights or ColumnWeights()
     table, corrections = own.table(predictive.features, classes), own.corrections_of(predictive.features, classes)
     if (table == 1).all() and not corrections and not tokens:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from tallybayes.data.schema import Schema
 from tallybayes.errors import UnsupportedError
+from tallybayes.families.family import Family
 from tallybayes.state.given_probabilities import GivenProbabilities
 from tallybayes.state.settings import Settings
 from tallybayes.state.statistics import SufficientStatistics
@@ -34,6 +36,11 @@ class ModelState:
     text_samples: TextSamples = field(default_factory=TextSamples)
     selects_text: bool = True
     given: GivenProbabilities | None = None
+
+    @cached_property
+    def families(self) -> dict[str, Family]:
+        """The family of every column that is used, in the order of their names."""
+        return self.schema.families
 
     @property
     def classes(self) -> list[Any]:

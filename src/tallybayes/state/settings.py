@@ -65,9 +65,18 @@ class Settings(_Chosen):  # type: ignore[misc]  # the fields come from the decla
 
     def missing_is_value(self, column: str) -> bool:
         """Whether a missing value of a column is evidence; "auto": if there is a fitted weight for it."""
+        return bool(self.missing_columns([column]))
+
+    def missing_columns(self, columns: Iterable[str]) -> list[str]:
+        """Those of some columns whose missing values are evidence."""
         switches: Any = self.missing_as_value
-        own = switches.get(column, "auto") if isinstance(switches, Mapping) else switches
-        return column in (self.column_weights.missing if self.column_weights else ()) if own == "auto" else bool(own)
+        fitted = self.column_weights.missing if self.column_weights is not None else {}
+        if not isinstance(switches, Mapping):
+            if switches == "auto":
+                return [name for name in columns if name in fitted] if fitted else []
+            return list(columns) if switches else []
+        own = {name: switches.get(name, "auto") for name in columns}
+        return [name for name, switch in own.items() if (name in fitted if switch == "auto" else switch)]
 
     def with_options(self, **options: Unpack[SettingOptions]) -> Settings:
         """The same settings but for these options."""

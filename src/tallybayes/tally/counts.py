@@ -140,6 +140,12 @@ class Counts(Tally):
         """The keys of a column that have been counted, sorted."""
         return sort_keys(self.key_of[slot] for slot in self._slots_in_use(feature))
 
+    def key_amounts(self, feature: str) -> dict[Key, float]:
+        """The rounded amount of every key of a column over all classes."""
+        slots = self._slots_in_use(feature)
+        amounts = self.rows(np.array(slots, np.int64)).sum(axis=1).tolist()
+        return {self.key_of[slot]: amount for slot, amount in zip(slots, amounts, strict=True)}
+
     def any_key(self, feature: str) -> Key | None:
         """One key of a column that has been counted, or None."""
         live = self.store.live

@@ -147,6 +147,11 @@ class Tally(ABC):
         """Shrink to the limits that the family sets, if it sets any."""
 
     @property
+    def is_limited(self) -> bool:
+        """Whether the family sets a limit, so that the sums may depend on the order and the batches of the rows."""
+        return False
+
+    @property
     def n_dead(self) -> int:
         """The number of keys that are kept although they have no counts any more."""
         return 0
@@ -158,6 +163,10 @@ class Tally(ABC):
     def any_key(self, feature: str) -> Key | None:
         """One key counted in a column, which shows their type; None if there is none."""
         return None
+
+    def key_amounts(self, feature: str) -> dict[Key, float]:
+        """The rounded amount of every key of a column over all classes: rows that have it; empty without keys."""
+        return {}
 
     def key_slots(self, feature: str) -> Mapping[Key, int]:
         """The slot of every key of a column: the number that stands for it in `Predictive.bind_matrix`."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from tallybayes.arrays.array_types import Integers
 from tallybayes.arrays.axis import merged, sort_keys
+from tallybayes.arrays.column import Key
 from tallybayes.tally.cell_store import (
     CLASS_BITS,
     CLASS_MASK,
@@ -60,6 +61,13 @@ class TokenTally(Tally):
         """Rows with a value per (column, class)."""
         return self.lengths.rows_seen()
 
+    def key_amounts(self, feature: str) -> dict[Key, float]:
+        """The rounded amount of every token with a name; of a text, the documents that have it."""
+        vocabulary = self.tokens[feature]
+        slots = vocabulary.named()
+        amounts = vocabulary.rows("documents", slots).sum(axis=1).tolist()
+        return dict(zip(vocabulary.index.keys(slots), amounts, strict=True))
+
     def _with(self, tokens: dict[str, Vocabulary], lengths: Counts) -> TokenTally:
         return TokenTally(tokens, lengths, self.model, self.limit)
 
@@ -96,6 +104,11 @@ class TokenTally(Tally):
     def lexicon(self, feature: str) -> Any:
         """The lexicon of a column of text; None for bags."""
         return self.tokens[feature].index.lexicon
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is a limit to the tokens of a column."""
+        return bool(self.limit)
 
     def bound(self) -> None:
         """Keep every vocabulary within the limit."""

@@ -229,7 +229,9 @@ def _located(error: TallyError | OSError, name: str) -> TallyError:
 
 
 def _column(name: str, values: list[Any]) -> Any:
-    return pa.array(values, pa.timestamp("s")) if name == "date" and any(values) else strings(values)
+    if name != "date" or not any(values):
+        return strings(values)
+    return strings([None if own is None else own.isoformat() for own in values]).cast(pa.timestamp("s"))
 
 
 def _if_any(column: Any) -> Any:

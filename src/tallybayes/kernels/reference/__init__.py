@@ -28,6 +28,7 @@ from tallybayes.kernels.reference.leave_one_out_tables import (
     add_student_leave_one_out,
     binnings_leave_one_out,
 )
+from tallybayes.kernels.reference.log_gamma import log_gamma
 from tallybayes.kernels.reference.log_loss import log_loss
 from tallybayes.kernels.reference.observe import (
     count_bags,
@@ -99,6 +100,7 @@ __all__ = [
     "hash_texts",
     "laplace",
     "log_amounts",
+    "log_gamma",
     "log_loss",
     "log_shares",
     "log_softmax",

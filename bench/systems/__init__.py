@@ -1,0 +1,21 @@
+"""The systems that are compared, one module each.
+
+Every module has the same names: `PACKAGE`, the distribution whose version is printed; `CASES`, by piece of work a
+function from its data to steps by name, such as fit and predict. What is prepared outside the steps is not timed.
+A module whose package is not installed is reported as absent.
+"""
+
+SYSTEMS = {
+    "tallybayes": "tallybayes_models",
+    "scikit-learn": "sklearn_bayes",
+    "logistic regression": "logistic_pipeline",
+    "LightGBM": "lightgbm_trees",
+    "river": "river_streams",
+    "mixed-naive-bayes": "mixed_naive_bayes_package",
+    "wnb": "wnb_package",
+    "Vowpal Wabbit": "vowpal_wabbit",
+    "fastText": "fast_text",
+    "Khiops": "khiops_bins",
+    "Spark ML": "spark_ml",
+}
+OURS = "tallybayes"

@@ -1,0 +1,32 @@
+"""Logistic regression of scikit-learn, which many take instead of naive Bayes."""
+
+from typing import Any
+
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from bench.systems.sklearn_bayes import steps, table_pipeline
+from bench.work import Data
+
+PACKAGE = "scikit-learn"
+
+
+def _classifier() -> Any:
+    return make_pipeline(StandardScaler(with_mean=False), LogisticRegression(max_iter=300))
+
+
+def numbers(data: Data) -> dict[str, Any]:
+    return steps(_classifier, data)
+
+
+def mixed(data: Data) -> dict[str, Any]:
+    return steps(lambda: table_pipeline(_classifier()), data)
+
+
+def text(data: Data) -> dict[str, Any]:
+    return steps(lambda: make_pipeline(TfidfVectorizer(), LogisticRegression(max_iter=300)), data)
+
+
+CASES = {"numbers": numbers, "mixed": mixed, "text": text, "tuned": lambda data: {"fit": mixed(data)["fit"]}}

@@ -1,0 +1,30 @@
+"""river: rows one at a time."""
+
+from typing import Any
+
+from river.naive_bayes import GaussianNB
+
+from bench.work import Data
+
+PACKAGE = "river"
+
+
+def stream(data: Data) -> dict[str, Any]:
+    rows, labels = data.X, data.y.tolist()
+    model = GaussianNB()
+    for row, label in zip(rows[:100], labels[:100], strict=True):
+        model.learn_one(row, label)
+
+    def alternately() -> None:
+        for row, label in zip(rows[:300], labels, strict=False):
+            model.predict_proba_one(row)
+            model.learn_one(row, label)
+
+    return {
+        "learn": lambda: [model.learn_one(*pair) for pair in zip(rows, labels, strict=True)],
+        "score": lambda: [model.predict_proba_one(row) for row in rows[:300]],
+        "score and learn": alternately,
+    }
+
+
+CASES = {"stream": stream}

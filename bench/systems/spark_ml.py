@@ -1,0 +1,42 @@
+"""Spark ML on this machine: NaiveBayes over vectors that VectorAssembler makes of a Parquet file."""
+
+import os
+import sys
+from typing import Any
+
+from pyspark.ml import Pipeline
+from pyspark.ml.classification import NaiveBayes
+from pyspark.ml.feature import StringIndexer, VectorAssembler
+from pyspark.sql import SparkSession
+
+from bench.work import Data
+
+PACKAGE = "pyspark"
+
+
+def numbers(data: Data) -> dict[str, Any]:
+    import pandas as pd
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    path, names = data.folder / "spark-numbers.parquet", [f"x{j}" for j in range(data.X.shape[1])]
+    if not path.exists():
+        pd.DataFrame(data.X, columns=names).assign(label=[f"c{c}" for c in data.y]).to_parquet(path)
+    builder = SparkSession.builder.master(f"local[{data.threads}]").config("spark.ui.enabled", "false")
+    session = builder.config("spark.driver.memory", "4g").getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    frame = session.read.parquet(str(path))
+    pipeline = Pipeline(
+        stages=[
+            StringIndexer(inputCol="label", outputCol="index"),
+            VectorAssembler(inputCols=names, outputCol="features"),
+            NaiveBayes(modelType="gaussian", labelCol="index"),
+        ]
+    )
+    fitted = pipeline.fit(frame)
+    return {
+        "fit": lambda: pipeline.fit(frame),
+        "predict_proba": lambda: fitted.transform(frame).write.format("noop").mode("overwrite").save(),
+    }
+
+
+CASES = {"numbers": numbers}

@@ -1,0 +1,140 @@
+"""The rows of a table as lines of CSV: whole columns become text at once, and Arrow joins them.
+
+Written cell by cell, the lines would take several times as long as the predictions in them.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tallybayes.cli.csv_dialect import OutputDialect
+from tallybayes.data.arrow import combined, is_text_type, strings
+from tallybayes.formatting import PROBABILITY_DIGITS, finite_json, shown
+
+__all__ = ["csv_header", "csv_lines"]
+
+_FEW = 1000  # rows that are formatted sooner than DuckDB is started
+_QUOTE = '"'
+_NUMBER = r"^([+-]?[0-9][0-9.,]*([eE][+-]?[0-9]+)?|(?i:true|false))?$"
+
+
+def csv_header(names: list[str], dialect: OutputDialect) -> bytes:
+    """The line with the names of the columns."""
+    file = io.StringIO()
+    csv.writer(file, delimiter=dialect.delimiter, quoting=dialect.quoting, lineterminator="\r\n").writerow(names)
+    return file.getvalue()[:-2].encode("utf-8", "replace") + b"\n"
+
+
+def csv_lines(table: pa.Table, dialect: OutputDialect) -> bytes:
+    r"""The lines of the rows. Null is an empty cell; the members of a list are joined by a bar.
+
+    >>> table = pa.table({"name": ["a,b", None], "size": [1, 2], "likes": [["x", "y"], []]})
+    >>> csv_lines(table, OutputDialect())
+    b'"a,b",1,x|y\n,2,\n'
+    """
+    if not table.num_rows:
+        return b""
+    columns = [_quoted(_texts(field, column, dialect), dialect) for field, column in _columns(table)]
+    if len(columns) == 1:
+        columns = [
+            pc.if_else(pc.equal(columns[0], _scalar("")), _scalar(_QUOTE * 2), columns[0])
+        ]  # an empty line would be no row
+    columns[-1] = _joined(columns[-1], "\n")
+    lines = combined(_joined(*columns, between=dialect.delimiter))
+    ends = np.frombuffer(lines.buffers()[1], np.int64, len(lines) + 1, lines.offset * 8)
+    return bytes(memoryview(lines.buffers()[2])[int(ends[0]) : int(ends[-1])])
+
+
+def _columns(table: pa.Table) -> list[tuple[Any, Any]]:
+    return [(table.field(i), combined(column)) for i, column in enumerate(table.columns)]
+
+
+def _texts(field: Any, column: Any, dialect: OutputDialect) -> Any:
+    """The cells of a column as text, null where they are null."""
+    kind, is_json = column.type, (field.metadata or {}).get(b"kind") == b"json"
+    if is_json or pa.types.is_nested(kind):
+        values = [json.loads(own) if is_json and own is not None else own for own in column.to_pylist()]
+        values = [own if own is None else dict(own) for own in values] if pa.types.is_map(kind) else values
+        return strings([None if own is None else _text(own) for own in values])
+    if is_text_type(kind) or pa.types.is_boolean(kind) or pa.types.is_integer(kind):
+        return column.cast(pa.large_string())
+    if pa.types.is_floating(kind):
+        is_probability = (field.metadata or {}).get(b"kind") == b"probability"
+        texts = _probabilities(column) if is_probability else _numbers(column)
+        return texts if dialect.decimal == "." else pc.replace_substring(texts, ".", dialect.decimal)
+    return strings([None if own is None else shown(own) for own in column.to_pylist()])
+
+
+def _joined(*parts: Any, between: str = "") -> Any:
+    """Texts joined row by row; a single text is joined to every row."""
+    return pc.binary_join_element_wise(
+        *(_scalar(part) if isinstance(part, str) else part for part in (*parts, between))
+    )
+
+
+def _scalar(text: str) -> Any:
+    """A text as an Arrow value; pyarrow's own conversion would import pandas."""
+    return strings([text])[0]
+
+
+def _numbers(column: Any) -> Any:
+    """Real numbers as Python writes them; NaN and infinities are null."""
+    return strings([None if own is None else repr(own) for own in finite_json(column.to_pylist())])
+
+
+def _probabilities(column: Any) -> Any:
+    """Probabilities with ten significant digits, as Python writes such numbers."""
+    if len(column) <= _FEW:
+        return strings([None if p is None else _with_point(f"{p:.{PROBABILITY_DIGITS}g}") for p in column.to_pylist()])
+    from tallybayes.data.formats.duckdb_connection import connect
+
+    with connect() as connection:
+        numbers = connection.from_arrow(pa.table({"p": column}))
+        texts = numbers.project(f"printf('%.{PROBABILITY_DIGITS}g', p)").to_arrow_table().column(0)
+    texts = combined(texts).cast(pa.large_string())
+    whole = pc.is_in(texts, value_set=strings(["0", "1"]))
+    return pc.if_else(whole, _joined(texts, ".0"), texts)
+
+
+def _with_point(text: str) -> str:
+    return text if len(text) > 1 else text + ".0"
+
+
+def _quoted(texts: Any, dialect: OutputDialect) -> Any:
+    """Texts with quotes around those that need them, or that the dialect quotes; none is null."""
+    filled = pc.coalesce(texts, _scalar("")) if texts.null_count else texts
+    special = dialect.delimiter + _QUOTE + "\r\n"
+    if dialect.quotes == "needed":
+        if not _contains(filled, special):
+            return filled
+        wanted = pc.match_substring_regex(filled, "[" + "".join(f"\\x{ord(own):02x}" for own in special) + "]")
+    elif dialect.quotes == "text":
+        wanted = pc.invert(pc.match_substring_regex(filled, _NUMBER))
+        wanted = pc.or_(wanted, pc.and_(pc.is_valid(texts), pc.equal(filled, _scalar(""))))
+    else:
+        wanted = pc.is_valid(filled)
+    inside = pc.replace_substring(filled, _QUOTE, _QUOTE * 2) if _contains(filled, _QUOTE) else filled
+    return pc.if_else(wanted, _joined(_QUOTE, inside, _QUOTE), filled)
+
+
+def _contains(texts: Any, characters: str) -> bool:
+    """Whether any of the texts contains any of these ASCII characters; the bytes are searched, not text by text."""
+    data = combined(texts).buffers()[2]
+    if data is None:
+        return False
+    content = np.frombuffer(data, np.uint8)
+    return any(bool((content == ord(one)).any()) for one in characters)
+
+
+def _text(value: Any) -> str:
+    """A value of a file of JSON or a nested one: lists joined by bars, objects as JSON."""
+    if isinstance(value, list):
+        return "|".join(map(shown, value))
+    return json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, dict) else shown(value)

@@ -1,0 +1,189 @@
+"""tally serve: models over HTTP; tally key: a key for them."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tallybayes.cli.messages import note, print_result
+from tallybayes.cli.shared_options import Debug, Json
+
+__all__ = ["COMMANDS", "key", "serve"]
+
+_SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
+_PORT = 8000
+
+EXAMPLE = """
+tally serve pets.tally                       # http://127.0.0.1:8000, this machine only
+tally serve --demo                           # example models and mails to correct
+tally serve models/ --port 9000              # every model of a folder
+tally serve models/ --host 0.0.0.0 --keys keys.txt --tls-cert cert.pem --tls-key key.pem
+"""
+
+
+def serve(
+    path: Annotated[
+        str | None, typer.Argument(metavar="[MODEL_OR_FOLDER]", help="A model file, or a folder of them.")
+    ] = None,
+    *,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Serve a spam filter and a table of pets, in a temporary folder.")
+    ] = False,
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="The address to listen on; others than this machine need --keys.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", help="The port; 0 takes a free one.")] = _PORT,
+    keys: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Keys that `tally key` has made. [the variable TALLY_KEYS]")
+    ] = None,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Refuse all changes.")] = False,
+    max_body: Annotated[
+        str, typer.Option(metavar="SIZE", help="The largest body of a request in bytes, or as 64M.")
+    ] = "32M",
+    max_rows: Annotated[int, typer.Option(metavar="N", help="The most rows of a request.")] = 1_000_000,
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", help="The time for a request to arrive, and for its answer.")
+    ] = 60.0,
+    concurrency: Annotated[
+        int, typer.Option(metavar="N", help="Requests at the same time; further ones are refused with 503.")
+    ] = 128,
+    rate: Annotated[
+        float | None,
+        typer.Option(metavar="N", help="Requests per second and key (or address); further ones get 429. [no limit]"),
+    ] = None,
+    cors: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ORIGIN", help="Let pages of this origin use the server (repeatable). [none]"),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="One more name of this server in the header Host (repeatable)."),
+    ] = None,
+    tls_cert: Annotated[str | None, typer.Option(metavar="FILE", help="A certificate (PEM), to serve HTTPS.")] = None,
+    tls_key: Annotated[str | None, typer.Option(metavar="FILE", help="The key of the certificate.")] = None,
+    log_level: Annotated[
+        str, typer.Option(metavar="LEVEL", help="debug, info (a line per request), warning or error.")
+    ] = "info",
+    debug: Debug = False,
+) -> None:
+    """Serve models over HTTP: predict, explain, learn, forget, undo.
+
+    Every change is stored in a log beside the model before it is answered. The reference of the API is at /docs. Stop
+    the server by Ctrl-C or SIGTERM: it finishes what it has accepted. SIGHUP looks for new models in the folder.
+    """
+    _require_packages()
+    from tallybayes.errors import Described, ParameterError, check_integer
+    from tallybayes.server.api_key import KeyRing
+    from tallybayes.server.demo_models import demo_rows
+    from tallybayes.server.model_folder import ModelFolder
+    from tallybayes.server.request_log import LEVELS
+    from tallybayes.server.server_settings import ServerSettings
+    from tallybayes.server.serving import bind, tls_context
+    from tallybayes.server.serving import serve as run
+
+    if log_level not in LEVELS:
+        raise ParameterError(f"--log-level {', '.join(LEVELS)}", got=log_level)
+    if not 0 <= check_integer("--port", port, at_least=0) < 2**16:
+        raise ParameterError("--port from 0 to 65535", got=port)
+    if tls_key is not None and tls_cert is None:
+        raise ParameterError("--tls-cert with --tls-key", got=tls_key)
+    if (path is None) is not demo:
+        raise ParameterError("a model file, a folder of them, or --demo", got=path and Described(f"--demo and {path}"))
+    default = ServerSettings()
+    settings = ServerSettings(
+        examples=demo_rows() if demo else {},
+        read_only=read_only,
+        max_body=_size(max_body),
+        max_rows=max_rows,
+        timeout=timeout,
+        concurrency=concurrency,
+        rate=rate,
+        cors=tuple(cors or ()),
+        hosts=(default.hosts or frozenset()) | {name.lower() for name in allow_host or ()},
+        keys=KeyRing.read(keys),
+    )
+    tls = None if tls_cert is None else tls_context(tls_cert, tls_key)
+    with bind(host, port, settings) as listening, _served_path(path) as served, ModelFolder.open(served) as folder:
+        names = ", ".join(sorted(folder)) or "no models yet"
+        shown = f"[{host}]" if ":" in host else host
+        print_result(f"{'http' if tls is None else 'https'}://{shown}:{listening.getsockname()[1]}")
+        sys.stdout.flush()  # whoever has started the server waits for the address
+        note(f"serving {names}; open the address in a browser; stop with Ctrl-C")
+        run(folder, settings, listening, log_level=log_level, tls=tls)
+
+
+@contextlib.contextmanager
+def _served_path(path: str | None) -> Iterator[str]:
+    """The models to be served; without a path, those of the demo in a temporary folder."""
+    if path is not None:
+        yield path
+        return
+    from tallybayes.server.demo_models import write_demo_models
+
+    with tempfile.TemporaryDirectory(prefix="tally-demo-") as folder:
+        write_demo_models(Path(folder))
+        yield folder
+
+
+def key(
+    *,
+    scope: Annotated[
+        str, typer.Option(metavar="SCOPE", help="predict, learn (also learn, forget, undo) or admin (all).")
+    ] = "predict",
+    model: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this model, or a pattern such as 'shop-*' (repeatable). [all]"),
+    ] = None,
+    name: Annotated[str, typer.Option(metavar="TEXT", help="Who has the key; the log of events shows it.")] = "",
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Make a key for `tally serve --keys`.
+
+    Prints the key, which is shown only this once, and the line for the file of keys, which has only its hash.
+    """
+    from tallybayes.server.api_key import new_key
+
+    secret, made = new_key(scope, model or ["*"], name)
+    if json:
+        print_result({"key": secret, "line": made.line()})
+        return
+    note("the key, for the client; it is not stored anywhere:")
+    print_result(secret)
+    note("the line for the file of keys:")
+    print_result(made.line())
+
+
+def _require_packages() -> None:
+    """Raise an error with the command to install what the server needs, if it is missing."""
+    from importlib.util import find_spec
+
+    from tallybayes.errors import FileError
+
+    missing = [name for name in ("fastapi", "uvicorn", "httptools", "prometheus_client") if find_spec(name) is None]
+    if missing:
+        hint = "pip install 'tallybayes[server]'"
+        raise FileError(f"tally serve needs packages that are not installed: {', '.join(missing)}", hint=hint)
+
+
+def _size(text: str) -> int:
+    """A number of bytes, such as 33554432 or 32M."""
+    from tallybayes.errors import ParameterError
+
+    found: Any = re.fullmatch(r"(\d{1,12})([KMG]?)B?", text.strip().upper())
+    if found is None:
+        raise ParameterError("--max-body in bytes, or as 64M", got=text)
+    return int(found[1]) * _SIZES[found[2]]
+
+
+COMMANDS = [
+    (serve, EXAMPLE),
+    (key, "tally key --scope learn --model pets --name 'the shop'\ntally key --scope admin --json"),
+]

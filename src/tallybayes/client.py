@@ -1,0 +1,391 @@
+"""A client for `tally serve`, with the verbs and results of a `Model`.
+
+Needs nothing but the standard library and what the library itself needs. Connections stay open between requests, one
+per thread, so that a client can be shared by threads. A request that could not be sent, or that the server refuses for
+a moment (429, 503), is repeated with growing pauses; changes have an idempotency key, so that none is made twice.
+Errors are those of the library: a DataError on the server is a DataError here, with its column, row and hint.
+
+    client = Client("http://127.0.0.1:8000")
+    client.predict([{"weight": 4.2}])
+    change = client.learn([{"weight": 4.2, "pet": "cat"}])
+    client.undo(change.event)
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import threading
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode, urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import errors
+from tallybayes.errors import Described, FileError, ParameterError, TallyError
+from tallybayes.version import __version__
+
+__all__ = ["Client", "RemoteChange", "ServerError"]
+
+_JSON, _ARROW, _FILE = "application/json", "application/vnd.apache.arrow.stream", "application/octet-stream"
+_PATIENCE = 0.1  # seconds before the first repetition; each further pause is twice as long
+_LONGEST_PAUSE = 5.0
+_REPEATED = (429, 503)
+_TYPE = "urn:tallybayes:error:"
+
+
+class ServerError(FileError):
+    """The server cannot be reached, or failed."""
+
+
+@dataclass(frozen=True)
+class RemoteChange:
+    """What a change did, as `Change`, with the number of its event and the version of the model after it."""
+
+    event: int
+    version: int
+    rows: int
+    skipped: int = 0
+    notes: tuple[str, ...] = ()
+    repeated: bool = False
+
+
+class _Reply(NamedTuple):
+    """A complete answer."""
+
+    status: int
+    retry_after: str
+    body: bytes
+
+
+class Client:
+    """A model of a server, or several.
+
+    url: the address that `tally serve` prints. key: a key that `tally key` has made, if the server has keys.
+    model: the name of the model; it may be left out if the server has one.
+    timeout: seconds to wait for an answer. retries: repetitions of a request that could not be answered.
+    """
+
+    def __init__(
+        self, url: str, key: str | None = None, model: str | None = None, *, timeout: float = 60.0, retries: int = 5
+    ) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ParameterError("the address of a server, such as http://127.0.0.1:8000", got=url)
+        self._secure, self._host, self._port = parts.scheme == "https", parts.hostname, parts.port
+        self._root = parts.path.rstrip("/")
+        self._key, self._model, self._timeout, self._retries = key, model, timeout, retries
+        self._local = threading.local()
+
+    # Answers
+
+    def predict(self, data: Any) -> NDArray[Any]:
+        """The label of every row; None where the decision rule abstains."""
+        found = self._ask("predict", {**_rows(data), "probabilities": False})
+        labels = found["predictions"]
+        whole = None not in labels and len({type(label) for label in labels}) <= 1
+        return np.array(labels) if whole else np.array(labels, object)
+
+    def predict_proba(self, data: Any) -> NDArray[np.float64]:
+        """P(class | row), (rows, classes), the classes as in `classes`."""
+        found = self._ask("predict", _rows(data))
+        return np.array(found["probabilities"], np.float64).reshape(-1, len(found["classes"]))
+
+    def predict_interval(self, data: Any, level: float = 0.95) -> NDArray[np.float64]:
+        """Credible intervals of P(class | row), (rows, classes, 2)."""
+        found = self._ask("predict", {**_rows(data), "interval": level})
+        return np.array(found["intervals"], np.float64).reshape(-1, len(found["classes"]), 2)
+
+    def predict_one(self, row: Mapping[str, Any]) -> Any:
+        """The label of a single row, a dict."""
+        return self._ask("predict", {"row": dict(row), "probabilities": False})["predictions"][0]
+
+    def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Any, float]:
+        """P(class | row) of a single row, by label."""
+        found = self._ask("predict", {"row": dict(row)})
+        return dict(zip(found["classes"], found["probabilities"][0], strict=True))
+
+    def explain(self, data: Any) -> list[dict[str, Any]]:
+        """For every row the prior and the contribution of each column, as `Explanation.to_dict`."""
+        return list(self._ask("explain", _rows(data))["explanations"])
+
+    def evaluate(self, data: Any, *, leave_one_out: bool = False) -> dict[str, Any]:
+        """The evaluation of the model on labelled rows, as `Evaluation.to_dict`."""
+        return self._ask("evaluate", {**_rows(data), "leave_one_out": leave_one_out})
+
+    def sample(self, n: int = 10, *, seed: int | None = None) -> list[dict[str, Any]]:
+        """Rows drawn from the model."""
+        query = {"n": n} if seed is None else {"n": n, "seed": seed}
+        return list(self._get(f"sample?{urlencode(query)}")["rows"])
+
+    # What the model holds
+
+    @property
+    def classes(self) -> list[Any]:
+        """The labels in sorted order."""
+        return list(self._get("")["classes"])
+
+    @property
+    def class_counts(self) -> dict[Any, float]:
+        """Rows (or their weight) learned per label."""
+        found = self._get("")
+        return dict(zip(found["classes"], found["class_counts"], strict=True))
+
+    @property
+    def version(self) -> int:
+        """The last event that changed the model."""
+        return int(self._get("")["version"])
+
+    def describe(self) -> dict[str, Any]:
+        """Classes, rows, version and settings of the model."""
+        return self._get("")
+
+    def schema(self) -> dict[str, Any]:
+        """The family of every column and the reason for it."""
+        return self._get("schema")
+
+    def stream(self) -> dict[str, Any]:
+        """Test-then-learn accuracy and log loss over windows, class shares, drift, rate."""
+        return self._get("stream")
+
+    def models(self) -> list[dict[str, Any]]:
+        """The models of the server."""
+        return list(self._json("GET", "/v1/models")["models"])
+
+    def events(
+        self, *, after: int | None = None, before: int | None = None, limit: int = 100, **only: str
+    ) -> list[Any]:
+        """Events of the log, the newest first, or those after one; only: kind=, who=."""
+        query = {"after": after, "before": before, "limit": limit, **only}
+        return list(self._get(f"events?{urlencode({k: v for k, v in query.items() if v is not None})}")["events"])
+
+    def event(self, number: int) -> dict[str, Any]:
+        """An event with its rows."""
+        return self._get(f"events/{int(number)}")
+
+    def download(self) -> bytes:
+        """The content of the model file as it is now; `tallybayes.model.saved_model.loads` reads it."""
+        return self._reply("GET", self._path("download"), None, {}).body
+
+    # Changes
+
+    def learn(self, data: Any, *, key: str | None = None, if_version: int | None = None) -> RemoteChange:
+        """Add rows with labels, all or nothing; key: an idempotency key, if the caller repeats requests itself."""
+        return self._change("POST", "learn", _rows(data), key, if_version)
+
+    def forget(self, data: Any, *, key: str | None = None, if_version: int | None = None) -> RemoteChange:
+        """Subtract rows with labels, all or nothing."""
+        return self._change("POST", "forget", _rows(data), key, if_version)
+
+    def undo(self, event: int, *, key: str | None = None, if_version: int | None = None) -> RemoteChange:
+        """Take back an event, however old it is."""
+        return self._change("POST", "undo", {"event": event}, key, if_version)
+
+    def calibrate(self, data: Any, method: str = "temperature", *, leave_one_out: bool = True) -> RemoteChange:
+        """Calibrate the probabilities on rows with labels; the method "none" (and no data) removes the calibration."""
+        rows = {} if method == "none" else {**_rows(data), "new": not leave_one_out}
+        return self._change("POST", "calibrate", {**rows, "method": method}, None, None)
+
+    def decide(self, **rule: Any) -> RemoteChange:
+        """Set the decision rule: threshold= with label=, costs=, abstain=; none of them is the most probable class."""
+        if "label" in rule:
+            rule["class"] = rule.pop("label")
+        return self._change("PUT", "decision", rule, None, None)
+
+    def upload(self, content: bytes, name: str | None = None) -> dict[str, Any]:
+        """Add a model file under a new name, or replace a model by it (admin)."""
+        path = f"/v1/models/{quote(name or self.model, safe='')}"
+        return dict(json.loads(self._reply("PUT", path, content, {"Content-Type": _FILE}).body))
+
+    def remove(self, name: str | None = None) -> None:
+        """Remove a model with its log (admin)."""
+        self._reply("DELETE", f"/v1/models/{quote(name or self.model, safe='')}", None, {})
+
+    @property
+    def model(self) -> str:
+        """The name of the model."""
+        if self._model is None:
+            names = [one["name"] for one in self.models()]
+            if len(names) != 1:
+                hint = f"Client(url, model=NAME); the models are {', '.join(names) or 'none yet'}"
+                raise ParameterError("the name of a model, as the server has not exactly one", got=None, hint=hint)
+            self._model = names[0]
+        return self._model
+
+    def close(self) -> None:
+        """Close the connection of this thread."""
+        connection = self._local.__dict__.pop("connection", None)
+        if connection is not None:
+            connection.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self.close()
+
+    # Details
+
+    def _path(self, verb: str) -> str:
+        return f"/v1/models/{quote(self.model, safe='')}" + (f"/{verb}" if verb else "")
+
+    def _ask(self, verb: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        table = body.get("rows")
+        if isinstance(table, bytes):
+            if len(body) > 1 and not (verb == "predict" and "interval" not in body):
+                raise ParameterError("rows as dicts, for this option", got=Described("an Arrow table"))
+            headers = {"Content-Type": _ARROW, "Accept": _JSON}
+            return dict(json.loads(self._reply("POST", self._path(verb), table, headers).body))
+        return self._json("POST", self._path(verb), body)
+
+    def _get(self, verb: str) -> dict[str, Any]:
+        return self._json("GET", self._path(verb))
+
+    def _change(
+        self, method: str, verb: str, body: Mapping[str, Any], key: str | None, if_version: int | None
+    ) -> RemoteChange:
+        headers = {"Idempotency-Key": key or str(uuid.uuid4())}
+        if if_version is not None:
+            headers["If-Match"] = f'"{self.model}-{if_version}"'
+        table = body.get("rows")
+        content, headers["Content-Type"] = (table, _ARROW) if isinstance(table, bytes) else (_packed(body), _JSON)
+        found = json.loads(self._reply(method, self._path(verb), content, headers).body)
+        known = {field.name: found[field.name] for field in fields(RemoteChange)}
+        return RemoteChange(**known | {"notes": tuple(found["notes"])})
+
+    def _json(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        content = None if body is None else _packed(body)
+        headers = {} if content is None else {"Content-Type": _JSON}
+        return dict(json.loads(self._reply(method, path, content, headers).body))
+
+    def _reply(self, method: str, path: str, content: bytes | None, headers: Mapping[str, str]) -> _Reply:
+        """Send a request, again if need be; an error of the library unless it succeeds."""
+        own = {"User-Agent": f"tallybayes/{__version__}", **headers}
+        if self._key is not None:
+            own["Authorization"] = f"Bearer {self._key}"
+        failure: Exception | None = None
+        for pause in [*_pauses(self._retries), None]:
+            try:
+                reply = self._send(method, self._root + path, content, own)
+            except (OSError, http.client.HTTPException) as error:
+                failure = error
+                self.close()
+            else:
+                if reply.status < 400:
+                    return reply
+                failure = _error(reply)
+                if reply.status not in _REPEATED:
+                    break
+                if pause is not None:
+                    pause = max(pause, _retry_after(reply))
+            if pause is not None:
+                time.sleep(pause)
+        if isinstance(failure, TallyError):
+            raise failure
+        address = f"{'https' if self._secure else 'http'}://{self._host}:{self._port or ''}"
+        got = Described(str(failure) or type(failure).__name__)
+        hint = "is `tally serve` running there?"
+        raise ServerError(f"an answer from {address}", got=got, hint=hint) from failure
+
+    def _send(self, method: str, path: str, content: bytes | None, headers: Mapping[str, str]) -> _Reply:
+        """One request on the connection of this thread."""
+        connection: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
+            self._local.connection = connection = kind(self._host, self._port, timeout=self._timeout)
+        connection.request(method, path, content, dict(headers))
+        answer = connection.getresponse()
+        body = answer.read()
+        return _Reply(answer.status, answer.headers.get("Retry-After", ""), body)
+
+
+def _rows(data: Any) -> dict[str, Any]:
+    """Any rows as the body of a request: dicts as they are, tables as bytes of Arrow."""
+    if isinstance(data, Mapping):
+        if any(isinstance(value, (list, np.ndarray)) for value in data.values()):
+            return {"rows": _arrow(data)}
+        return {"row": dict(data)}
+    if isinstance(data, Sequence) and not isinstance(data, (str, bytes)) and all(isinstance(r, Mapping) for r in data):
+        return {"rows": [dict(row) for row in data]}
+    return {"rows": _arrow(data)}
+
+
+def _arrow(data: Any) -> bytes:
+    """A data frame, a dict of columns or a matrix as a stream of Arrow."""
+    import io
+
+    import pyarrow as pa
+
+    from tallybayes.data.table import to_table
+
+    table = to_table(data)
+    columns = {
+        name: pa.array(raw) if not isinstance(raw, pa.ChunkedArray) else raw for name, raw in table.columns.items()
+    }
+    made = pa.table(columns)
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, made.schema) as writer:
+        writer.write_table(made)
+    return sink.getvalue()
+
+
+def _packed(body: Mapping[str, Any]) -> bytes:
+    try:
+        return json.dumps(body, allow_nan=False, default=_plain).encode()
+    except ValueError:
+        hint = "leave a missing value out, or give None"
+        raise errors.DataError("finite numbers", got=Described("NaN or infinity"), hint=hint) from None
+
+
+def _plain(value: Any) -> Any:
+    """Values of NumPy and sets as values of JSON, dates as text."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, (set, frozenset)):
+        return sorted(value, key=str)
+    return str(value)
+
+
+def _pauses(n: int) -> Iterator[float]:
+    """Pauses that grow, each of a random length, so that clients that failed together do not come again together."""
+    for i in range(n):
+        yield min(_PATIENCE * 2**i, _LONGEST_PAUSE) * (0.5 + random.random() / 2)
+
+
+def _retry_after(reply: _Reply) -> float:
+    text = reply.retry_after
+    return min(float(text), _LONGEST_PAUSE) if text.isdecimal() else 0.0
+
+
+def _error(reply: _Reply) -> TallyError:
+    """The error of the library that a problem reports."""
+    try:
+        facts = json.loads(reply.body)
+    except ValueError:
+        facts = {}
+    if not isinstance(facts, dict) or "expected" not in facts:
+        text = reply.body[:200].decode("utf-8", "replace")
+        return ServerError("an answer", got=Described(f"status {reply.status}: {text}"))
+    kind = _KINDS.get(
+        str(facts.get("type", "")).removeprefix(_TYPE), ServerError if reply.status >= 500 else ParameterError
+    )
+    given = {name: facts[name] for name in ("column", "row", "line", "hint") if name in facts}
+    if "got" in facts:
+        given["got"] = Described(facts["got"])
+    error = kind(facts["expected"], **given)
+    error.status, error.request_id = reply.status, facts.get("request_id")  # type: ignore[attr-defined]
+    return error
+
+
+_KINDS: dict[str, type[TallyError]] = {
+    name: getattr(errors, name)
+    for name in ("DataError", "ForgetError", "FileError", "ParameterError", "CountError", "UnsupportedError")
+} | {"NotWritableError": ServerError}

@@ -1,0 +1,183 @@
+"""Warnings that a stream of rows has changed: two tests, each made once for every 200 rows that come in.
+
+    log loss      the rows of a block have larger log losses than the rows before it (up to 10,000): the rank test of
+                  Mann and Whitney (1947), one-sided, with the normal approximation and the correction for ties
+    class shares  the labels of a block have other shares than those of the rows before it: the chi-square test of
+                  homogeneity; classes with an expected count below 5 are taken together
+
+A test warns if its p-value is below 1 in 1,000. In a stream that does not change, each of the two gives one false alarm
+in about 1,000 blocks (200,000 rows). Ranks make the first test independent of the distribution of the losses. A warning
+lasts until a block passes the test again. Blocks do not overlap, so that looking more often does not raise more alarms.
+An improving model is not a warning. Blocks of class shares end with an event, and may be longer than 200 rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tallybayes.arrays.array_types import Floats
+
+__all__ = ["ALPHA", "BLOCK", "DriftWarning", "DriftWatch", "larger_losses", "other_shares"]
+
+BLOCK = 200  # rows that are tested at once: enough for both approximations
+ALPHA = 0.001  # the rate of false alarms of each test
+_BEFORE = 10_000  # rows that a block is compared with, at most
+_LEAST_EXPECTED = 5.0
+
+
+@dataclass(frozen=True)
+class DriftWarning:
+    """What changed, the event since which it is known, and a text."""
+
+    what: str
+    since: int
+    text: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The facts for JSON."""
+        return {"what": self.what, "since": self.since, "text": self.text}
+
+
+def larger_losses(block: Floats, before: Floats) -> float:
+    """The p-value of the hypothesis that the losses of a block are not larger than those before.
+
+    >>> larger_losses(np.array([3.0, 4.0, 5.0]), np.array([1.0, 2.0, 0.5, 0.1])) < 0.05
+    True
+    """
+    n, m = len(block), len(before)
+    both = np.concatenate([block, before])
+    _, group, counts = np.unique(both, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[group]
+    u = float(ranks[:n].sum()) - n * (n + 1) / 2
+    total = n + m
+    ties = float((counts.astype(float) ** 3 - counts).sum()) / (total * (total - 1))
+    variance = n * m / 12 * (total + 1 - ties)
+    return 1.0 if variance <= 0 else _upper_tail((u - n * m / 2 - 0.5) / float(np.sqrt(variance)))
+
+
+def other_shares(block: Mapping[str, int], before: Mapping[str, int]) -> float:
+    """The p-value of the hypothesis that two counts of labels have the same shares.
+
+    >>> other_shares({"a": 90, "b": 10}, {"a": 500, "b": 500}) < 1e-9
+    True
+    """
+    from scipy.special import chdtrc
+
+    names = sorted({*block, *before})
+    table = np.array([[own.get(name, 0) for name in names] for own in (block, before)], float)
+    expected = table.sum(axis=0) * table[0].sum() / table.sum()
+    rare = expected < _LEAST_EXPECTED
+    if rare.any():
+        table = np.column_stack([table[:, ~rare], table[:, rare].sum(axis=1)])
+        expected = table.sum(axis=0) * table[0].sum() / table.sum()
+        if expected[-1] < _LEAST_EXPECTED:
+            table = table[:, :-1]
+    if table.shape[1] < 2 or not table.sum(axis=1).all():
+        return 1.0
+    fitted = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
+    return float(chdtrc(table.shape[1] - 1, float(((table - fitted) ** 2 / fitted).sum())))
+
+
+class DriftWatch:
+    """The tests along a stream; `warnings` are those that hold now."""
+
+    def __init__(self) -> None:
+        self.warnings: dict[str, DriftWarning] = {}
+        self._losses: Floats = np.zeros(0)  # before the block, and of the block that is not full yet
+        self._n_open = 0  # of these, the losses of the block
+        self._labels: list[dict[str, int]] = []  # blocks before
+        self._open: dict[str, int] = {}  # the block that is not full yet
+
+    def add(self, event: int, losses: Floats, labels: Mapping[str, int]) -> None:
+        """Add the losses and the labels of an event, and test each block that becomes full."""
+        start = 0
+        while start < len(losses):
+            part = losses[start : start + BLOCK - self._n_open]
+            self._losses = np.concatenate([self._losses, part])[-_BEFORE - BLOCK :]
+            self._n_open += len(part)
+            start += len(part)
+            if self._n_open == BLOCK:
+                self._test_losses(event)
+                self._n_open = 0
+        for name, n in labels.items():
+            self._open[name] = self._open.get(name, 0) + n
+        if sum(self._open.values()) >= BLOCK:
+            self._test_shares(event)
+            self._labels, self._open = [*self._labels, self._open], {}
+            while sum(_size(part) for part in self._labels[1:]) >= _BEFORE:
+                del self._labels[0]
+
+    def recent_labels(self, n_rows: int) -> dict[str, int]:
+        """The labels of the last rows: at least so many, if there are."""
+        found: dict[str, int] = {}
+        for part in (self._open, *reversed(self._labels)):
+            if sum(found.values()) >= n_rows:
+                break
+            found = _sum([found, part])
+        return found
+
+    def state(self) -> dict[str, Any]:
+        """What is stored with a snapshot; the losses are in the log."""
+        return {
+            "warnings": [warning.to_dict() for warning in self.warnings.values()],
+            "n_open": self._n_open,
+            "labels": self._labels,
+            "open": dict(self._open),
+        }
+
+    def restore(self, state: Mapping[str, Any], losses: Floats) -> None:
+        """Continue from a state, with the last losses."""
+        self.warnings = {own["what"]: DriftWarning(**own) for own in state["warnings"]}
+        self._losses, self._n_open = losses[-_BEFORE - BLOCK :], int(state["n_open"])
+        self._labels, self._open = [dict(part) for part in state["labels"]], dict(state["open"])
+
+    def _test_losses(self, event: int) -> None:
+        block, before = self._losses[-BLOCK:], self._losses[:-BLOCK]
+        if len(before) < BLOCK:
+            return
+        means = (
+            f"{block.mean():.3g} over the last {BLOCK} rows, {before.mean():.3g} over the {len(before):,} rows before"
+        )
+        self._judge("log loss", larger_losses(block, before), event, f"the log loss has risen: {means}")
+
+    def _test_shares(self, event: int) -> None:
+        before = _sum(self._labels)
+        if _size(before) < BLOCK:
+            return
+        most = max({*before, *self._open}, key=lambda name: abs(_share(self._open, name) - _share(before, name)))
+        shares = f"{_share(self._open, most):.0%} of the last rows, {_share(before, most):.0%} of those before"
+        text = f"the labels have other shares: {most} is {shares}"
+        self._judge("class shares", other_shares(self._open, before), event, text)
+
+    def _judge(self, what: str, p: float, event: int, text: str) -> None:
+        if p >= ALPHA:
+            self.warnings.pop(what, None)
+        elif what not in self.warnings:
+            self.warnings[what] = DriftWarning(what, event, text)
+
+
+def _upper_tail(z: float) -> float:
+    """P(Z > z) of the normal distribution."""
+    import math
+
+    return 0.5 * math.erfc(z / math.sqrt(2))
+
+
+def _sum(parts: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    result: dict[str, int] = {}
+    for part in parts:
+        for name, n in part.items():
+            result[name] = result.get(name, 0) + n
+    return result
+
+
+def _size(labels: Mapping[str, int]) -> int:
+    return sum(labels.values())
+
+
+def _share(labels: Mapping[str, int], name: str) -> float:
+    return labels.get(name, 0) / max(_size(labels), 1)

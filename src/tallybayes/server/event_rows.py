@@ -1,0 +1,79 @@
+"""The rows of an event as bytes: a JSON list of objects, an Arrow stream, or the file of a model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from tallybayes.errors import DataError, ParameterError, shorten
+
+__all__ = ["ARROW", "JSON", "MODEL", "EventData", "as_dicts", "n_rows_of", "read_many", "read_rows", "write_rows"]
+
+JSON = "application/json"
+ARROW = "application/vnd.apache.arrow.stream"
+MODEL = "application/vnd.tallybayes.model"
+
+EventData = Any  # a list of dicts, or a pyarrow Table
+
+
+def write_rows(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    """Rows of JSON values as bytes.
+
+    >>> write_rows([{"a": 1.5, "b": None}])
+    b'[{"a":1.5,"b":null}]'
+    """
+    try:
+        return json.dumps(rows, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    except (TypeError, ValueError) as error:
+        hint = "numbers must be finite; give dates as text"
+        raise DataError(f"rows of JSON values: {error}", hint=hint) from error
+
+
+def read_rows(data: bytes, media_type: str) -> EventData:
+    """Rows from bytes, as data that a model reads.
+
+    >>> read_rows(b'[{"a": 1}]', JSON)
+    [{'a': 1}]
+    >>> read_rows(b'{"a": 1}', JSON)
+    Traceback (most recent call last):
+        ...
+    tallybayes.errors.DataError: expected a list of objects, one for each row, got {'a': 1}
+    """
+    if media_type == JSON:
+        try:
+            rows = json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"the rows are not JSON: {error}") from error
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise DataError("a list of objects, one for each row", got=rows)
+        return rows
+    if media_type == ARROW:
+        try:
+            with pa.ipc.open_stream(data) as stream:
+                return stream.read_all()
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise DataError(f"the rows are not an Arrow stream: {shorten(str(error), 200)}") from error
+    raise ParameterError(f"rows of type {JSON} or {ARROW}", got=media_type)
+
+
+def read_many(parts: Sequence[bytes]) -> list[list[dict[str, Any]]]:
+    """The rows of several events that are JSON and were read before, at once, which is faster.
+
+    >>> read_many([b'[{"a":1}]', b'[]'])
+    [[{'a': 1}], []]
+    """
+    found: list[list[dict[str, Any]]] = json.loads(b"[" + b",".join(parts) + b"]")
+    return found
+
+
+def n_rows_of(data: EventData) -> int:
+    """How many rows there are."""
+    return len(data) if isinstance(data, list) else int(data.num_rows)
+
+
+def as_dicts(data: EventData) -> list[dict[str, Any]]:
+    """The rows as dicts, for people and for JSON."""
+    return data if isinstance(data, list) else data.to_pylist()

@@ -1,0 +1,70 @@
+"""Health and measurements, for orchestration and monitoring."""
+
+from __future__ import annotations
+
+from tallybayes.server.answer import Answer
+from tallybayes.server.api_document import answers, text_answer
+from tallybayes.server.call import Call
+from tallybayes.server.direct_route import Endpoint
+from tallybayes.server.server_metrics import METRICS_TYPE
+
+__all__ = ["ENDPOINTS"]
+
+
+async def health_live(call: Call) -> Answer:
+    """Say that the server answers."""
+    return Answer.of({"status": "live"})
+
+
+async def health_ready(call: Call) -> Answer:
+    """Say whether the server takes requests: not while it shuts down."""
+    if call.service.closing.is_set():
+        return Answer.of({"status": "stopping"}, status=503, headers=[(b"retry-after", b"1")])
+    return Answer.of({"status": "ready"})
+
+
+async def metrics(call: Call) -> Answer:
+    """Measurements in the format of Prometheus."""
+    call.service.metrics.active.set(call.service.n_active)
+    return Answer(await call.service.in_thread(call.service.metrics.text), METRICS_TYPE)
+
+
+_TAG = "Health"
+ENDPOINTS = [
+    Endpoint(
+        "GET",
+        "/health/live",
+        health_live,
+        None,
+        {
+            "tags": [_TAG],
+            "summary": "Whether the server answers",
+            "description": "For a liveness probe.",
+            "responses": answers("Health"),
+        },
+    ),
+    Endpoint(
+        "GET",
+        "/health/ready",
+        health_ready,
+        None,
+        {
+            "tags": [_TAG],
+            "summary": "Whether the server takes requests",
+            "description": "For a readiness probe.",
+            "responses": answers("Health"),
+        },
+    ),
+    Endpoint(
+        "GET",
+        "/metrics",
+        metrics,
+        "predict",
+        {
+            "tags": [_TAG],
+            "summary": "Measurements for Prometheus",
+            "description": "Requests by route and status with their durations, events, rows, versions, queues.",
+            "responses": text_answer(METRICS_TYPE.partition(";")[0]),
+        },
+    ),
+]

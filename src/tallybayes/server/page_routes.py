@@ -1,0 +1,208 @@
+"""The page: its files, and what it shows beyond the API for programs.
+
+Columns, nomogram and importance depend on the model only: they are kept until it changes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from tallybayes.formatting import json_text
+from tallybayes.model import Model
+from tallybayes.reporting.nomogram import nomogram
+from tallybayes.server.answer import Answer
+from tallybayes.server.api_document import query, text_answer
+from tallybayes.server.call import Call, version_headers
+from tallybayes.server.direct_route import Endpoint
+from tallybayes.server.event_rows import JSON
+from tallybayes.server.expected_importance import expected_importance
+from tallybayes.server.form_fields import form_fields
+from tallybayes.server.http_problem import HttpError
+from tallybayes.server.live_model import LiveModel, Published
+from tallybayes.server.page_files import PAGE_POLICY, page_files
+from tallybayes.server.uploaded_rows import uploaded_rows
+
+__all__ = ["ENDPOINTS"]
+
+
+def _nomogram(model: Model) -> dict[str, Any]:
+    """The rulers of a model, the most important columns first; without example rows."""
+    order = [one["column"] for one in expected_importance(model)["columns"]]
+    names = [name for name in (*order, *model.schema.families) if name in model.schema.families]
+    return nomogram(model, list(dict.fromkeys(names)), [], model.describe().columns)
+
+
+class _Kept:
+    """The latest answers by model; computed once for each version."""
+
+    def __init__(self, compute: Callable[[Model], dict[str, Any]]) -> None:
+        self._compute = compute
+        self._found: dict[str, tuple[Published, bytes]] = {}
+        self._lock = threading.Lock()
+
+    def answer(self, live: LiveModel, published: Published) -> bytes:
+        """The answer as JSON."""
+        with self._lock:  # several pages ask at once after each change
+            known, body = self._found.get(live.name, (None, b""))
+            if known is not published:
+                found = {"model": live.name, "version": published.version, **self._compute(published.model)}
+                body = json_text(found).encode()
+                self._found[live.name] = (published, body)
+            return body
+
+
+_COLUMNS, _NOMOGRAM, _IMPORTANCE = _Kept(form_fields), _Kept(_nomogram), _Kept(expected_importance)
+
+
+async def _kept_answer(call: Call, kept: _Kept) -> Answer:
+    live = call.live
+    published = live.current
+    headers = [*version_headers(live, published), (b"cache-control", b"no-cache")]
+    if call.has_current(live, published):
+        return Answer(b"", status=304, headers=headers)
+    return Answer(await call.service.in_thread(kept.answer, live, published), headers=headers)
+
+
+async def read_columns(call: Call) -> Answer:
+    """Read the columns: how each is entered, its range or values, and its distribution in each class."""
+    return await _kept_answer(call, _COLUMNS)
+
+
+async def read_nomogram(call: Call) -> Answer:
+    """Read what each value of each column adds to log P(class, row)."""
+    return await _kept_answer(call, _NOMOGRAM)
+
+
+async def read_importance(call: Call) -> Answer:
+    """Read the importance of each column, on rows drawn from the model."""
+    return await _kept_answer(call, _IMPORTANCE)
+
+
+async def list_examples(call: Call) -> Answer:
+    """List rows without a label to work through, if the server was started with any."""
+    return Answer.of({"rows": list(call.service.settings.examples.get(call.live.name, ()))})
+
+
+async def read_rows(call: Call) -> Answer:
+    """Read a file or a pasted table as rows."""
+    schema = call.live.current.snapshot.state.schema
+    kind, name = call.field(b"content-type") or "", call.query_params.get("file", "")
+    return Answer.of(
+        await call.service.in_thread(lambda: uploaded_rows(call.content, schema, media_type=kind, name=name))
+    )
+
+
+async def page(call: Call) -> Answer:
+    """Show the page."""
+    return _file(call, "index.html")
+
+
+async def page_file(call: Call) -> Answer:
+    """Send a script or a style of the page."""
+    return _file(call, call.path_params["file"])
+
+
+def _file(call: Call, path: str) -> Answer:
+    """A file of the page; 304 if the browser has it already."""
+    found = page_files().get(path)
+    if found is None:
+        raise HttpError.of(404, "a file of the page", got=path)
+    headers = [
+        (b"content-security-policy", PAGE_POLICY.encode()),
+        (b"cache-control", b"no-cache"),  # asked for each time, and answered by 304 if nothing has changed
+        (b"etag", found.etag.encode()),
+    ]
+    if found.etag in (call.field(b"if-none-match") or ""):
+        return Answer(b"", found.media_type, status=304, headers=headers)
+    return Answer(found.content, found.media_type, headers=headers)
+
+
+_TAG = "Page"
+_PATH = "/v1/models/{model}"
+_IF_NONE_MATCH = {"$ref": "#/components/parameters/IfNoneMatch"}
+_ROWS = {"type": "array", "items": {"type": "object", "additionalProperties": True}}
+
+
+def _json_answers(properties: dict[str, Any], *more: int) -> dict[str, Any]:
+    """The answers of a route that are objects with these properties."""
+    result = text_answer(JSON, *more)
+    schema = {"type": "object", "required": list(properties), "properties": properties}
+    result["200"]["content"] = {JSON: {"schema": schema}}
+    return result
+
+
+def _kept_route(name: str, handler: Any, summary: str, text: str, **properties: Any) -> Endpoint:
+    """A route whose answer depends on the model only."""
+    known = {"model": {"type": "string"}, "version": {"type": "integer"}} | properties
+    document = {
+        "tags": [_TAG],
+        "summary": summary,
+        "description": text,
+        "parameters": [_IF_NONE_MATCH],
+        "responses": _json_answers(known, 304, 404),
+    }
+    return Endpoint("GET", f"{_PATH}/{name}", handler, "predict", document)
+
+
+_OBJECTS = {"type": "array", "items": {"type": "object"}}
+ENDPOINTS = [
+    _kept_route(
+        "columns",
+        read_columns,
+        "Columns as fields of a form",
+        "For each column how a value is entered, the range or the most frequent values, and its distribution by class.",
+        columns=_OBJECTS,
+        excluded=_OBJECTS,
+        intervals={"type": "boolean"},
+    ),
+    _kept_route(
+        "nomogram",
+        read_nomogram,
+        "Nomogram",
+        "What each value of each column adds to log P(class, row), and the log of the prior.",
+        classes={"type": "array", "items": {"type": "string"}},
+        rulers=_OBJECTS,
+    ),
+    _kept_route(
+        "importance",
+        read_importance,
+        "Importance of columns",
+        "From the model alone: information and gain in nats, on rows drawn from it; `reason` if it cannot be sampled.",
+        rows={"type": "integer"},
+        columns=_OBJECTS,
+    ),
+    Endpoint(
+        "GET",
+        f"{_PATH}/examples",
+        list_examples,
+        "predict",
+        {
+            "tags": [_TAG],
+            "summary": "Rows to try",
+            "description": "Rows without a label that the server was started with; none, unless it is a demo.",
+            "responses": _json_answers({"rows": _ROWS}, 404),
+        },
+    ),
+    Endpoint(
+        "POST",
+        f"{_PATH}/read",
+        read_rows,
+        "predict",
+        {
+            "tags": [_TAG],
+            "summary": "Read a file as rows",
+            "description": "CSV, TSV, JSON, lines of JSON, mails, Parquet or Arrow, as `tally` reads them; at most"
+            " 5,000 rows. Nothing is stored.",
+            "parameters": [query("file", "The name of the file; its ending may tell the format.", {"type": "string"})],
+            "requestBody": {
+                "required": True,
+                "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+            },
+            "responses": _json_answers({"columns": {"type": "array"}, "rows": _ROWS}, 404, 413, 422),
+        },
+    ),
+    Endpoint("GET", "/", page, None, {"tags": [_TAG]}, is_documented=False),
+    Endpoint("GET", "/page/{file:path}", page_file, None, {"tags": [_TAG]}, is_documented=False),
+]

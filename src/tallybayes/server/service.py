@@ -1,0 +1,66 @@
+"""What all requests share: the models, the settings, the measurements, the threads for long work."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from tallybayes.errors import did_you_mean
+from tallybayes.server.change_request import Applied, ChangeRequest
+from tallybayes.server.future_bridge import FutureBridge
+from tallybayes.server.http_problem import HttpError
+from tallybayes.server.live_model import LiveModel
+from tallybayes.server.model_folder import ModelFolder
+from tallybayes.server.rate_limit import RateLimit
+from tallybayes.server.server_metrics import ServerMetrics
+from tallybayes.server.server_settings import ServerSettings
+
+__all__ = ["Service"]
+
+Result = TypeVar("Result")
+
+_THREADS = 4  # for work that takes long; scoring itself uses all cores where that pays
+
+
+class Service:
+    """A running server, as its routes see it."""
+
+    def __init__(self, folder: ModelFolder, settings: ServerSettings) -> None:
+        self.folder, self.settings = folder, settings
+        self.metrics = ServerMetrics(folder)
+        self.rate = None if settings.rate is None else RateLimit(settings.rate)
+        self.n_active = 0  # requests that are being answered
+        self.n_streams = 0
+        self.closing = asyncio.Event()  # set when the server stops: streams of events end
+        self._bridge: FutureBridge | None = None
+        self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="tally-request")
+
+    def model(self, name: str) -> LiveModel:
+        """A model by its name; a problem (404) if there is none."""
+        found = self.folder.get(name)
+        if found is None:
+            hint = did_you_mean(name, self.folder, "models")
+            raise HttpError.of(404, "a model of this server", got=name, hint=hint)
+        return found
+
+    async def in_thread(self, work: Callable[..., Result], *given: Any) -> Result:
+        """The result of work that takes long, done in a thread, so that short requests do not wait for it."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, work, *given)
+
+    async def change(self, live: LiveModel, request: ChangeRequest) -> Applied:
+        """Submit a change and wait until it is committed."""
+        if self._bridge is None:
+            self._bridge = FutureBridge(asyncio.get_running_loop())
+        started = time.perf_counter()
+        applied = await self._bridge.wait(live.submit(request))
+        seconds = time.perf_counter() - started
+        if not applied.repeated:
+            self.metrics.observe_change(live.name, applied.kind, applied.rows, seconds)
+        return applied
+
+    def close(self) -> None:
+        """Wait for work in threads."""
+        self._pool.shutdown(wait=True)

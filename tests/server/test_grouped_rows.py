@@ -1,0 +1,125 @@
+"""Rows of several events that are counted together give the sums and the schema of one event after the other."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import models
+import tallybayes as tb
+from tables import FAMILIES, cells
+from tallybayes.errors import TallyError
+from tallybayes.model.saved_model import dumps
+from tallybayes.server.event import NewEvent
+from tallybayes.server.event_rows import JSON, write_rows
+from tallybayes.server.hosted_state import HostedState
+from tallybayes.server.replay import Replay
+
+pytestmark = pytest.mark.filterwarnings("ignore::tallybayes.errors.DataWarning")
+
+ODD = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.sampled_from([0.0, 0.5, 1.0, 2.0, 2**53, 2**60, "2", "1,5", "1.5", "red", "Red", "yes", "NA", "", "2024-03-01"]),
+    st.lists(st.sampled_from(["a", "b", 1]), max_size=2),
+    st.dictionaries(st.sampled_from("ab"), st.sampled_from([1, 2, 0.5]), max_size=2),
+)
+LABELS = st.sampled_from(["p", "q", "p", "q", "p", "q", None, "r", "P", " q", "", 1, 1.0, True, "NA"])
+
+
+@st.composite
+def events(draw):
+    """Events of a few rows that share one or two columns, so that values of several types meet in a column."""
+    names = draw(st.lists(st.sampled_from(["new", *cells]), min_size=1, max_size=2, unique=True))
+    labels = draw(st.sampled_from([LABELS, st.sampled_from(["p", "q"])]))
+    values = {
+        name: draw(st.sampled_from([ODD, cells.get(name, ODD), st.one_of(ODD, cells.get(name, ODD))])) for name in names
+    }
+    row = st.fixed_dictionaries({"y": labels}, optional=values)
+    return draw(st.lists(st.lists(row, min_size=1, max_size=2), min_size=2, max_size=8))
+
+
+LIMITED = {"note": "text:counts,tf=count,k=1,max_tokens=2", "kind": "categorical", "level": "histogram"}
+
+
+def as_events(parts):
+    """Events that were accepted one after the other, and the state after them."""
+    return [NewEvent("learn", "", media_type=JSON, rows=write_rows(rows)).numbered(i, b"") for i, rows in parts]
+
+
+def accepted(base, parts):
+    hosted, kept = HostedState(base), []
+    for i, rows in enumerate(parts):
+        try:
+            hosted.change(json.loads(write_rows(rows)), 1)
+            kept.append((i, rows))
+        except TallyError:
+            pass
+    return dumps(tb.Model(hosted.state)), as_events(kept)
+
+
+def base_of(kind):
+    if kind == "empty":
+        return models.empty().snapshot().state
+    if kind == "inferred":  # families that were chosen from data, categories of numbers
+        rows = [
+            {"kind": 1, "real": 0.5, "flag": 0, "note": "cash at noon", "when": "2024-03-01", "y": "p"},
+            {"kind": 2, "real": 1.5, "flag": 1, "note": "lunch at noon", "when": "2024-03-02", "y": "q"},
+        ] * 6
+        return tb.fit(rows, label="y", families={"kind": "categorical"}).snapshot().state
+    families = LIMITED if kind == "limited" else FAMILIES
+    rows = [dict.fromkeys(families) | {"y": "p"}, {"kind": "red", "level": 1.5, "note": "cash", "y": "q"}]
+    return tb.fit(rows, label="y", families=families).snapshot().state
+
+
+BASES = {kind: base_of(kind) for kind in ("empty", "given", "inferred", "limited")}
+
+
+@settings(max_examples=200)
+@given(parts=events(), kind=st.sampled_from(sorted(BASES)))
+def test_groups_of_events_give_the_bytes_of_one_event_after_the_other(parts, kind):
+    expected, events = accepted(BASES[kind], parts)
+    for group_rows in (1, 3, 1000):
+        state = Replay.of(BASES[kind], group_rows=group_rows).run([events] if events else [], {})
+        assert dumps(tb.Model(state)) == expected, group_rows
+
+
+ALONE = {
+    "a new column": [{"new": 1, "y": "p"}, {"new": "abc", "y": "p"}],
+    "a new label that is written in two ways": [{"y": "Red "}, {"y": "red "}],
+    "categories of several types": [{"kind": 1, "y": "p"}, {"kind": "2", "y": "p"}],
+    "numbers as text": [{"real": "1,5", "y": "p"}, {"real": "1.500", "y": "p"}],
+    "a large integer": [{"events": 2**53, "y": "p"}, {"events": 1, "y": "p"}],
+    "tags of several types": [{"genre": ["a"], "y": "p"}, {"genre": [1], "y": "p"}],
+}
+
+
+@pytest.mark.parametrize("what", sorted(ALONE))
+def test_rows_that_decide_something_are_counted_alone(what):
+    hosted = HostedState(BASES["given"])
+    replay = Replay(hosted)
+    first, second = ALONE[what]
+    types = replay._types
+    assert not (hosted.may_join([first], types) and hosted.may_join([second], types))
+
+
+def test_usual_rows_are_counted_together():
+    hosted = HostedState(models.small().snapshot().state)
+    types = Replay(hosted)._types
+    usual = [
+        {
+            "flag": True,
+            "kind": "red",
+            "real": 1,
+            "level": 2.5,
+            "events": 3,
+            "genre": ["a"],
+            "words": {"a": 2},
+            "y": "p",
+        },
+        {"flag": False, "kind": "new colour", "real": 1.5, "note": "cash", "topics": ["a", "b"], "y": "q"},
+        {"real": None, "y": None},
+    ]
+    assert all(hosted.may_join([row], types) for row in usual)
