@@ -35,13 +35,6 @@ def api(served):
         yield own
 
 
-def fresh(tmp_path):
-    """A server of its own for a test that changes the model."""
-    pets().save(tmp_path / "pets.tally")
-    with RunningServer(tmp_path / "pets.tally") as server:
-        yield server
-
-
 @pytest.fixture(scope="session")
 def page_browser(tmp_path_factory):
     """A headless browser for the page, or the reason why there is none."""

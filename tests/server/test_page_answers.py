@@ -195,28 +195,22 @@ def test_cells_that_are_no_numbers_are_missing_and_it_is_said(model):
 # Routes
 
 
-def test_columns_follow_the_model(fresh):
-    before = _get(fresh, "columns")
-    assert _get(fresh, "columns") == before
-    with fresh.client(model="pets") as client:
-        client.learn([{"weight": 2.0, "likes": "carrots", "indoors": True, "pet": "rabbit"}])
-    after = _get(fresh, "columns")
+def test_columns_follow_the_model(api):
+    before = api.get("/columns").json()
+    assert api.get("/columns").json() == before
+    api.post("/learn", json={"row": {"weight": 2.0, "likes": "carrots", "indoors": True, "pet": "rabbit"}})
+    after = api.get("/columns").json()
     assert (before["version"], after["version"]) == (0, 1)
     assert after["classes"] == ["cat", "dog", "rabbit"]
     assert "carrots" in [one["value"] for one in after["columns"][1]["values"]]
 
 
-def test_the_nomogram_adds_up_to_the_score(fresh):
-    import httpx2
-
-    data = _get(fresh, "nomogram")
-    at = {"indoors": "yes"}
-    total = np.array(data["prior"])
-    for ruler in data["rulers"]:
-        if ruler["name"] in at:
-            total = total + np.array(ruler["adds"][ruler["marks"].index(at[ruler["name"]])])
+def test_the_nomogram_adds_up_to_the_score(http):
+    data = http.get("/v1/models/pets/nomogram").json()
+    (ruler,) = (one for one in data["rulers"] if one["name"] == "indoors")
+    total = np.array(data["prior"]) + np.array(ruler["adds"][ruler["marks"].index("yes")])
     p = np.exp(total - np.logaddexp.reduce(total))
-    answer = httpx2.post(f"{fresh.url}/v1/models/pets/predict", json={"row": {"indoors": True}}).json()
+    answer = http.post("/v1/models/pets/predict", json={"row": {"indoors": True}}).json()
     assert p == pytest.approx(answer["probabilities"][0])
 
 
@@ -242,9 +236,3 @@ def test_demo_models_answer_their_rows(tmp_path):
         model = tb.load(path)
         assert len(model.predict(rows[name])) == len(rows[name])
         assert model.schema.label not in rows[name][0]
-
-
-def _get(server, what):
-    import httpx2
-
-    return httpx2.get(f"{server.url}/v1/models/pets/{what}").json()

@@ -197,3 +197,15 @@ def _chip(page, text):
 
 def _number(text):
     return float(text.replace("\N{MINUS SIGN}", "-").replace("+", "").replace("\N{INFINITY}", "inf"))
+
+
+def test_words_are_named_whose_absence_changes_the_answer(page, demo_server):
+    page.open("try/letters")
+    page.until(lambda: page.text(".flip").startswith("Without the word"))
+    words = page.texts(".flip b")
+    subject, text = (page.field(name).get_attribute("value") for name in ("subject", "text"))
+    with demo_server.client(model="letters") as client:
+        assert client.predict([{"subject": subject, "text": text}]).tolist() == [page.verdict()[0]]
+        less = re.sub(rf"(?i)\b({'|'.join(words[:-1])})\b", " ", text)
+        assert less != text
+        assert client.predict([{"subject": subject, "text": less}]).tolist() == [words[-1]]

@@ -54,6 +54,7 @@ def demo(
             else:
                 print_result(f"$ {command}\n")
                 _run(context.find_root().command, command, folder)
+    print_result("In the browser, with corrections that are learned at once: tally serve --demo")
 
 
 def _run(app: Any, command: str, folder: Path) -> None:

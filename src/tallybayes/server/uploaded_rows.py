@@ -1,7 +1,8 @@
 """A file that was dropped on the page, or a table that was pasted, as rows of plain values.
 
 The body is read as `tally` reads files. Numbers and booleans of columns that the model knows have the types of the
-model, other cells are as they are in the file. Archives and databases are refused: a small body could grow without bound, or run queries.
+model, other cells are as they are in the file. Archives and databases are refused: a small body could grow without
+bound, or run queries.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-const { contributions, doubt, flipParts, markedPieces, odds, sides, total } = await import(`${process.env.PAGE}/logic/evidence.js`);
+const { contributions, doubt, flipParts, markedPieces, odds, sides, total, wordsToRemove } = await import(`${process.env.PAGE}/logic/evidence.js`);
 
 const explanation = {
   classes: ["cat", "dog", "cow"], predicted: "dog", probabilities: [0.2, 0.7, 0.1], values: { kilos: 9, likes: "walks" },
@@ -51,4 +51,17 @@ test("a flip names words or columns", () => {
   assert.equal(flipParts(null), null);
   assert.deepEqual(flipParts({ columns: ["a"], label: "x" }), { names: ["a"], areWords: false, label: "x" });
   assert.deepEqual(flipParts({ columns: ["text"], words: ["now"], label: null }), { names: ["now"], areWords: true, label: null });
+});
+
+test("the fewest words are removed that should change the answer", () => {
+  const mail = {
+    classes: ["ham", "spam"], predicted: "spam", probabilities: [0.1, 0.9], values: { text: "won a prize, Robin" }, log_joint: [-3, -1],
+    words: { text: [
+      { word: "prize", at: [[6, 11]], log_evidence: [-2, 0] }, { word: "won", at: [[0, 3]], log_evidence: [-0.5, 0] },
+      { word: "robin", at: [[13, 18]], log_evidence: [0, -1] }, { word: null, at: [], log_evidence: [-9, 0] },
+    ] },
+  };
+  assert.deepEqual(wordsToRemove(mail, "text"), { words: ["prize", "won"], text: "    a      , Robin" });
+  assert.equal(wordsToRemove({ ...mail, log_joint: [-30, -1] }, "text"), null);
+  assert.equal(wordsToRemove(mail, "subject"), null);
 });

@@ -69,6 +69,30 @@ export function flipParts(flip) {
   return { names, areWords: Boolean(flip.words), label: flip.label };
 }
 
+/* The fewest words of a text whose absence should change the answer: {words, text}, the text without them; or null.
+
+   Words are taken out by what they add for the answer against its strongest rival. Whether the answer changes is for
+   the model to say, because words may depend on each other. */
+export function wordsToRemove(explanation, column, most = 12) {
+  const [a, b] = sides(explanation);
+  if (a === b || !explanation.values[column]) return null;
+  let left = total(explanation, a, b);
+  const strongest = (explanation.words?.[column] ?? []).filter((word) => word.word && word.at.length)
+    .map((word) => ({ ...word, logOdds: odds(word.log_evidence, a, b) })).sort((x, y) => y.logOdds - x.logOdds);
+  const gone = [];
+  for (const word of strongest.slice(0, most)) {
+    if (word.logOdds <= 0) break;
+    gone.push(word);
+    left -= word.logOdds;
+    if (left < 0) {
+      const signs = Array.from(String(explanation.values[column]));
+      for (const [start, stop] of gone.flatMap((one) => one.at)) signs.fill(" ", start, stop);
+      return { words: gone.map((one) => one.word), text: signs.join("") };
+    }
+  }
+  return null;
+}
+
 /* How doubtful a row is, from 0 (certain) to 1: one minus the lead of the best class. */
 export function doubt(probabilities) {
   const sorted = [...probabilities].sort((x, y) => y - x);

@@ -86,8 +86,10 @@ export function correctView(session, batches) {
     }
     paintValues(shown);
     try {
-      const explanation = await session.explain(session.row(shown.row));
-      if (shown === current) panel.update(explanation);
+      const known = session.row(shown.row), explanation = await session.explain(known);
+      if (shown !== current) return;
+      panel.update(explanation);
+      panel.refineFlip(known).catch(() => {});  // the sentence about columns stays
     } catch (error) {
       if (shown === current && error.name !== "AbortError") fill(trouble, problemBlock(error));
     }

@@ -26,11 +26,11 @@ export function streamView(session) {
   }
 
   function paint(stream, events) {
-    const rate = stream.rate ?? {};
+    const judged = (stream.windows ?? []).find((one) => one.window === null);
     fill(facts, distinct(stream.windows ?? []).map((one) => fact(one.window === null ? "accuracy, all rows" : `accuracy, last ${count(one.window)} rows`,
       one.accuracy === null ? "–" : percent(one.accuracy), one.log_loss === null ? "no corrections yet" : `log loss ${digits(one.log_loss, 3)}`)),
-    fact("rows judged, then learned", count(stream.rows ?? 0), `${count(stream.events ?? 0)} events in the log`),
-    fact("rows per second", digits(rate.rows_per_second ?? 0, 3), `${digits(rate.events_per_second ?? 0, 3)} events per second`));
+    fact("rows judged, then learned", count(stream.rows ?? judged?.rows ?? 0), `${count(stream.events ?? session.info.events ?? 0)} events in the log`),
+    stream.rate ? fact("rows per second", digits(stream.rate.rows_per_second ?? 0, 3), `${digits(stream.rate.events_per_second ?? 0, 3)} events per second`) : null);
     const points = (key) => (stream.series ?? []).filter((one) => typeof one[key] === "number").map((one) => ({ x: one.event, y: one[key] }));
     accuracy.update(points("accuracy"));
     loss.update(points("log_loss"));
@@ -47,7 +47,7 @@ export function streamView(session) {
         bar.style.width = `${100 * (now?.[c] ?? 0)}%`;
         mark.style.left = `${100 * (model?.[c] ?? 0)}%`;
         return coloured(element("li", {}, element("span", { class: "name" }, element("span", { class: "class-dot", "aria-hidden": "true" }), String(label)),
-          element("div", { class: "track", title: `model: ${percent(model?.[c] ?? 0)}` }, bar, mark), element("span", { class: "p" }, now?.length ? percent(now[c] ?? 0) : "–")), c);
+          element("div", { class: "track", title: `model: ${percent(model?.[c] ?? 0)}` }, bar, mark), element("span", { class: "p" }, typeof now?.[c] === "number" ? percent(now[c]) : "–")), c);
       })));
   }
 
@@ -62,7 +62,7 @@ export function streamView(session) {
     element: element("div", { class: "stack" },
       element("div", { class: "head flush" }, element("div", {}, element("h1", { tabindex: "-1" }, `Stream of ${session.name}`), element("p", {}, "Every correction is judged by the model before it is learned: these are its answers to rows that it had not seen."))),
       trouble, facts, drift, element("div", { class: "two even" }, element("section", { class: "card", "aria-label": "Accuracy" }, accuracy.element), element("section", { class: "card", "aria-label": "Log loss" }, loss.element)),
-      element("div", { class: "two" }, shares, element("section", { class: "card", "aria-label": "Recent events" }, element("h2", {}, "Recent events"), element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "recent events, table" }, element("table", {}, eventHead(), recent))))),
+      element("div", { class: "two" }, shares, element("section", { class: "card", "aria-label": "Recent events" }, element("h2", {}, "Recent events"), element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "recent events, table" }, element("table", { class: "events" }, eventHead(), recent))))),
     leave() { isShown = false; stop(); clearTimeout(waiting); clearInterval(beat); },
   };
 }

@@ -18,7 +18,7 @@ export function tryView(session, batches) {
   const form = rowForm(session.fields, () => ask(PAUSE));
   const teach = teachBar(session, teachLabel);
   const panel = answerPanel(session, teach.element);
-  panel.why.append(panel.words);
+  const words = element("section", { class: "card words-card", "aria-label": "Words" }, panel.words);
   const trouble = element("div"), picker = element("div", { class: "row-of", hidden: true });
   const paste = pasteBox((text) => take(text, "", "text/plain"));
   const actions = element("div", { class: "row-of" },
@@ -50,6 +50,7 @@ export function tryView(session, batches) {
           if (own !== latest) return;
           fill(trouble);
           panel.update(explanation, before);
+          panel.refineFlip(row).catch(() => {});  // the sentence about columns stays
           resolve(true);
         } catch (error) {
           if (error.name === "AbortError" || own !== latest) return;
@@ -138,7 +139,7 @@ export function tryView(session, batches) {
     element: element("div", {},
       element("div", { class: "head" }, element("div", {}, element("h1", { tabindex: "-1" }, `Try ${session.name}`),
         element("p", {}, session.canTeach ? "Fill in what is known. Missing values are fine. If the answer is wrong, teach the right one." : "Fill in what is known. Missing values are fine."))),
-      element("div", { class: "two" }, card, element("div", { class: "stack" }, panel.answer, panel.why))),
+      element("div", { class: "two try" }, card, element("div", { class: "stack" }, panel.answer, panel.why), words)),
     key(event) {
       if (/^[1-9]$/.test(event.key)) teach.teachNumber(Number(event.key));
       else if (event.key === "u" && session.canTeach) undo(session.taught.at(-1));

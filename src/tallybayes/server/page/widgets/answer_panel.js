@@ -1,6 +1,6 @@
 /* The answer to one row: the verdict, a bar per class, what would change it, and the evidence behind it. */
 
-import { flipParts } from "../logic/evidence.js";
+import { flipParts, wordsToRemove } from "../logic/evidence.js";
 import { percent } from "../logic/numbers.js";
 import { coloured, colouredPair, element, fill } from "./element.js";
 import { evidenceTable } from "./evidence_table.js";
@@ -52,6 +52,17 @@ export function answerPanel(session, extra = null) {
       if (classes.length > 1) paintWords(); else words.hidden = true;
       clearTimeout(speaking);
       speaking = setTimeout(() => { spoken.textContent = `${predicted === null ? "No answer" : predicted}, ${percent(p)}`; }, 900);
+    },
+    /* Look for words whose absence would change the answer, and ask the model whether it does. */
+    async refineFlip(row) {
+      const shown = current;
+      for (const column of Object.keys(shown.words ?? {})) {
+        const found = wordsToRemove(shown, column);
+        if (!found) continue;
+        const [label] = (await session.predict([{ ...row, [column]: found.text }])).predictions;
+        if (shown !== current) return;
+        if (label !== shown.predicted) { fill(flip, flipSentence({ flip: { words: found.words, columns: [column], label } })); return; }
+      }
     },
     /* What a change has done to the answer. */
     showChange(...parts) { fill(change, ...parts); change.hidden = false; },

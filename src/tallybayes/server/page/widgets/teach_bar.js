@@ -17,7 +17,7 @@ export function teachBar(session, teach, title = "Teach the right label") {
     entry.value = "";
     teach(session.classes.find((label) => String(label) === text) ?? typed(text, session.classes));
   });
-  const holder = element("div", { class: "teach", hidden: !session.canTeach }, element("h3", {}, title), buttons, other);
+  const holder = element("div", { class: "teach", hidden: !session.canTeach }, element("h3", {}, title), element("div", { class: "teach-line" }, buttons, other));
 
   function paint() {
     fill(buttons, session.classes.slice(0, BUTTONS).map((label, i) => element("button",
