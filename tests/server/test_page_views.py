@@ -11,6 +11,8 @@ from page_browser import SIZES, VIEWS, PageInBrowser, percent
 from running_server import CAT, RunningServer, pets
 from selenium.webdriver.common.keys import Keys
 
+import tallybayes as tb
+from tallybayes.model.saved_model import dumps
 from tallybayes.server.api_key import new_key
 
 
@@ -128,8 +130,6 @@ def test_events_are_filtered_opened_and_taken_back(page, demo_client):
 
 
 def test_a_model_is_downloaded_as_it_is(page, tmp_path, demo_client):
-    import tallybayes as tb
-
     page.browser.execute_cdp_cmd("Page.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
     page.open("model/pets")
     page.click("Download the model")
@@ -191,6 +191,49 @@ def test_a_key_is_asked_for_and_kept_in_the_tab_only(page_browser, tmp_path):
         page.go("api/pets")
         assert "TALLYBAYES_KEY" in page.text("pre")
         assert made[1][0] not in page.text("main")
+
+
+def test_odd_models_are_shown(page, demo_server):
+    """Names that look like code, forty classes, numbers as labels, a model without rows."""
+    rng = np.random.default_rng(0)
+    nasty = "</script><img src=x onerror=alert(1)>"
+    many = {"x": rng.normal(size=400), "y": [f"class {i % 40}" for i in range(400)]}
+    odd = {
+        "nasty": tb.fit({nasty: ["<b>", "&amp;"] * 20, "why": [nasty, "ok"] * 20}, label="why"),
+        "many": tb.fit(many, label="y"),
+        "numbers": tb.fit({"a": [1.5, 2.5, 3.5, 4.5] * 10, "y": [0, 1, 1, 2] * 10}, label="y"),
+        "empty": _without_rows(),
+    }
+    with demo_server.client() as client:
+        for name, model in odd.items():
+            client.upload(dumps(model), name)
+        try:
+            page.open("try/pets")
+            for name in odd:
+                for view in VIEWS:
+                    page.go(f"{view}/{name}")
+                    assert page.text("h1"), (view, name)
+                    assert page.run("return document.documentElement.scrollWidth") <= 1280
+            page.go("try/nasty")
+            page.fill(nasty, "<b>")
+            assert page.verdict()[0] == nasty
+            page.go("try/many")
+            assert len(page.texts(".bars .name")) == 8
+            page.go("try/numbers")
+            page.fill("a", "4.4")
+            page.press("3")
+            assert "Learned 2" in page.text(".changes")
+            wrong = [entry for entry in page.errors() if "422" not in entry]  # an empty model has no answer
+            assert wrong == []
+        finally:
+            for name in odd:
+                client.remove(name)
+
+
+def _without_rows():
+    model = tb.fit({"a": [1, 2], "y": ["x", "z"]}, label="y")
+    model.forget({"a": [1, 2], "y": ["x", "z"]})
+    return model
 
 
 def _brightness(page):

@@ -30,7 +30,8 @@ __all__ = ["ENDPOINTS"]
 def _nomogram(model: Model) -> dict[str, Any]:
     """The rulers of a model, the most important columns first; without example rows."""
     order = [one["column"] for one in expected_importance(model)["columns"]]
-    names = [name for name in (*order, *model.schema.families) if name in model.schema.families]
+    known = model.predictives()  # a column that has no values yet has none
+    names = [name for name in (*order, *model.schema.families) if name in known]
     return nomogram(model, list(dict.fromkeys(names)), [], model.describe().columns)
 
 

@@ -20,12 +20,13 @@ export function modelView(session) {
     const { info } = session;
     fill(facts, fact("rows learned", count(info.rows)), fact("classes", count(session.classes.length)), fact("columns", count(info.columns)),
       fact("version", count(info.version), info.version ? "the last event" : "as it was fitted"));
-    const most = Math.max(...info.class_counts, 1), total = info.class_counts.reduce((x, y) => x + y, 0) || 1;
+    const counts = info.class_counts;
+    const most = Math.max(...counts, 1), total = counts.reduce((x, y) => x + y, 0) || 1;
     fill(classes, element("h2", {}, info.label ? `Classes of ${info.label}` : "Classes"), element("ul", { class: "bars" }, session.classes.slice(0, 12).map((label, c) => {
       const bar = element("div", { class: "bar-fill" });
-      bar.style.width = `${(100 * info.class_counts[c]) / most}%`;
+      bar.style.width = `${(100 * counts[c]) / most}%`;
       return coloured(element("li", {}, element("span", { class: "name" }, element("span", { class: "class-dot", "aria-hidden": "true" }), String(label)),
-        element("div", { class: "track", "aria-hidden": "true" }, bar), element("span", { class: "p", title: percent(info.class_counts[c] / total) }, count(info.class_counts[c]))), c);
+        element("div", { class: "track", "aria-hidden": "true" }, bar), element("span", { class: "p", title: percent(counts[c] / total) }, count(counts[c]))), c);
     })), session.classes.length > 12 ? element("p", { class: "soft small" }, `and ${session.classes.length - 12} more`) : null);
     fill(settings, element("h2", {}, "Settings"), settingsList(info));
   }
