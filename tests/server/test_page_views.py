@@ -90,6 +90,24 @@ def test_the_nomogram_has_the_probabilities_of_the_model(page, demo_client):
     assert page.texts(".nomogram-sum .p") == [percent(own) for own in demo_client.predict_proba([{}])[0]]
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_larger_chart_is_drawn_by_vega_under_the_policy(page, scheme):
+    pytest.importorskip("altair")
+    page.open("model/pets", prefers_color_scheme=scheme)
+    for column in ("kilos", "likes"):
+        page.run("document.querySelector(arguments[0]).click()", f"[aria-label='larger chart of {column}']")
+        page.until(lambda: page.all("dialog .large-chart[data-drawn]"))
+        pixels = page.run(
+            "const canvas = document.querySelector('dialog canvas');"
+            "const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;"
+            "return new Set(new Uint32Array(data.buffer)).size"
+        )
+        assert pixels > 30  # colours: something is drawn
+        page.browser.switch_to.active_element.send_keys(Keys.ESCAPE)
+        page.until(lambda: page.all("dialog") == [])
+    assert page.errors() == []
+
+
 def test_the_stream_follows_changes_of_others(page, demo_client):
     page.open("stream/pets")
     page.until(lambda: page.text(".live") == "live")

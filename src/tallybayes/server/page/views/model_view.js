@@ -3,6 +3,7 @@
 import { count, digits, percent, plural } from "../logic/numbers.js";
 import { classKey, columnPicture } from "../widgets/column_picture.js";
 import { coloured, element, fill } from "../widgets/element.js";
+import { showLargeChart } from "../widgets/large_chart.js";
 import { nomogram } from "../widgets/nomogram.js";
 import { notify, problemBlock } from "../widgets/problem.js";
 
@@ -45,7 +46,7 @@ export function modelView(session) {
   function paintColumns(all = false) {
     const shown = all ? session.fields : session.fields.slice(0, SHOWN);
     fill(columns, shown.map((column) => element("article", { class: "card column-card" },
-      element("div", { class: "card-head" }, element("h3", {}, column.name), element("span", { class: "badge" }, column.family.split(":")[0])),
+      element("div", { class: "card-head" }, element("h3", {}, column.name), element("span", { class: "row-of" }, element("span", { class: "badge" }, column.family.split(":")[0]), larger(column))),
       columnPicture(column, place) ?? element("p", { class: "soft small" }, "no picture for this kind of column"),
       element("p", { class: "soft small reason" }, column.reason, column.weight === null ? "" : `; weight ${digits(column.weight, 3)}`))),
     session.fields.length > shown.length ? element("button", { type: "button", on: { click: () => paintColumns(true) } }, `Show all ${session.fields.length} columns`) : null,
@@ -61,6 +62,11 @@ export function modelView(session) {
       bar.style.width = `${(100 * Math.max(one.information, 0)) / most}%`;
       return element("li", {}, element("span", { class: "name" }, one.column), element("div", { class: "track", "aria-hidden": "true" }, bar), element("span", { class: "p" }, percent(Math.max(one.information, 0) / found.entropy)));
     })), element("p", { class: "soft small" }, `Share of the uncertainty about the class that each column alone removes, on ${plural(found.rows, "row")} drawn from the model.`));
+  }
+
+  function larger(column) {
+    if (!session.columns.charts || !column.picture) return null;
+    return element("button", { type: "button", class: "quiet slim", "aria-label": `larger chart of ${column.name}`, on: { click: () => showLargeChart(session, column) } }, "Larger");
   }
 
   const stop = session.onChange(load);
