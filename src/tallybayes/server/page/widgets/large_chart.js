@@ -17,7 +17,7 @@ function vega() {
 
 /* Open the chart of a column; it is drawn on a canvas, because the policy of the page allows no style attributes. */
 export async function showLargeChart(session, column) {
-  const place = element("div", { class: "large-chart", role: "img", "aria-label": `distribution of ${column.name} in each class` });
+  const place = element("div", { class: "large-chart", role: "img", "aria-label": `distribution of ${column.name} in each class` }, element("p", { class: "soft" }, "Loading the chart"));
   const dialog = element("dialog", { class: "wide", "aria-labelledby": "chart-title" }, element("h2", { id: "chart-title" }, column.name), place,
     element("form", { method: "dialog" }, element("div", { class: "row-of" }, element("button", { class: "main" }, "Close"))));
   let view = null;
