@@ -133,6 +133,8 @@ def test_every_verb_and_option_is_documented():
         "merge",
         "inspect",
         "sample",
+        "serve",
+        "key",
         "demo",
     }
     guide = (ROOT / "docs" / "command-line.md").read_text()

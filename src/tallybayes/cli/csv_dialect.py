@@ -23,9 +23,13 @@ class OutputDialect:
     mark: bool = False
 
     @property
-    def quoting(self) -> int:
+    def quoting(self) -> Literal[0, 1, 2]:
         """The quotes as the csv module calls them."""
-        modes = {"needed": csv.QUOTE_MINIMAL, "text": csv.QUOTE_NONNUMERIC, "all": csv.QUOTE_ALL}
+        modes: dict[str, Literal[0, 1, 2]] = {
+            "needed": csv.QUOTE_MINIMAL,
+            "text": csv.QUOTE_NONNUMERIC,
+            "all": csv.QUOTE_ALL,
+        }
         return modes[self.quotes]
 
 

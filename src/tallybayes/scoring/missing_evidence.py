@@ -129,12 +129,13 @@ def is_missing(column: Column) -> Booleans:
 
 
 def _gaps(statistics: SufficientStatistics, among: Collection[str], *, always: bool = False) -> dict[str, Exact]:
-    """Rows per class that columns have counted; of columns without gaps only if `always`."""
+    """Rows per class that columns have counted; of columns without gaps only if `always`, without values never."""
     result, wanted = {}, set(among)
     for tally in statistics.blocks.values():
         seen = tally.rows_seen()
+        there = np.asarray(seen.nonzero().any(axis=1))
         lacking = np.asarray((statistics.class_rows[None] - seen).nonzero().any(axis=1))
         for j, name in enumerate(tally.features):
-            if name in wanted and (always or lacking[j]):
+            if name in wanted and there[j] and (always or lacking[j]):
                 result[name] = seen[j]
     return result

@@ -47,6 +47,7 @@ class DirectRoute(APIRoute):
         changes, streams = facts.changes, facts.streams
 
         async def direct(scope: Scope, receive: Receive, send: Send) -> None:
+            """Answer without the layers that FastAPI puts around a route."""
             call: Call = scope["tally.call"]
             call.route = path
             call.authorise(needs)

@@ -247,7 +247,7 @@ class EventLog:
         uri = pathlib.Path(os.path.abspath(self.path)).as_uri()
         options: dict[str, Any] = {"isolation_level": None, "timeout": 10.0, "check_same_thread": False}
         if os.path.exists(self.path):
-            reader = sqlite3.connect(f"{uri}?mode=ro", uri=True, **options)
+            reader: sqlite3.Connection = sqlite3.connect(f"{uri}?mode=ro", uri=True, **options)
             try:
                 if _has_tables(reader):
                     return reader

@@ -39,6 +39,7 @@ async def list_events(call: Call) -> Answer:
         raise HttpError.of(422, f"kind: {', '.join(_KINDS)}", got=kind)
 
     def work() -> list[dict[str, Any]]:
+        """Read a page of events."""
         found = live.events(after=after, before=before, limit=limit, kind=kind, who=who)
         return [event.to_dict() for event in found]
 
@@ -52,6 +53,7 @@ async def read_event(call: Call) -> Answer:
     live, number = call.live, _path_number(call)
 
     def work() -> dict[str, Any]:
+        """Read an event with its rows."""
         event = live.event(number)
         rows = None if event.rows is None or event.kind == "replace" else event.row_values()
         return {**event.to_dict(), "data": finite_json(rows), "settings": finite_json(event.settings)}

@@ -127,6 +127,7 @@ async def explain(call: Call) -> Answer:
     level = _level(given.options)
 
     def work() -> list[dict[str, Any]]:
+        """Explain the rows."""
         with given.opened(_MOST_EXPLAINED) as data:
             if data == []:
                 return []
@@ -154,6 +155,7 @@ async def evaluate(call: Call) -> Answer:
         raise HttpError.of(422, "leave_one_out: true or false", got=leave_one_out)
 
     def work() -> dict[str, Any]:
+        """Evaluate the rows."""
         with given.opened(call.service.settings.max_rows) as data:
             if data == []:
                 raise HttpError.of(422, "at least one row", got=[])

@@ -16,5 +16,7 @@ from tallybayes.spark.change_verbs import forget, learn  # noqa: E402
 from tallybayes.spark.evaluate_verb import evaluate  # noqa: E402
 from tallybayes.spark.fit_verb import fit  # noqa: E402
 from tallybayes.spark.predict_verb import predict  # noqa: E402
+from tallybayes.spark.stream_learner import StreamLearner  # noqa: E402
+from tallybayes.spark.tune_verb import tune  # noqa: E402
 
-__all__ = ["evaluate", "fit", "forget", "learn", "predict"]
+__all__ = ["StreamLearner", "evaluate", "fit", "forget", "learn", "predict", "tune"]

@@ -5,7 +5,7 @@ Classic and Connect DataFrames are the same here: only what both have is used.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -16,11 +16,12 @@ from tallybayes.errors import DataError, Described, ParameterError
 from tallybayes.spark.tree import on_driver
 from tallybayes.spark.vector_columns import Forms, with_vectors
 
-__all__ = ["SAMPLE", "SparkRows", "batches_with_vectors", "quoted"]
+__all__ = ["SAMPLE", "SparkRows", "named_batches", "quoted"]
 
 SAMPLE = 20_000  # rows from which a schema is inferred
 _CELLS = 20_000_000  # of these rows: of very many columns fewer rows are read
 _LEAST = 1000
+_MORE = 1.02  # times the rows that are wanted, as Spark draws a share of the rows, which varies
 _NUMBERS = ("byte", "short", "integer", "long", "float", "double", "decimal", "boolean")
 _OTHERS = ("string", "char", "varchar", "date", "timestamp", "timestamp_ntz", "binary", "void")
 _SIMPLE = {*_NUMBERS, *_OTHERS}  # types of single values, by their names in Spark
@@ -67,8 +68,11 @@ class SparkRows:
         return [name for name, kind in self.types.items() if _is_readable(kind)]
 
     def selected(self, names: Collection[str]) -> Any:
-        """A DataFrame with only these columns, vectors as structures with their parts."""
-        return self.df.select(*self.columns(names))
+        """A DataFrame with only these columns, vectors as structures with their parts.
+
+        The columns are named c0, c1 and so on, because functions of Arrow tables refuse some names (`named_batches`).
+        """
+        return self.df.select(*[column.alias(f"c{i}") for i, column in enumerate(self.columns(names))])
 
     def columns(self, names: Collection[str]) -> list[Any]:
         """These columns, vectors as structures with their parts."""
@@ -80,18 +84,26 @@ class SparkRows:
         return [name for name in self.types if name in wanted]
 
     def sample(self, names: Collection[str] | None = None) -> pa.Table:
-        """The first rows that Spark returns; columns that cannot be read are empty."""
-        from pyspark.sql import functions
-
-        readable = set(self.readable())
+        """The first rows that Spark returns."""
         wanted = [name for name in self.types if names is None or name in names]
-        columns = [
-            self._column(name) if name in readable else functions.lit(None).cast("string").alias(name)
-            for name in wanted
-        ]
         n_rows = max(_LEAST, min(SAMPLE, _CELLS // max(len(wanted), 1)))
         with on_driver():
-            return self.df.select(*columns).limit(n_rows).toArrow()
+            return self.df.select(*self._sampled_columns(wanted)).limit(n_rows).toArrow()
+
+    def random_rows(self, n_rows: int, seed: int) -> pa.Table:
+        """About so many rows, drawn at random; all rows if there are fewer."""
+        with on_driver():
+            rows, total = self.df.select(*self._sampled_columns(list(self.types))), self.df.count()
+            if total > n_rows:
+                rows = rows.sample(min(1.0, _MORE * n_rows / total), seed)
+            return rows.limit(n_rows).toArrow()
+
+    def _sampled_columns(self, names: Collection[str]) -> list[Any]:
+        """Columns by their names; those that cannot be read are empty."""
+        from pyspark.sql import functions
+
+        readable, nothing = set(self.readable()), functions.lit(None).cast("string")
+        return [self._column(name) if name in readable else nothing.alias(name) for name in names]
 
     def with_values(self, names: Collection[str]) -> pa.Table:
         """Rows in which one of these columns has a value."""
@@ -124,9 +136,10 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def batches_with_vectors(batches: Iterator[pa.RecordBatch], forms: Forms) -> Iterator[pa.RecordBatch]:
-    """Batches whose columns of vectors are columns that the data layer reads."""
-    return (with_vectors(batch, forms) for batch in batches) if forms else batches
+def named_batches(batches: Iterator[pa.RecordBatch], names: Sequence[str], forms: Forms) -> Iterator[pa.RecordBatch]:
+    """Batches of `SparkRows.selected` with the names of their columns, and vectors as columns or bags."""
+    for batch in batches:
+        yield with_vectors(pa.RecordBatch.from_arrays(batch.columns, names=list(names)), forms)
 
 
 def _is_readable(kind: Any) -> bool:

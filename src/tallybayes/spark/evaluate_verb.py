@@ -17,7 +17,7 @@ from tallybayes.evaluation.evaluate import evaluated, finished_evaluation
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.model.model import Model
 from tallybayes.model.saved_model import dumps
-from tallybayes.spark.data_frame import SparkRows, batches_with_vectors
+from tallybayes.spark.data_frame import SparkRows, named_batches
 from tallybayes.spark.evaluation_bytes import combine_evaluations, evaluation_from_bytes, evaluation_to_bytes
 from tallybayes.spark.tree import WIDTHS, Mapped, reduced
 from tallybayes.spark.vector_columns import Forms, forms_of_schema
@@ -50,19 +50,21 @@ def evaluate(
     names = [name for name in rows.types if name in needed]
     rows.check_types(names)
     own = {name: form for name, form in forms.items() if name in names}
-    found = reduced(rows.selected(names), _evaluator(dumps(model), own, str(label)), combine_evaluations, widths=widths)
+    found = reduced(
+        rows.selected(names), _evaluator(dumps(model), names, own, str(label)), combine_evaluations, widths=widths
+    )
     evaluation = Evaluation() if found is None else evaluation_from_bytes(found)
     decision = snapshot.posterior.decision
     evaluation.costs = evaluation.costs if decision is None else decision.costs
     return finished_evaluation(evaluation, snapshot, label, positive)
 
 
-def _evaluator(data: bytes, forms: Forms, label: str) -> Mapped:
+def _evaluator(data: bytes, names: list[str], forms: Forms, label: str) -> Mapped:
     digest = hashlib.sha256(data).hexdigest()
 
     def evaluate_rows(number: int, batches: Iterator[pa.RecordBatch]) -> bytes:
         snapshot = worker_snapshot(digest, ModelBytes(data))
-        source = Stream(batches_with_vectors(batches, forms))
+        source = Stream(named_batches(batches, names, forms))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # there is nobody on a worker to be told
             scored = snapshot.log_proba_batches(source, label=label) if source.head().columns else ()

@@ -16,8 +16,8 @@ from tallybayes.data.table import to_table
 from tallybayes.engines import Plan
 from tallybayes.errors import DataError, Described
 from tallybayes.model.model import Model
-from tallybayes.model.row_counter import grown_schema
-from tallybayes.spark.data_frame import SparkRows, batches_with_vectors
+from tallybayes.model.row_counter import NEW_COLUMN, grown_schema
+from tallybayes.spark.data_frame import SparkRows, named_batches
 from tallybayes.spark.tree import WIDTHS, Mapped, reduced
 from tallybayes.spark.vector_columns import (
     BAG,
@@ -30,7 +30,7 @@ from tallybayes.spark.vector_columns import (
 )
 from tallybayes.state.options import OPTIONS, FitOptions, with_options
 
-__all__ = ["counted", "fit"]
+__all__ = ["columns_in_question", "counted", "fit", "for_elements", "vector_forms"]
 
 
 @with_options()
@@ -56,10 +56,10 @@ def fit(
     """
     rows = SparkRows(df)
     given: dict[str, Any] = dict(options)
-    rows.check_types(_columns_in_question(rows, label, weight, given))
+    rows.check_types(columns_in_question(rows, label, weight, given))
     sample = rows.sample()
-    forms = _forms(rows, sample, given)
-    given = _for_elements(given, forms)
+    forms = vector_forms(rows, sample, given)
+    given = for_elements(given, forms)
     head = to_table(with_vectors(sample, forms))
     plan = _with_late_columns(engines.plan_fit(head, label, weight=weight, **given), rows)
     model = engines.fitted(plan, counted(rows, plan, forms, widths=widths), data=head)
@@ -75,18 +75,18 @@ def counted(rows: SparkRows, plan: Plan, forms: Forms, *, widths: Sequence[int] 
     names = rows.needed(plan.schema, plan.counting.label, plan.counting.weight, forms)
     rows.check_types(names)
     own = {name: form for name, form in forms.items() if name in names}
-    total = reduced(rows.selected(names), _counter(plan.to_bytes(), own), engines.combine, widths=widths)
+    total = reduced(rows.selected(names), _counter(plan.to_bytes(), names, own), engines.combine, widths=widths)
     return engines.partial([], plan.to_bytes()) if total is None else total
 
 
-def _counter(plan: bytes, forms: Forms) -> Mapped:
+def _counter(plan: bytes, names: list[str], forms: Forms) -> Mapped:
     def count(number: int, batches: Iterator[pa.RecordBatch]) -> bytes:
-        return engines.partial(batches_with_vectors(batches, forms), plan)
+        return engines.partial(named_batches(batches, names, forms), plan)
 
     return count
 
 
-def _columns_in_question(
+def columns_in_question(
     rows: SparkRows, label: str | None, weight: str | None, options: Mapping[str, Any]
 ) -> list[str]:
     """The columns that may be used, of whatever type they are."""
@@ -99,7 +99,7 @@ def _columns_in_question(
     return names
 
 
-def _forms(rows: SparkRows, sample: pa.Table, options: Mapping[str, Any]) -> dict[str, int]:
+def vector_forms(rows: SparkRows, sample: pa.Table, options: Mapping[str, Any]) -> dict[str, int]:
     """What columns of vectors become: as the user says, as in the schema, or by their first rows."""
     schema, vectors = options.get("schema"), rows.vectors
     if schema is not None:
@@ -113,7 +113,7 @@ def _forms(rows: SparkRows, sample: pa.Table, options: Mapping[str, Any]) -> dic
     return found
 
 
-def _for_elements(options: Mapping[str, Any], forms: Forms) -> dict[str, Any]:
+def for_elements(options: Mapping[str, Any], forms: Forms) -> dict[str, Any]:
     """Options that name a column of vectors, for the columns of its elements."""
     result = dict(options)
     names = {name: [element_name(name, i) for i in range(size)] for name, size in forms.items() if size != BAG}
@@ -128,15 +128,17 @@ def _for_elements(options: Mapping[str, Any], forms: Forms) -> dict[str, Any]:
 
 def _with_late_columns(plan: Plan, rows: SparkRows) -> Plan:
     """The plan with the families of columns that have no values in the sample but elsewhere."""
-    for _ in range(3):
-        schema = plan.counting.schema
-        empty = [name for name, field in schema.fields.items() if field.reason == NO_VALUES and name in rows.types]
-        if not empty:
+    late = [name for name, field in plan.schema.fields.items() if field.reason.endswith(NO_VALUES)]
+    left = {name for name in late if name in rows.types}
+    while left:
+        schema = plan.schema.copy()
+        schema.fields = {name: field for name, field in schema.fields.items() if name not in left}
+        found = grown_schema(schema, to_table(rows.with_values(left)), plan.counting).fields
+        new = {name: replace(own, reason=own.reason.removeprefix(f"{NEW_COLUMN}; ")) for name, own in found.items()}
+        known = {name for name in left if name in new and not new[name].reason.endswith(NO_VALUES)}
+        if not known:
             break
-        found = rows.with_values(empty)
-        if not found.num_rows:
-            break
-        plan = replace(
-            plan, counting=replace(plan.counting, schema=grown_schema(schema, to_table(found), plan.counting))
-        )
+        parts = {name: own for name, own in new.items() if own.part is not None and own.part.column in known}
+        schema.fields = plan.schema.fields | {name: new[name] for name in known} | parts
+        plan, left = replace(plan, counting=replace(plan.counting, schema=schema)), left - known
     return plan

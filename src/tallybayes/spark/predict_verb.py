@@ -97,7 +97,7 @@ def _with_columns(
     from pyspark.sql import functions
 
     fields = ", ".join(f"{part}: {types[part]}" for part in wanted)
-    score = functions.arrow_udf(scorer, f"struct<{fields}>")
+    score = functions.arrow_udf(scorer, f"struct<{fields}>")  # type: ignore[attr-defined] # missing in its types
     whole = "tallybayes"
     while whole.lower() in {name.lower() for name in rows.types}:
         whole += "_"

@@ -1,0 +1,164 @@
+"""The Spark ML estimator: naive Bayes for the columns of a DataFrame as they are, in pipelines and cross-validation.
+
+    from tallybayes.spark.ml import NaiveBayesEstimator
+
+    model = NaiveBayesEstimator(labelCol="species").fit(frame)      # words, numbers, nulls: no preparation
+    answers = model.transform(frame)                                 # rawPrediction, probability, prediction
+    model.tally                                                      # the tallybayes.Model
+    model.write().overwrite().save("hdfs:///models/penguins")
+
+It needs pyspark: `pip install tallybayes[spark]`. docs/coming-from-spark-ml.md compares it with Spark's own classes.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from pyspark.ml import Estimator
+from pyspark.ml import Model as SparkModel
+from pyspark.ml.linalg import DenseVector, Vector, Vectors
+from pyspark.ml.util import MLReadable, MLWritable
+
+from tallybayes.errors import ParameterError, did_you_mean
+from tallybayes.evaluation.metrics import Evaluation
+from tallybayes.families.family import Floats
+from tallybayes.model.model import Model
+from tallybayes.scoring.snapshot import checked_row
+from tallybayes.spark import evaluate, fit
+from tallybayes.spark.ml_params import OPTION_PARAMS, FittingParams, ScoringParams
+from tallybayes.spark.ml_persistence import EstimatorReader, EstimatorWriter, ModelReader, ModelWriter
+from tallybayes.spark.ml_scoring import ClassLayout, with_scores
+from tallybayes.spark.vector_columns import BAG, element_name, forms_of_schema
+
+__all__ = ["NaiveBayesEstimator", "NaiveBayesModel"]
+
+_FOLD_NUMBERS = re.compile(r"(CrossValidator|TrainValidationSplit)_[0-9a-f]{12}_rand")  # a column that they add
+
+
+class NaiveBayesEstimator(Estimator["NaiveBayesModel"], FittingParams, MLReadable["NaiveBayesEstimator"], MLWritable):
+    """Naive Bayes for mixed columns with nulls, fitted by exact counting in one pass.
+
+    labelCol, weightCol, predictionCol, probabilityCol, rawPredictionCol: as in Spark ML.
+    featuresCols: the names of the columns to use; default: every column except label and weight.
+    featuresCol: a column of vectors, as an alternative.
+    Every option of `tallybayes.fit`, in camel case: smoothing, numeric, prior, classWeight, weights and so on;
+    `explainParams()` lists them.
+    """
+
+    def __init__(self, **params: Any) -> None:
+        super().__init__()
+        self.setParams(**params)
+
+    def setParams(self, **params: Any) -> NaiveBayesEstimator:  # noqa: N802
+        """Set Params by their names."""
+        for name in params:
+            if not self.hasParam(name):
+                hint = did_you_mean(name, [param.name for param in self.params], "Params")
+                raise ParameterError("the name of a Param", got=name, hint=hint)
+        unset = [name for name, value in params.items() if value is None and name not in OPTION_PARAMS]
+        self._set(**{name: value for name, value in params.items() if name not in unset})
+        return self
+
+    def _fit(self, dataset: Any) -> NaiveBayesModel:
+        options = self.fit_options()
+        vector, columns = self.getFeaturesCol(), self.getFeaturesCols()
+        if vector is not None and columns is not None:
+            raise ParameterError("featuresCol or featuresCols", got=f"{vector!r} and {columns!r}")
+        if vector is not None or columns is not None:
+            options["only"] = [vector] if vector is not None else columns
+        elif added := [name for name in dataset.columns if _FOLD_NUMBERS.fullmatch(name)]:
+            options["ignore"] = [*options.get("ignore", ()), *added]
+        weight = self.getOrDefault(self.weightCol) if self.isDefined(self.weightCol) else None
+        tally = fit(dataset, label=self.getLabelCol(), weight=weight or None, **options)
+        return self._copyValues(NaiveBayesModel(tally)._resetUid(self.uid))
+
+    def write(self) -> EstimatorWriter:
+        """What saves the Params, through the file system of Hadoop."""
+        return EstimatorWriter(self)
+
+    @classmethod
+    def read(cls) -> EstimatorReader:
+        """What loads an estimator that was saved."""
+        return EstimatorReader(cls)
+
+
+class NaiveBayesModel(SparkModel, ScoringParams, MLReadable["NaiveBayesModel"], MLWritable):
+    """A fitted model: `transform` appends rawPrediction, probability and prediction; `tally` is the tallybayes model.
+
+    prediction: the label itself; a double if labels are numbers, else of the type of the labels.
+    probability: a vector with P(class | row), in the order of `labels`; rawPrediction: its logarithm.
+    """
+
+    def __init__(self, tally: Model) -> None:
+        super().__init__()
+        self.tally = tally
+
+    @property
+    def labels(self) -> list[Any]:
+        """The label at each position of the vectors; see `ClassLayout`."""
+        return ClassLayout(self.tally.classes).labels
+
+    @property
+    def numClasses(self) -> int:  # noqa: N802
+        """The length of the vectors."""
+        return len(self.labels)
+
+    @property
+    def numFeatures(self) -> int:  # noqa: N802
+        """The number of columns that the model uses."""
+        return len(self.tally.schema.columns_in_use)
+
+    def _transform(self, dataset: Any) -> Any:
+        names = (self.getRawPredictionCol(), self.getProbabilityCol(), self.getPredictionCol())
+        return with_scores(dataset, self.tally, names)
+
+    def predict(self, value: Any) -> Any:
+        """The label of one row: a dict of its columns, or a vector if the model was fitted to vectors."""
+        return self.tally.predict_one(self._row(value))
+
+    def predictProbability(self, value: Any) -> DenseVector:  # noqa: N802
+        """P(class | row) of one row."""
+        return self._vector(self.tally.snapshot().proba(self._row(value)), 0.0)
+
+    def predictRaw(self, value: Any) -> DenseVector:  # noqa: N802
+        """Log P(class | row) of one row."""
+        snapshot = self.tally.snapshot()
+        return self._vector(snapshot.posterior.log_proba(snapshot.log_joint(self._row(value))), -np.inf)
+
+    def _vector(self, scores: Floats, absent: float) -> DenseVector:
+        return Vectors.dense(ClassLayout(self.tally.classes).placed(scores, absent)[0])
+
+    def _row(self, value: Any) -> Mapping[str, Any]:
+        """One row by the columns of the model."""
+        name = self.getFeaturesCol()
+        if name is None or not isinstance(value, Vector):
+            return checked_row(value)
+        if forms_of_schema(self.tally.schema, [name])[name] == BAG:
+            return {name: dict(enumerate(value.toArray().tolist()))}
+        return {element_name(name, i): x for i, x in enumerate(value.toArray().tolist())}
+
+    def evaluate(self, dataset: Any) -> Evaluation:
+        """Accuracy, log loss, calibration and more, as `tallybayes.evaluate` returns them."""
+        return evaluate(self.tally, dataset)
+
+    def write(self) -> ModelWriter:
+        """What saves the Params and the model file, through the file system of Hadoop."""
+        return ModelWriter(self)
+
+    @classmethod
+    def read(cls) -> ModelReader:
+        """What loads a model that was saved."""
+        return ModelReader(cls)
+
+
+_PARAMETERS = ("labelCol", "weightCol", "featuresCols", "featuresCol", "predictionCol", "probabilityCol")
+NaiveBayesEstimator.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
+        for name in (*_PARAMETERS, "rawPredictionCol", *OPTION_PARAMS)
+    ]
+)

@@ -1,0 +1,154 @@
+"""Scores as Spark ML has them: vectors of the classes, and an answer of the type of the label.
+
+The vectors are written by Python in the form in which Spark keeps them, so that no row is converted twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.ml.linalg import VectorUDT
+from pyspark.sql.types import BooleanType, DataType, DoubleType, StringType, StructField, StructType
+
+from tallybayes.data.batch import columns_to_read
+from tallybayes.errors import DataError, ParameterError, shorten
+from tallybayes.families.family import Floats
+from tallybayes.model.model import Model
+from tallybayes.model.saved_model import dumps
+from tallybayes.scoring.snapshot import Snapshot
+from tallybayes.spark.data_frame import SparkRows, quoted
+from tallybayes.spark.vector_columns import Forms, forms_of_schema, with_vectors
+from tallybayes.spark.worker_model import ModelBytes, worker_snapshot
+
+__all__ = ["ClassLayout", "with_scores"]
+
+_SCORES = "tallybayes scores"  # a structure whose fields become columns
+
+_MOST_INDICES = 100  # as in Spark ML: labels that are whole numbers below it are positions in the vectors
+_DENSE = 1  # the type of a dense vector in the form in which Spark keeps it
+
+
+class ClassLayout:
+    """The position of each class in the vectors.
+
+    As in Spark ML, label i is at position i if the labels are whole numbers from 0 to 99; a label that is not a class
+    of the model has the probability 0. Other labels are in ascending order.
+
+    >>> ClassLayout(["cat", "dog"]).labels, ClassLayout([0.0, 2.0]).labels
+    (['cat', 'dog'], [0.0, 1.0, 2.0])
+    """
+
+    def __init__(self, classes: Sequence[Any]) -> None:
+        self.classes = list(classes)
+        self.are_numbers = bool(classes) and all(
+            isinstance(label, (int, float)) and not isinstance(label, bool) for label in classes
+        )
+        self.are_indices = self.are_numbers and all(label in range(_MOST_INDICES) for label in classes)
+
+    @property
+    def labels(self) -> list[Any]:
+        """The label at each position."""
+        return [float(i) for i in range(int(max(self.classes)) + 1)] if self.are_indices else self.classes
+
+    @property
+    def label_type(self) -> DataType:
+        """The type of an answer: a double for numbers, else the type of the labels, or text."""
+        if self.are_numbers:
+            return DoubleType()
+        return BooleanType() if all(isinstance(label, bool) for label in self.classes) else StringType()
+
+    def placed(self, scores: Floats, absent: float) -> Floats:
+        """Scores by class, (rows, classes), as scores by position."""
+        if len(self.labels) == len(self.classes):
+            return scores
+        result = np.full((len(scores), len(self.labels)), absent)
+        result[:, [int(label) for label in self.classes]] = scores
+        return result
+
+    def answers(self, codes: NDArray[np.int64]) -> pa.Array:
+        """The labels by their codes, null for -1."""
+        if self.are_numbers:
+            values = pa.array([float(label) for label in self.classes], pa.float64())
+        elif isinstance(self.label_type, BooleanType):
+            values = pa.array(self.classes, pa.bool_())
+        else:
+            values = pa.array([str(label) for label in self.classes], pa.string())
+        return values.take(pa.array(codes, pa.int64(), mask=codes < 0))
+
+
+def score_fields(model: Model, names: Sequence[str]) -> list[StructField]:
+    """The fields of rawPrediction, probability and prediction by their names; none where the name is empty."""
+    types = (VectorUDT(), VectorUDT(), ClassLayout(model.classes).label_type)
+    return [StructField(name, own) for name, own in zip(names, types, strict=True) if name]
+
+
+def score_columns(snapshot: Snapshot, batch: Any, wanted: Sequence[bool]) -> Iterator[pa.Array]:
+    """The wanted ones of rawPrediction, probability and prediction of the rows of a batch."""
+    layout, posterior = ClassLayout(snapshot.classes), snapshot.posterior
+    log_joint = snapshot.log_joint(batch)
+    if wanted[0]:
+        yield _vectors(layout.placed(posterior.log_proba(log_joint), -np.inf))
+    posterior.write_proba(log_joint, 0, len(log_joint))
+    if wanted[1]:
+        yield _vectors(layout.placed(log_joint, 0.0))
+    if wanted[2]:
+        yield layout.answers(posterior.answer_codes(log_joint))
+
+
+def _vectors(values: Floats) -> pa.Array:
+    """Rows of a matrix as dense vectors."""
+    n, width = values.shape
+    ends = np.arange(0, n * width + 1, max(width, 1), dtype=np.int32) if width else np.zeros(n + 1, np.int32)
+    lists = pa.ListArray.from_arrays(pa.array(ends), pa.array(np.ascontiguousarray(values).ravel()))
+    columns = [pa.array(np.full(n, _DENSE, np.int8)), pa.nulls(n, pa.int32()), pa.nulls(n, pa.list_(pa.int32())), lists]
+    return pa.StructArray.from_arrays(columns, ["type", "size", "indices", "values"])
+
+
+def with_scores(dataset: Any, model: Model, names: Sequence[str]) -> Any:
+    """A DataFrame with rawPrediction, probability and prediction by their names; without it where the name is empty."""
+    from pyspark.sql import functions
+
+    rows, fields = SparkRows(dataset), score_fields(model, names)
+    for field in fields:
+        if field.name.lower() in map(str.lower, rows.types):
+            raise ParameterError("the name of a new column", got=field.name, hint="drop that column, or rename one")
+    if not fields:
+        return dataset
+    forms = forms_of_schema(model.schema, rows.vectors)
+    wanted = {*columns_to_read(model.schema, None, None), *(name for name, form in forms.items() if form)}
+    read = [name for name in rows.types if name in wanted]
+    if not read:
+        raise DataError(f"columns of the model ({shorten(model.schema.columns_in_use)})", got=list(rows.types))
+    rows.check_types(read)
+    forms = {name: form for name, form in forms.items() if name in read}
+    scorer = functions.arrow_udf(  # type: ignore[attr-defined]
+        _scorer(dumps(model), forms, names), StructType(fields)
+    )
+    scores = scorer(functions.struct(*rows.columns(read)))
+    kept = [functions.col(quoted(name)) for name in rows.types]
+    new = [functions.col(quoted(_SCORES)).getField(field.name).alias(field.name) for field in fields]
+    return dataset.withColumn(_SCORES, scores).select(*kept, *new)
+
+
+def _scorer(data: bytes, forms: Forms, names: Sequence[str]) -> Any:
+    """The function of the workers; each process loads the model once."""
+    wanted, new = [bool(name) for name in names], [name for name in names if name]
+    digest = hashlib.sha256(data).hexdigest()
+
+    def score(cells: pa.Array) -> pa.Array:
+        os.environ["TALLYBAYES_THREADS"] = "1"  # Spark runs a task on each core
+        snapshot = worker_snapshot(digest, ModelBytes(data))
+        batch = pa.RecordBatch.from_arrays(cells.flatten(), names=[field.name for field in cells.type])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # there is nobody on a worker to be told
+            return pa.StructArray.from_arrays([*score_columns(snapshot, with_vectors(batch, forms), wanted)], new)
+
+    score.__annotations__ = {"cells": pa.Array, "return": pa.Array}
+    return score
