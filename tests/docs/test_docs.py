@@ -134,6 +134,7 @@ def test_every_verb_and_option_is_documented():
         "inspect",
         "sample",
         "serve",
+        "log",
         "key",
         "demo",
     }
