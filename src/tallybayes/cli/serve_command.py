@@ -111,7 +111,11 @@ def serve(
         keys=KeyRing.read(keys),
     )
     tls = None if tls_cert is None else tls_context(tls_cert, tls_key)
-    with bind(host, port, settings) as listening, _served_path(path) as served, ModelFolder.open(served) as folder:
+    with (
+        bind(host, port, settings) as listening,
+        _served_path(path) as served,
+        ModelFolder.open(served, read_only=read_only) as folder,
+    ):
         names = ", ".join(sorted(folder)) or "no models yet"
         shown = f"[{host}]" if ":" in host else host
         print_result(f"{'http' if tls is None else 'https'}://{shown}:{listening.getsockname()[1]}")
