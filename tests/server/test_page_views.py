@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pyarrow.parquet
 import pytest
 
 pytest.importorskip("selenium")
@@ -12,6 +13,8 @@ from running_server import CAT, RunningServer, pets
 from selenium.webdriver.common.keys import Keys
 
 import tallybayes as tb
+from tallybayes.client import Client
+from tallybayes.demo_data.example_files import pet_lines
 from tallybayes.model.saved_model import dumps
 from tallybayes.server.api_key import new_key
 
@@ -122,6 +125,26 @@ def test_the_stream_follows_changes_of_others(page, demo_client):
     assert page.errors() == []
 
 
+def test_warnings_of_drift_are_shown(page, demo_client):
+    """After 400 rows as before, 200 with exchanged labels: the log loss rises."""
+    rng, names = np.random.default_rng(3), ["name", "kilos", "colour", "likes", "indoors", "pet"]
+    rows = [dict(zip(names, line.split(","), strict=True)) for line in pet_lines(rng, 600)]
+    rows = [row | {"kilos": float(row["kilos"] or 5), "indoors": row["indoors"] == "true"} for row in rows]
+    others = {"cat": "dog", "dog": "rabbit", "rabbit": "cat"}
+    demo_client.upload(demo_client.download(), "drifting")
+    try:
+        with Client(page.url, model="drifting") as client:
+            client.learn(rows[:200])
+            client.learn(rows[200:400])
+            page.open("stream/drifting")
+            assert page.all(".warn-card") == []
+            client.learn([row | {"pet": others[row["pet"]]} for row in rows[400:]])
+        page.until(lambda: "log loss" in page.text(".warn-card"))
+        assert "(since event 3)" in page.text(".warn-card")
+    finally:
+        demo_client.remove("drifting")
+
+
 def test_events_are_filtered_opened_and_taken_back(page, demo_client):
     first = demo_client.learn([{"kilos": 3.5, "colour": "tabby", "pet": "cat"}])
     demo_client.undo(first.event)
@@ -153,6 +176,18 @@ def test_a_model_is_downloaded_as_it_is(page, tmp_path, demo_client):
     page.click("Download the model")
     page.until(lambda: [path for path in tmp_path.glob("*.tally") if path.stat().st_size])
     assert tb.load(tmp_path / "pets.tally").class_counts == demo_client.class_counts
+
+
+def test_the_log_is_exported(page, tmp_path, demo_client):
+    change = demo_client.learn([{"kilos": 3.5, "pet": "cat"}])
+    demo_client.undo(change.event)
+    page.browser.execute_cdp_cmd("Page.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+    page.open("data/pets")
+    page.click("Export as Parquet")
+    path = tmp_path / "pets-events.parquet"
+    page.until(lambda: path.exists() and path.stat().st_size)
+    events = pyarrow.parquet.read_table(path).to_pylist()
+    assert [event["kind"] for event in events][-2:] == ["learn", "undo"]
 
 
 def test_examples_of_code_have_this_address_and_model(page):
