@@ -1,9 +1,11 @@
 """Map and reduce over bytes on Spark: one value per task, combined by a tree of tasks, then by the driver.
 
-    rows --mapInArrow--> one value per partition --groupBy(number % width).applyInArrow--> width values --> the driver
+    rows --mapInArrow--> one value per partition --groupBy(number % width).applyInArrow--> width values
+         --repartition--> the driver
 
 Values are data of the job, not side effects: a task that is run again or twice replaces its value, and cannot count
-twice. The driver reads the last values one after the other and holds two at a time.
+twice. The driver reads the last values one after the other and holds two at a time. It reads one partition per job, so
+the last level of the tree has to be done by then: the shuffle after it lets its tasks run side by side.
 """
 
 from __future__ import annotations
@@ -44,6 +46,7 @@ def reduced(df: Any, value_of: Mapped, combine: Combined, *, widths: Sequence[in
         for width in widths:
             key = (functions.col("number") % functions.lit(width)).alias("key")
             values = values.groupBy(key).applyInArrow(_merger(combine), _COLUMNS)
+        values = values.repartition("number")
         failed: dict[int, str] = {}
         left = _values(values.toLocalIterator(), failed)
         first = next(left, None)
