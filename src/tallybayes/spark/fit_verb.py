@@ -30,7 +30,7 @@ from tallybayes.spark.vector_columns import (
 )
 from tallybayes.state.options import OPTIONS, FitOptions, with_options
 
-__all__ = ["columns_in_question", "counted", "fit", "for_elements", "vector_forms"]
+__all__ = ["columns_in_question", "counted", "fit", "fitted_to", "for_elements", "vector_forms"]
 
 
 @with_options()
@@ -54,20 +54,24 @@ def fit(
     Families are inferred from up to 20,000 rows that Spark returns first, unless `schema` is given. Only the columns
     that the model needs are read. The model equals that of `tallybayes.fit` on the same rows with the same schema.
     """
+    model = fitted_to(df, label, weight, dict(options), widths)
+    if not model.classes:
+        column = label_column(model.schema.label, df.columns)[0]
+        got = Described(f"{model.skipped:,} rows without one") if model.skipped else 0
+        raise DataError("rows with a label to learn from", got=got, column=column)
+    return model
+
+
+def fitted_to(df: Any, label: str | None, weight: str | None, given: dict[str, Any], widths: Sequence[int]) -> Model:
+    """The model of a DataFrame, without classes if no row has a label."""
     rows = SparkRows(df)
-    given: dict[str, Any] = dict(options)
     rows.check_types(columns_in_question(rows, label, weight, given))
     sample = rows.sample()
     forms = vector_forms(rows, sample, given)
     given = for_elements(given, forms)
     head = to_table(with_vectors(sample, forms))
     plan = _with_late_columns(engines.plan_fit(head, label, weight=weight, **given), rows)
-    model = engines.fitted(plan, counted(rows, plan, forms, widths=widths), data=head)
-    if not model.classes:
-        column = label_column(plan.counting.label, head.columns)[0]
-        got = Described(f"{model.skipped:,} rows without one") if model.skipped else 0
-        raise DataError("rows with a label to learn from", got=got, column=column)
-    return model
+    return engines.fitted(plan, counted(rows, plan, forms, widths=widths), data=head)
 
 
 def counted(rows: SparkRows, plan: Plan, forms: Forms, *, widths: Sequence[int] = WIDTHS) -> bytes:
