@@ -136,6 +136,7 @@ def test_every_verb_and_option_is_documented():
         "inspect",
         "sample",
         "serve",
+        "log",
         "key",
         "demo",
     }

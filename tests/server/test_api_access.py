@@ -44,6 +44,7 @@ REQUESTS = [
     ("POST", "/v1/models/pets/undo", {"event": 1}, "learn"),
     ("GET", "/v1/models/pets/events", None, "learn"),
     ("GET", "/v1/models/pets/events/1", None, "learn"),
+    ("GET", "/v1/models/pets/events.parquet", None, "learn"),
     ("GET", "/v1/models/pets/download", None, "learn"),
     ("POST", "/v1/models/pets/calibrate", {"rows": PETS}, "admin"),
     ("PUT", "/v1/models/pets/decision", {}, "admin"),
@@ -264,3 +265,4 @@ def test_a_server_that_is_read_only(tmp_path):
                 assert "read-only" in json.loads(found.content)["detail"]
         assert send(server, "GET", "/v1/models/pets", None, None).json()["read_only"] is True
     assert (tmp_path / "pets.tally").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["pets.tally"]

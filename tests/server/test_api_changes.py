@@ -1,8 +1,10 @@
 """Changes over HTTP: durable, idempotent, with conditions; and the events they leave."""
 
+import io
 import json
 
 import httpx2
+import pyarrow.parquet as pq
 import pytest
 from running_server import CAT, DOG, PETS, Api, RunningServer, pets
 from test_api_answers import ARROW, BODIES, CSV, JSON, NDJSON, TSV
@@ -143,6 +145,17 @@ def test_events_are_listed_by_pages_and_kinds(api):
     assert (undo["undoes"], undo["event"]) == (2, 6)
     second = api.get("/events/2").json()
     assert (second["undone_by"], second["data"]) == (6, [{"weight": 1, "pet": "cat"}])
+
+
+def test_events_are_exported_as_parquet(api):
+    api.post("/learn", json={"rows": NEW}, headers={"Idempotency-Key": "k1"})
+    api.post("/undo", json={"event": 1})
+    found = api.get("/events.parquet")
+    assert found.headers["content-type"] == "application/vnd.apache.parquet"
+    first, second = pq.read_table(io.BytesIO(found.content)).to_pylist()
+    assert (first["event"], first["kind"], first["rows"], first["key"], first["undone_by"]) == (1, "learn", 3, "k1", 2)
+    assert json.loads(first["data"]) == NEW
+    assert (second["kind"], second["undoes"]) == ("undo", 1)
 
 
 def test_news_of_changes_as_server_sent_events(api):

@@ -77,7 +77,7 @@ def base_of(kind):
 BASES = {kind: base_of(kind) for kind in ("empty", "given", "inferred", "limited")}
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(parts=events(), kind=st.sampled_from(sorted(BASES)))
 def test_groups_of_events_give_the_bytes_of_one_event_after_the_other(parts, kind):
     expected, events = accepted(BASES[kind], parts)

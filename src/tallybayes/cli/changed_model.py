@@ -15,7 +15,7 @@ from tallybayes.cli.shared_options import loaded_model
 if TYPE_CHECKING:
     from tallybayes.model import Model
 
-__all__ = ["InPlace", "NewModel", "changed_model", "note_saved"]
+__all__ = ["InPlace", "NewModel", "changed_model", "edited_model", "note_saved"]
 
 NewModel = Annotated[
     str | None, typer.Option("-o", "--output", metavar="MODEL", help="Save the result as this model file.")
@@ -28,12 +28,11 @@ def changed_model(path: str, output: str | None, *, in_place: bool) -> Iterator[
     """A model to change; it is saved if the body ends without an exception and there is a place to save it."""
     from tallybayes.cli.fit_command import model_path
     from tallybayes.errors import Described, ParameterError
-    from tallybayes.model.saved_model import edit_model_file
 
     if output is not None and in_place:
         raise ParameterError("-o MODEL or --in-place", got=Described("both"))
     if in_place:
-        with edit_model_file(path, on_wait=lambda: note_waiting(path)) as model:
+        with edited_model(path) as model:
             yield model
         return
     if output is not None:
@@ -44,6 +43,40 @@ def changed_model(path: str, output: str | None, *, in_place: bool) -> Iterator[
     yield model
     if output is not None:
         model.save(output)
+
+
+@contextlib.contextmanager
+def edited_model(path: str) -> Iterator[Model]:
+    """A model file to change in place: other commands wait, and a model that a server hosts is refused."""
+    from tallybayes.model.saved_model import edit_model_file
+
+    with _not_hosted(path), edit_model_file(path, on_wait=lambda: note_waiting(path)) as model:
+        yield model
+
+
+@contextlib.contextmanager
+def _not_hosted(path: str) -> Iterator[None]:
+    """Refuse a model with a log of changes: its file is only the base of these."""
+    from tallybayes.errors import FileError
+    from tallybayes.server.model_files import ModelFiles
+
+    if not path.endswith(".tally") or "\0" in path or not (files := ModelFiles.of(path)).has_log:
+        yield
+        return
+    from tallybayes.server.event_log import EventLog
+    from tallybayes.server.model_lock import ModelLock
+
+    lock = ModelLock(files.lock, f"the model {files.name!r}")
+    try:
+        with contextlib.closing(EventLog(files.log, read_only=True)) as log:
+            n_events = log.last_id - (log.fact("base") or {"event": 0})["event"]
+        if n_events:
+            hint = f"send the rows to its server, or fold the changes into the file first: tally log compact {path}"
+            got = f"the base of a log of {n_events:,} changes"
+            raise FileError(f"expected a model without a log, got {got}", file=path, hint=hint)
+        yield
+    finally:
+        lock.release()
 
 
 def note_saved(path: str, output: str | None, *, in_place: bool) -> None:

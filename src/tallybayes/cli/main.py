@@ -26,6 +26,7 @@ from tallybayes.cli import (
     fit_command,
     importance_command,
     inspect_command,
+    log_command,
     predict_command,
     report_command,
     sample_command,
@@ -73,6 +74,8 @@ for module in (
 ):
     for verb, example in module.COMMANDS:
         app.command(cls=Command, epilog=example, help=verb.__doc__)(with_common_options(verb))
+
+app.add_typer(log_command.log, name="log", help=log_command.HELP, epilog=log_command.EXAMPLE)
 
 
 def _version(requested: bool) -> None:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import tempfile
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import IO, Any
 
 from tallybayes.errors import Described
 from tallybayes.formatting import finite_json, json_text
 from tallybayes.server.answer import Answer, StreamedAnswer
-from tallybayes.server.api_document import answers, path_parameter, query, text_answer
+from tallybayes.server.api_document import answers, file_answer, path_parameter, query, text_answer
 from tallybayes.server.call import Call, version_headers
 from tallybayes.server.direct_route import Endpoint
 from tallybayes.server.event import Event
+from tallybayes.server.event_export import write_parquet
+from tallybayes.server.event_log import EventLog
 from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel, Published
 
@@ -22,6 +26,7 @@ __all__ = ["ENDPOINTS"]
 _MOST = 1000  # events of one answer
 _HEARTBEAT = 15.0  # seconds; proxies close connections that are silent for a minute
 _PARQUET = "application/vnd.apache.parquet"
+_PART = 2**20  # bytes
 _KINDS = ("learn", "forget", "undo", "calibrate", "decide", "replace")
 _NUMBER = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}
 
@@ -59,6 +64,35 @@ async def read_event(call: Call) -> Answer:
         return {**event.to_dict(), "data": finite_json(rows), "settings": finite_json(event.settings)}
 
     return Answer.of(await call.service.in_thread(work), headers=version_headers(live, live.current))
+
+
+async def export_events(call: Call) -> Answer:
+    """Export all events as Parquet."""
+    live = call.live
+
+    def work() -> IO[bytes]:
+        """Write the events to a temporary file, so that a long log needs little memory."""
+        file = tempfile.TemporaryFile()  # noqa: SIM115 - closed when it is sent
+        try:
+            with contextlib.closing(EventLog(live.files.log, read_only=True)) as log:
+                write_parquet(log, file)
+            file.seek(0)
+        except BaseException:
+            file.close()
+            raise
+        return file
+
+    file = await call.service.in_thread(work)
+    disposition = f'attachment; filename="{live.name}.events.parquet"'.encode()
+    headers = [*version_headers(live, live.current), (b"content-disposition", disposition)]
+    return StreamedAnswer(_parts(call, file), _PARQUET, headers=headers)
+
+
+async def _parts(call: Call, file: IO[bytes]) -> AsyncIterator[bytes]:
+    """A file part by part."""
+    with file:
+        while part := await call.service.in_thread(file.read, _PART):
+            yield part
 
 
 async def read_stream(call: Call) -> Answer:
@@ -160,6 +194,18 @@ ENDPOINTS = [
                 query("who", "Only events of this sender.", {"type": "string"}),
             ],
             "responses": answers("EventList", 404, 422),
+        },
+    ),
+    Endpoint(
+        "GET",
+        f"{_PATH}/events.parquet",
+        export_events,
+        "learn",
+        {
+            "tags": [_TAG],
+            "summary": "Export all events",
+            "description": "As a Parquet file, as `tally log export` writes it.",
+            "responses": file_answer(_PARQUET, 404),
         },
     ),
     Endpoint(

@@ -183,7 +183,7 @@ def _endpoint(
 ) -> Endpoint:
     document: dict[str, Any] = {
         "tags": [_TAG],
-        "summary": summary,
+        "summary": f"{summary}, by version" if "{version}" in path else summary,
         "description": "",
         "responses": json_answers(schema, "InferenceError", *more),
     }
@@ -200,7 +200,7 @@ def _endpoint(
 
 ENDPOINTS = [
     _endpoint("GET", "/v2", oip_server, None, "ServerMetadata", "Server metadata"),
-    _endpoint("GET", "/v2/", oip_server, None, "ServerMetadata", "Server metadata"),
+    _endpoint("GET", "/v2/", oip_server, None, "ServerMetadata", "Server metadata")._replace(is_documented=False),
     _endpoint("GET", "/v2/health/live", oip_live, None, "ServerLive", "Server live"),
     _endpoint("GET", "/v2/health/ready", oip_ready, None, "ServerReady", "Server ready"),
     *(

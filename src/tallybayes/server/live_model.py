@@ -16,19 +16,17 @@ from __future__ import annotations
 import contextlib
 import datetime
 import os
-import queue
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
 from tallybayes.errors import FileError, TallyError
-from tallybayes.model import Model
-from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.change_errors import NotWritableError, UnknownEventError
 from tallybayes.server.change_group import ChangeGroup, Pending, answer_of, check_version, known_answer, new_event
+from tallybayes.server.change_queue import ChangeQueue
 from tallybayes.server.change_request import Applied, ChangeRequest
 from tallybayes.server.event import Event, NewEvent
 from tallybayes.server.event_log import EventLog
@@ -37,33 +35,17 @@ from tallybayes.server.hosted_state import HostedState, RowsDone
 from tallybayes.server.model_files import ModelFiles
 from tallybayes.server.model_history import ModelHistory
 from tallybayes.server.model_lock import ModelLock
+from tallybayes.server.published_model import Published, publish
 from tallybayes.server.row_scores import RowScores, score_rows
 from tallybayes.server.settings_change import fitted_calibration, fitted_decision, with_event
 from tallybayes.server.snapshot_file import SnapshotFacts
 from tallybayes.server.stream_metrics import StreamMetrics
-from tallybayes.state.model_state import ModelState
 from tallybayes.storage.model_file import state_from_bytes
 
 __all__ = ["SNAPSHOT_EVENTS", "LiveModel", "Published"]
 
-_GROUP_REQUESTS = 1024  # in one transaction, at most
-_GROUP_ROWS = 200_000
-_LINGER = 0.004  # seconds to wait for more requests, if the last groups had several
 SNAPSHOT_EVENTS = 10_000  # events after which a snapshot is written
 _SNAPSHOT_SECONDS = 60.0  # or as soon as this time has passed, if there are new events
-
-
-@dataclass(frozen=True)
-class Published:
-    """The model after one event; it never changes. `model` answers as any model does."""
-
-    model: Model
-    version: int
-
-    @property
-    def snapshot(self) -> Snapshot:
-        """What the model answers from."""
-        return self.model.snapshot()
 
 
 class LiveModel:
@@ -86,7 +68,7 @@ class LiveModel:
         self._snapshot_events = snapshot_events
         self.why_read_only = "it was opened for reading only" if read_only else ""
         self._lock: ModelLock | None = None
-        self._queue: queue.SimpleQueue[Pending | None] = queue.SimpleQueue()
+        self._queue = ChangeQueue()
         self._submitting = threading.Lock()
         self._is_closed = False
         self._subscribers: list[Callable[[Published, list[Event]], None]] = []
@@ -94,7 +76,6 @@ class LiveModel:
         self._snapshot_thread: threading.Thread | None = None
         self._writer: threading.Thread | None = None
         self._committer = ThreadPoolExecutor(1, thread_name_prefix=f"commits of {files.name}")
-        self._last_sizes = (1, 1)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, read_only: bool = False, **more: Any) -> Self:
@@ -111,12 +92,15 @@ class LiveModel:
             self._lock = ModelLock(self.files.lock, f"the model {self.name!r}")
         try:
             self._log = EventLog(self.files.log, read_only=bool(self.why_read_only))
+            self._log.check_structure()  # a damaged index of keys would let a repeated request through
             self._history = ModelHistory(self.files, self._log)
             self.stream = StreamMetrics()
             state = self._history.load(self.stream.add, self._restore_stream)
-            self.current = _published(state, self._log.last_id)
+            self.current = publish(state, self._log.last_id)
             self._snapshot_event, self._snapshot_time = self._log.last_id, time.monotonic()
         except BaseException:
+            if (log := getattr(self, "_log", None)) is not None:
+                log.close()
             if self._lock is not None:
                 self._lock.release()
             raise
@@ -144,7 +128,7 @@ class LiveModel:
     @property
     def n_waiting(self) -> int:
         """How many requests wait for the writer."""
-        return self._queue.qsize()
+        return len(self._queue)
 
     def subscribe(self, callback: Callable[[Published, list[Event]], None]) -> Callable[[], None]:
         """Call a function after each publication, from the writer's thread, with the state and its new events.
@@ -197,8 +181,8 @@ class LiveModel:
 
     def _run(self) -> None:
         while True:
-            group, is_last = self._next_group()
-            for part in _parts(group):
+            parts, is_last = self._queue.take(_SNAPSHOT_SECONDS)
+            for part in parts:
                 try:
                     self._write(part)
                 except BaseException as error:  # the requests must be answered, whatever went wrong
@@ -207,27 +191,6 @@ class LiveModel:
             if is_last:
                 return
             self._snapshot_if_due()
-
-    def _next_group(self) -> tuple[list[Pending], bool]:
-        """Wait for a request and take those that wait behind it; whether the model is being closed."""
-        try:
-            first = self._queue.get(timeout=_SNAPSHOT_SECONDS)
-        except queue.Empty:
-            return [], False
-        group: list[Pending] = []
-        until = time.monotonic() + _LINGER
-        usual = sum(self._last_sizes) if self._last_sizes[1] > 1 else 1
-        while first is not None:
-            group.append(first)
-            left = until - time.monotonic() if len(group) < usual else 0.0
-            if len(group) >= _GROUP_REQUESTS:
-                break
-            try:
-                first = self._queue.get(timeout=left) if left > 0 else self._queue.get_nowait()
-            except queue.Empty:
-                break
-        self._last_sizes = (self._last_sizes[1], len(group))
-        return group, first is None
 
     def _write(self, group: list[Pending]) -> None:
         """Apply, commit, publish and answer the requests of one transaction."""
@@ -321,7 +284,7 @@ class LiveModel:
             return []
         version = self._log.last_id + len(events)
         committing = self._committer.submit(self._log.append, events)
-        published = _published(hosted.state, version)  # while the disk is busy
+        published = publish(hosted.state, version)  # while the disk is busy
         try:
             written = committing.result()
         except FileError as error:
@@ -365,7 +328,7 @@ class LiveModel:
             if self._is_closed:
                 return
             self._is_closed = True
-            self._queue.put(None)
+            self._queue.end()
         if self._writer is not None:
             self._writer.join()
             if self._snapshot_thread is not None:
@@ -382,33 +345,6 @@ class LiveModel:
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-
-def _published(state: ModelState, version: int) -> Published:
-    """A state for readers, with what they need derived."""
-    model = Model(state)
-    snapshot = model.snapshot()
-    if snapshot.classes:
-        with contextlib.suppress(Exception):  # readers will get the same error, with their own request
-            _ = snapshot.posterior
-            snapshot.small_batches.row({}, snapshot.scorer)
-    return Published(model, version)
-
-
-def _parts(group: list[Pending]) -> list[list[Pending]]:
-    """Requests in order, cut so that learn and forget requests are together and others alone."""
-    parts: list[list[Pending]] = []
-    n_rows = 0
-    for pending in group:
-        by_rows = pending.request.kind in ("learn", "forget")
-        size = len(pending.request.rows or b"") // 50  # a rough number of rows
-        if parts and by_rows and parts[-1][0].request.kind in ("learn", "forget") and n_rows + size <= _GROUP_ROWS:
-            parts[-1].append(pending)
-            n_rows += size
-        else:
-            parts.append([pending])
-            n_rows = size
-    return parts
 
 
 def _now() -> str:

@@ -102,9 +102,9 @@ class ModelFolder(Mapping[str, LiveModel]):
         """Open the models whose files were put into the folder since it was opened; the names of these."""
         added = []
         with self._changing:
-            for path in _model_paths(self.path) if self.is_folder else []:
+            for path in _model_paths(self.path) if os.path.isdir(self.path) else []:
                 if ModelFiles.of(path).name not in self._models:
-                    live = LiveModel.open(path)
+                    live = LiveModel.open(path, read_only=self.read_only)
                     self._models = self._models | {live.name: live}
                     added.append(live.name)
         return added

@@ -226,16 +226,17 @@ class ModelHistory:
     def _checked_base(self) -> int:
         """The number of the last event that is in the base; finishes a compaction that was interrupted."""
         known, pending = self.log.fact("base"), self.log.fact("pending_base")
-        if known is None or (self.log.last_id == 0 and known["sha256"] != self.base_hash):
-            if not self.log.read_only:
-                self.log.set_facts(base={"event": 0, "sha256": self.base_hash})
-            return 0
-        if known["sha256"] == self.base_hash:
+        if known is not None and known["sha256"] == self.base_hash:
             return int(known["event"])
         if pending is not None and pending["sha256"] == self.base_hash:
             if not self.log.read_only:
                 self.log.drop_rows(pending["event"], base=pending, pending_base=None)
             return int(pending["event"])
+        last = self.log.last_id
+        if last == (0 if known is None else known["event"]):  # no event after it: the file may have been changed
+            if not self.log.read_only:
+                self.log.set_facts(base={"event": last, "sha256": self.base_hash}, pending_base=None)
+            return last
         hint = (
             f"restore the file that the log was begun with; or, to begin anew with this one, move {self.log.path} away"
         )

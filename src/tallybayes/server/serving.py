@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import ipaddress
 import os
 import signal
@@ -140,6 +141,8 @@ def serve(
         except Exception as error:  # the models that are open stay open
             logger.error("the folder cannot be read anew: %s", error)
 
+    gc.collect()
+    gc.freeze()  # a full collection of what is here for good would stop all answers for a tenth of a second
     try:
         _Server(config, service, reload).run([listening])
     finally:

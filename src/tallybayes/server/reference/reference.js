@@ -2,6 +2,8 @@
 
 const METHODS = ["get", "post", "put", "delete"];
 const document_ = await (await fetch("/openapi.json")).json();
+const listed = await fetch("/v1/models");  // refused without a key: then the examples have no name
+const first = listed.ok ? (await listed.json()).models[0]?.name : undefined;
 
 function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
@@ -12,6 +14,16 @@ function element(name, attributes = {}, ...children) {
   }
   made.append(...children.filter((child) => child !== null));
   return made;
+}
+
+// Text with words in backquotes as code.
+function prose(text, attributes = {}) {
+  const parts = text.split("`").map((part, i) => (i % 2 ? element("code", { text: part }) : part));
+  return element("p", attributes, ...parts);
+}
+
+function named(path) {
+  return first === undefined ? path : path.replace("{model}", encodeURIComponent(first));
 }
 
 function resolved(part) {
@@ -59,7 +71,7 @@ function folded(title, ...children) {
 function curl(method, path, operation) {
   const body = resolved(operation.requestBody)?.content ?? {};
   const [kind, own] = Object.entries(body)[0] ?? [];
-  const lines = [`curl -X ${method.toUpperCase()} ${location.origin}${path}`];
+  const lines = [`curl -X ${method.toUpperCase()} ${location.origin}${named(path)}`];
   if (kind) lines.push(`  -H 'Content-Type: ${kind}'`);
   if (own?.example !== undefined) lines.push(`  -d '${JSON.stringify(own.example).replaceAll("'", "'\\''")}'`);
   else if (kind) lines.push("  --data-binary @FILE");
@@ -73,6 +85,7 @@ function tryForm(method, path, operation) {
   const form = element("form", { class: "try" });
   for (const one of parameters) {
     const field = element("input", { name: one.name, placeholder: one.description ?? "" });
+    if (one.name === "model" && first !== undefined) field.value = first;
     fields.set(one, field);
     form.append(element("label", { text: `${one.name}${one.required ? "" : " (optional)"}` }, field));
   }
@@ -124,7 +137,7 @@ function route(path, method, operation) {
   const made = element("section", { class: "route", id, "aria-labelledby": `${id}-title` },
     element("h3", { id: `${id}-title` }, element("span", { class: `method ${method.toUpperCase()}`, text: method.toUpperCase() }), path),
     element("p", { class: "summary", text: operation.summary }),
-    operation.description ? element("p", { text: operation.description }) : null,
+    operation.description ? prose(operation.description) : null,
     element("pre", { text: curl(method, path, operation) }));
   if (parameters.length) made.append(folded("Parameters", table(["name", "in", "meaning"], parameters.map((one) => [one.name, one.in, one.description ?? ""]))));
   if (body) {
@@ -140,7 +153,7 @@ function route(path, method, operation) {
 
 function draw() {
   document.getElementById("version").textContent = document_.info.version;
-  document.getElementById("about").textContent = document_.info.description;
+  document.getElementById("about").replaceWith(...document_.info.description.split("\n\n").map((part) => prose(part)));
   const groups = new Map();
   for (const [path, item] of Object.entries(document_.paths)) {
     for (const method of METHODS.filter((name) => name in item)) {
