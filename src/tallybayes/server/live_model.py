@@ -292,9 +292,10 @@ class LiveModel:
             raise NotWritableError(f"the change cannot be stored: {error.expected}", hint=hint) from error
         for event, is_formative in zip(written, formative, strict=True):
             self._history.committed(event, is_formative=is_formative)
-        self.stream.add(written)
-        self.stream.count(written)
         self.current = published
+        with contextlib.suppress(Exception):  # what is committed is answered, whatever the metrics do
+            self.stream.add(written)
+            self.stream.count(written)
         for callback in list(self._subscribers):
             with contextlib.suppress(Exception):  # a subscriber that fails must not stop the writer
                 callback(published, written)
