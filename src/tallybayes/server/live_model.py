@@ -96,6 +96,8 @@ class LiveModel:
             self._history = ModelHistory(self.files, self._log)
             self.stream = StreamMetrics()
             state = self._history.load(self.stream.add, self._restore_stream)
+            if state.given is not None:
+                self.why_read_only = "it was made from given probabilities"
             self.current = publish(state, self._log.last_id)
             self._snapshot_event, self._snapshot_time = self._log.last_id, time.monotonic()
         except BaseException:
