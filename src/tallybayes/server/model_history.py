@@ -57,6 +57,8 @@ class ModelHistory:
         self, on_events: OnEvents | None = None, on_snapshot: Callable[[SnapshotFacts], None] | None = None
     ) -> ModelState:
         """The state after the last event: the snapshot and the events since, or else the base and all events."""
+        if not self.log.last_id and (base := self.base()).given is not None:
+            return base  # given probabilities: there is nothing to change
         found = self._usable_snapshot()
         if found is not None:
             state, facts = found
