@@ -254,3 +254,21 @@ def test_ten_thousand_open_connections(tmp_path):
                 assert received(one, b'"live"}').startswith((b"HTTP/1.1 200", b'{"status"'))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_short_requests_do_not_wait_for_long_ones(tmp_path):
+    pets().save(tmp_path / "pets.tally")
+    body = json.dumps({"rows": [CAT] * 100_000}).encode()
+    with RunningServer(tmp_path / "pets.tally", "--log-level", "warning") as server, httpx2.Client() as client:
+        found = []
+        thread = threading.Thread(
+            target=lambda: found.append(predict(server, content=body, headers=JSON, timeout=120).status_code)
+        )
+        thread.start()
+        n_short = 0
+        while thread.is_alive():
+            assert client.post(f"{server.url}/v1/models/pets/predict", json={"row": CAT}, timeout=60).status_code == 200
+            n_short += 1
+        thread.join()
+    assert found == [200]
+    assert n_short >= 20
