@@ -45,7 +45,7 @@ build/sanitize-%/built: .venv/ready
 	$(BIN)/cmake --build build/sanitize-$* --parallel 2
 	touch $@
 
-browser:  # for the tests of the report page; needs root on Debian or Ubuntu
+browser:  # for the tests of the report and of the server's page; needs root on Debian or Ubuntu
 	which chromium chromedriver || (apt-get update && apt-get install -y --no-install-recommends chromium chromium-driver)
 
 format: .venv/ready

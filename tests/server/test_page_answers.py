@@ -97,6 +97,19 @@ def test_given_probabilities_and_models_without_intervals_have_fields():
     assert form_fields(tb.fit({"a": [1, 2, 3, 4], "y": [0, 0, 1, 1]}, label="y"))["intervals"]
 
 
+def test_a_model_without_rows_has_fields_and_no_rulers():
+    rows = {"a": [1.5, 2.5], "town": ["Ulm", "Bonn"], "y": ["x", "z"]}
+    model = tb.fit(rows, label="y")
+    model.forget(rows)
+    found = form_fields(model)
+    assert [(one["name"], one["values"], one["range"]) for one in found["columns"]] == [
+        ("a", [], None),
+        ("town", [], None),
+    ]
+    assert (found["classes"], found["intervals"]) == ([], False)
+    assert expected_importance(model)["columns"] == []
+
+
 def test_importance_of_a_model_agrees_with_that_on_its_data(model):
     rows = mixed(400)
     names = ("size", "town", "member", "trip")

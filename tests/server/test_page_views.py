@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pyarrow.parquet
 import pytest
 
 pytest.importorskip("selenium")
@@ -11,6 +12,10 @@ from page_browser import SIZES, VIEWS, PageInBrowser, percent
 from running_server import CAT, RunningServer, pets
 from selenium.webdriver.common.keys import Keys
 
+import tallybayes as tb
+from tallybayes.client import Client
+from tallybayes.demo_data.example_files import pet_lines
+from tallybayes.model.saved_model import dumps
 from tallybayes.server.api_key import new_key
 
 
@@ -88,6 +93,24 @@ def test_the_nomogram_has_the_probabilities_of_the_model(page, demo_client):
     assert page.texts(".nomogram-sum .p") == [percent(own) for own in demo_client.predict_proba([{}])[0]]
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_larger_chart_is_drawn_by_vega_under_the_policy(page, scheme):
+    pytest.importorskip("altair")
+    page.open("model/pets", prefers_color_scheme=scheme)
+    for column in ("kilos", "likes"):
+        page.run("document.querySelector(arguments[0]).click()", f"[aria-label='larger chart of {column}']")
+        page.until(lambda: page.all("dialog .large-chart[data-drawn]"))
+        pixels = page.run(
+            "const canvas = document.querySelector('dialog canvas');"
+            "const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;"
+            "return new Set(new Uint32Array(data.buffer)).size"
+        )
+        assert pixels > 30  # colours: something is drawn
+        page.browser.switch_to.active_element.send_keys(Keys.ESCAPE)
+        page.until(lambda: page.all("dialog") == [])
+    assert page.errors() == []
+
+
 def test_the_stream_follows_changes_of_others(page, demo_client):
     page.open("stream/pets")
     page.until(lambda: page.text(".live") == "live")
@@ -100,6 +123,26 @@ def test_the_stream_follows_changes_of_others(page, demo_client):
     page.run(f"document.querySelector('[aria-label=\"undo event {change.event}\"]').click()")
     page.until(lambda: f"takes back {change.event}" in page.text("section[aria-label='Recent events']"))
     assert page.errors() == []
+
+
+def test_warnings_of_drift_are_shown(page, demo_client):
+    """After 400 rows as before, 200 with exchanged labels: the log loss rises."""
+    rng, names = np.random.default_rng(3), ["name", "kilos", "colour", "likes", "indoors", "pet"]
+    rows = [dict(zip(names, line.split(","), strict=True)) for line in pet_lines(rng, 600)]
+    rows = [row | {"kilos": float(row["kilos"] or 5), "indoors": row["indoors"] == "true"} for row in rows]
+    others = {"cat": "dog", "dog": "rabbit", "rabbit": "cat"}
+    demo_client.upload(demo_client.download(), "drifting")
+    try:
+        with Client(page.url, model="drifting") as client:
+            client.learn(rows[:200])
+            client.learn(rows[200:400])
+            page.open("stream/drifting")
+            assert page.all(".warn-card") == []
+            client.learn([row | {"pet": others[row["pet"]]} for row in rows[400:]])
+        page.until(lambda: "log loss" in page.text(".warn-card"))
+        assert "(since event 3)" in page.text(".warn-card")
+    finally:
+        demo_client.remove("drifting")
 
 
 def test_events_are_filtered_opened_and_taken_back(page, demo_client):
@@ -128,13 +171,23 @@ def test_events_are_filtered_opened_and_taken_back(page, demo_client):
 
 
 def test_a_model_is_downloaded_as_it_is(page, tmp_path, demo_client):
-    import tallybayes as tb
-
     page.browser.execute_cdp_cmd("Page.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
     page.open("model/pets")
     page.click("Download the model")
     page.until(lambda: [path for path in tmp_path.glob("*.tally") if path.stat().st_size])
     assert tb.load(tmp_path / "pets.tally").class_counts == demo_client.class_counts
+
+
+def test_the_log_is_exported(page, tmp_path, demo_client):
+    change = demo_client.learn([{"kilos": 3.5, "pet": "cat"}])
+    demo_client.undo(change.event)
+    page.browser.execute_cdp_cmd("Page.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+    page.open("data/pets")
+    page.click("Export as Parquet")
+    path = tmp_path / "pets-events.parquet"
+    page.until(lambda: path.exists() and path.stat().st_size)
+    events = pyarrow.parquet.read_table(path).to_pylist()
+    assert [event["kind"] for event in events][-2:] == ["learn", "undo"]
 
 
 def test_examples_of_code_have_this_address_and_model(page):
@@ -191,6 +244,49 @@ def test_a_key_is_asked_for_and_kept_in_the_tab_only(page_browser, tmp_path):
         page.go("api/pets")
         assert "TALLYBAYES_KEY" in page.text("pre")
         assert made[1][0] not in page.text("main")
+
+
+def test_odd_models_are_shown(page, demo_server):
+    """Names that look like code, forty classes, numbers as labels, a model without rows."""
+    rng = np.random.default_rng(0)
+    nasty = "</script><img src=x onerror=alert(1)>"
+    many = {"x": rng.normal(size=400), "y": [f"class {i % 40}" for i in range(400)]}
+    odd = {
+        "nasty": tb.fit({nasty: ["<b>", "&amp;"] * 20, "why": [nasty, "ok"] * 20}, label="why"),
+        "many": tb.fit(many, label="y"),
+        "numbers": tb.fit({"a": [1.5, 2.5, 3.5, 4.5] * 10, "y": [0, 1, 1, 2] * 10}, label="y"),
+        "empty": _without_rows(),
+    }
+    with demo_server.client() as client:
+        for name, model in odd.items():
+            client.upload(dumps(model), name)
+        try:
+            page.open("try/pets")
+            for name in odd:
+                for view in VIEWS:
+                    page.go(f"{view}/{name}")
+                    assert page.text("h1"), (view, name)
+                    assert page.run("return document.documentElement.scrollWidth") <= 1280
+            page.go("try/nasty")
+            page.fill(nasty, "<b>")
+            assert page.verdict()[0] == nasty
+            page.go("try/many")
+            assert len(page.texts(".bars .name")) == 8
+            page.go("try/numbers")
+            page.fill("a", "4.4")
+            page.press("3")
+            assert "Learned 2" in page.text(".changes")
+            wrong = [entry for entry in page.errors() if "422" not in entry]  # an empty model has no answer
+            assert wrong == []
+        finally:
+            for name in odd:
+                client.remove(name)
+
+
+def _without_rows():
+    model = tb.fit({"a": [1, 2], "y": ["x", "z"]}, label="y")
+    model.forget({"a": [1, 2], "y": ["x", "z"]})
+    return model
 
 
 def _brightness(page):

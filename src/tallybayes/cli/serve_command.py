@@ -79,7 +79,7 @@ def serve(
     the server by Ctrl-C or SIGTERM: it finishes what it has accepted. SIGHUP looks for new models in the folder.
     """
     _require_packages()
-    from tallybayes.errors import Described, ParameterError, check_integer
+    from tallybayes.errors import NONE, Described, ParameterError, check_integer
     from tallybayes.server.api_key import KeyRing
     from tallybayes.server.demo_models import demo_rows
     from tallybayes.server.model_folder import ModelFolder
@@ -95,7 +95,8 @@ def serve(
     if tls_key is not None and tls_cert is None:
         raise ParameterError("--tls-cert with --tls-key", got=tls_key)
     if (path is None) is not demo:
-        raise ParameterError("a model file, a folder of them, or --demo", got=path and Described(f"--demo and {path}"))
+        got = NONE if path is None else Described(f"--demo and {path}")
+        raise ParameterError("a model file, a folder of them, or --demo", got=got, hint="tally serve pets.tally")
     default = ServerSettings()
     settings = ServerSettings(
         examples=demo_rows() if demo else {},

@@ -49,6 +49,8 @@ def form_fields(model: Model) -> dict[str, Any]:
 
 def _has_intervals(model: Model) -> bool:
     """Whether probabilities have credible intervals: not if a score has no posterior distribution."""
+    if not model.classes:
+        return False
     try:
         model.predict_interval([dict.fromkeys(model.schema.columns_in_use)])
     except TallyError:

@@ -9,12 +9,14 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from tallybayes.errors import NONE, did_you_mean
 from tallybayes.formatting import json_text
 from tallybayes.model import Model
 from tallybayes.reporting.nomogram import nomogram
 from tallybayes.server.answer import Answer
 from tallybayes.server.api_document import query, text_answer
 from tallybayes.server.call import Call, version_headers
+from tallybayes.server.column_chart import chart_script, column_chart_spec, has_charts
 from tallybayes.server.direct_route import Endpoint
 from tallybayes.server.event_rows import JSON
 from tallybayes.server.expected_importance import expected_importance
@@ -30,7 +32,8 @@ __all__ = ["ENDPOINTS"]
 def _nomogram(model: Model) -> dict[str, Any]:
     """The rulers of a model, the most important columns first; without example rows."""
     order = [one["column"] for one in expected_importance(model)["columns"]]
-    names = [name for name in (*order, *model.schema.families) if name in model.schema.families]
+    known = model.predictives()  # a column that has no values yet has none
+    names = [name for name in (*order, *model.schema.families) if name in known]
     return nomogram(model, list(dict.fromkeys(names)), [], model.describe().columns)
 
 
@@ -53,7 +56,12 @@ class _Kept:
             return body
 
 
-_COLUMNS, _NOMOGRAM, _IMPORTANCE = _Kept(form_fields), _Kept(_nomogram), _Kept(expected_importance)
+def _columns(model: Model) -> dict[str, Any]:
+    """The fields of the form; charts: whether there are larger charts of columns."""
+    return {**form_fields(model), "charts": has_charts()}
+
+
+_COLUMNS, _NOMOGRAM, _IMPORTANCE = _Kept(_columns), _Kept(_nomogram), _Kept(expected_importance)
 
 
 async def _kept_answer(call: Call, kept: _Kept) -> Answer:
@@ -80,6 +88,17 @@ async def read_importance(call: Call) -> Answer:
     return await _kept_answer(call, _IMPORTANCE)
 
 
+async def read_chart(call: Call) -> Answer:
+    """Read a chart of a column: its distribution in each class."""
+    live = call.live
+    published, column = live.current, call.query_params.get("column", "")
+    if column not in published.model.schema.families:
+        hint = did_you_mean(column, published.model.schema.families, "columns")
+        raise HttpError.of(404, "column: a column of the model", got=column, hint=hint)
+    spec = await call.service.in_thread(column_chart_spec, published.model, column)
+    return Answer.of(spec, headers=version_headers(live, published))
+
+
 async def list_examples(call: Call) -> Answer:
     """List rows without a label to work through, if the server was started with any."""
     return Answer.of({"rows": list(call.service.settings.examples.get(call.live.name, ()))})
@@ -102,6 +121,15 @@ async def page(call: Call) -> Answer:
 async def page_file(call: Call) -> Answer:
     """Send a script or a style of the page."""
     return _file(call, call.path_params["file"])
+
+
+async def vega_script(call: Call) -> Answer:
+    """Send the script that draws larger charts, if the packages that bring it are installed."""
+    if not has_charts():
+        raise HttpError.of(404, "packages that draw charts", got=NONE, hint="pip install 'tallybayes[report]'")
+    content = await call.service.in_thread(chart_script)
+    headers = [(b"content-security-policy", PAGE_POLICY.encode()), (b"cache-control", b"max-age=3600")]
+    return Answer(content, "text/javascript; charset=utf-8", headers=headers)
 
 
 def _file(call: Call, path: str) -> Answer:
@@ -156,6 +184,7 @@ ENDPOINTS = [
         columns=_OBJECTS,
         excluded=_OBJECTS,
         intervals={"type": "boolean"},
+        charts={"type": "boolean"},
     ),
     _kept_route(
         "nomogram",
@@ -203,6 +232,20 @@ ENDPOINTS = [
             "responses": _json_answers({"columns": {"type": "array"}, "rows": _ROWS}, 404, 413, 422),
         },
     ),
+    Endpoint(
+        "GET",
+        f"{_PATH}/chart",
+        read_chart,
+        "predict",
+        {
+            "tags": [_TAG],
+            "summary": "Chart of a column",
+            "description": "Its distribution in each class, as a specification of Vega-Lite. Needs the extra `report`.",
+            "parameters": [query("column", "The name of the column.", {"type": "string"})],
+            "responses": _json_answers({"height": {}}, 404, 422),
+        },
+    ),
+    Endpoint("GET", "/page/vega.js", vega_script, None, {"tags": [_TAG]}, is_documented=False),
     Endpoint("GET", "/", page, None, {"tags": [_TAG]}, is_documented=False),
     Endpoint("GET", "/page/{file:path}", page_file, None, {"tags": [_TAG]}, is_documented=False),
 ]

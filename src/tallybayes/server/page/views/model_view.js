@@ -3,6 +3,7 @@
 import { count, digits, percent, plural } from "../logic/numbers.js";
 import { classKey, columnPicture } from "../widgets/column_picture.js";
 import { coloured, element, fill } from "../widgets/element.js";
+import { showLargeChart } from "../widgets/large_chart.js";
 import { nomogram } from "../widgets/nomogram.js";
 import { notify, problemBlock } from "../widgets/problem.js";
 
@@ -20,12 +21,13 @@ export function modelView(session) {
     const { info } = session;
     fill(facts, fact("rows learned", count(info.rows)), fact("classes", count(session.classes.length)), fact("columns", count(info.columns)),
       fact("version", count(info.version), info.version ? "the last event" : "as it was fitted"));
-    const most = Math.max(...info.class_counts, 1), total = info.class_counts.reduce((x, y) => x + y, 0) || 1;
+    const counts = info.class_counts;
+    const most = Math.max(...counts, 1), total = counts.reduce((x, y) => x + y, 0) || 1;
     fill(classes, element("h2", {}, info.label ? `Classes of ${info.label}` : "Classes"), element("ul", { class: "bars" }, session.classes.slice(0, 12).map((label, c) => {
       const bar = element("div", { class: "bar-fill" });
-      bar.style.width = `${(100 * info.class_counts[c]) / most}%`;
+      bar.style.width = `${(100 * counts[c]) / most}%`;
       return coloured(element("li", {}, element("span", { class: "name" }, element("span", { class: "class-dot", "aria-hidden": "true" }), String(label)),
-        element("div", { class: "track", "aria-hidden": "true" }, bar), element("span", { class: "p", title: percent(info.class_counts[c] / total) }, count(info.class_counts[c]))), c);
+        element("div", { class: "track", "aria-hidden": "true" }, bar), element("span", { class: "p", title: percent(counts[c] / total) }, count(counts[c]))), c);
     })), session.classes.length > 12 ? element("p", { class: "soft small" }, `and ${session.classes.length - 12} more`) : null);
     fill(settings, element("h2", {}, "Settings"), settingsList(info));
   }
@@ -44,7 +46,7 @@ export function modelView(session) {
   function paintColumns(all = false) {
     const shown = all ? session.fields : session.fields.slice(0, SHOWN);
     fill(columns, shown.map((column) => element("article", { class: "card column-card" },
-      element("div", { class: "card-head" }, element("h3", {}, column.name), element("span", { class: "badge" }, column.family.split(":")[0])),
+      element("div", { class: "card-head" }, element("h3", {}, column.name), element("span", { class: "row-of" }, element("span", { class: "badge" }, column.family.split(":")[0]), larger(column))),
       columnPicture(column, place) ?? element("p", { class: "soft small" }, "no picture for this kind of column"),
       element("p", { class: "soft small reason" }, column.reason, column.weight === null ? "" : `; weight ${digits(column.weight, 3)}`))),
     session.fields.length > shown.length ? element("button", { type: "button", on: { click: () => paintColumns(true) } }, `Show all ${session.fields.length} columns`) : null,
@@ -60,6 +62,11 @@ export function modelView(session) {
       bar.style.width = `${(100 * Math.max(one.information, 0)) / most}%`;
       return element("li", {}, element("span", { class: "name" }, one.column), element("div", { class: "track", "aria-hidden": "true" }, bar), element("span", { class: "p" }, percent(Math.max(one.information, 0) / found.entropy)));
     })), element("p", { class: "soft small" }, `Share of the uncertainty about the class that each column alone removes, on ${plural(found.rows, "row")} drawn from the model.`));
+  }
+
+  function larger(column) {
+    if (!session.columns.charts || !column.picture) return null;
+    return element("button", { type: "button", class: "quiet slim", "aria-label": `larger chart of ${column.name}`, on: { click: () => showLargeChart(session, column) } }, "Larger");
   }
 
   const stop = session.onChange(load);

@@ -63,8 +63,8 @@ export function tryView(session, batches) {
 
   async function teachLabel(label) {
     const row = form.row();
-    if (row === null || !panel.explanation) return;
-    const { classes, probabilities } = panel.explanation;
+    if (row === null) return;
+    const { classes, probabilities } = panel.explanation ?? { classes: [], probabilities: [] };  // none: nothing was learned
     const before = Object.fromEntries(classes.map((one, c) => [String(one), probabilities[c]]));
     try {
       const applied = await session.learn(row, label);
