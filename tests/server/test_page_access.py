@@ -117,3 +117,4 @@ def test_the_first_tab_skips_to_the_content(page):
     assert link.text == "Skip to the content"
     link.send_keys(Keys.ENTER)
     assert page.run("return document.activeElement.id") == "main"
+    assert page.browser.current_url.endswith("#/try/pets")

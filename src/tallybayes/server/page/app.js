@@ -35,6 +35,7 @@ function hashOf(name, model) { return `#/${name}/${encodeURIComponent(model)}`; 
 
 async function begin() {
   fill(byId("tools"), keyButton(), element("button", { type: "button", class: "icon shortcuts-button", "aria-label": "Keyboard shortcuts", title: "Keyboard shortcuts (?)", on: { click: showShortcuts } }, icon("help")), themeSwitch());
+  document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); byId("main").focus(); });  // the address stays
   await loadModels();
   addEventListener("hashchange", () => show(true));
   await show(false);
