@@ -1,6 +1,7 @@
 """That a value is missing as evidence: by hand, by every option, and under the laws of a model."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import tallybayes as tb
@@ -278,3 +279,15 @@ def test_weights_of_gaps_are_settings_of_the_model():
     with pytest.raises(ParameterError, match="a weight of at least 0"):
         tb.ColumnWeights(missing={"x": -1.0})
     assert loads(dumps(model)).column_weights == model.column_weights
+
+
+def test_a_column_without_any_value_is_no_evidence():
+    table = {
+        "x": [1.5, 2.0, 4.0, 5.5] * 20,
+        "never": pa.array([None] * 80, pa.string()),
+        "y": ["p", "p", "q", "p"] * 20,
+    }
+    for options in ({}, {"missing_as_value": True, "weights": None}):
+        model = tb.fit(table, "y", **options)
+        assert "never" not in model.column_weights.missing
+        assert np.array_equal(loads(dumps(model)).predict_proba(table), model.predict_proba(table))

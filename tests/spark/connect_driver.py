@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 from mixed_rows import mixed_rows
-from pyspark.ml import Pipeline
+from pyspark.ml import Pipeline, PipelineModel
 from pyspark.ml.evaluation import MulticlassClassificationEvaluator
 from pyspark.ml.feature import StringIndexer
 from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
@@ -53,6 +53,9 @@ def spark_ml(frame, rows, folder):
     fitted = pipeline.fit(frame)
     own = fitted.stages[1].evaluate(fitted.stages[0].transform(frame)).accuracy
     found["ML pipeline"] = abs(evaluator.evaluate(fitted.transform(frame)) - own) < 1e-12 and own > 0.8
+    fitted.save(f"{folder}/pipeline")
+    loaded = PipelineModel.load(f"{folder}/pipeline")
+    found["ML pipeline saved"] = dumps(loaded.stages[1].tally) == dumps(fitted.stages[1].tally)
     grid = ParamGridBuilder().addGrid(indexed.smoothing, [1.0, 1e6]).build()
     search = CrossValidator(estimator=pipeline, estimatorParamMaps=grid, evaluator=evaluator, numFolds=2, seed=1)
     averages = search.fit(frame).avgMetrics

@@ -29,6 +29,6 @@ def test_verbs_equal_those_on_one_machine(found, verb):
     assert found[verb]
 
 
-@pytest.mark.parametrize("what", ["fit", "transform", "save", "pipeline", "search"])
+@pytest.mark.parametrize("what", ["fit", "transform", "save", "pipeline", "pipeline saved", "search"])
 def test_the_spark_ml_estimator(found, what):
     assert found[f"ML {what}"]

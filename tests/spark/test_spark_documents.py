@@ -8,8 +8,20 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.mark.filterwarnings("ignore:unclosed running multiprocessing pool:ResourceWarning")  # of Spark
-@pytest.mark.parametrize("document", ["coming-from-spark-ml.md"])
-def test_document_examples_run_on_spark(document, spark, tmp_path, monkeypatch):
+@pytest.fixture
+def folder(spark, tmp_path, monkeypatch):
+    """An empty folder that Python and Spark work in."""
+    machine = spark.sparkContext._jvm
+    files = machine.org.apache.hadoop.fs.FileSystem.get(spark.sparkContext._jsc.hadoopConfiguration())
+    before = files.getWorkingDirectory()
     monkeypatch.chdir(tmp_path)
+    files.setWorkingDirectory(machine.org.apache.hadoop.fs.Path(str(tmp_path)))
+    yield tmp_path
+    files.setWorkingDirectory(before)
+
+
+@pytest.mark.filterwarnings("ignore:unclosed running multiprocessing pool:ResourceWarning")  # of Spark
+@pytest.mark.parametrize("document", ["scale.md", "coming-from-spark-ml.md"])
+def test_document_examples_run_on_spark(document, folder):
     assert doctest.testfile(str(DOCS / document), module_relative=False).failed == 0
+    assert list(folder.iterdir())

@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tallybayes.errors import Described, EngineError, TallyError
+from tallybayes.errors import Described, EngineError, ParameterError, TallyError, check_integer
 from tallybayes.spark.worker_error import driver_error, error_from_text, error_to_text
 
 __all__ = ["WIDTHS", "Mapped", "on_driver", "reduced"]
@@ -35,6 +35,10 @@ def reduced(df: Any, value_of: Mapped, combine: Combined, *, widths: Sequence[in
     """The combined value of all partitions; None if there are no partitions."""
     from pyspark.sql import functions
 
+    if not widths:
+        raise ParameterError("widths: the number of values after each level of the tree", got=widths)
+    for width in widths:
+        check_integer("widths", width, at_least=1)
     with on_driver():
         values = df.mapInArrow(_mapper(value_of), _COLUMNS)
         for width in widths:

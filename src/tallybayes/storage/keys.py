@@ -101,7 +101,10 @@ def text_key(text: str) -> Key:
 
 def pack_keys(keys: Sequence[Key]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Return keys as bytes (UTF-8 with lone surrogates), and the end of each key."""
-    parts = [key_text(key).encode("utf-8", "surrogatepass") for key in keys]
+    if all(type(key) is str for key in keys):  # vocabularies have millions
+        parts = [b"t" + key.encode("utf-8", "surrogatepass") for key in keys]  # type: ignore[attr-defined]
+    else:
+        parts = [key_text(key).encode("utf-8", "surrogatepass") for key in keys]
     return np.frombuffer(b"".join(parts), np.uint8), np.cumsum([len(part) for part in parts], dtype=np.int64)
 
 
@@ -116,6 +119,8 @@ def unpack_keys(blob: NDArray[np.uint8], ends: NDArray[np.int64]) -> list[Any]:
         raise ValueError("keys with invalid ends")
     data = blob.tobytes()
     texts = [data[start:stop].decode("utf-8", "surrogatepass") for start, stop in itertools.pairwise(bounds)]
+    if all(text[:1] == "t" for text in texts):  # Python's hashes of texts cannot be foreseen
+        return [text[1:] for text in texts]
     known = {text: text_key(text) for text in dict.fromkeys(texts)}
     if len(known) > _ALIKE and np.unique([hash(key) for key in known.values()], return_counts=True)[1].max() > _ALIKE:
         raise ValueError("too many keys with the same hash")
