@@ -252,7 +252,7 @@ class Client:
     ) -> RemoteChange:
         headers = {"Idempotency-Key": key or str(uuid.uuid4())}
         if if_version is not None:
-            headers["If-Match"] = f'"{self.model}-{if_version}"'
+            headers["If-Match"] = f'"{quote(self.model, safe="")}-{if_version}"'
         table = body.get("rows")
         content, headers["Content-Type"] = (table, _ARROW) if isinstance(table, bytes) else (_packed(body), _JSON)
         found = json.loads(self._reply(method, self._path(verb), content, headers).body)
@@ -374,9 +374,8 @@ def _error(reply: _Reply) -> TallyError:
     if not isinstance(facts, dict) or "expected" not in facts:
         text = reply.body[:200].decode("utf-8", "replace")
         return ServerError("an answer", got=Described(f"status {reply.status}: {text}"))
-    kind = _KINDS.get(
-        str(facts.get("type", "")).removeprefix(_TYPE), ServerError if reply.status >= 500 else ParameterError
-    )
+    name = str(facts.get("type", "")).removeprefix(_TYPE)
+    kind = ServerError if reply.status >= 500 else _KINDS.get(name, ParameterError)
     given = {name: facts[name] for name in ("column", "row", "line", "hint") if name in facts}
     if "got" in facts:
         given["got"] = Described(facts["got"])
@@ -388,4 +387,4 @@ def _error(reply: _Reply) -> TallyError:
 _KINDS: dict[str, type[TallyError]] = {
     name: getattr(errors, name)
     for name in ("DataError", "ForgetError", "FileError", "ParameterError", "CountError", "UnsupportedError")
-} | {"NotWritableError": ServerError}
+}

@@ -115,6 +115,9 @@ class Gateway:
                 raise HttpError.of(429, expected, got=Described("more"), headers=retry)
         if len(settings.keys) and call.api_key is None and scope["method"] not in _OPEN_METHODS:
             raise no_key()  # before its body takes any memory
+        if scope["method"] == "HEAD":  # answered as GET; the connection leaves the body out
+            call.is_head, call.scope = True, {**scope, "method": "GET"}
+            scope = call.scope
         arrived = False
         try:
             async with asyncio.timeout(settings.timeout) as call.deadline:

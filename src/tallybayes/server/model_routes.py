@@ -11,7 +11,7 @@ from tallybayes.errors import Described
 from tallybayes.formatting import finite_json
 from tallybayes.server.answer import Answer
 from tallybayes.server.api_document import answers, file_answer, file_body
-from tallybayes.server.call import Call, version_headers
+from tallybayes.server.call import Call, in_header, version_headers
 from tallybayes.server.change_request import ChangeRequest
 from tallybayes.server.direct_route import Endpoint
 from tallybayes.server.event_rows import JSON, MODEL
@@ -94,7 +94,7 @@ async def download_model(call: Call) -> Answer:
     headers = [
         *version_headers(live, published),
         (b"cache-control", b"no-cache"),
-        (b"content-disposition", f'attachment; filename="{live.name}.tally"'.encode()),
+        (b"content-disposition", f'attachment; filename="{in_header(live.name)}.tally"'.encode()),
     ]
     if call.has_current(live, published):
         return Answer(b"", status=304, headers=headers)

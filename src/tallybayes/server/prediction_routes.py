@@ -34,22 +34,30 @@ async def predict(call: Call) -> Answer:
     live = call.live
     call.wanted_version(live)
     published = live.current
-    given = RequestRows.of(call, ("probabilities", "interval"))
+    given = await RequestRows.read(call, ("probabilities", "interval"))
     snapshot = published.snapshot
     require_classes(snapshot)
     if not isinstance(given.options.get("probabilities", True), bool):
         raise HttpError.of(422, "probabilities: true or false", got=given.options["probabilities"])
-    level = _level(given.options)
+    kind, level = answer_format(call, given.media_type), _level(given.options)
     few = proba_of_few(snapshot, given.rows) if given.rows is not None and level is None else None
-    if few is not None and given.media_type == JSON and b"accept" not in call.fields:
-        return _json_answer(live, published, few, None, given.options)
-    kind = answer_format(call, given.media_type)
     if few is not None:
-        proba, ends = few, None
-    else:
-        proba, ends = await call.service.in_thread(_scored, snapshot, given, level, call.service.settings.max_rows)
+        return _answer(live, published, few, None, kind, given.options)
+    most = call.service.settings.max_rows
+
+    def work() -> Answer:
+        """Score many rows and write the answer."""
+        proba, ends = _scored(snapshot, given, level, most)
+        return _answer(live, published, proba, ends, kind, given.options)
+
+    return await call.service.in_thread(work)
+
+
+def _answer(
+    live: LiveModel, published: Published, proba: Floats, ends: Floats | None, kind: str, options: dict[str, Any]
+) -> Answer:
     if kind == JSON:
-        return _json_answer(live, published, proba, ends, given.options)
+        return _json_answer(live, published, proba, ends, options)
     return _table(live, published, proba, ends, kind)
 
 
@@ -122,7 +130,7 @@ async def explain(call: Call) -> Answer:
     live = call.live
     call.wanted_version(live)
     published = live.current
-    given = RequestRows.of(call, ("interval",))
+    given = await RequestRows.read(call, ("interval",))
     require_classes(published.snapshot)
     level = _level(given.options)
 
@@ -149,7 +157,7 @@ async def evaluate(call: Call) -> Answer:
     live = call.live
     call.wanted_version(live)
     published = live.current
-    given = RequestRows.of(call, ("leave_one_out",))
+    given = await RequestRows.read(call, ("leave_one_out",))
     leave_one_out = given.options.get("leave_one_out", False)
     if not isinstance(leave_one_out, bool):
         raise HttpError.of(422, "leave_one_out: true or false", got=leave_one_out)

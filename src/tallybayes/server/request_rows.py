@@ -27,11 +27,12 @@ from tallybayes.server.event_rows import ARROW, JSON
 from tallybayes.server.http_problem import HttpError
 from tallybayes.server.strict_json import parse_json
 
-__all__ = ["CSV", "NDJSON", "TSV", "RequestRows", "checked_rows", "media_type", "read_arrow", "read_object"]
+__all__ = ["CSV", "LONG", "NDJSON", "TSV", "RequestRows", "checked_rows", "media_type", "read_arrow", "read_object"]
 
 NDJSON, CSV, TSV = "application/x-ndjson", "text/csv", "text/tab-separated-values"
 _SAME = {"application/jsonl": NDJSON, "application/x-jsonlines": NDJSON, "application/ndjson": NDJSON}
 _FORMATS = (JSON, NDJSON, CSV, TSV, ARROW)
+LONG = 2**16  # bytes of a body that are read in about a millisecond
 
 
 def media_type(call: Call) -> str:
@@ -77,6 +78,13 @@ class RequestRows:
     options: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
+    async def read(cls, call: Call, known: tuple[str, ...] = ()) -> RequestRows:
+        """The rows of a body; of a long one in a thread, so that short requests do not wait."""
+        if len(call.content) <= LONG:
+            return cls.of(call, known)
+        return await call.service.in_thread(cls.of, call, known)
+
+    @classmethod
     def of(cls, call: Call, known: tuple[str, ...] = ()) -> RequestRows:
         """The rows of a body; known: the options that a body of JSON may have."""
         kind, most = media_type(call), call.service.settings.max_rows
@@ -92,6 +100,8 @@ class RequestRows:
             rows = value.pop("rows") if "rows" in value else [value.pop("row")]
             return cls(kind, checked_rows(rows, most), options=value)
         if kind == NDJSON:
+            if (n_lines := call.content.count(b"\n")) > most + 1:  # before it takes many times its memory
+                raise _too_many(most, n_lines)
             return cls(kind, checked_rows(list(_lines(call.content)), most))
         return cls(kind, content=call.content)
 
