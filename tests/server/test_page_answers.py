@@ -8,8 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from running_server import RunningServer
+from typer.testing import CliRunner
 
 import tallybayes as tb
+from tallybayes.cli.main import app
 from tallybayes.errors import DataError, TallyError
 from tallybayes.server.demo_models import DEMO_MODELS, demo_rows, write_demo_models
 from tallybayes.server.expected_importance import expected_importance
@@ -281,3 +284,19 @@ def test_demo_models_answer_their_rows(tmp_path):
         model = tb.load(path)
         assert len(model.predict(rows[name])) == len(rows[name])
         assert model.schema.label not in rows[name][0]
+
+
+@pytest.mark.parametrize(("given", "got"), [([], "got none"), (["--demo", "x.tally"], "got --demo and x.tally")])
+def test_either_a_model_or_the_demo_is_served(given, got):
+    done = CliRunner().invoke(app, ["serve", *given])
+    assert got in str(done.exception)
+
+
+def test_the_demo_leaves_nothing_behind(tmp_path):
+    with (
+        RunningServer("--demo", environment={"TMPDIR": str(tmp_path)}) as server,
+        server.client(model="pets") as client,
+    ):
+        client.learn([{"kilos": 4.0, "pet": "cat"}])
+        assert [path.name for path in tmp_path.glob("tally-demo-*/*.tally")]
+    assert list(tmp_path.glob("tally-demo-*")) == []
