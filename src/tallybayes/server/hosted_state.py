@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tallybayes.arrays.column import Codes
+from tallybayes.data.label import label_column
 from tallybayes.data.read import to_source
 from tallybayes.errors import DataError
 from tallybayes.model.label_plan import label_notes
@@ -94,6 +95,17 @@ class HostedState:
         if self._known is None:
             self._known = KnownValues(self.state)
         return isinstance(rows, list) and self._known.may_join(rows, types)
+
+    def lacks_label(self, data: EventData) -> bool:
+        """Whether the column of the label is in none of the rows, which are dicts."""
+        if not isinstance(data, list) or self.state.schema.label is None:
+            return False
+        names = set().union(*data)
+        return label_column(self.state.schema.label, names)[0] not in names
+
+    def skip(self, n_rows: int) -> None:
+        """Count rows as skipped that have no label."""
+        self.state = replace(self.state, skipped=self.state.skipped + n_rows)
 
     # Details
 
