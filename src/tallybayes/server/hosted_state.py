@@ -71,15 +71,17 @@ class HostedState:
         self._replace(add_rows(self.state, self._counted(rows, grows=True)))
         self._known = known  # such rows add nothing to it
 
-    def take_back(self, event: Event, sign: int) -> None:
-        """Undo learning (1) or forgetting (-1) the rows of an event."""
-        if event.rows is None:
-            raise DataError(f"the rows of event {event.id} are not in the log any more")
+    def take_back(self, event: Event) -> None:
+        """Undo learning or forgetting the rows of an event that was not formative."""
         before = self.state
-        counted = self._counted(read_rows(event.rows, event.media_type), grows=False)
-        self._replace((subtract_rows if sign > 0 else add_rows)(before, counted))
-        skipped = event.skipped * sign if event.kind == "learn" else 0  # forgetting does not count rows without a label
+        counted = self._counted(_rows_of(event), grows=False)
+        self._replace((subtract_rows if event.kind == "learn" else add_rows)(before, counted))
+        skipped = event.skipped if event.kind == "learn" else 0  # forgetting does not count rows without a label
         self.state = replace(self.state, skipped=before.skipped - skipped)
+
+    def put_back(self, event: Event) -> bool:
+        """Learn the rows of an event again that was undone; False if its place among the events would matter."""
+        return not self.change(_rows_of(event), 1).is_formative and self.is_exact()
 
     def is_exact(self) -> bool:
         """Whether taking rows back gives the state in which they were never learned, bit for bit."""
@@ -130,3 +132,9 @@ class HostedState:
         )
         settings = self.state.settings
         return self.state.schema, statistics.in_use(), keys, settings.column_weights, settings.token_corrections
+
+
+def _rows_of(event: Event) -> EventData:
+    if event.rows is None:
+        raise DataError(f"the rows of event {event.id} are not in the log any more")
+    return read_rows(event.rows, event.media_type)
