@@ -132,6 +132,15 @@ def test_rows_that_were_forgotten_again_are_known_to_be_forgotten(path):
             change(live, undo(1))
 
 
+def test_a_column_without_counts_stays_when_another_event_is_undone(path):
+    with opened(path) as live:
+        change(live, learn([of(1), of(2, extra=1, y=None)]))  # the column comes with a row that is skipped
+        before = bytes_of(live)
+        change(live, learn([of(3)]))
+        change(live, undo(2))
+        assert bytes_of(live) == before == replayed(path)
+
+
 def test_a_histogram_becomes_fine_again(tmp_path):
     rng = np.random.default_rng(0)
     rows = [{"x": float(x), "y": "pq"[i % 2]} for i, x in enumerate(rng.normal(size=1500))]

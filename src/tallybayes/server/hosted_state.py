@@ -77,7 +77,8 @@ class HostedState:
         counted = self._counted(_rows_of(event), grows=False)
         self._replace((subtract_rows if event.kind == "learn" else add_rows)(before, counted))
         skipped = event.skipped if event.kind == "learn" else 0  # forgetting does not count rows without a label
-        self.state = replace(self.state, skipped=before.skipped - skipped)
+        after = replace(self.state, schema=before.schema, settings=before.settings)  # columns without counts stay
+        self.state = replace(after, skipped=before.skipped - skipped)
 
     def put_back(self, event: Event) -> bool:
         """Learn the rows of an event again that was undone; False if its place among the events would matter."""
