@@ -11,7 +11,7 @@ from tallybayes.errors import DataError, FileError
 from tallybayes.formatting import rows_of
 from tallybayes.server.event_rows import as_dicts, read_rows
 
-__all__ = ["Event", "NewEvent"]
+__all__ = ["Event", "NewEvent", "damaged_at"]
 
 _COLUMNS = (  # of the table, in its order
     *("id", "kind", "time", "who", "key", "fingerprint", "media_type", "rows", "rows_hash", "n_rows", "skipped"),
@@ -72,10 +72,9 @@ class Event(NewEvent):
 
     def check(self, before: bytes | None, file: str) -> None:
         """Raise an error if the event is damaged; before: the checksum of the event before it, if it is known."""
-        if self.rows is not None and hashlib.sha256(self.rows).digest() != self.rows_hash:
-            raise FileError(f"the log is damaged at event {self.id}: checksum mismatch of its rows", file=file)
-        if before is not None and self.content_hash(before) != self.checksum:
-            raise FileError(f"the log is damaged at event {self.id}: checksum mismatch", file=file)
+        damaged = self.rows is not None and hashlib.sha256(self.rows).digest() != self.rows_hash
+        if damaged or (before is not None and self.content_hash(before) != self.checksum):
+            raise damaged_at(self.id, "checksum mismatch", file)
 
     def to_line(self) -> tuple[Any, ...]:
         """The values of the columns of the table."""
@@ -142,6 +141,12 @@ _json = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 def _json_or_none(value: Any) -> str | None:
     return None if value is None else _json(value)
+
+
+def damaged_at(number: int, what: str, file: str) -> FileError:
+    """The error for a log in which an event is damaged or missing."""
+    hint = "nothing was changed; restore the log from a copy, and check it with tally log verify"
+    return FileError(f"the log is damaged at event {number}: {what}", file=file, hint=hint)
 
 
 def _notes_text(notes: tuple[str, ...]) -> str:
