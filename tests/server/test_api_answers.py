@@ -186,6 +186,16 @@ def test_an_answer_that_the_sender_has_already(http, path):
     assert http.get(f"/v1/models/pets{path}", headers={"If-None-Match": '"pets-1"'}).status_code == 200
 
 
+@pytest.mark.parametrize("path", ["/health/live", "/v1/models/pets", "/v1/models/pets/live", "/docs", "/nothing"])
+def test_head_has_the_headers_of_get(http, path):
+    found = http.head(path)
+    assert found.status_code == (404 if path == "/nothing" else 200)
+    assert found.content == b""
+    assert found.headers["x-request-id"]
+    if path in ("/health/live", "/docs"):
+        assert found.headers["content-length"] == http.get(path).headers["content-length"]
+
+
 def test_every_answer_has_a_request_id_and_security_headers(http):
     for found in (http.get("/v1/models"), http.get("/nothing"), http.get("/docs"), predict(http, ROWS)):
         assert found.headers["x-request-id"]

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+from urllib.parse import quote
 
 from starlette.requests import Request
 
 from tallybayes.errors import Described
 from tallybayes.server.api_key import ApiKey
+from tallybayes.server.change_request import Applied
 from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel, Published
 from tallybayes.server.service import Service
 
-__all__ = ["Call", "version_headers"]
+__all__ = ["Call", "etag", "in_header", "no_key", "version_headers"]
 
 
 class Call(Request):
@@ -24,6 +27,7 @@ class Call(Request):
     request_id: str
     api_key: ApiKey | None = None
     deadline: asyncio.Timeout  # when it must be answered
+    is_head: bool = False  # whether only the headers of the answer are asked for
     route: str = ""  # the path of the route, for logs and measurements
 
     def field(self, name: bytes) -> str | None:
@@ -39,7 +43,7 @@ class Call(Request):
     @property
     def live(self) -> LiveModel:
         """The model that the path names."""
-        return self.service.model(self.path_params["model"])
+        return self.service.model(self.path_params["model"], self.may_see)
 
     def authorise(self, scope: str | None) -> None:
         """Refuse the request unless its key includes the scope, for the model that the path names, if any."""
@@ -75,6 +79,21 @@ class Call(Request):
             raise HttpError.of(412, f"If-Match: {etag(live, current)}", got=Described(given), hint=hint)
         return current.version
 
+    def if_version(self, live: LiveModel) -> int | None:
+        """The version that a change is meant for, by If-Match; None: any. The writer compares it.
+
+        It looks for the idempotency key first, so that a change that was made can be repeated.
+        """
+        given = self.field(b"if-match")
+        if given is None or given.strip() == "*":
+            return None
+        current, tags = live.current, _tags(given)
+        if etag(live, current) in tags:
+            return current.version
+        start = f'"{in_header(live.name)}-'
+        named = [tag[len(start) : -1] for tag in tags if tag.startswith(start)]
+        return next((int(text) for text in named if text.isdecimal() and len(text) < 19), -1)
+
     def has_current(self, live: LiveModel, published: Published) -> bool:
         """Whether If-None-Match says that the sender has this version already."""
         given = self.field(b"if-none-match")
@@ -93,15 +112,24 @@ def no_key() -> HttpError:
     )
 
 
-def etag(live: LiveModel, published: Published) -> str:
+@functools.cache
+def in_header(name: str) -> str:
+    """The name of a model as it is written in headers: in ASCII, whatever the name of its file is.
+
+    >>> in_header("pets"), in_header("caf\u00e9, 2")
+    ('pets', 'caf%C3%A9%2C%202')
+    """
+    return quote(name, safe="")
+
+
+def etag(live: LiveModel, at: Published | Applied) -> str:
     """The ETag of a model at one version."""
-    return f'"{live.name}-{published.version}"'
+    return f'"{in_header(live.name)}-{at.version}"'
 
 
-def version_headers(live: LiveModel, published: Published) -> list[tuple[bytes, bytes]]:
+def version_headers(live: LiveModel, at: Published | Applied) -> list[tuple[bytes, bytes]]:
     """The headers that say which version has answered."""
-    version = str(published.version).encode()
-    return [(b"etag", f'"{live.name}-{published.version}"'.encode()), (b"x-model-version", version)]
+    return [(b"etag", etag(live, at).encode()), (b"x-model-version", str(at.version).encode())]
 
 
 def _tags(given: str) -> list[str]:

@@ -13,7 +13,7 @@ from tallybayes.errors import Described
 from tallybayes.formatting import finite_json, json_text
 from tallybayes.server.answer import Answer, StreamedAnswer
 from tallybayes.server.api_document import answers, file_answer, path_parameter, query, text_answer
-from tallybayes.server.call import Call, version_headers
+from tallybayes.server.call import Call, in_header, version_headers
 from tallybayes.server.direct_route import Endpoint
 from tallybayes.server.event import Event
 from tallybayes.server.event_export import write_parquet
@@ -69,6 +69,7 @@ async def read_event(call: Call) -> Answer:
 async def export_events(call: Call) -> Answer:
     """Export all events as Parquet."""
     live = call.live
+    call.deadline.reschedule(None)  # a long log takes its time
 
     def work() -> IO[bytes]:
         """Write the events to a temporary file, so that a long log needs little memory."""
@@ -83,7 +84,7 @@ async def export_events(call: Call) -> Answer:
         return file
 
     file = await call.service.in_thread(work)
-    disposition = f'attachment; filename="{live.name}.events.parquet"'.encode()
+    disposition = f'attachment; filename="{in_header(live.name)}.events.parquet"'.encode()
     headers = [*version_headers(live, live.current), (b"content-disposition", disposition)]
     return StreamedAnswer(_parts(call, file), _PARQUET, headers=headers)
 
@@ -131,7 +132,7 @@ async def _news(call: Call, live: LiveModel) -> AsyncIterator[bytes]:
     service.n_streams += 1
     try:
         yield _event("hello", {"version": live.current.version})
-        while not gone.done() and not closing.done():
+        while not gone.done() and not closing.done() and service.folder.get(live.name) is live:
             waiting = asyncio.ensure_future(changed.wait())
             await asyncio.wait((waiting, gone, closing), timeout=_HEARTBEAT, return_when=asyncio.FIRST_COMPLETED)
             waiting.cancel()
@@ -162,7 +163,7 @@ def _number(call: Call, name: str) -> int | None:
     text = call.query_params.get(name)
     if text is None:
         return None
-    if not (text.isascii() and text.isdecimal() and int(text) < 2**63):
+    if not (text.isascii() and text.isdecimal() and len(text) < 19):
         raise HttpError.of(422, f"{name}: an integer of at least 0", got=text)
     return int(text)
 

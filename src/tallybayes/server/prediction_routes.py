@@ -27,6 +27,7 @@ __all__ = ["ENDPOINTS"]
 
 _MOST_EXPLAINED = 1000  # rows; an explanation is some hundred times as long as a row
 _MOST_SAMPLED = 10_000
+_PART = 2000  # rows that are written as JSON at once
 
 
 async def predict(call: Call) -> Answer:
@@ -34,22 +35,30 @@ async def predict(call: Call) -> Answer:
     live = call.live
     call.wanted_version(live)
     published = live.current
-    given = RequestRows.of(call, ("probabilities", "interval"))
+    given = await RequestRows.read(call, ("probabilities", "interval"))
     snapshot = published.snapshot
     require_classes(snapshot)
     if not isinstance(given.options.get("probabilities", True), bool):
         raise HttpError.of(422, "probabilities: true or false", got=given.options["probabilities"])
-    level = _level(given.options)
+    kind, level = answer_format(call, given.media_type), _level(given.options)
     few = proba_of_few(snapshot, given.rows) if given.rows is not None and level is None else None
-    if few is not None and given.media_type == JSON and b"accept" not in call.fields:
-        return _json_answer(live, published, few, None, given.options)
-    kind = answer_format(call, given.media_type)
     if few is not None:
-        proba, ends = few, None
-    else:
-        proba, ends = await call.service.in_thread(_scored, snapshot, given, level, call.service.settings.max_rows)
+        return _answer(live, published, few, None, kind, given.options)
+    most = call.service.settings.max_rows
+
+    def work() -> Answer:
+        """Score many rows and write the answer."""
+        proba, ends = _scored(snapshot, given, level, most)
+        return _answer(live, published, proba, ends, kind, given.options)
+
+    return await call.service.in_thread(work)
+
+
+def _answer(
+    live: LiveModel, published: Published, proba: Floats, ends: Floats | None, kind: str, options: dict[str, Any]
+) -> Answer:
     if kind == JSON:
-        return _json_answer(live, published, proba, ends, given.options)
+        return _json_answer(live, published, proba, ends, options)
     return _table(live, published, proba, ends, kind)
 
 
@@ -90,8 +99,18 @@ def _json_answer(
         found["probabilities"] = proba.tolist()
     if ends is not None:
         found["intervals"] = ends.tolist()
-    body = json.dumps(found, ensure_ascii=False).encode()
-    return Answer(body, headers=version_headers(live, published))
+    if len(predictions) <= _PART:
+        return Answer(json.dumps(found, ensure_ascii=False).encode(), headers=version_headers(live, published))
+    parts = [f"{json.dumps(name)}: {_long_json(value)}" for name, value in found.items()]
+    return Answer(f"{{{', '.join(parts)}}}".encode(), headers=version_headers(live, published))
+
+
+def _long_json(value: Any) -> str:
+    """A value as JSON; of a long list some members at a time: other threads wait while one is written."""
+    if not isinstance(value, list):
+        return json.dumps(value, ensure_ascii=False)
+    parts = (json.dumps(value[i : i + _PART], ensure_ascii=False)[1:-1] for i in range(0, len(value), _PART))
+    return f"[{', '.join(parts)}]"
 
 
 def _table(live: LiveModel, published: Published, proba: Floats, ends: Floats | None, kind: str) -> Answer:
@@ -122,7 +141,7 @@ async def explain(call: Call) -> Answer:
     live = call.live
     call.wanted_version(live)
     published = live.current
-    given = RequestRows.of(call, ("interval",))
+    given = await RequestRows.read(call, ("interval",))
     require_classes(published.snapshot)
     level = _level(given.options)
 
@@ -149,7 +168,7 @@ async def evaluate(call: Call) -> Answer:
     live = call.live
     call.wanted_version(live)
     published = live.current
-    given = RequestRows.of(call, ("leave_one_out",))
+    given = await RequestRows.read(call, ("leave_one_out",))
     leave_one_out = given.options.get("leave_one_out", False)
     if not isinstance(leave_one_out, bool):
         raise HttpError.of(422, "leave_one_out: true or false", got=leave_one_out)
@@ -199,6 +218,7 @@ ENDPOINTS = [
             "summary": "Predict",
             "description": "The label of every row and the probabilities of all classes. The answer has the format of"
             " the request, unless the header Accept names another.",
+            "parameters": [{"$ref": "#/components/parameters/IfMatch"}],
             "requestBody": rows_or_table(
                 "PredictRequest", {"rows": [{"weight": 4.2, "likes": "fish|sun"}], "interval": 0.95}
             ),
@@ -215,6 +235,7 @@ ENDPOINTS = [
             "summary": "Explain predictions",
             "description": "For every row the prior and the contribution of each column, as natural logarithms, which"
             " add up to log P(class, row); the words of a text; the smallest change that would flip the answer.",
+            "parameters": [{"$ref": "#/components/parameters/IfMatch"}],
             "requestBody": rows_body("ExplainRequest", {"row": {"weight": 4.2, "likes": "fish|sun"}}),
             "responses": answers("Explanations", 400, 404, 412, 413, 415, 422),
         },
@@ -229,6 +250,7 @@ ENDPOINTS = [
             "summary": "Evaluate on labelled rows",
             "description": "Accuracy, log loss, Brier score, AUC, calibration error and the confusion matrix, as"
             " `tally evaluate --json` prints them.",
+            "parameters": [{"$ref": "#/components/parameters/IfMatch"}],
             "requestBody": rows_or_table("EvaluateRequest", {"rows": [{"weight": 4.2, "pet": "cat"}]}),
             "responses": answers("Evaluation", 400, 404, 409, 412, 413, 415, 422),
         },
