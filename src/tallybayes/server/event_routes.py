@@ -57,18 +57,20 @@ async def read_event(call: Call) -> Answer:
     """Read an event with its rows."""
     live, number = call.live, _path_number(call)
 
-    def work() -> dict[str, Any]:
-        """Read an event with its rows."""
+    def work() -> Answer:
+        """Read an event with its rows, and write the answer."""
         event = live.event(number)
         rows = None if event.rows is None or event.kind == "replace" else event.row_values()
-        return {**event.to_dict(), "data": finite_json(rows), "settings": finite_json(event.settings)}
+        found = {**event.to_dict(), "data": finite_json(rows), "settings": finite_json(event.settings)}
+        return Answer.of(found, headers=version_headers(live, live.current))
 
-    return Answer.of(await call.service.in_thread(work), headers=version_headers(live, live.current))
+    return await call.service.in_thread(work)
 
 
 async def export_events(call: Call) -> Answer:
     """Export all events as Parquet."""
     live = call.live
+    call.deadline.reschedule(None)  # a long log takes its time
 
     def work() -> IO[bytes]:
         """Write the events to a temporary file, so that a long log needs little memory."""
@@ -131,7 +133,7 @@ async def _news(call: Call, live: LiveModel) -> AsyncIterator[bytes]:
     service.n_streams += 1
     try:
         yield _event("hello", {"version": live.current.version})
-        while not gone.done() and not closing.done():
+        while not gone.done() and not closing.done() and service.folder.get(live.name) is live:
             waiting = asyncio.ensure_future(changed.wait())
             await asyncio.wait((waiting, gone, closing), timeout=_HEARTBEAT, return_when=asyncio.FIRST_COMPLETED)
             waiting.cancel()

@@ -27,6 +27,7 @@ __all__ = ["ENDPOINTS"]
 
 _MOST_EXPLAINED = 1000  # rows; an explanation is some hundred times as long as a row
 _MOST_SAMPLED = 10_000
+_PART = 2000  # rows that are written as JSON at once
 
 
 async def predict(call: Call) -> Answer:
@@ -98,8 +99,18 @@ def _json_answer(
         found["probabilities"] = proba.tolist()
     if ends is not None:
         found["intervals"] = ends.tolist()
-    body = json.dumps(found, ensure_ascii=False).encode()
-    return Answer(body, headers=version_headers(live, published))
+    if len(predictions) <= _PART:
+        return Answer(json.dumps(found, ensure_ascii=False).encode(), headers=version_headers(live, published))
+    parts = [f"{json.dumps(name)}: {_long_json(value)}" for name, value in found.items()]
+    return Answer(f"{{{', '.join(parts)}}}".encode(), headers=version_headers(live, published))
+
+
+def _long_json(value: Any) -> str:
+    """A value as JSON; of a long list some members at a time: other threads wait while one is written."""
+    if not isinstance(value, list):
+        return json.dumps(value, ensure_ascii=False)
+    parts = (json.dumps(value[i : i + _PART], ensure_ascii=False)[1:-1] for i in range(0, len(value), _PART))
+    return f"[{', '.join(parts)}]"
 
 
 def _table(live: LiveModel, published: Published, proba: Floats, ends: Floats | None, kind: str) -> Answer:
@@ -134,8 +145,7 @@ async def explain(call: Call) -> Answer:
     require_classes(published.snapshot)
     level = _level(given.options)
 
-    def work() -> list[dict[str, Any]]:
-        """Explain the rows."""
+    def explained() -> list[dict[str, Any]]:
         with given.opened(_MOST_EXPLAINED) as data:
             if data == []:
                 return []
@@ -148,8 +158,12 @@ async def explain(call: Call) -> Answer:
             found = [one | {"interval": own} for one, own in zip(found, ends, strict=True)]
         return found
 
-    found = {"model": live.name, "version": published.version, "explanations": await call.service.in_thread(work)}
-    return Answer.of(found, headers=version_headers(live, published))
+    def work() -> Answer:
+        """Explain the rows and write the answer."""
+        found = {"model": live.name, "version": published.version, "explanations": explained()}
+        return Answer.of(found, headers=version_headers(live, published))
+
+    return await call.service.in_thread(work)
 
 
 async def evaluate(call: Call) -> Answer:
@@ -162,15 +176,16 @@ async def evaluate(call: Call) -> Answer:
     if not isinstance(leave_one_out, bool):
         raise HttpError.of(422, "leave_one_out: true or false", got=leave_one_out)
 
-    def work() -> dict[str, Any]:
-        """Evaluate the rows."""
+    def work() -> Answer:
+        """Evaluate the rows and write the answer."""
         with given.opened(call.service.settings.max_rows) as data:
             if data == []:
                 raise HttpError.of(422, "at least one row", got=[])
-            return evaluate_model(published.model, data, leave_one_out=leave_one_out).to_dict()
+            found = evaluate_model(published.model, data, leave_one_out=leave_one_out).to_dict()
+        facts = {"model": live.name, "version": published.version, **found}
+        return Answer.of(facts, headers=version_headers(live, published))
 
-    found = {"model": live.name, "version": published.version, **await call.service.in_thread(work)}
-    return Answer.of(found, headers=version_headers(live, published))
+    return await call.service.in_thread(work)
 
 
 async def sample(call: Call) -> Answer:
@@ -180,9 +195,14 @@ async def sample(call: Call) -> Answer:
     n, seed = _integer(call, "n", 10), _integer(call, "seed", None)
     if n > _MOST_SAMPLED:
         raise HttpError.of(413, f"at most {_MOST_SAMPLED:,} rows", got=n)
-    table = await call.service.in_thread(lambda: published.model.sample(n, seed=seed))
-    found = {"model": live.name, "version": published.version, "rows": finite_json(table.to_pylist())}
-    return Answer.of(found, headers=version_headers(live, published))
+
+    def work() -> Answer:
+        """Draw the rows and write the answer."""
+        rows = finite_json(published.model.sample(n, seed=seed).to_pylist())
+        found = {"model": live.name, "version": published.version, "rows": rows}
+        return Answer.of(found, headers=version_headers(live, published))
+
+    return await call.service.in_thread(work)
 
 
 def _integer(call: Call, name: str, default: Any) -> Any:
@@ -207,6 +227,7 @@ ENDPOINTS = [
             "summary": "Predict",
             "description": "The label of every row and the probabilities of all classes. The answer has the format of"
             " the request, unless the header Accept names another.",
+            "parameters": [{"$ref": "#/components/parameters/IfMatch"}],
             "requestBody": rows_or_table(
                 "PredictRequest", {"rows": [{"weight": 4.2, "likes": "fish|sun"}], "interval": 0.95}
             ),
@@ -223,6 +244,7 @@ ENDPOINTS = [
             "summary": "Explain predictions",
             "description": "For every row the prior and the contribution of each column, as natural logarithms, which"
             " add up to log P(class, row); the words of a text; the smallest change that would flip the answer.",
+            "parameters": [{"$ref": "#/components/parameters/IfMatch"}],
             "requestBody": rows_body("ExplainRequest", {"row": {"weight": 4.2, "likes": "fish|sun"}}),
             "responses": answers("Explanations", 400, 404, 412, 413, 415, 422),
         },
@@ -237,6 +259,7 @@ ENDPOINTS = [
             "summary": "Evaluate on labelled rows",
             "description": "Accuracy, log loss, Brier score, AUC, calibration error and the confusion matrix, as"
             " `tally evaluate --json` prints them.",
+            "parameters": [{"$ref": "#/components/parameters/IfMatch"}],
             "requestBody": rows_or_table("EvaluateRequest", {"rows": [{"weight": 4.2, "pet": "cat"}]}),
             "responses": answers("Evaluation", 400, 404, 409, 412, 413, 415, 422),
         },

@@ -20,7 +20,7 @@ from tallybayes.data.batch import columns_to_read
 from tallybayes.data.formats.input_file import temporary_copies
 from tallybayes.data.read import read
 from tallybayes.data.source import Source
-from tallybayes.errors import DataError, Described, TallyError
+from tallybayes.errors import DataError, Described, TallyError, did_you_mean
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.arrow_body import read_arrow
 from tallybayes.server.call import Call
@@ -30,12 +30,11 @@ from tallybayes.server.packed_content import packed_kind
 from tallybayes.server.row_limit import LimitedSource, too_many_rows
 from tallybayes.server.strict_json import parse_json
 
-__all__ = ["CSV", "LONG", "NDJSON", "TSV", "RequestRows", "checked_rows", "media_type", "read_object"]
+__all__ = ["CSV", "NDJSON", "TSV", "RequestRows", "checked_rows", "media_type", "read_object"]
 
 NDJSON, CSV, TSV = "application/x-ndjson", "text/csv", "text/tab-separated-values"
 _SAME = {"application/jsonl": NDJSON, "application/x-jsonlines": NDJSON, "application/ndjson": NDJSON}
 _FORMATS = (JSON, NDJSON, CSV, TSV, ARROW)
-LONG = 2**16  # bytes of a body that are read in about a millisecond
 
 
 def media_type(call: Call) -> str:
@@ -49,8 +48,12 @@ def media_type(call: Call) -> str:
     return found
 
 
-def read_object(call: Call, known: tuple[str, ...]) -> dict[str, Any]:
-    """The body as an object of JSON with some of the known keys."""
+async def read_object(call: Call, known: tuple[str, ...]) -> dict[str, Any]:
+    """The body as an object of JSON with some of the known keys; a long one is read in a thread."""
+    return await call.service.for_body(call.content, _object_of, call, known)
+
+
+def _object_of(call: Call, known: tuple[str, ...]) -> dict[str, Any]:
     if (kind := media_type(call)) != JSON:
         raise HttpError.of(415, f"the content type {JSON}", got=Described(kind))
     value = parse_json(call.content)
@@ -63,8 +66,6 @@ def read_object(call: Call, known: tuple[str, ...]) -> dict[str, Any]:
 def _check_keys(value: dict[str, Any], known: tuple[str, ...]) -> None:
     for name in value:
         if name not in known:
-            from tallybayes.errors import did_you_mean
-
             raise HttpError.of(422, f"the keys {', '.join(known)}", got=name, hint=did_you_mean(name, known))
 
 
@@ -83,9 +84,7 @@ class RequestRows:
     @classmethod
     async def read(cls, call: Call, known: tuple[str, ...] = ()) -> RequestRows:
         """The rows of a body; of a long one in a thread, so that short requests do not wait."""
-        if len(call.content) <= LONG:
-            return cls.of(call, known)
-        return await call.service.in_thread(cls.of, call, known)
+        return await call.service.for_body(call.content, cls.of, call, known)
 
     @classmethod
     def of(cls, call: Call, known: tuple[str, ...] = ()) -> RequestRows:
@@ -110,7 +109,9 @@ class RequestRows:
 
     def data(self, most: int) -> Any:
         """The rows as data for a model, except text, which `opened` reads."""
-        return self.rows if self.rows is not None else read_arrow(self.content, most)
+        if self.rows is not None:
+            return self.rows
+        return read_arrow(self.content, most)
 
     @contextmanager
     def opened(self, most: int) -> Iterator[Any]:
@@ -119,7 +120,7 @@ class RequestRows:
             yield self.data(most)
             return
         if (kind := packed_kind(self.content)) is not None:
-            raise HttpError.of(422, f"rows of {self.media_type}", got=Described(kind), hint="send the rows as text")
+            raise HttpError.of(415, "text that is not compressed", got=Described(kind))
         with temporary_copies() as folder:
             path = os.path.join(folder, "rows.csv")
             with open(path, "wb") as file:
