@@ -57,13 +57,14 @@ async def read_event(call: Call) -> Answer:
     """Read an event with its rows."""
     live, number = call.live, _path_number(call)
 
-    def work() -> dict[str, Any]:
-        """Read an event with its rows."""
+    def work() -> Answer:
+        """Read an event with its rows, and write the answer."""
         event = live.event(number)
         rows = None if event.rows is None or event.kind == "replace" else event.row_values()
-        return {**event.to_dict(), "data": finite_json(rows), "settings": finite_json(event.settings)}
+        found = {**event.to_dict(), "data": finite_json(rows), "settings": finite_json(event.settings)}
+        return Answer.of(found, headers=version_headers(live, live.current))
 
-    return Answer.of(await call.service.in_thread(work), headers=version_headers(live, live.current))
+    return await call.service.in_thread(work)
 
 
 async def export_events(call: Call) -> Answer:

@@ -108,9 +108,12 @@ async def read_rows(call: Call) -> Answer:
     """Read a file or a pasted table as rows."""
     schema = call.live.current.snapshot.state.schema
     kind, name = call.field(b"content-type") or "", call.query_params.get("file", "")
-    return Answer.of(
-        await call.service.in_thread(lambda: uploaded_rows(call.content, schema, media_type=kind, name=name))
-    )
+
+    def work() -> Answer:
+        """Read the rows and write the answer."""
+        return Answer.of(uploaded_rows(call.content, schema, media_type=kind, name=name))
+
+    return await call.service.in_thread(work)
 
 
 async def page(call: Call) -> Answer:
