@@ -88,6 +88,7 @@ def test_a_compressed_body_is_refused(limited):
         ("application/json", json.dumps({"rows": [{"weight": 1}] * 51}).encode()),
         ("application/x-ndjson", b'{"weight": 1}\n' * 51),
         ("text/csv", b"weight\n" + b"1\n" * 52),
+        ("text/csv", b"weight\r" + b"1\r" * 52),
     ],
 )
 def test_too_many_rows(limited, kind, body):

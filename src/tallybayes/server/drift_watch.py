@@ -52,11 +52,10 @@ def larger_losses(block: Floats, before: Floats, seed: int = 0) -> float:
     >>> larger_losses(np.full(50, 2.0), np.linspace(0, 1, 100))
     0.0002
     """
-    both = np.concatenate([block, before])
-    spread = float(both.std()) * float(np.sqrt(1 / len(block) + 1 / len(before)))
     above = float(block.mean() - before.mean())
-    if above <= _CLEARLY_NOT * spread:
+    if above <= _CLEARLY_NOT * float(before.std()) / float(np.sqrt(len(block))):
         return 1.0
+    both = np.concatenate([block, before])
     samples = both[np.random.default_rng(seed).integers(0, len(both), (_SAMPLES, len(block)))]
     return float(1 + np.count_nonzero(samples.mean(axis=1) >= block.mean())) / (_SAMPLES + 1)
 
@@ -99,7 +98,7 @@ class DriftWatch:
         start = 0
         while start < len(losses):
             part = losses[start : start + BLOCK - self._n_open]
-            self._losses = np.concatenate([self._losses, part])[-_BEFORE - BLOCK :]
+            self._losses = np.concatenate([self._losses[-_BEFORE - BLOCK + len(part) :], part])
             self._n_open += len(part)
             start += len(part)
             if self._n_open == BLOCK:
@@ -141,26 +140,27 @@ class DriftWatch:
         block, before = self._losses[-BLOCK:], self._losses[:-BLOCK]
         if len(before) < BLOCK:
             return
-        means = (
-            f"{block.mean():.3g} over the last {BLOCK} rows, {before.mean():.3g} over the {len(before):,} rows before"
-        )
-        self._judge("log loss", larger_losses(block, before, event), event, f"the log loss has risen: {means}")
+        if larger_losses(block, before, event) >= ALPHA:
+            self.warnings.pop("log loss", None)
+            return
+        means = f"{block.mean():.3g} over the last {BLOCK} rows, {before.mean():.3g} over {len(before):,} rows before"
+        self._warn("log loss", event, f"the log loss has risen: {means}")
 
     def _test_shares(self, event: int) -> None:
         before = _sum(self._labels)
         if _size(before) < BLOCK:
             return
+        if other_shares(self._open, before) >= ALPHA:
+            self.warnings.pop("class shares", None)
+            return
         own, old = ({name: _share(part, name) for name in {*before, *self._open}} for part in (self._open, before))
         most = max(sorted(own), key=lambda name: (round(abs(own[name] - old[name]), 9), own[name]))
         shares = f"{own[most]:.0%} of the last rows, {old[most]:.0%} of those before"
-        text = f"the labels have other shares: {most} is {shares}"
-        self._judge("class shares", other_shares(self._open, before), event, text)
+        self._warn("class shares", event, f"the labels have other shares: {most} is {shares}")
 
-    def _judge(self, what: str, p: float, event: int, text: str) -> None:
-        if p >= ALPHA:
-            self.warnings.pop(what, None)
-        elif what not in self.warnings:
-            self.warnings[what] = DriftWarning(what, event, text)
+    def _warn(self, what: str, event: int, text: str) -> None:
+        """Begin a warning; one that holds already goes on."""
+        self.warnings.setdefault(what, DriftWarning(what, event, text))
 
 
 def _sum(parts: Sequence[Mapping[str, int]]) -> dict[str, int]:

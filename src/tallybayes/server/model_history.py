@@ -57,6 +57,8 @@ class ModelHistory:
         self, on_events: OnEvents | None = None, on_snapshot: Callable[[SnapshotFacts], None] | None = None
     ) -> ModelState:
         """The state after the last event: the snapshot and the events since, or else the base and all events."""
+        if not self.log.last_id and (base := self.base()).given is not None:
+            return base  # given probabilities: there is nothing to change
         found = self._usable_snapshot()
         if found is not None:
             state, facts = found
@@ -155,11 +157,13 @@ class ModelHistory:
         if target.kind in ("calibrate", "decide") and not self._has_replacements():
             hosted.set(**self._settings_after(hosted.state, undoing))
             return hosted
-        if target.kind in ("learn", "forget") and self._may_take_back(target, hosted):
-            forward = 1 if target.kind == "learn" else -1
+        if target.kind in (("learn",) if live else ("learn", "forget")) and self._may_take_back(target, hosted):
             try:
-                hosted.take_back(target, -forward if live else forward)
-                return hosted
+                if not live:
+                    hosted.take_back(target)
+                    return hosted
+                if hosted.put_back(target):
+                    return hosted
             except TallyError:
                 pass  # replay says why
         try:
@@ -172,7 +176,10 @@ class ModelHistory:
             raise UndoError(f"{text} ({error.cause})", hint=hint) from error
 
     def _may_take_back(self, target: Event, hosted: HostedState) -> bool:
-        """Whether adding or subtracting the rows of an event gives the state of a replay."""
+        """Whether adding or subtracting the rows of an event gives the state of a replay.
+
+        An event that is undone is not among the formative ones: that it adds to sums only is seen when it is added.
+        """
         later = any(number > target.id for number in (*self.formative, *self.forgets))
         return not later and target.id not in self.formative and hosted.is_exact()
 
