@@ -45,6 +45,7 @@ class ModelHistory:
         self.forgets: list[int] = []
         self.snapshot: SnapshotFacts | None = None
         self._undoing = log.undoing()
+        self._replay: Replay | None = None  # that of an undo which is not committed yet
 
     @property
     def undone_by(self) -> dict[int, int]:
@@ -63,8 +64,8 @@ class ModelHistory:
             self.snapshot = facts
             if on_snapshot is not None:
                 on_snapshot(facts)
-            return self._replayed(state, facts.event, facts, self._undoing, on_events)
-        return self._replayed(self.base(), self.base_event, None, self._undoing, on_events)
+            return self._note(self._replayed(state, facts.event, facts, self._undoing, on_events))
+        return self._note(self._replayed(self.base(), self.base_event, None, self._undoing, on_events))
 
     def state_after(self, last: int, **how: Any) -> ModelState:
         """The state of the base and the events up to a number that are not undone now; how: as in `Replay`."""
@@ -118,7 +119,8 @@ class ModelHistory:
         facts: SnapshotFacts | None,
         undoing: dict[int, int],
         on_events: OnEvents | None = None,
-    ) -> ModelState:
+    ) -> Replay:
+        """The replay of the events after a state, after it was run."""
         replay = Replay.of(state)
         if facts is not None:
             replay.formative, replay.forgets = list(facts.formative), list(facts.forgets)
@@ -126,9 +128,13 @@ class ModelHistory:
         events = self.log.after(start, checksum)
         if on_events is not None:
             events = _told(events, on_events)
-        result = replay.run(events, live_events(undoing)[0])
+        replay.run(events, live_events(undoing)[0])
+        return replay
+
+    def _note(self, replay: Replay) -> ModelState:
+        """Take over what a replay of all events has found; the state after it."""
         self.formative, self.forgets = replay.formative, replay.forgets
-        return result
+        return replay.hosted.state
 
     # Undo
 
@@ -148,6 +154,7 @@ class ModelHistory:
 
     def undone(self, number: int, hosted: HostedState) -> HostedState:
         """The state after undoing an event; hosted: the state before, which may be changed."""
+        self._replay = None
         self.check_undo(number)
         undoing = self._undoing | {self.log.last_id + 1: number}
         target = self.log.get(self._underlying(number, undoing))
@@ -167,7 +174,8 @@ class ModelHistory:
         try:
             snapshot = self._snapshot_before(target.id, undoing)
             state, start = (self.base(), self.base_event) if snapshot is None else (snapshot[0], snapshot[1].event)
-            return HostedState(self._replayed(state, start, snapshot[1] if snapshot else None, undoing))
+            self._replay = self._replayed(state, start, snapshot[1] if snapshot else None, undoing)
+            return self._replay.hosted
         except ReplayError as error:
             hint = f"undo event {error.number} first"
             text = f"event {number} cannot be undone: event {error.number} could not be applied without it"
@@ -211,6 +219,9 @@ class ModelHistory:
         """Note an event that is in the log now."""
         if event.undoes is not None:
             self._undoing[event.id] = event.undoes
+            if self._replay is not None:
+                self._note(self._replay)
+            self._replay = None
         if event.kind == "forget":
             self.forgets.append(event.id)
         if is_formative:
