@@ -44,7 +44,7 @@ class ModelHistory:
         self.formative: list[int] = []
         self.forgets: list[int] = []
         self.snapshot: SnapshotFacts | None = None
-        self._undoing = log.undoing()
+        self._undoing = {undo: event for undo, event in log.undoing().items() if undo <= log.last_id}
         self._replay: Replay | None = None  # that of an undo which is not committed yet
 
     @property
@@ -92,6 +92,8 @@ class ModelHistory:
         if facts.base != self.base_hash or facts.event < self.base_event:
             return None  # written before the log was compacted
         if facts.event > self.log.last_id:
+            if self.log.read_only and self.log.holds(facts.event, bytes.fromhex(facts.checksum)):
+                return None  # a server has written it since this log was opened
             text = f"the log ends with event {self.log.last_id}, but the snapshot has event {facts.event}"
             hint = (
                 f"events are missing: restore the log from a copy; to go on without them, remove {self.files.snapshot}"
