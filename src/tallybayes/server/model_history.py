@@ -57,7 +57,10 @@ class ModelHistory:
     def load(
         self, on_events: OnEvents | None = None, on_snapshot: Callable[[SnapshotFacts], None] | None = None
     ) -> ModelState:
-        """The state after the last event: the snapshot and the events since, or else the base and all events."""
+        """The state after the last event: the snapshot and the events since, or else the base and all events.
+
+        on_events: called with the events that are not in the snapshot; on_snapshot: with what the snapshot is of.
+        """
         found = self._usable_snapshot()
         if found is not None:
             state, facts = found
@@ -65,6 +68,9 @@ class ModelHistory:
             if on_snapshot is not None:
                 on_snapshot(facts)
             return self._note(self._replayed(state, facts.event, facts, self._undoing, on_events))
+        if on_events is not None:
+            for batch in self.log.after(0, upto=self.base_event):  # folded, but their scores are still there
+                on_events(batch)
         return self._note(self._replayed(self.base(), self.base_event, None, self._undoing, on_events))
 
     def state_after(self, last: int, **how: Any) -> ModelState:
