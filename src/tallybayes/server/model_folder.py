@@ -12,7 +12,7 @@ from typing import Self
 
 from tallybayes.atomic_file import write_file
 from tallybayes.errors import FileError, ParameterError, did_you_mean
-from tallybayes.server.change_errors import NameTakenError
+from tallybayes.server.change_errors import NameTakenError, VersionError
 from tallybayes.server.change_request import Applied, ChangeRequest
 from tallybayes.server.event_rows import MODEL
 from tallybayes.server.live_model import LiveModel
@@ -115,13 +115,19 @@ class ModelFolder(Mapping[str, LiveModel]):
                     added.append(live.name)
         return added
 
-    def remove(self, name: str) -> None:
-        """Close a model and remove its files."""
+    def remove(self, name: str, *, if_version: int | None = None) -> None:
+        """Close a model and remove its files; a VersionError if it has another version than the one that is given."""
         with self._changing:
             live = self.named(name)
             self._check_writable()
+            _check_version(live, if_version)
             self._models = {other: own for other, own in self._models.items() if other != name}
             live.close()
+            try:
+                _check_version(live, if_version)  # what was accepted before has been committed now
+            except VersionError:
+                self._models = self._models | {name: LiveModel.open(live.files.base)}
+                raise
             _remove(live.files)
 
     def _check_writable(self) -> None:
@@ -142,6 +148,12 @@ class ModelFolder(Mapping[str, LiveModel]):
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+def _check_version(live: LiveModel, wanted: int | None) -> None:
+    if wanted is not None and live.current.version != wanted:
+        hint = "read the model again, then decide whether it is still to be removed"
+        raise VersionError(f"a model of version {wanted}", got=live.current.version, hint=hint)
 
 
 def _model_paths(folder: str) -> list[str]:
