@@ -117,7 +117,7 @@ class Client:
 
     def evaluate(self, data: Any, *, leave_one_out: bool = False) -> dict[str, Any]:
         """The evaluation of the model on labelled rows, as `Evaluation.to_dict`."""
-        return self._ask("evaluate", {**_rows(data), "leave_one_out": leave_one_out})
+        return self._ask("evaluate", {"rows": _dicts(data), "leave_one_out": leave_one_out})
 
     def sample(self, n: int = 10, *, seed: int | None = None) -> list[dict[str, Any]]:
         """Rows drawn from the model."""
@@ -189,19 +189,22 @@ class Client:
 
     def calibrate(self, data: Any, method: str = "temperature", *, leave_one_out: bool = True) -> RemoteChange:
         """Calibrate the probabilities on rows with labels; the method "none" (and no data) removes the calibration."""
-        rows = {} if method == "none" else {**_rows(data), "new": not leave_one_out}
+        rows = {} if method == "none" else {"rows": _dicts(data), "new": not leave_one_out}
         return self._change("POST", "calibrate", {**rows, "method": method}, None, None)
 
     def decide(self, **rule: Any) -> RemoteChange:
         """Set the decision rule: threshold= with label=, costs=, abstain=; none of them is the most probable class."""
         if "label" in rule:
             rule["class"] = rule.pop("label")
+        if "rows" in rule:
+            rule["rows"] = _dicts(rule["rows"])
         return self._change("PUT", "decision", rule, None, None)
 
     def upload(self, content: bytes, name: str | None = None) -> dict[str, Any]:
         """Add a model file under a new name, or replace a model by it (admin)."""
         path = f"/v1/models/{quote(name or self.model, safe='')}"
-        return dict(json.loads(self._reply("PUT", path, content, {"Content-Type": _FILE}).body))
+        headers = {"Content-Type": _FILE, "Idempotency-Key": str(uuid.uuid4())}
+        return dict(json.loads(self._reply("PUT", path, content, headers).body))
 
     def remove(self, name: str | None = None) -> None:
         """Remove a model with its log (admin)."""
@@ -238,8 +241,8 @@ class Client:
     def _ask(self, verb: str, body: Mapping[str, Any]) -> dict[str, Any]:
         table = body.get("rows")
         if isinstance(table, bytes):
-            if len(body) > 1 and not (verb == "predict" and "interval" not in body):
-                raise ParameterError("rows as dicts, for this option", got=Described("an Arrow table"))
+            if "interval" in body:
+                return self._json("POST", self._path(verb), {**body, "rows": _dicts_of(table)})
             headers = {"Content-Type": _ARROW, "Accept": _JSON}
             return dict(json.loads(self._reply("POST", self._path(verb), table, headers).body))
         return self._json("POST", self._path(verb), body)
@@ -252,7 +255,7 @@ class Client:
     ) -> RemoteChange:
         headers = {"Idempotency-Key": key or str(uuid.uuid4())}
         if if_version is not None:
-            headers["If-Match"] = f'"{self.model}-{if_version}"'
+            headers["If-Match"] = f'"{quote(self.model, safe="")}-{if_version}"'
         table = body.get("rows")
         content, headers["Content-Type"] = (table, _ARROW) if isinstance(table, bytes) else (_packed(body), _JSON)
         found = json.loads(self._reply(method, self._path(verb), content, headers).body)
@@ -316,6 +319,22 @@ def _rows(data: Any) -> dict[str, Any]:
     return {"rows": _arrow(data)}
 
 
+def _dicts(data: Any) -> list[dict[str, Any]]:
+    """Any rows as a list of dicts, for requests with options; NaN is missing."""
+    rows = _rows(data)
+    if "row" in rows:
+        return [rows["row"]]
+    return _dicts_of(rows["rows"]) if isinstance(rows["rows"], bytes) else list(rows["rows"])
+
+
+def _dicts_of(table: bytes) -> list[dict[str, Any]]:
+    """A stream of Arrow as a list of dicts."""
+    import pyarrow as pa
+
+    found = pa.ipc.open_stream(table).read_all().to_pylist()
+    return [{name: None if value != value else value for name, value in row.items()} for row in found]
+
+
 def _arrow(data: Any) -> bytes:
     """A data frame, a dict of columns or a matrix as a stream of Arrow."""
     import io
@@ -374,9 +393,8 @@ def _error(reply: _Reply) -> TallyError:
     if not isinstance(facts, dict) or "expected" not in facts:
         text = reply.body[:200].decode("utf-8", "replace")
         return ServerError("an answer", got=Described(f"status {reply.status}: {text}"))
-    kind = _KINDS.get(
-        str(facts.get("type", "")).removeprefix(_TYPE), ServerError if reply.status >= 500 else ParameterError
-    )
+    name = str(facts.get("type", "")).removeprefix(_TYPE)
+    kind = ServerError if reply.status >= 500 else _KINDS.get(name, ParameterError)
     given = {name: facts[name] for name in ("column", "row", "line", "hint") if name in facts}
     if "got" in facts:
         given["got"] = Described(facts["got"])
@@ -388,4 +406,4 @@ def _error(reply: _Reply) -> TallyError:
 _KINDS: dict[str, type[TallyError]] = {
     name: getattr(errors, name)
     for name in ("DataError", "ForgetError", "FileError", "ParameterError", "CountError", "UnsupportedError")
-} | {"NotWritableError": ServerError}
+}

@@ -86,7 +86,7 @@ def test_an_answer_has_the_format_of_the_request(http, kind):
     expected = predict(http, ROWS).json()
     found = predict(http, ROWS, kind)
     assert found.headers["content-type"].split(";")[0] == kind
-    assert found.headers["etag"] == '"pets-0"'
+    assert found.headers["etag"].startswith('"pets-0.')
     rows = as_rows(found.content, kind)
     assert [row["prediction"] for row in rows] == expected["predictions"]
     for row, proba in zip(rows, expected["probabilities"], strict=True):
@@ -179,11 +179,21 @@ def test_schema_and_download(http, tmp_path):
 @pytest.mark.parametrize("path", ["", "/schema", "/download"])
 def test_an_answer_that_the_sender_has_already(http, path):
     first = http.get(f"/v1/models/pets{path}")
-    assert first.headers["etag"] == '"pets-0"'
+    assert first.headers["etag"].startswith('"pets-0.')
     assert first.headers["x-model-version"] == "0"
-    again = http.get(f"/v1/models/pets{path}", headers={"If-None-Match": '"other-1", "pets-0"'})
+    again = http.get(f"/v1/models/pets{path}", headers={"If-None-Match": f'"other-1", {first.headers["etag"]}'})
     assert (again.status_code, again.content) == (304, b"")
     assert http.get(f"/v1/models/pets{path}", headers={"If-None-Match": '"pets-1"'}).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/health/live", "/v1/models/pets", "/v1/models/pets/live", "/docs", "/nothing"])
+def test_head_has_the_headers_of_get(http, path):
+    found = http.head(path)
+    assert found.status_code == (404 if path == "/nothing" else 200)
+    assert found.content == b""
+    assert found.headers["x-request-id"]
+    if path in ("/health/live", "/docs"):
+        assert found.headers["content-length"] == http.get(path).headers["content-length"]
 
 
 def test_every_answer_has_a_request_id_and_security_headers(http):

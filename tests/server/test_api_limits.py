@@ -88,6 +88,7 @@ def test_a_compressed_body_is_refused(limited):
         ("application/json", json.dumps({"rows": [{"weight": 1}] * 51}).encode()),
         ("application/x-ndjson", b'{"weight": 1}\n' * 51),
         ("text/csv", b"weight\n" + b"1\n" * 52),
+        ("text/csv", b"weight\r" + b"1\r" * 52),
     ],
 )
 def test_too_many_rows(limited, kind, body):
@@ -176,6 +177,29 @@ def test_what_is_not_http(limited, garbage):
         assert received(plain).startswith(b"HTTP/1.1 400")
 
 
+def test_several_requests_at_once_on_one_connection(limited):
+    """Pipelined: with a body, without one (HEAD, 304), refused, and one that asks to continue first."""
+    get = b"GET /v1/models/pets/schema HTTP/1.1\r\nHost: localhost\r\n"
+    with connected(limited) as plain:
+        plain.sendall(get + b"\r\n")
+        etag = next(line for line in received(plain, b"}}").split(b"\r\n") if line.startswith(b"etag: "))[6:]
+    predict = HEAD + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY
+    head = get.replace(b"GET", b"HEAD") + b"\r\n"
+    not_modified = get + b"If-None-Match: " + etag + b"\r\n\r\n"
+    wrong = b"GET /nothing HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    with connected(limited) as plain:
+        plain.sendall(head + predict + not_modified + predict + wrong)
+        found = received(plain, b"no such text")
+    statuses = [part[:3] for part in found.split(b"HTTP/1.1 ")[1:]]
+    assert statuses == [b"200", b"200", b"304", b"200", b"404"]
+    assert found.count(b'"predictions": ["cat"]') == 2
+    with connected(limited) as plain:
+        plain.sendall(HEAD + b"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n" % len(BODY))
+        assert received(plain) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        plain.sendall(BODY)
+        assert received(plain, b'"predictions": ["cat"]').startswith(b"HTTP/1.1 200")
+
+
 def test_the_rate_of_requests(tmp_path):
     pets().save(tmp_path / "pets.tally")
     with RunningServer(tmp_path / "pets.tally", "--rate", "5") as server, httpx2.Client() as client:
@@ -254,3 +278,21 @@ def test_ten_thousand_open_connections(tmp_path):
                 assert received(one, b'"live"}').startswith((b"HTTP/1.1 200", b'{"status"'))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_short_requests_do_not_wait_for_long_ones(tmp_path):
+    pets().save(tmp_path / "pets.tally")
+    body = json.dumps({"rows": [CAT] * 100_000}).encode()
+    with RunningServer(tmp_path / "pets.tally", "--log-level", "warning") as server, httpx2.Client() as client:
+        found = []
+        thread = threading.Thread(
+            target=lambda: found.append(predict(server, content=body, headers=JSON, timeout=120).status_code)
+        )
+        thread.start()
+        n_short = 0
+        while thread.is_alive():
+            assert client.post(f"{server.url}/v1/models/pets/predict", json={"row": CAT}, timeout=60).status_code == 200
+            n_short += 1
+        thread.join()
+    assert found == [200]
+    assert n_short >= 20

@@ -1,8 +1,10 @@
 """Rows of several events that are counted together give the sums and the schema of one event after the other."""
 
+import contextlib
 import json
 
 import pytest
+from hosting import bytes_of, change, fitted_at_once, learn, opened, replayed, saved_base, undo
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,9 +13,12 @@ import tallybayes as tb
 from tables import FAMILIES, cells
 from tallybayes.errors import TallyError
 from tallybayes.model.saved_model import dumps
+from tallybayes.server.change_group import ChangeGroup, Pending
 from tallybayes.server.event import NewEvent
+from tallybayes.server.event_log import EventLog
 from tallybayes.server.event_rows import JSON, write_rows
 from tallybayes.server.hosted_state import HostedState
+from tallybayes.server.model_files import ModelFiles
 from tallybayes.server.replay import Replay
 
 pytestmark = pytest.mark.filterwarnings("ignore::tallybayes.errors.DataWarning")
@@ -103,6 +108,34 @@ def test_rows_that_decide_something_are_counted_alone(what):
     first, second = ALONE[what]
     types = replay._types
     assert not (hosted.may_join([first], types) and hosted.may_join([second], types))
+
+
+def test_rows_without_the_label_are_refused_in_a_group_as_alone(tmp_path):
+    with contextlib.closing(EventLog(tmp_path / "model.log")) as log:
+        group = ChangeGroup(HostedState(models.small().snapshot().state), log, 0)
+        asked = [Pending(learn(own)) for own in ([{"real": 1.5, "y": "p"}], [{"real": 1.5}], [{"real": 2.5, "y": "q"}])]
+        for pending in asked:
+            group.add(pending)
+        group.finish()
+    assert [pending for pending, _ in group.accepted] == [asked[0], asked[2]]
+    with pytest.raises(TallyError, match="expected the label column"):
+        asked[1].future.result(timeout=1)
+
+
+def test_a_log_with_rows_that_joined_others_without_a_label_can_still_be_replayed(tmp_path):
+    path = saved_base(tmp_path)
+    rows = write_rows([{"real": 1.5}, {"real": 2.5}])
+    with opened(path) as live:
+        change(live, learn([{"real": 0.5, "y": "p"}]))
+    with contextlib.closing(EventLog(ModelFiles.of(path).log)) as log:
+        log.append([NewEvent("learn", "", media_type=JSON, rows=rows, skipped=2)])
+    with opened(path) as live:
+        assert live.current.snapshot.state.skipped == 2
+        change(live, undo(1))
+        assert live.current.snapshot.state.skipped == 2
+        assert bytes_of(live) == replayed(path) == replayed(path, group_rows=1)
+        change(live, undo(2))
+        assert bytes_of(live) == replayed(path) == fitted_at_once(path, [])
 
 
 def test_usual_rows_are_counted_together():

@@ -77,6 +77,23 @@ def test_a_second_server_on_the_same_folder(model, tmp_path):
         assert "no other server" in refused(tmp_path, "--port", "0", cwd=tmp_path)
 
 
+def test_a_model_whose_name_needs_quoting(tmp_path):
+    name = 'caf\u00e9, "b"\n%41'
+    pets().save(tmp_path / f"{name}.tally")
+    with RunningServer(tmp_path) as server, server.client(model=name) as client:
+        assert client.predict([CAT]).tolist() == ["cat"]
+        assert client.learn({**CAT, "pet": "cat"}, if_version=0).version == 1
+        assert client.models()[0]["name"] == name
+        assert len(client.download()) > 100
+        assert client.event(1)["rows"] == 1
+
+
+def test_another_address_of_this_machine(model):
+    with RunningServer(model, "--host", "127.0.0.2") as server, server.client() as client:
+        assert server.url.startswith("http://127.0.0.2:")
+        assert client.predict([CAT]).tolist() == ["cat"]
+
+
 def test_an_empty_folder_is_filled_by_uploads(tmp_path):
     from tallybayes.model.saved_model import dumps
 

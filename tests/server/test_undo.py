@@ -8,7 +8,7 @@ from hosting import bytes_of, change, fitted_at_once, forget, learn, opened, rep
 
 import tallybayes as tb
 from tallybayes.errors import TallyError
-from tallybayes.server.change_errors import UndoError, UnknownEventError
+from tallybayes.server.change_errors import NotWritableError, UndoError, UnknownEventError
 from tallybayes.server.change_request import Applied, ChangeRequest
 from tallybayes.server.compaction import compact
 from tallybayes.server.model_files import ModelFiles
@@ -97,6 +97,62 @@ def test_a_column_that_an_undone_event_brought_is_read_anew(path):
         with pytest.raises(UndoError, match="event 5 could not be applied"):
             change(live, undo(3))  # the column would be one of numbers again
         assert bytes_of(live) == fitted_at_once(path, [of(3, size="large")])
+
+
+def test_a_column_returns_with_the_event_that_brought_it(path):
+    with opened(path) as live:
+        change(live, learn([of(1, extra="a")]))
+        with_it = bytes_of(live)
+        change(live, undo(1))
+        change(live, undo(2))
+        assert bytes_of(live) == with_it == replayed(path)
+
+
+def test_a_label_returns_with_the_event_that_brought_it(path):
+    with opened(path) as live:
+        change(live, learn([of(1, y="new")]))
+        with_it = bytes_of(live)
+        change(live, undo(1))
+        change(live, undo(2))
+        assert bytes_of(live) == with_it == replayed(path)
+        change(live, learn([of(2, y="new")]))
+        change(live, undo(3))
+        assert bytes_of(live) == replayed(path) == fitted_at_once(path, [of(2, y="new")])
+
+
+def test_rows_that_were_forgotten_again_are_known_to_be_forgotten(path):
+    with opened(path) as live:
+        change(live, learn([of(1, kind="violet")]))
+        change(live, forget([of(1, kind="violet")]))
+        without = bytes_of(live)
+        change(live, undo(2))
+        change(live, undo(3))  # forgotten again
+        assert bytes_of(live) == without == replayed(path)
+        with pytest.raises(UndoError, match="event 2 could not be applied without it"):
+            change(live, undo(1))
+
+
+def test_a_column_without_counts_stays_when_another_event_is_undone(path):
+    with opened(path) as live:
+        change(live, learn([of(1), of(2, extra=1, y=None)]))  # the column comes with a row that is skipped
+        before = bytes_of(live)
+        change(live, learn([of(3)]))
+        change(live, undo(2))
+        assert bytes_of(live) == before == replayed(path)
+
+
+def test_an_undo_that_cannot_be_stored_changes_nothing(path):
+    with opened(path) as live:
+        change(live, learn([of(1, extra="a")]))
+        before, formative = bytes_of(live), list(live._history.formative)
+        live._log._writer.execute("PRAGMA query_only = ON")
+        with pytest.raises(NotWritableError, match="attempt to write a readonly database"):
+            change(live, undo(1))
+        live._log._writer.execute("PRAGMA query_only = OFF")
+        assert (bytes_of(live), live._history.formative) == (before, formative) == (replayed(path), [1])
+        change(live, learn([of(2)]))
+        change(live, undo(1))
+        assert bytes_of(live) == replayed(path) == fitted_at_once(path, [of(2)])
 
 
 def test_a_histogram_becomes_fine_again(tmp_path):

@@ -48,6 +48,9 @@ class StreamedAnswer(Answer):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the parts."""
         await send({"type": "http.response.start", "status": self.status, "headers": self.headers})
+        if scope["tally.call"].is_head:
+            await send({"type": "http.response.body", "body": b""})
+            return
         async for part in self._parts:
             await send({"type": "http.response.body", "body": part, "more_body": True})
         await send({"type": "http.response.body", "body": b""})

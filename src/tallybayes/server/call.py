@@ -10,9 +10,10 @@ from tallybayes.errors import Described
 from tallybayes.server.api_key import ApiKey
 from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel, Published
+from tallybayes.server.model_tag import etag, is_among, named_version
 from tallybayes.server.service import Service
 
-__all__ = ["Call", "version_headers"]
+__all__ = ["Call", "no_key"]
 
 
 class Call(Request):
@@ -24,6 +25,7 @@ class Call(Request):
     request_id: str
     api_key: ApiKey | None = None
     deadline: asyncio.Timeout  # when it must be answered
+    is_head: bool = False  # whether only the headers of the answer are asked for
     route: str = ""  # the path of the route, for logs and measurements
 
     def field(self, name: bytes) -> str | None:
@@ -39,7 +41,7 @@ class Call(Request):
     @property
     def live(self) -> LiveModel:
         """The model that the path names."""
-        return self.service.model(self.path_params["model"])
+        return self.service.model(self.path_params["model"], self.may_see)
 
     def authorise(self, scope: str | None) -> None:
         """Refuse the request unless its key includes the scope, for the model that the path names, if any."""
@@ -64,21 +66,26 @@ class Call(Request):
         if self.service.settings.read_only:
             raise HttpError.of(403, "a request that changes nothing: this server is read-only", got=self.method)
 
-    def wanted_version(self, live: LiveModel) -> int | None:
-        """The version that If-Match asks for; a problem (412) if the model has another one now. None: any."""
-        given = self.field(b"if-match")
-        if given is None or given.strip() == "*":
-            return None
-        current = live.current
-        if etag(live, current) not in _tags(given):
+    def require_version(self, live: LiveModel) -> None:
+        """Refuse the request (412) if its If-Match names another version than the current one."""
+        wanted, current = self.if_version(live), live.current
+        if wanted is not None and wanted != current.version:
             hint = "the model has changed: read it again, then repeat the request with its ETag"
-            raise HttpError.of(412, f"If-Match: {etag(live, current)}", got=Described(given), hint=hint)
-        return current.version
+            got = Described(self.field(b"if-match") or "")
+            raise HttpError.of(412, f"If-Match: {etag(live, current)}", got=got, hint=hint)
+
+    def if_version(self, live: LiveModel) -> int | None:
+        """The version that a change is meant for, by If-Match; None: any. The writer compares it.
+
+        It looks for the idempotency key first, so that a change that was made can be repeated.
+        """
+        given = self.field(b"if-match")
+        return None if given is None else named_version(live, given)
 
     def has_current(self, live: LiveModel, published: Published) -> bool:
         """Whether If-None-Match says that the sender has this version already."""
         given = self.field(b"if-none-match")
-        return given is not None and (given.strip() == "*" or etag(live, published) in _tags(given))
+        return given is not None and is_among(etag(live, published), given)
 
 
 def no_key() -> HttpError:
@@ -91,18 +98,3 @@ def no_key() -> HttpError:
         hint=hint,
         headers={"WWW-Authenticate": "Bearer"},
     )
-
-
-def etag(live: LiveModel, published: Published) -> str:
-    """The ETag of a model at one version."""
-    return f'"{live.name}-{published.version}"'
-
-
-def version_headers(live: LiveModel, published: Published) -> list[tuple[bytes, bytes]]:
-    """The headers that say which version has answered."""
-    version = str(published.version).encode()
-    return [(b"etag", f'"{live.name}-{published.version}"'.encode()), (b"x-model-version", version)]
-
-
-def _tags(given: str) -> list[str]:
-    return [tag.strip().removeprefix("W/") for tag in given.split(",")]

@@ -15,14 +15,16 @@ from tallybayes.server.api_document import answers, json_body, rows_or_table
 from tallybayes.server.call import Call
 from tallybayes.server.change_request import Applied, ChangeRequest
 from tallybayes.server.direct_route import Endpoint
-from tallybayes.server.event_rows import ARROW, JSON
+from tallybayes.server.event_rows import ARROW, JSON, write_rows
 from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel
+from tallybayes.server.model_tag import version_headers
 from tallybayes.server.request_rows import RequestRows, checked_rows, read_object
 
-__all__ = ["ENDPOINTS"]
+__all__ = ["ENDPOINTS", "idempotency_key"]
 
 _LONGEST_KEY = 255
+_PART = 1000  # rows that are written as JSON at once
 _DECIDE = ("class", "threshold", "costs", "abstain", "false_negatives", "false_positives", "maximise", "rows", "new")
 _METHODS = ("temperature", "isotonic", "none")
 
@@ -39,26 +41,32 @@ async def forget(call: Call) -> Answer:
 
 async def _rows_changed(call: Call, kind: Literal["learn", "forget"]) -> Answer:
     live = call.live
-    given = RequestRows.of(call)
+    given = await RequestRows.read(call)
     rows, media_type = await _stored(call, live, given)
     if rows is None:
         raise HttpError.of(422, f"at least one row to {kind}", got=Described("none"))
     parsed = given.rows  # the writer need not read them again
-    request = ChangeRequest(kind, rows, media_type, call.who, _key(call), call.wanted_version(live), parsed=parsed)
+    request = ChangeRequest(
+        kind, rows, media_type, call.who, idempotency_key(call), call.if_version(live), parsed=parsed
+    )
     return _answer(live, await call.service.change(live, request))
 
 
 async def _stored(call: Call, live: LiveModel, given: RequestRows) -> tuple[bytes | None, str]:
     """Rows as the log of events stores them; None if there are none."""
     if given.rows is not None:
-        return _packed(given.rows), JSON
+        return await call.service.for_body(call.content, _packed, given.rows), JSON
     most, snapshot = call.service.settings.max_rows, live.current.snapshot
     content = await call.service.in_thread(_as_arrow, given, snapshot, most)
     return content, ARROW
 
 
 def _packed(rows: list[dict[str, Any]]) -> bytes | None:
-    return json.dumps(rows, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode() if rows else None
+    """Rows as JSON; None if there are none. A part at a time: other threads wait while one is written."""
+    if not rows:
+        return None
+    parts = [write_rows(rows[i : i + _PART])[1:-1] for i in range(0, len(rows), _PART)]
+    return b"[" + b",".join(parts) + b"]"
 
 
 def _as_arrow(given: RequestRows, snapshot: Snapshot, most: int) -> bytes | None:
@@ -74,7 +82,7 @@ def _as_arrow(given: RequestRows, snapshot: Snapshot, most: int) -> bytes | None
     return sink.getvalue()
 
 
-def _key(call: Call) -> str | None:
+def idempotency_key(call: Call) -> str | None:
     """The idempotency key."""
     key = call.field(b"idempotency-key")
     if key is None:
@@ -98,26 +106,24 @@ def _answer(live: LiveModel, applied: Applied) -> Answer:
         },
         ensure_ascii=False,
     ).encode()
-    version = str(applied.version).encode()
-    headers = [(b"etag", f'"{live.name}-{applied.version}"'.encode()), (b"x-model-version", version)]
-    return Answer(body, headers=headers)
+    return Answer(body, headers=version_headers(live, applied))
 
 
 async def undo(call: Call) -> Answer:
     """Take back an event, however old it is, exactly."""
     live = call.live
-    event = read_object(call, ("event",)).get("event")
+    event = (await read_object(call, ("event",))).get("event")
     if type(event) is not int or not 0 < event < 2**63:
         raise HttpError.of(422, "event: the number of an event", got=event)
-    request = ChangeRequest("undo", None, JSON, call.who, _key(call), call.wanted_version(live), event=event)
+    request = ChangeRequest("undo", None, JSON, call.who, idempotency_key(call), call.if_version(live), event=event)
     return _answer(live, await call.service.change(live, request))
 
 
 async def calibrate(call: Call) -> Answer:
     """Calibrate the probabilities on labelled rows."""
     live = call.live
-    given = RequestRows.of(call, ("method", "new")) if _has_rows(call) else None
-    options = given.options if given is not None else read_object(call, ("method", "new"))
+    given = await RequestRows.read(call, ("method", "new")) if _has_rows(call) else None
+    options = given.options if given is not None else await read_object(call, ("method", "new"))
     method, new = options.get("method", "temperature"), options.get("new", False)
     if method not in _METHODS:
         raise ParameterError("method: temperature, isotonic or none", got=method)
@@ -132,8 +138,8 @@ async def calibrate(call: Call) -> Answer:
         rows,
         media_type,
         call.who,
-        _key(call),
-        call.wanted_version(live),
+        idempotency_key(call),
+        call.if_version(live),
         settings={"method": method, "leave_one_out": not new},
     )
     return _answer(live, await call.service.change(live, request))
@@ -148,18 +154,19 @@ def _has_rows(call: Call) -> bool:
 async def decide(call: Call) -> Answer:
     """Set the decision rule, or choose its threshold on labelled rows."""
     live = call.live
-    given = read_object(call, _DECIDE)
+    given = await read_object(call, _DECIDE)
     rows = given.pop("rows", None)
     stored = None
     if rows is not None:
-        stored = _packed(checked_rows(rows, call.service.settings.max_rows))
+        checked = checked_rows(rows, call.service.settings.max_rows)
+        stored = await call.service.for_body(call.content, _packed, checked)
     request = ChangeRequest(
         "decide",
         stored,
         JSON,
         call.who,
-        _key(call),
-        call.wanted_version(live),
+        idempotency_key(call),
+        call.if_version(live),
         settings=_rule(given, stored is not None),
     )
     return _answer(live, await call.service.change(live, request))

@@ -54,7 +54,7 @@ class DirectRoute(APIRoute):
             if changes:
                 call.refuse_if_read_only()
             answer = await handler(call)
-            if not streams:
+            if not streams or call.is_head:
                 await answer(scope, receive, send)
                 return
             call.deadline.reschedule(None)

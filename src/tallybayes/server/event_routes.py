@@ -13,13 +13,14 @@ from tallybayes.errors import Described
 from tallybayes.formatting import finite_json, json_text
 from tallybayes.server.answer import Answer, StreamedAnswer
 from tallybayes.server.api_document import answers, file_answer, path_parameter, query, text_answer
-from tallybayes.server.call import Call, version_headers
+from tallybayes.server.call import Call
 from tallybayes.server.direct_route import Endpoint
 from tallybayes.server.event import Event
 from tallybayes.server.event_export import write_parquet
 from tallybayes.server.event_log import EventLog
 from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel, Published
+from tallybayes.server.model_tag import in_header, version_headers
 
 __all__ = ["ENDPOINTS"]
 
@@ -57,18 +58,20 @@ async def read_event(call: Call) -> Answer:
     """Read an event with its rows."""
     live, number = call.live, _path_number(call)
 
-    def work() -> dict[str, Any]:
-        """Read an event with its rows."""
+    def work() -> Answer:
+        """Read an event with its rows, and write the answer."""
         event = live.event(number)
         rows = None if event.rows is None or event.kind == "replace" else event.row_values()
-        return {**event.to_dict(), "data": finite_json(rows), "settings": finite_json(event.settings)}
+        found = {**event.to_dict(), "data": finite_json(rows), "settings": finite_json(event.settings)}
+        return Answer.of(found, headers=version_headers(live, live.current))
 
-    return Answer.of(await call.service.in_thread(work), headers=version_headers(live, live.current))
+    return await call.service.in_thread(work)
 
 
 async def export_events(call: Call) -> Answer:
     """Export all events as Parquet."""
     live = call.live
+    call.deadline.reschedule(None)  # a long log takes its time
 
     def work() -> IO[bytes]:
         """Write the events to a temporary file, so that a long log needs little memory."""
@@ -83,7 +86,7 @@ async def export_events(call: Call) -> Answer:
         return file
 
     file = await call.service.in_thread(work)
-    disposition = f'attachment; filename="{live.name}.events.parquet"'.encode()
+    disposition = f'attachment; filename="{in_header(live.name)}.events.parquet"'.encode()
     headers = [*version_headers(live, live.current), (b"content-disposition", disposition)]
     return StreamedAnswer(_parts(call, file), _PARQUET, headers=headers)
 
@@ -131,7 +134,7 @@ async def _news(call: Call, live: LiveModel) -> AsyncIterator[bytes]:
     service.n_streams += 1
     try:
         yield _event("hello", {"version": live.current.version})
-        while not gone.done() and not closing.done():
+        while not gone.done() and not closing.done() and service.folder.get(live.name) is live:
             waiting = asyncio.ensure_future(changed.wait())
             await asyncio.wait((waiting, gone, closing), timeout=_HEARTBEAT, return_when=asyncio.FIRST_COMPLETED)
             waiting.cancel()
@@ -162,7 +165,7 @@ def _number(call: Call, name: str) -> int | None:
     text = call.query_params.get(name)
     if text is None:
         return None
-    if not (text.isascii() and text.isdecimal() and int(text) < 2**63):
+    if not (text.isascii() and text.isdecimal() and len(text) < 19):
         raise HttpError.of(422, f"{name}: an integer of at least 0", got=text)
     return int(text)
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tallybayes.arrays.column import Codes
+from tallybayes.data.label import label_column
 from tallybayes.data.read import to_source
 from tallybayes.errors import DataError
 from tallybayes.model.label_plan import label_notes
@@ -70,15 +71,18 @@ class HostedState:
         self._replace(add_rows(self.state, self._counted(rows, grows=True)))
         self._known = known  # such rows add nothing to it
 
-    def take_back(self, event: Event, sign: int) -> None:
-        """Undo learning (1) or forgetting (-1) the rows of an event."""
-        if event.rows is None:
-            raise DataError(f"the rows of event {event.id} are not in the log any more")
+    def take_back(self, event: Event) -> None:
+        """Undo learning or forgetting the rows of an event that was not formative."""
         before = self.state
-        counted = self._counted(read_rows(event.rows, event.media_type), grows=False)
-        self._replace((subtract_rows if sign > 0 else add_rows)(before, counted))
-        skipped = event.skipped * sign if event.kind == "learn" else 0  # forgetting does not count rows without a label
-        self.state = replace(self.state, skipped=before.skipped - skipped)
+        counted = self._counted(_rows_of(event), grows=False)
+        self._replace((subtract_rows if event.kind == "learn" else add_rows)(before, counted))
+        skipped = event.skipped if event.kind == "learn" else 0  # forgetting does not count rows without a label
+        after = replace(self.state, schema=before.schema, settings=before.settings)  # columns without counts stay
+        self.state = replace(after, skipped=before.skipped - skipped)
+
+    def put_back(self, event: Event) -> bool:
+        """Learn the rows of an event again that was undone; False if its place among the events would matter."""
+        return not self.change(_rows_of(event), 1).is_formative and self.is_exact()
 
     def is_exact(self) -> bool:
         """Whether taking rows back gives the state in which they were never learned, bit for bit."""
@@ -94,6 +98,17 @@ class HostedState:
         if self._known is None:
             self._known = KnownValues(self.state)
         return isinstance(rows, list) and self._known.may_join(rows, types)
+
+    def lacks_label(self, data: EventData) -> bool:
+        """Whether the column of the label is in none of the rows, which are dicts."""
+        if not isinstance(data, list) or self.state.schema.label is None:
+            return False
+        names = set().union(*data)
+        return label_column(self.state.schema.label, names)[0] not in names
+
+    def skip(self, n_rows: int) -> None:
+        """Count rows as skipped that have no label."""
+        self.state = replace(self.state, skipped=self.state.skipped + n_rows)
 
     # Details
 
@@ -118,3 +133,9 @@ class HostedState:
         )
         settings = self.state.settings
         return self.state.schema, statistics.in_use(), keys, settings.column_weights, settings.token_corrections
+
+
+def _rows_of(event: Event) -> EventData:
+    if event.rows is None:
+        raise DataError(f"the rows of event {event.id} are not in the log any more")
+    return read_rows(event.rows, event.media_type)

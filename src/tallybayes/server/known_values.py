@@ -64,8 +64,12 @@ class KnownValues:
         self._shapes: dict[_Shape, dict[str, type] | None] = {}
 
     def may_join(self, rows: list[dict[str, Any]], group: GroupTypes) -> bool:
-        """Whether rows may be counted together with others that have values of these types, which are updated."""
-        return self._any and all(self._row_may_join(row, group) for row in rows)
+        """Whether rows may be counted together with others that have values of these types, which are updated.
+
+        Rows none of which has the column of the label would be refused alone, so that they do not join others.
+        """
+        has_label = not rows or any(self._label in row for row in rows)
+        return self._any and has_label and all(self._row_may_join(row, group) for row in rows)
 
     def _row_may_join(self, row: dict[str, Any], group: GroupTypes) -> bool:
         label = row.get(self._label)  # type: ignore[arg-type]

@@ -15,11 +15,12 @@ from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.answer import Answer
 from tallybayes.server.answer_table import answer_format, table_answer
 from tallybayes.server.api_document import answers, query, rows_body, rows_or_table
-from tallybayes.server.call import Call, version_headers
+from tallybayes.server.call import Call
 from tallybayes.server.direct_route import Endpoint
 from tallybayes.server.event_rows import JSON
 from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel, Published
+from tallybayes.server.model_tag import version_headers
 from tallybayes.server.request_rows import NDJSON, RequestRows
 from tallybayes.server.row_scoring import proba_of_few, require_classes
 
@@ -27,29 +28,38 @@ __all__ = ["ENDPOINTS"]
 
 _MOST_EXPLAINED = 1000  # rows; an explanation is some hundred times as long as a row
 _MOST_SAMPLED = 10_000
+_PART = 2000  # rows that are written as JSON at once
 
 
 async def predict(call: Call) -> Answer:
     """Predict the label of every row, with the probabilities of all classes."""
     live = call.live
-    call.wanted_version(live)
+    call.require_version(live)
     published = live.current
-    given = RequestRows.of(call, ("probabilities", "interval"))
+    given = await RequestRows.read(call, ("probabilities", "interval"))
     snapshot = published.snapshot
     require_classes(snapshot)
     if not isinstance(given.options.get("probabilities", True), bool):
         raise HttpError.of(422, "probabilities: true or false", got=given.options["probabilities"])
-    level = _level(given.options)
+    kind, level = answer_format(call, given.media_type), _level(given.options)
     few = proba_of_few(snapshot, given.rows) if given.rows is not None and level is None else None
-    if few is not None and given.media_type == JSON and b"accept" not in call.fields:
-        return _json_answer(live, published, few, None, given.options)
-    kind = answer_format(call, given.media_type)
     if few is not None:
-        proba, ends = few, None
-    else:
-        proba, ends = await call.service.in_thread(_scored, snapshot, given, level, call.service.settings.max_rows)
+        return _answer(live, published, few, None, kind, given.options)
+    most = call.service.settings.max_rows
+
+    def work() -> Answer:
+        """Score many rows and write the answer."""
+        proba, ends = _scored(snapshot, given, level, most)
+        return _answer(live, published, proba, ends, kind, given.options)
+
+    return await call.service.in_thread(work)
+
+
+def _answer(
+    live: LiveModel, published: Published, proba: Floats, ends: Floats | None, kind: str, options: dict[str, Any]
+) -> Answer:
     if kind == JSON:
-        return _json_answer(live, published, proba, ends, given.options)
+        return _json_answer(live, published, proba, ends, options)
     return _table(live, published, proba, ends, kind)
 
 
@@ -90,8 +100,18 @@ def _json_answer(
         found["probabilities"] = proba.tolist()
     if ends is not None:
         found["intervals"] = ends.tolist()
-    body = json.dumps(found, ensure_ascii=False).encode()
-    return Answer(body, headers=version_headers(live, published))
+    if len(predictions) <= _PART:
+        return Answer(json.dumps(found, ensure_ascii=False).encode(), headers=version_headers(live, published))
+    parts = [f"{json.dumps(name)}: {_long_json(value)}" for name, value in found.items()]
+    return Answer(f"{{{', '.join(parts)}}}".encode(), headers=version_headers(live, published))
+
+
+def _long_json(value: Any) -> str:
+    """A value as JSON; of a long list some members at a time: other threads wait while one is written."""
+    if not isinstance(value, list):
+        return json.dumps(value, ensure_ascii=False)
+    parts = (json.dumps(value[i : i + _PART], ensure_ascii=False)[1:-1] for i in range(0, len(value), _PART))
+    return f"[{', '.join(parts)}]"
 
 
 def _table(live: LiveModel, published: Published, proba: Floats, ends: Floats | None, kind: str) -> Answer:
@@ -120,14 +140,13 @@ def _table(live: LiveModel, published: Published, proba: Floats, ends: Floats | 
 async def explain(call: Call) -> Answer:
     """Explain predictions: the prior and the contribution of every column, which add up to the score."""
     live = call.live
-    call.wanted_version(live)
+    call.require_version(live)
     published = live.current
-    given = RequestRows.of(call, ("interval",))
+    given = await RequestRows.read(call, ("interval",))
     require_classes(published.snapshot)
     level = _level(given.options)
 
-    def work() -> list[dict[str, Any]]:
-        """Explain the rows."""
+    def explained() -> list[dict[str, Any]]:
         with given.opened(_MOST_EXPLAINED) as data:
             if data == []:
                 return []
@@ -140,29 +159,34 @@ async def explain(call: Call) -> Answer:
             found = [one | {"interval": own} for one, own in zip(found, ends, strict=True)]
         return found
 
-    found = {"model": live.name, "version": published.version, "explanations": await call.service.in_thread(work)}
-    return Answer.of(found, headers=version_headers(live, published))
+    def work() -> Answer:
+        """Explain the rows and write the answer."""
+        found = {"model": live.name, "version": published.version, "explanations": explained()}
+        return Answer.of(found, headers=version_headers(live, published))
+
+    return await call.service.in_thread(work)
 
 
 async def evaluate(call: Call) -> Answer:
     """Evaluate the model on labelled rows."""
     live = call.live
-    call.wanted_version(live)
+    call.require_version(live)
     published = live.current
-    given = RequestRows.of(call, ("leave_one_out",))
+    given = await RequestRows.read(call, ("leave_one_out",))
     leave_one_out = given.options.get("leave_one_out", False)
     if not isinstance(leave_one_out, bool):
         raise HttpError.of(422, "leave_one_out: true or false", got=leave_one_out)
 
-    def work() -> dict[str, Any]:
-        """Evaluate the rows."""
+    def work() -> Answer:
+        """Evaluate the rows and write the answer."""
         with given.opened(call.service.settings.max_rows) as data:
             if data == []:
                 raise HttpError.of(422, "at least one row", got=[])
-            return evaluate_model(published.model, data, leave_one_out=leave_one_out).to_dict()
+            found = evaluate_model(published.model, data, leave_one_out=leave_one_out).to_dict()
+        facts = {"model": live.name, "version": published.version, **found}
+        return Answer.of(facts, headers=version_headers(live, published))
 
-    found = {"model": live.name, "version": published.version, **await call.service.in_thread(work)}
-    return Answer.of(found, headers=version_headers(live, published))
+    return await call.service.in_thread(work)
 
 
 async def sample(call: Call) -> Answer:
@@ -172,9 +196,14 @@ async def sample(call: Call) -> Answer:
     n, seed = _integer(call, "n", 10), _integer(call, "seed", None)
     if n > _MOST_SAMPLED:
         raise HttpError.of(413, f"at most {_MOST_SAMPLED:,} rows", got=n)
-    table = await call.service.in_thread(lambda: published.model.sample(n, seed=seed))
-    found = {"model": live.name, "version": published.version, "rows": finite_json(table.to_pylist())}
-    return Answer.of(found, headers=version_headers(live, published))
+
+    def work() -> Answer:
+        """Draw the rows and write the answer."""
+        rows = finite_json(published.model.sample(n, seed=seed).to_pylist())
+        found = {"model": live.name, "version": published.version, "rows": rows}
+        return Answer.of(found, headers=version_headers(live, published))
+
+    return await call.service.in_thread(work)
 
 
 def _integer(call: Call, name: str, default: Any) -> Any:
@@ -199,6 +228,7 @@ ENDPOINTS = [
             "summary": "Predict",
             "description": "The label of every row and the probabilities of all classes. The answer has the format of"
             " the request, unless the header Accept names another.",
+            "parameters": [{"$ref": "#/components/parameters/IfMatch"}],
             "requestBody": rows_or_table(
                 "PredictRequest", {"rows": [{"weight": 4.2, "likes": "fish|sun"}], "interval": 0.95}
             ),
@@ -215,6 +245,7 @@ ENDPOINTS = [
             "summary": "Explain predictions",
             "description": "For every row the prior and the contribution of each column, as natural logarithms, which"
             " add up to log P(class, row); the words of a text; the smallest change that would flip the answer.",
+            "parameters": [{"$ref": "#/components/parameters/IfMatch"}],
             "requestBody": rows_body("ExplainRequest", {"row": {"weight": 4.2, "likes": "fish|sun"}}),
             "responses": answers("Explanations", 400, 404, 412, 413, 415, 422),
         },
@@ -229,6 +260,7 @@ ENDPOINTS = [
             "summary": "Evaluate on labelled rows",
             "description": "Accuracy, log loss, Brier score, AUC, calibration error and the confusion matrix, as"
             " `tally evaluate --json` prints them.",
+            "parameters": [{"$ref": "#/components/parameters/IfMatch"}],
             "requestBody": rows_or_table("EvaluateRequest", {"rows": [{"weight": 4.2, "pet": "cat"}]}),
             "responses": answers("Evaluation", 400, 404, 409, 412, 413, 415, 422),
         },

@@ -8,7 +8,7 @@ from typing import Any
 
 from tallybayes.errors import DataError, FileError, TallyError
 from tallybayes.server.event import Event
-from tallybayes.server.event_rows import JSON, EventData, read_many, read_rows
+from tallybayes.server.event_rows import JSON, EventData, n_rows_of, read_many, read_rows
 from tallybayes.server.hosted_state import HostedState
 from tallybayes.server.known_values import GroupTypes
 from tallybayes.server.settings_change import with_event
@@ -95,6 +95,9 @@ class Replay:
             self._flush()
             if self._joins(event, data):
                 return
+            if _was_skipped(event, data) and self.hosted.lacks_label(data):
+                self.hosted.skip(event.skipped)
+                return
             done = self.hosted.change(data, 1 if event.kind == "learn" else -1)
         except TallyError as error:
             raise ReplayError(event.id, error) from error
@@ -127,6 +130,15 @@ def _parsed(events: list[Event]) -> dict[int, list[dict[str, Any]]]:
     """The rows of the learn events whose rows are JSON, by the number of the event."""
     small = [event for event in events if event.rows is not None and event.media_type == JSON and event.kind == "learn"]
     return dict(zip((event.id for event in small), read_many([event.rows or b"[]" for event in small]), strict=True))
+
+
+def _was_skipped(event: Event, data: EventData) -> bool:
+    """Whether no row of a learn event had a label.
+
+    A log may have such events without the column of the label, which were counted together with others; now they are
+    refused.
+    """
+    return event.kind == "learn" and not event.n_rows and event.skipped == n_rows_of(data)
 
 
 def _with_settings(state: ModelState, kind: str, stored: Mapping[str, Any]) -> ModelState:

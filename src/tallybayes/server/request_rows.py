@@ -9,7 +9,6 @@ application/vnd.apache.arrow.stream     record batches
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,16 +17,20 @@ from typing import Any
 import pyarrow as pa
 
 from tallybayes.data.batch import columns_to_read
+from tallybayes.data.formats.input_file import temporary_copies
 from tallybayes.data.read import read
 from tallybayes.data.source import Source
-from tallybayes.errors import DataError, Described, TallyError
+from tallybayes.errors import DataError, Described, TallyError, did_you_mean
 from tallybayes.scoring.snapshot import Snapshot
+from tallybayes.server.arrow_body import read_arrow
 from tallybayes.server.call import Call
 from tallybayes.server.event_rows import ARROW, JSON
 from tallybayes.server.http_problem import HttpError
+from tallybayes.server.packed_content import packed_kind
+from tallybayes.server.row_limit import LimitedSource, too_many_rows
 from tallybayes.server.strict_json import parse_json
 
-__all__ = ["CSV", "NDJSON", "TSV", "RequestRows", "checked_rows", "media_type", "read_arrow", "read_object"]
+__all__ = ["CSV", "NDJSON", "TSV", "RequestRows", "checked_rows", "media_type", "read_object"]
 
 NDJSON, CSV, TSV = "application/x-ndjson", "text/csv", "text/tab-separated-values"
 _SAME = {"application/jsonl": NDJSON, "application/x-jsonlines": NDJSON, "application/ndjson": NDJSON}
@@ -45,8 +48,12 @@ def media_type(call: Call) -> str:
     return found
 
 
-def read_object(call: Call, known: tuple[str, ...]) -> dict[str, Any]:
-    """The body as an object of JSON with some of the known keys."""
+async def read_object(call: Call, known: tuple[str, ...]) -> dict[str, Any]:
+    """The body as an object of JSON with some of the known keys; a long one is read in a thread."""
+    return await call.service.for_body(call.content, _object_of, call, known)
+
+
+def _object_of(call: Call, known: tuple[str, ...]) -> dict[str, Any]:
     if (kind := media_type(call)) != JSON:
         raise HttpError.of(415, f"the content type {JSON}", got=Described(kind))
     value = parse_json(call.content)
@@ -59,8 +66,6 @@ def read_object(call: Call, known: tuple[str, ...]) -> dict[str, Any]:
 def _check_keys(value: dict[str, Any], known: tuple[str, ...]) -> None:
     for name in value:
         if name not in known:
-            from tallybayes.errors import did_you_mean
-
             raise HttpError.of(422, f"the keys {', '.join(known)}", got=name, hint=did_you_mean(name, known))
 
 
@@ -75,6 +80,11 @@ class RequestRows:
     rows: list[dict[str, Any]] | None = None
     content: bytes = b""
     options: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    async def read(cls, call: Call, known: tuple[str, ...] = ()) -> RequestRows:
+        """The rows of a body; of a long one in a thread, so that short requests do not wait."""
+        return await call.service.for_body(call.content, cls.of, call, known)
 
     @classmethod
     def of(cls, call: Call, known: tuple[str, ...] = ()) -> RequestRows:
@@ -92,12 +102,16 @@ class RequestRows:
             rows = value.pop("rows") if "rows" in value else [value.pop("row")]
             return cls(kind, checked_rows(rows, most), options=value)
         if kind == NDJSON:
+            if (n_lines := call.content.count(b"\n")) > most + 1:  # before it takes many times its memory
+                raise too_many_rows(most, n_lines)
             return cls(kind, checked_rows(list(_lines(call.content)), most))
         return cls(kind, content=call.content)
 
     def data(self, most: int) -> Any:
         """The rows as data for a model, except text, which `opened` reads."""
-        return self.rows if self.rows is not None else read_arrow(self.content, most)
+        if self.rows is not None:
+            return self.rows
+        return read_arrow(self.content, most)
 
     @contextmanager
     def opened(self, most: int) -> Iterator[Any]:
@@ -105,14 +119,14 @@ class RequestRows:
         if self.media_type not in (CSV, TSV):
             yield self.data(most)
             return
-        if self.content.count(b"\n") > most + 1:
-            raise _too_many(most, self.content.count(b"\n"))
-        with tempfile.NamedTemporaryFile(suffix=".csv") as file:
-            file.write(self.content)
-            file.flush()
-            os.lseek(file.fileno(), 0, os.SEEK_SET)
+        if (kind := packed_kind(self.content)) is not None:
+            raise HttpError.of(415, "text that is not compressed", got=Described(kind))
+        with temporary_copies() as folder:
+            path = os.path.join(folder, "rows.csv")
+            with open(path, "wb") as file:
+                file.write(self.content)
             try:
-                yield read(file.name, format="csv" if self.media_type == CSV else "tsv")
+                yield LimitedSource(read(path, format="csv" if self.media_type == CSV else "tsv"), most)
             except TallyError as error:
                 raise error.at(file=None) if error.file is not None else error from None
 
@@ -139,33 +153,14 @@ def checked_rows(rows: Any, most: int) -> list[dict[str, Any]]:
     if not isinstance(rows, list):
         raise HttpError.of(422, "rows: a list of objects", got=rows)
     if len(rows) > most:
-        raise _too_many(most, len(rows))
+        raise too_many_rows(most, len(rows))
     for i, row in enumerate(rows):
         if type(row) is not dict:
             raise HttpError(422, DataError("a row: an object of column names and values", got=row, row=i))
     return rows
 
 
-def read_arrow(content: bytes, most: int) -> pa.Table:
-    """A stream of Arrow as a table, checked: its offsets may point anywhere."""
-    try:
-        with pa.ipc.open_stream(content) as reader:
-            table = reader.read_all()
-        table.validate(full=True)
-    except (pa.ArrowException, OSError, ValueError, NotImplementedError) as error:
-        got = Described(str(error).partition("\n")[0][:200])
-        raise HttpError.of(400, "a stream of Arrow record batches", got=got) from None
-    if table.num_rows > most:
-        raise _too_many(most, table.num_rows)
-    return table
-
-
 def _lines(content: bytes) -> Iterator[Any]:
     for number, line in enumerate(content.split(b"\n"), 1):
         if line.strip():
             yield parse_json(line, line=number)
-
-
-def _too_many(most: int, n_rows: int) -> HttpError:
-    hint = "send the rows in several requests, or start the server with a larger --max-rows"
-    return HttpError.of(413, f"at most {most:,} rows", got=n_rows, hint=hint)

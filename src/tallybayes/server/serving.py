@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
 import gc
@@ -83,6 +84,8 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, service: Service, reload: Callable[[], None]) -> None:
         super().__init__(config)
         self._service, self._reload = service, reload
+        self._reloading: asyncio.Task[None] | None = None
+        self._must_reload = False
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Finish what was accepted."""
@@ -93,16 +96,30 @@ class _Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Stop on SIGINT and SIGTERM, without raising them again afterwards; read the folder anew on SIGHUP."""
-        hang_up = getattr(signal, "SIGHUP", None)
+        loop, hang_up = asyncio.get_running_loop(), getattr(signal, "SIGHUP", None)
         handlers: dict[int, Any] = dict.fromkeys((signal.SIGINT, signal.SIGTERM), self.handle_exit)
-        if hang_up is not None:
-            handlers[hang_up] = lambda number, frame: self._reload()
+        if hang_up is not None:  # a loop of Windows has no handlers of signals, and Windows has no SIGHUP
+            loop.add_signal_handler(hang_up, self._ask_to_reload)
         before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
         try:
             yield
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+            if hang_up is not None:
+                loop.remove_signal_handler(hang_up)
+
+    def _ask_to_reload(self) -> None:
+        """Read the folder anew, once more if that is being done already. Called by the loop, not within a signal."""
+        self._must_reload = True
+        if self._reloading is None or self._reloading.done():
+            self._reloading = asyncio.ensure_future(self._reload_in_thread())
+
+    async def _reload_in_thread(self) -> None:
+        """Read the folder in a thread, because models take long to open; one thread at a time."""
+        while self._must_reload:
+            self._must_reload = False
+            await asyncio.to_thread(self._reload)
 
 
 def serve(

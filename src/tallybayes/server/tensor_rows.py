@@ -57,6 +57,8 @@ def _column(tensor: Any, most: int) -> tuple[str, list[Any]]:
         raise DataError("a shape of one or two sizes: rows, or rows and values", got=shape, column=name)
     if shape[0] > most:
         raise DataError(f"at most {most:,} rows", got=shape[0], column=name)
+    if shape[0] and shape[-1] == 0:  # rows that have no values would cost memory, and nothing to send
+        raise DataError("a shape with at least one value per row", got=shape, column=name)
     flat = _flat(data, name)
     if len(flat) != math.prod(shape):
         raise DataError(f"{math.prod(shape)} values for the shape {shape}", got=len(flat), column=name)
