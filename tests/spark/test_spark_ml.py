@@ -14,7 +14,7 @@ from pyspark.ml.evaluation import BinaryClassificationEvaluator, MulticlassClass
 from pyspark.ml.feature import StringIndexer
 from pyspark.ml.linalg import Vectors, VectorUDT
 from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
-from pyspark.sql.types import BooleanType, DoubleType, StringType, StructField, StructType
+from pyspark.sql.types import BinaryType, BooleanType, DoubleType, StringType, StructField, StructType
 
 import tallybayes as tb
 from tallybayes.errors import DataError, FileError, ParameterError
@@ -96,6 +96,9 @@ def test_types_of_answers(spark, frame):
     years, kind = fitted("code + 2020")
     assert (years.labels, kind) == ([2020, 2021, 2022], DoubleType())
     assert ClassLayout(["a", 1]).label_type == StringType()
+    raw, kind = fitted("CAST(pet AS BINARY)")
+    assert (raw.labels, kind) == ([b"cat", b"dog", b"rabbit"], BinaryType())
+    assert raw.transform(frame.limit(1)).first()["prediction"] in raw.labels
 
 
 def test_output_columns_are_new_and_can_be_left_out(frame, model):

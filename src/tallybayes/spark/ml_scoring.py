@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.ml.linalg import VectorUDT
-from pyspark.sql.types import BooleanType, DataType, DoubleType, StringType, StructField, StructType
+from pyspark.sql.types import BinaryType, BooleanType, DataType, DoubleType, StringType, StructField, StructType
 
 from tallybayes.data.batch import columns_to_read
 from tallybayes.errors import DataError, ParameterError, shorten
@@ -61,7 +61,8 @@ class ClassLayout:
         """The type of an answer: a double for numbers, else the type of the labels, or text."""
         if self.are_numbers:
             return DoubleType()
-        return BooleanType() if all(isinstance(label, bool) for label in self.classes) else StringType()
+        kinds = {type(label) for label in self.classes}
+        return BooleanType() if kinds == {bool} else BinaryType() if kinds == {bytes} else StringType()
 
     def placed(self, scores: Floats, absent: float) -> Floats:
         """Scores by class, (rows, classes), as scores by position."""
@@ -77,6 +78,8 @@ class ClassLayout:
             values = pa.array([float(label) for label in self.classes], pa.float64())
         elif isinstance(self.label_type, BooleanType):
             values = pa.array(self.classes, pa.bool_())
+        elif isinstance(self.label_type, BinaryType):
+            values = pa.array(self.classes, pa.binary())
         else:
             values = pa.array([str(label) for label in self.classes], pa.string())
         return values.take(pa.array(codes, pa.int64(), mask=codes < 0))
@@ -128,6 +131,7 @@ def with_scores(dataset: Any, model: Model, names: Sequence[str], renamed: Mappi
     if not read:
         raise DataError(f"columns of the model ({shorten(model.schema.columns_in_use)})", got=list(rows.types))
     rows.check_types(read)
+    rows.tell_other_cases(wanted - {*own.values()})
     columns = [own[name] for name in read]
     scorer = _scorer(dumps(model), columns, {name: form for name, form in forms.items() if name in columns}, names)
     return with_scored_columns(rows, read, scorer, StructType(fields), {field.name: field.name for field in fields})
