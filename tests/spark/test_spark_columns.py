@@ -54,6 +54,7 @@ def test_every_type_that_the_data_layer_reads_is_read(sp, spark):
 
 def test_a_column_without_values_in_the_first_rows_is_looked_up(sp, spark, monkeypatch):
     from tallybayes.spark import data_frame
+    from tallybayes.spark.data_frame import SparkRows
 
     monkeypatch.setattr(data_frame, "SAMPLE", 40)
     monkeypatch.setattr(data_frame, "_LEAST", 1)
@@ -62,6 +63,8 @@ def test_a_column_without_values_in_the_first_rows_is_looked_up(sp, spark, monke
     model = sp.fit(df, "y")
     assert model.schema.fields["late"].reason == "text, 2 distinct values"
     assert dumps(model) == dumps(tb.fit(df.toArrow(), "y", schema=model.schema))
+    monkeypatch.setattr(SparkRows, "random_rows", lambda rows, n_rows, seed: rows.sample())
+    assert sp.tune(df, "y", sample=40).model.schema.fields["late"].reason == "text, 2 distinct values"
     other, expected = (tb.fit(df.select("y", "x").toArrow(), "y") for _ in range(2))
     sp.learn(other, df)
     expected.learn(df.toArrow())
@@ -108,6 +111,22 @@ def test_dense_vectors_are_columns_and_sparse_ones_a_bag(sp, spark):
     assert sorted(bag.families) == ["dense"]
 
 
+def test_vectors_without_values_in_the_first_rows_are_looked_up(sp, spark, monkeypatch):
+    from pyspark.ml.linalg import Vectors, VectorUDT
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    from tallybayes.spark import data_frame
+
+    monkeypatch.setattr(data_frame, "SAMPLE", 20)
+    monkeypatch.setattr(data_frame, "_LEAST", 1)
+    rows = [(None if i < 40 else Vectors.dense([float(i), i % 3]), "pq"[i % 2]) for i in range(60)]
+    kinds = StructType([StructField("v", VectorUDT()), StructField("y", StringType())])
+    model = sp.fit(spark.createDataFrame(rows, kinds).coalesce(1), "y", weights=None, numeric="gaussian")
+    table = {"v[0]": [v and v[0] for v, _ in rows], "v[1]": [v and v[1] for v, _ in rows], "y": [y for _, y in rows]}
+    assert model.schema.columns_in_use == ["v[0]", "v[1]"]
+    assert model == tb.fit(table, "y", schema=model.schema, weights=None, numeric="gaussian")
+
+
 def test_vectors_of_different_sizes_are_an_error(sp, spark):
     from pyspark.ml.linalg import Vectors
 
@@ -124,6 +143,8 @@ def test_structures_are_refused_unless_they_are_ignored(sp, df):
         sp.fit(nested, "y")
     model = sp.fit(nested, "y", ignore=["inner"])
     assert model.schema.fields["inner"].reason == "excluded by the user"
+    with pytest.raises(tb.errors.DataError, match=r"df.drop\('inner'\)"):
+        sp.learn(tb.fit({"size": [1.0, 2.0], "y": ["p", "q"]}, "y", weights=None), nested)
 
 
 def test_a_missing_label_column_is_told_with_a_suggestion(sp, df):
@@ -183,12 +204,24 @@ def test_names_that_spark_cannot_tell_apart_are_refused_where_they_are_read(sp, 
     assert sp.predict(model, twice).columns == ["x", "k", "k", "y", "prediction", "probability"]
     assert sp.evaluate(model, df).n_rows == 20
     with pytest.raises(tb.errors.DataError, match="column names that differ, got 'k'"):
-        sp.learn(model, twice)
+        sp.learn(tb.fit({"x": [1.0, 2.0], "y": ["p", "q"]}, "y", weights=None), twice)
     spark.conf.set("spark.sql.caseSensitive", "true")
     try:
         assert set(sp.fit(df, "y", weights=None).schema.columns_in_use) == {"x", "k", "K"}
     finally:
         spark.conf.unset("spark.sql.caseSensitive")
+
+
+def test_names_of_another_case_are_told(sp, spark):
+    model = tb.fit(
+        {"Size": [1.0, 2.0, 3.0, 4.5], "k": ["a", "b", "a", "b"], "y": ["p", "q", "p", "q"]}, "y", weights=None
+    )
+    df = spark.createDataFrame([(1.0, "a", "p")], ["size", "k", "y"])
+    for verb in (sp.predict, sp.evaluate):
+        with pytest.warns(
+            tb.errors.DataWarning, match="column 'Size': the model has this column and the DataFrame 'size'"
+        ):
+            verb(model, df)
 
 
 def test_large_types_of_arrow_change_nothing(sp, spark):

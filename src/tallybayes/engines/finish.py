@@ -18,7 +18,7 @@ from tallybayes.model.model import Change, Model
 from tallybayes.state.counted_rows import CountedRows
 from tallybayes.state.model_state import ModelState
 
-__all__ = ["apply", "fitted"]
+__all__ = ["apply", "counted_rows", "fitted"]
 
 
 def fitted(plan: Plan, part: bytes, *, data: Any = None) -> Model:
@@ -26,7 +26,7 @@ def fitted(plan: Plan, part: bytes, *, data: Any = None) -> Model:
 
     data: the rows that the plan was made from, which are shown in errors about the label.
     """
-    counted, counting = _counted(plan, part), plan.counting
+    counted, counting = counted_rows(plan, part), plan.counting
     model = Model(ModelState(counting.schema, counting.settings))
     sample = counted.sample
     change = apply_counted(model, counted, 1)
@@ -36,7 +36,7 @@ def fitted(plan: Plan, part: bytes, *, data: Any = None) -> Model:
 
 def apply(model: Model, plan: Plan, part: bytes, *, verb: Literal["learn", "forget"] = "learn") -> Change:
     """Let a model learn or forget the sum of all pieces, all or nothing; the plan is one of `plan_change`."""
-    counted = _counted(plan, part)
+    counted = counted_rows(plan, part)
     own, counted_by = model.schema.fields, plan.schema.fields
     for name, field in own.items():
         if field.reason != NO_VALUES and counted_by.get(name) != field:
@@ -45,7 +45,7 @@ def apply(model: Model, plan: Plan, part: bytes, *, verb: Literal["learn", "forg
     return apply_counted(model, counted, 1 if verb == "learn" else -1)
 
 
-def _counted(plan: Plan, part: bytes) -> CountedRows:
+def counted_rows(plan: Plan, part: bytes) -> CountedRows:
     """The counted rows of a partial sum of this plan; what was doubtful about them is told."""
     found = combined_sum(part)
     if found.plan != plan.fingerprint:

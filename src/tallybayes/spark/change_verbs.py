@@ -51,7 +51,7 @@ def _changed(
         new = [name for name in rows.types if name not in apart and not forms.get(name)]
         rows.check_types(new)
         if new:
-            sample = rows.sample({*new, plan.counting.label})
+            sample = rows.sample({*new, plan.counting.label}, vectors=new)
             forms |= forms_of_sample(sample, [name for name in new if name in forms])
             data = to_table(with_vectors(sample, {name: form for name, form in forms.items() if name in new}))
             plan = engines.plan_change(model, data, label=label, weight=weight, verb=verb)

@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from tallybayes.data.batch import columns_to_read
 from tallybayes.data.schema import Schema
-from tallybayes.errors import DataError, Described, ParameterError
+from tallybayes.errors import DataError, Described, ParameterError, warn
 from tallybayes.spark.tree import on_driver
-from tallybayes.spark.vector_columns import Forms, with_vectors
+from tallybayes.spark.vector_columns import Forms, n_elements, with_vectors
 
 __all__ = ["SAMPLE", "SIMPLE_TYPES", "SparkRows", "named_batches", "quoted"]
 
@@ -64,9 +64,22 @@ class SparkRows:
                 hint = "rename one of them (Spark tells names apart by case only if spark.sql.caseSensitive is true)"
                 raise DataError("column names that differ", got=name, hint=hint)
             if name in self.types and not _is_readable(self.types[name]):
-                hint = f"select its parts as columns, or ignore it: ignore=[{name!r}]"
+                hint = f"select its parts as columns, or leave it out: df.drop({name!r})"
                 expected = "numbers, text, booleans, dates, arrays, maps or vectors"
                 raise DataError(expected, got=Described(self.types[name].simpleString()), column=name, hint=hint)
+
+    def tell_other_cases(self, absent: Iterable[str]) -> None:
+        """Warn about columns of a model that are here in another case, which Spark would take for the same."""
+        here = {name.lower(): name for name in self.types}
+        for name in absent:
+            if name not in self.types and name.lower() in here:
+                other = here[name.lower()]
+                hint = f"rename it: df.withColumnRenamed({other!r}, {name!r})"
+                warn(
+                    f"the model has this column and the DataFrame {other!r}: it is read as missing",
+                    column=name,
+                    hint=hint,
+                )
 
     def readable(self) -> list[str]:
         """The columns whose types and names can be read."""
@@ -88,12 +101,21 @@ class SparkRows:
         wanted = {*columns_to_read(schema, label, weight), *(name for name in forms)}
         return [name for name in self.types if name in wanted]
 
-    def sample(self, names: Collection[str] | None = None) -> pa.Table:
-        """The first rows that Spark returns."""
+    def sample(self, names: Collection[str] | None = None, *, vectors: Collection[str] = ()) -> pa.Table:
+        """The first rows that Spark returns.
+
+        vectors: columns of vectors whose sizes are needed; if none of these rows has one, there is a row more that has.
+        """
         wanted = [name for name in self.types if names is None or name in names]
         n_rows = max(_LEAST, min(SAMPLE, _CELLS // max(len(wanted), 1)))
         with on_driver():
-            return self.df.select(*self._sampled_columns(wanted)).limit(n_rows).toArrow()
+            rows = self.df.select(*self._sampled_columns(wanted))
+            found = rows.limit(n_rows).toArrow()
+            for name in self.vectors:
+                if name in vectors and not n_elements(found, name):
+                    more = rows.where(f"{quoted(name)}.type IS NOT NULL").limit(1).toArrow()
+                    found = pa.concat_tables([found, more.cast(found.schema)])
+            return found
 
     def random_rows(self, n_rows: int, seed: int) -> pa.Table:
         """About so many rows, drawn at random; all rows if there are fewer."""

@@ -49,6 +49,7 @@ def evaluate(
     needed = {*columns_to_read(model.schema, label), *(name for name, size in forms.items() if size)}
     names = [name for name in rows.types if name in needed]
     rows.check_types(names)
+    rows.tell_other_cases(columns_to_read(model.schema))
     own = {name: form for name, form in forms.items() if name in names}
     scorer = _evaluator(dumps(model), names, own, str(label))
     levels = [*widths, 1]  # the scores of all values together are limited, so the driver gets one value

@@ -56,7 +56,7 @@ def fit(
     """
     model = fitted_to(df, label, weight, dict(options), widths)
     if not model.classes:
-        column = label_column(model.schema.label, df.columns)[0]
+        column = label_column(str(model.schema.label), df.columns)[0]
         got = Described(f"{model.skipped:,} rows without one") if model.skipped else 0
         raise DataError("rows with a label to learn from", got=got, column=column)
     return model
@@ -65,8 +65,9 @@ def fit(
 def fitted_to(df: Any, label: str | None, weight: str | None, given: dict[str, Any], widths: Sequence[int]) -> Model:
     """The model of a DataFrame, without classes if no row has a label."""
     rows = SparkRows(df)
-    rows.check_types(columns_in_question(rows, label, weight, given))
-    sample = rows.sample()
+    names = columns_in_question(rows, label, weight, given)
+    rows.check_types(names)
+    sample = rows.sample(vectors=names)
     forms = vector_forms(rows, sample, given)
     given = for_elements(given, forms)
     head = to_table(with_vectors(sample, forms))

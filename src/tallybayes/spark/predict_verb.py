@@ -77,6 +77,7 @@ def predict(
     if not used:
         raise DataError(f"columns of the model ({', '.join(model.schema.columns_in_use[:5])})", got=list(rows.types))
     rows.check_types(used)
+    rows.tell_other_cases(columns_to_read(model.schema))
     label_type = _TYPES[kind_of(classes[0])]
     types = {"prediction": label_type, "probability": "double", "probabilities": _NUMBERS, "explanation": _NUMBERS}
     kind = "struct<" + ", ".join(f"{part}: {types[part]}" for part in wanted) + ">"

@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from tallybayes.data.table import to_table
-from tallybayes.engines.partial_sums import combined_sum
+from tallybayes.engines.finish import counted_rows
 from tallybayes.engines.plan import Plan
 from tallybayes.errors import check_integer
 from tallybayes.model.counted_change import apply_counted
 from tallybayes.model.model import Model
 from tallybayes.model.weight_selection import select_weights
 from tallybayes.spark.data_frame import SparkRows
-from tallybayes.spark.fit_verb import columns_in_question, counted, for_elements, vector_forms
+from tallybayes.spark.fit_verb import columns_in_question, counted, for_elements, vector_forms, with_late_columns
 from tallybayes.spark.tree import WIDTHS
 from tallybayes.spark.vector_columns import with_vectors
 from tallybayes.state.counting_plan import CountingPlan
@@ -55,8 +55,9 @@ def tune(
     settings = replace(state.settings, column_weights=None)
     counting = CountingPlan(state.schema, settings, state.schema.label, state.schema.weight)
     plan = Plan(counting, "auto" if state.settings.column_weights is not None else None)
-    part = combined_sum(counted(rows, plan, forms, widths=widths)).counted
-    model = Model(ModelState(state.schema, settings))
+    plan = with_late_columns(plan, rows, plan.schema.fields, mark="")
+    part = counted_rows(plan, counted(rows, plan, forms, widths=widths))
+    model = Model(ModelState(plan.schema, settings))
     drawn_rows = part.sample
     apply_counted(model, part, 1)
     if state.settings.column_weights is not None:
