@@ -44,7 +44,7 @@ def reduced(df: Any, value_of: Mapped, combine: Combined, *, widths: Sequence[in
         check_integer("widths", width, at_least=1)
     with on_driver():
         large = df.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false") == "true"
-        row_of = _Rows(large)
+        row_of = _ValueRows(large)
         values = df.mapInArrow(_mapper(value_of, row_of), _COLUMNS)
         for width in widths:
             key = (functions.col("number") % functions.lit(width)).alias("key")
@@ -83,7 +83,7 @@ def _values(rows: Iterable[Any], failed: dict[int, str]) -> Iterator[bytes]:
             yield bytes(row["value"])
 
 
-def _mapper(value_of: Mapped, row_of: _Rows) -> Callable[[Batches], Batches]:
+def _mapper(value_of: Mapped, row_of: _ValueRows) -> Callable[[Batches], Batches]:
     """The function of one partition."""
 
     def mapped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -97,7 +97,7 @@ def _mapper(value_of: Mapped, row_of: _Rows) -> Callable[[Batches], Batches]:
     return mapped
 
 
-def _merger(combine: Combined, row_of: _Rows) -> Callable[[Batches], Batches]:
+def _merger(combine: Combined, row_of: _ValueRows) -> Callable[[Batches], Batches]:
     """The function of a group of values."""
 
     def merged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -128,7 +128,7 @@ def _merger(combine: Combined, row_of: _Rows) -> Callable[[Batches], Batches]:
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _ValueRows:
     """Rows of one value, of the types that the session of Spark expects.
 
     large: whether its bytes and texts have offsets of 64 bits.
