@@ -38,6 +38,7 @@ def java_version():
         return 0
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items):
     for item in items:
         if HERE in item.path.parents:

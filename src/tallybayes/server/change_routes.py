@@ -12,13 +12,14 @@ from tallybayes.errors import Described, ParameterError
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.answer import Answer
 from tallybayes.server.api_document import answers, json_body, rows_or_table
-from tallybayes.server.call import Call, version_headers
+from tallybayes.server.call import Call
 from tallybayes.server.change_request import Applied, ChangeRequest
 from tallybayes.server.direct_route import Endpoint
 from tallybayes.server.event_rows import ARROW, JSON, write_rows
 from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel
-from tallybayes.server.request_rows import LONG, RequestRows, checked_rows, read_object
+from tallybayes.server.model_tag import version_headers
+from tallybayes.server.request_rows import RequestRows, checked_rows, read_object
 
 __all__ = ["ENDPOINTS", "idempotency_key"]
 
@@ -54,9 +55,7 @@ async def _rows_changed(call: Call, kind: Literal["learn", "forget"]) -> Answer:
 async def _stored(call: Call, live: LiveModel, given: RequestRows) -> tuple[bytes | None, str]:
     """Rows as the log of events stores them; None if there are none."""
     if given.rows is not None:
-        if len(call.content) <= LONG:
-            return _packed(given.rows), JSON
-        return await call.service.in_thread(_packed, given.rows), JSON
+        return await call.service.for_body(call.content, _packed, given.rows), JSON
     most, snapshot = call.service.settings.max_rows, live.current.snapshot
     content = await call.service.in_thread(_as_arrow, given, snapshot, most)
     return content, ARROW
@@ -113,7 +112,7 @@ def _answer(live: LiveModel, applied: Applied) -> Answer:
 async def undo(call: Call) -> Answer:
     """Take back an event, however old it is, exactly."""
     live = call.live
-    event = read_object(call, ("event",)).get("event")
+    event = (await read_object(call, ("event",))).get("event")
     if type(event) is not int or not 0 < event < 2**63:
         raise HttpError.of(422, "event: the number of an event", got=event)
     request = ChangeRequest("undo", None, JSON, call.who, idempotency_key(call), call.if_version(live), event=event)
@@ -124,7 +123,7 @@ async def calibrate(call: Call) -> Answer:
     """Calibrate the probabilities on labelled rows."""
     live = call.live
     given = await RequestRows.read(call, ("method", "new")) if _has_rows(call) else None
-    options = given.options if given is not None else read_object(call, ("method", "new"))
+    options = given.options if given is not None else await read_object(call, ("method", "new"))
     method, new = options.get("method", "temperature"), options.get("new", False)
     if method not in _METHODS:
         raise ParameterError("method: temperature, isotonic or none", got=method)
@@ -155,11 +154,12 @@ def _has_rows(call: Call) -> bool:
 async def decide(call: Call) -> Answer:
     """Set the decision rule, or choose its threshold on labelled rows."""
     live = call.live
-    given = read_object(call, _DECIDE)
+    given = await read_object(call, _DECIDE)
     rows = given.pop("rows", None)
     stored = None
     if rows is not None:
-        stored = _packed(checked_rows(rows, call.service.settings.max_rows))
+        checked = checked_rows(rows, call.service.settings.max_rows)
+        stored = await call.service.for_body(call.content, _packed, checked)
     request = ChangeRequest(
         "decide",
         stored,

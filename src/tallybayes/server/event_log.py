@@ -124,6 +124,11 @@ class EventLog:
         found[-1].check(before, self.path)
         return found[-1]
 
+    def holds(self, number: int, checksum: bytes) -> bool:
+        """Whether there is an event with a number and a checksum, maybe written by another process since the start."""
+        found = self._events("id = ?", (number,), "rows IS NULL AS rows")
+        return bool(found) and found[0].checksum == checksum
+
     def with_key(self, key: str) -> Event | None:
         """The event with an idempotency key."""
         found = self._events("key = ?", (key,))

@@ -13,13 +13,14 @@ from tallybayes.errors import Described
 from tallybayes.formatting import finite_json, json_text
 from tallybayes.server.answer import Answer, StreamedAnswer
 from tallybayes.server.api_document import answers, file_answer, path_parameter, query, text_answer
-from tallybayes.server.call import Call, in_header, version_headers
+from tallybayes.server.call import Call
 from tallybayes.server.direct_route import Endpoint
 from tallybayes.server.event import Event
 from tallybayes.server.event_export import write_parquet
 from tallybayes.server.event_log import EventLog
 from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel, Published
+from tallybayes.server.model_tag import in_header, version_headers
 
 __all__ = ["ENDPOINTS"]
 
@@ -57,13 +58,14 @@ async def read_event(call: Call) -> Answer:
     """Read an event with its rows."""
     live, number = call.live, _path_number(call)
 
-    def work() -> dict[str, Any]:
-        """Read an event with its rows."""
+    def work() -> Answer:
+        """Read an event with its rows, and write the answer."""
         event = live.event(number)
         rows = None if event.rows is None or event.kind == "replace" else event.row_values()
-        return {**event.to_dict(), "data": finite_json(rows), "settings": finite_json(event.settings)}
+        found = {**event.to_dict(), "data": finite_json(rows), "settings": finite_json(event.settings)}
+        return Answer.of(found, headers=version_headers(live, live.current))
 
-    return Answer.of(await call.service.in_thread(work), headers=version_headers(live, live.current))
+    return await call.service.in_thread(work)
 
 
 async def export_events(call: Call) -> Answer:

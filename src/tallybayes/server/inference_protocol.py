@@ -7,6 +7,7 @@ are {"error": message}, as the protocol says.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from tallybayes.arrays.column import Bag, Codes, Column, Flags
@@ -16,10 +17,11 @@ from tallybayes.formatting import shown
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.answer import Answer
 from tallybayes.server.api_document import json_answers, json_body, path_parameter
-from tallybayes.server.call import Call, version_headers
+from tallybayes.server.call import Call
 from tallybayes.server.direct_route import Endpoint
 from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel, Published
+from tallybayes.server.model_tag import version_headers
 from tallybayes.server.row_scoring import proba_of_few, require_classes
 from tallybayes.server.strict_json import parse_json
 from tallybayes.server.tensor_rows import columns_of_tensors, datatype_of
@@ -80,33 +82,51 @@ async def oip_infer(call: Call) -> Answer:
     live = call.live
     published = live.current
     _check_version(call, published)
-    given = parse_json(call.content)
-    if not isinstance(given, dict):
-        raise DataError("an object of JSON with inputs", got=given)
-    wanted = _wanted(given.get("outputs"))
-    identifier = given.get("id")
-    if identifier is not None and not isinstance(identifier, str):
-        raise DataError("id: text", got=identifier)
-    columns, n_rows = columns_of_tensors(given.get("inputs"), call.service.settings.max_rows)
+    given = await call.service.for_body(call.content, _Inference.of, call)
     require_classes(published.snapshot)
-    proba = await _scored(call, published.snapshot, columns, n_rows)
-    found = _response(live, published, proba, wanted)
-    return Answer.of(
-        found if identifier is None else found | {"id": identifier}, headers=version_headers(live, published)
-    )
-
-
-async def _scored(call: Call, snapshot: Snapshot, columns: dict[str, list[Any]], n_rows: int) -> Floats:
-    if not n_rows:
-        return snapshot.scorer.log_prior[None][:0]
-    if n_rows == 1:
-        found = proba_of_few(snapshot, [{name: values[0] for name, values in columns.items()}])
+    if given.n_rows <= 1:
+        found = _proba_of_one(published.snapshot, given)
         if found is not None:
-            return found
-    return await call.service.in_thread(snapshot.proba, columns)
+            return _response(live, published, found, given)
+
+    def work() -> Answer:
+        """Score many rows and write the answer."""
+        return _response(live, published, published.snapshot.proba(given.columns), given)
+
+    return await call.service.in_thread(work)
 
 
-def _response(live: LiveModel, published: Published, proba: Floats, wanted: list[str]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Inference:
+    """What a request asks for."""
+
+    columns: dict[str, list[Any]]
+    n_rows: int
+    wanted: list[str]
+    identifier: str | None
+
+    @classmethod
+    def of(cls, call: Call) -> _Inference:
+        """The body of a request, checked."""
+        given = parse_json(call.content)
+        if not isinstance(given, dict):
+            raise DataError("an object of JSON with inputs", got=given)
+        wanted = _wanted(given.get("outputs"))
+        identifier = given.get("id")
+        if identifier is not None and not isinstance(identifier, str):
+            raise DataError("id: text", got=identifier)
+        columns, n_rows = columns_of_tensors(given.get("inputs"), call.service.settings.max_rows)
+        return cls(columns, n_rows, wanted, identifier)
+
+
+def _proba_of_one(snapshot: Snapshot, given: _Inference) -> Floats | None:
+    """P(class | row) of one row or none; None if it takes longer."""
+    if not given.n_rows:
+        return snapshot.scorer.log_prior[None][:0]
+    return proba_of_few(snapshot, [{name: values[0] for name, values in given.columns.items()}])
+
+
+def _response(live: LiveModel, published: Published, proba: Floats, given: _Inference) -> Answer:
     snapshot = published.snapshot
     classes = snapshot.classes
     codes = snapshot.posterior.answer_codes(proba).tolist()
@@ -127,11 +147,14 @@ def _response(live: LiveModel, published: Published, proba: Floats, wanted: list
             "data": proba.ravel().tolist(),
         },
     }
-    return {
+    found = {
         "model_name": live.name,
         "model_version": str(published.version),
-        "outputs": [outputs[name] for name in wanted],
+        "outputs": [outputs[name] for name in given.wanted],
     }
+    if given.identifier is not None:
+        found["id"] = given.identifier
+    return Answer.of(found, headers=version_headers(live, published))
 
 
 def _wanted(outputs: Any) -> list[str]:

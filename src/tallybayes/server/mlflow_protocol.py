@@ -19,13 +19,15 @@ from tallybayes.formatting import shown
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.answer import Answer
 from tallybayes.server.api_document import json_answers, json_body, text_answer
-from tallybayes.server.call import Call, version_headers
+from tallybayes.server.call import Call
 from tallybayes.server.direct_route import Endpoint
 from tallybayes.server.event_rows import JSON
 from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel
+from tallybayes.server.model_tag import version_headers
 from tallybayes.server.request_rows import CSV, RequestRows, checked_rows
 from tallybayes.server.row_scoring import proba_of_few, require_classes
+from tallybayes.server.service import LONG
 from tallybayes.server.strict_json import parse_json
 from tallybayes.version import __version__
 
@@ -50,20 +52,31 @@ async def invocations(call: Call) -> Answer:
     if kind == CSV:
         given = RequestRows(CSV, content=call.content)
     else:
-        given = parse_json(call.content)
+        given = await call.service.for_body(call.content, parse_json, call.content)
         params = _params(given)
     live = _model(call, params)
     published = live.current
     snapshot = published.snapshot
     require_classes(snapshot)
-    if kind == JSON:
+    with_proba, headers = bool(params.get("proba")), version_headers(live, published)
+
+    def answer(proba: Floats) -> Answer:
+        return Answer.of({"predictions": _predictions(snapshot, proba, with_proba=with_proba)}, headers=headers)
+
+    if kind == JSON and len(call.content) <= LONG:
         rows = _rows(given, snapshot, most)
-        proba = proba_of_few(snapshot, rows) if rows else snapshot.scorer.log_prior[None][:0]
-        proba = await call.service.in_thread(snapshot.proba, rows) if proba is None else proba
-    else:
-        proba = await call.service.in_thread(_scored_csv, snapshot, given, most)
-    found = {"predictions": _predictions(snapshot, proba, with_proba=bool(params.get("proba")))}
-    return Answer.of(found, headers=version_headers(live, published))
+        few = proba_of_few(snapshot, rows) if rows else snapshot.scorer.log_prior[None][:0]
+        if few is not None:
+            return answer(few)
+
+    def work() -> Answer:
+        """Score many rows and write the answer."""
+        if kind == CSV:
+            return answer(_scored_csv(snapshot, given, most))
+        rows = _rows(given, snapshot, most)
+        return answer(snapshot.proba(rows) if rows else snapshot.scorer.log_prior[None][:0])
+
+    return await call.service.in_thread(work)
 
 
 def _scored_csv(snapshot: Snapshot, given: RequestRows, most: int) -> Floats:

@@ -15,11 +15,12 @@ from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.answer import Answer
 from tallybayes.server.answer_table import answer_format, table_answer
 from tallybayes.server.api_document import answers, query, rows_body, rows_or_table
-from tallybayes.server.call import Call, version_headers
+from tallybayes.server.call import Call
 from tallybayes.server.direct_route import Endpoint
 from tallybayes.server.event_rows import JSON
 from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel, Published
+from tallybayes.server.model_tag import version_headers
 from tallybayes.server.request_rows import NDJSON, RequestRows
 from tallybayes.server.row_scoring import proba_of_few, require_classes
 
@@ -33,7 +34,7 @@ _PART = 2000  # rows that are written as JSON at once
 async def predict(call: Call) -> Answer:
     """Predict the label of every row, with the probabilities of all classes."""
     live = call.live
-    call.wanted_version(live)
+    call.require_version(live)
     published = live.current
     given = await RequestRows.read(call, ("probabilities", "interval"))
     snapshot = published.snapshot
@@ -139,14 +140,13 @@ def _table(live: LiveModel, published: Published, proba: Floats, ends: Floats | 
 async def explain(call: Call) -> Answer:
     """Explain predictions: the prior and the contribution of every column, which add up to the score."""
     live = call.live
-    call.wanted_version(live)
+    call.require_version(live)
     published = live.current
     given = await RequestRows.read(call, ("interval",))
     require_classes(published.snapshot)
     level = _level(given.options)
 
-    def work() -> list[dict[str, Any]]:
-        """Explain the rows."""
+    def explained() -> list[dict[str, Any]]:
         with given.opened(_MOST_EXPLAINED) as data:
             if data == []:
                 return []
@@ -159,29 +159,34 @@ async def explain(call: Call) -> Answer:
             found = [one | {"interval": own} for one, own in zip(found, ends, strict=True)]
         return found
 
-    found = {"model": live.name, "version": published.version, "explanations": await call.service.in_thread(work)}
-    return Answer.of(found, headers=version_headers(live, published))
+    def work() -> Answer:
+        """Explain the rows and write the answer."""
+        found = {"model": live.name, "version": published.version, "explanations": explained()}
+        return Answer.of(found, headers=version_headers(live, published))
+
+    return await call.service.in_thread(work)
 
 
 async def evaluate(call: Call) -> Answer:
     """Evaluate the model on labelled rows."""
     live = call.live
-    call.wanted_version(live)
+    call.require_version(live)
     published = live.current
     given = await RequestRows.read(call, ("leave_one_out",))
     leave_one_out = given.options.get("leave_one_out", False)
     if not isinstance(leave_one_out, bool):
         raise HttpError.of(422, "leave_one_out: true or false", got=leave_one_out)
 
-    def work() -> dict[str, Any]:
-        """Evaluate the rows."""
+    def work() -> Answer:
+        """Evaluate the rows and write the answer."""
         with given.opened(call.service.settings.max_rows) as data:
             if data == []:
                 raise HttpError.of(422, "at least one row", got=[])
-            return evaluate_model(published.model, data, leave_one_out=leave_one_out).to_dict()
+            found = evaluate_model(published.model, data, leave_one_out=leave_one_out).to_dict()
+        facts = {"model": live.name, "version": published.version, **found}
+        return Answer.of(facts, headers=version_headers(live, published))
 
-    found = {"model": live.name, "version": published.version, **await call.service.in_thread(work)}
-    return Answer.of(found, headers=version_headers(live, published))
+    return await call.service.in_thread(work)
 
 
 async def sample(call: Call) -> Answer:
@@ -191,9 +196,14 @@ async def sample(call: Call) -> Answer:
     n, seed = _integer(call, "n", 10), _integer(call, "seed", None)
     if n > _MOST_SAMPLED:
         raise HttpError.of(413, f"at most {_MOST_SAMPLED:,} rows", got=n)
-    table = await call.service.in_thread(lambda: published.model.sample(n, seed=seed))
-    found = {"model": live.name, "version": published.version, "rows": finite_json(table.to_pylist())}
-    return Answer.of(found, headers=version_headers(live, published))
+
+    def work() -> Answer:
+        """Draw the rows and write the answer."""
+        rows = finite_json(published.model.sample(n, seed=seed).to_pylist())
+        found = {"model": live.name, "version": published.version, "rows": rows}
+        return Answer.of(found, headers=version_headers(live, published))
+
+    return await call.service.in_thread(work)
 
 
 def _integer(call: Call, name: str, default: Any) -> Any:

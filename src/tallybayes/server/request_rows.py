@@ -8,8 +8,7 @@ application/vnd.apache.arrow.stream     record batches
 
 from __future__ import annotations
 
-import codecs
-import tempfile
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from tallybayes.data.batch import columns_to_read
+from tallybayes.data.formats.input_file import temporary_copies
 from tallybayes.data.read import read
 from tallybayes.data.source import Source
 from tallybayes.errors import DataError, Described, TallyError, did_you_mean
@@ -26,15 +26,15 @@ from tallybayes.server.arrow_body import read_arrow
 from tallybayes.server.call import Call
 from tallybayes.server.event_rows import ARROW, JSON
 from tallybayes.server.http_problem import HttpError
+from tallybayes.server.packed_content import packed_kind
+from tallybayes.server.row_limit import LimitedSource, too_many_rows
 from tallybayes.server.strict_json import parse_json
 
-__all__ = ["CSV", "LONG", "NDJSON", "TSV", "RequestRows", "checked_rows", "media_type", "read_object"]
+__all__ = ["CSV", "NDJSON", "TSV", "RequestRows", "checked_rows", "media_type", "read_object"]
 
 NDJSON, CSV, TSV = "application/x-ndjson", "text/csv", "text/tab-separated-values"
 _SAME = {"application/jsonl": NDJSON, "application/x-jsonlines": NDJSON, "application/ndjson": NDJSON}
 _FORMATS = (JSON, NDJSON, CSV, TSV, ARROW)
-_PACKED = (b"PK\x03\x04", b"BZh")  # archives that may be valid UTF-8
-LONG = 2**16  # bytes of a body that are read in about a millisecond
 
 
 def media_type(call: Call) -> str:
@@ -48,8 +48,12 @@ def media_type(call: Call) -> str:
     return found
 
 
-def read_object(call: Call, known: tuple[str, ...]) -> dict[str, Any]:
-    """The body as an object of JSON with some of the known keys."""
+async def read_object(call: Call, known: tuple[str, ...]) -> dict[str, Any]:
+    """The body as an object of JSON with some of the known keys; a long one is read in a thread."""
+    return await call.service.for_body(call.content, _object_of, call, known)
+
+
+def _object_of(call: Call, known: tuple[str, ...]) -> dict[str, Any]:
     if (kind := media_type(call)) != JSON:
         raise HttpError.of(415, f"the content type {JSON}", got=Described(kind))
     value = parse_json(call.content)
@@ -80,9 +84,7 @@ class RequestRows:
     @classmethod
     async def read(cls, call: Call, known: tuple[str, ...] = ()) -> RequestRows:
         """The rows of a body; of a long one in a thread, so that short requests do not wait."""
-        if len(call.content) <= LONG:
-            return cls.of(call, known)
-        return await call.service.in_thread(cls.of, call, known)
+        return await call.service.for_body(call.content, cls.of, call, known)
 
     @classmethod
     def of(cls, call: Call, known: tuple[str, ...] = ()) -> RequestRows:
@@ -101,7 +103,7 @@ class RequestRows:
             return cls(kind, checked_rows(rows, most), options=value)
         if kind == NDJSON:
             if (n_lines := call.content.count(b"\n")) > most + 1:  # before it takes many times its memory
-                raise _too_many(most, n_lines)
+                raise too_many_rows(most, n_lines)
             return cls(kind, checked_rows(list(_lines(call.content)), most))
         return cls(kind, content=call.content)
 
@@ -109,10 +111,7 @@ class RequestRows:
         """The rows as data for a model, except text, which `opened` reads."""
         if self.rows is not None:
             return self.rows
-        table = read_arrow(self.content)
-        if table.num_rows > most:
-            raise _too_many(most, table.num_rows)
-        return table
+        return read_arrow(self.content, most)
 
     @contextmanager
     def opened(self, most: int) -> Iterator[Any]:
@@ -120,21 +119,14 @@ class RequestRows:
         if self.media_type not in (CSV, TSV):
             yield self.data(most)
             return
-        n_lines = max(self.content.count(b"\n"), self.content.count(b"\r"))
-        if n_lines > most + 1:
-            raise _too_many(most, n_lines)
-        if self.content.startswith(_PACKED):
-            raise HttpError.of(415, "text that is not compressed", got=Described("an archive"))
-        try:  # no other encoding, and nothing that is compressed: the reader would copy or unpack it
-            self.content.decode()
-        except UnicodeDecodeError as error:
-            got = Described(f"the byte 0x{error.object[error.start]:02x} at {error.start}")
-            raise HttpError.of(400, "text in UTF-8", got=got) from None
-        with tempfile.NamedTemporaryFile(suffix=".csv") as file:
-            file.write(self.content.removeprefix(codecs.BOM_UTF8))
-            file.flush()
+        if (kind := packed_kind(self.content)) is not None:
+            raise HttpError.of(415, "text that is not compressed", got=Described(kind))
+        with temporary_copies() as folder:
+            path = os.path.join(folder, "rows.csv")
+            with open(path, "wb") as file:
+                file.write(self.content)
             try:
-                yield read(file.name, format="csv" if self.media_type == CSV else "tsv")
+                yield LimitedSource(read(path, format="csv" if self.media_type == CSV else "tsv"), most)
             except TallyError as error:
                 raise error.at(file=None) if error.file is not None else error from None
 
@@ -161,7 +153,7 @@ def checked_rows(rows: Any, most: int) -> list[dict[str, Any]]:
     if not isinstance(rows, list):
         raise HttpError.of(422, "rows: a list of objects", got=rows)
     if len(rows) > most:
-        raise _too_many(most, len(rows))
+        raise too_many_rows(most, len(rows))
     for i, row in enumerate(rows):
         if type(row) is not dict:
             raise HttpError(422, DataError("a row: an object of column names and values", got=row, row=i))
@@ -172,8 +164,3 @@ def _lines(content: bytes) -> Iterator[Any]:
     for number, line in enumerate(content.split(b"\n"), 1):
         if line.strip():
             yield parse_json(line, line=number)
-
-
-def _too_many(most: int, n_rows: int) -> HttpError:
-    hint = "send the rows in several requests, or start the server with a larger --max-rows"
-    return HttpError.of(413, f"at most {most:,} rows", got=n_rows, hint=hint)

@@ -18,10 +18,11 @@ from tallybayes.server.rate_limit import RateLimit
 from tallybayes.server.server_metrics import ServerMetrics
 from tallybayes.server.server_settings import ServerSettings
 
-__all__ = ["Service"]
+__all__ = ["LONG", "Service"]
 
 Result = TypeVar("Result")
 
+LONG = 2**16  # bytes of a body that are read in about a millisecond
 _THREADS = 4  # for work that takes long; scoring itself uses all cores where that pays
 
 
@@ -49,6 +50,12 @@ class Service:
     async def in_thread(self, work: Callable[..., Result], *given: Any) -> Result:
         """The result of work that takes long, done in a thread, so that short requests do not wait for it."""
         return await asyncio.get_running_loop().run_in_executor(self._pool, work, *given)
+
+    async def for_body(self, content: bytes, work: Callable[..., Result], *given: Any) -> Result:
+        """The result of work on a body: in a thread, if the body is long."""
+        if len(content) <= LONG:
+            return work(*given)
+        return await self.in_thread(work, *given)
 
     async def change(self, live: LiveModel, request: ChangeRequest) -> Applied:
         """Submit a change and wait until it is committed."""

@@ -11,7 +11,6 @@ import os
 import signal
 import socket
 import ssl
-import threading
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -77,29 +76,6 @@ def _no_address(host: str, port: int, error: Exception) -> ParameterError:
     else:
         got, hint = f"{host} port {port}: {getattr(error, 'strerror', None) or error}", "127.0.0.1 is this machine"
     return ParameterError("an address to listen on", got=Described(got), hint=hint)
-
-
-class _Reload:
-    """Opens new models of a folder, in a thread: a signal may come at any time, and loading takes time."""
-
-    def __init__(self, folder: ModelFolder) -> None:
-        self._folder = folder
-        self._is_waiting, self._is_running = threading.Lock(), threading.Lock()
-
-    def __call__(self) -> None:
-        """Begin, or let the one that waits do it: it will see the same files."""
-        if self._is_waiting.acquire(blocking=False):
-            threading.Thread(target=self._run, name="reload", daemon=True).start()
-
-    def _run(self) -> None:
-        with self._is_running:
-            self._is_waiting.release()
-            try:
-                added = self._folder.reload()
-            except Exception as error:  # the models that are open stay open
-                logger.error("the folder cannot be read anew: %s", error)
-            else:
-                logger.info("read the folder anew", extra={"facts": {"added": added}})
 
 
 class _Server(uvicorn.Server):
@@ -175,10 +151,17 @@ def serve(
     config.load()
     config.ssl = tls
 
+    def reload() -> None:
+        try:
+            added = folder.reload()
+            logger.info("read the folder anew", extra={"facts": {"added": added}})
+        except Exception as error:  # the models that are open stay open
+            logger.error("the folder cannot be read anew: %s", error)
+
     gc.collect()
     gc.freeze()  # a full collection of what is here for good would stop all answers for a tenth of a second
     try:
-        _Server(config, service, _Reload(folder)).run([listening])
+        _Server(config, service, reload).run([listening])
     finally:
         service.close()
         folder.close()

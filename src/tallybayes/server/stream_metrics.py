@@ -2,7 +2,8 @@
 
 The scores are those of `row_scores.py`, which are stored with the events. Undoing an event does not change them: they
 tell how the model answered at that time. After a restart the windows are read from the log, the totals and the warnings
-(`drift_watch.py`) from the snapshot.
+(`drift_watch.py`) from the snapshot; without one, everything is read from the log, which keeps the scores of events
+that were folded into the base.
 """
 
 from __future__ import annotations

@@ -55,10 +55,10 @@ def _column(tensor: Any, most: int) -> tuple[str, list[Any]]:
         raise DataError(f"a datatype ({', '.join(_TYPES)})", got=datatype, column=name)
     if not isinstance(shape, list) or not 1 <= len(shape) <= 2 or not all(type(n) is int and n >= 0 for n in shape):
         raise DataError("a shape of one or two sizes: rows, or rows and values", got=shape, column=name)
-    if shape[0] and 0 in shape:
-        raise DataError("a shape with at least one value per row", got=shape, column=name)
     if shape[0] > most:
         raise DataError(f"at most {most:,} rows", got=shape[0], column=name)
+    if shape[0] and shape[-1] == 0:  # rows that have no values would cost memory, and nothing to send
+        raise DataError("a shape with at least one value per row", got=shape, column=name)
     flat = _flat(data, name)
     if len(flat) != math.prod(shape):
         raise DataError(f"{math.prod(shape)} values for the shape {shape}", got=len(flat), column=name)

@@ -8,33 +8,35 @@ bound, or run queries.
 from __future__ import annotations
 
 import datetime
+import io
 import itertools
-import tempfile
+import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from tallybayes.data.arrow import to_list
 from tallybayes.data.batch import columns_to_read
+from tallybayes.data.formats.arrow_file import is_arrow
+from tallybayes.data.formats.input_file import temporary_copies
 from tallybayes.data.read import read
 from tallybayes.data.schema import Schema
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError, DataWarning, Described, TallyError
 from tallybayes.formatting import finite_json, shown
+from tallybayes.server.arrow_body import read_arrow
+from tallybayes.server.packed_content import packed_kind
 
 __all__ = ["uploaded_rows"]
 
+_LONGEST_NAME = 100  # bytes
+_LARGEST = 2**28  # bytes of a Parquet file, uncompressed
+_ARROW_FILE = b"ARROW1\x00\x00"
 _ROWS = 5_000  # as many as the page can work through
-_REFUSED = {  # by the first bytes of a file
-    b"PK\x03\x04": "a zip archive or a workbook",
-    b"\x1f\x8b": "a compressed file",
-    b"BZh": "a compressed file",
-    b"\xfd7zXZ": "a compressed file",
-    b"\x28\xb5\x2f\xfd": "a compressed file",
-    b"SQLite format 3\x00": "a database",
-    b"\xd0\xcf\x11\xe0": "a workbook",
-}
 _SUFFIXES = {
     "text/csv": ".csv",
     "text/tab-separated-values": ".tsv",
@@ -60,13 +62,12 @@ def uploaded_rows(body: bytes, schema: Schema, *, media_type: str = "", name: st
     """
     if not body.strip():
         raise DataError(_EXPECTED, got=Described("an empty body"))
-    kind = next((kind for start, kind in _REFUSED.items() if body.startswith(start)), None)
-    if kind is not None or body[8:12] == b"DUCK":
-        raise DataError(_EXPECTED, got=Described(kind or "a database"), hint="unpack or export it first")
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(record=True) as raised:
+    if (kind := packed_kind(body)) is not None:
+        raise DataError(_EXPECTED, got=Described(kind), hint="unpack or export it first")
+    with temporary_copies() as folder, warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always", DataWarning)
         path = Path(folder) / _file_name(name, media_type)
-        path.write_bytes(body)
+        path.write_bytes(_checked(body))
         try:
             rows = list(itertools.islice(_rows(path, schema), limit + 1))
         except TallyError as error:  # the name of the temporary file would mean nothing to the reader
@@ -76,11 +77,31 @@ def uploaded_rows(body: bytes, schema: Schema, *, media_type: str = "", name: st
     return {"columns": columns, "rows": rows[:limit], "truncated": len(rows) > limit, "notes": notes}
 
 
+def _checked(body: bytes) -> bytes:
+    """The bytes of a file, if what they stand for is not much longer; those of an Arrow file are made a stream."""
+    if is_arrow(body):
+        stream = body.removeprefix(_ARROW_FILE)  # a file is a stream, then an index, which could point elsewhere
+        read_arrow(stream, sys.maxsize)  # checks it
+        return stream
+    if body.startswith(b"PAR1"):
+        try:
+            facts = pq.ParquetFile(io.BytesIO(body)).metadata
+            groups = [facts.row_group(i) for i in range(facts.num_row_groups)]
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise DataError("a complete Parquet file", got=Described(str(error)[:200])) from None
+        n_bytes = sum(group.column(i).total_uncompressed_size for group in groups for i in range(group.num_columns))
+        if n_bytes > _LARGEST:
+            expected = f"a Parquet file with at most {_LARGEST >> 20} MB of values"
+            raise DataError(expected, got=Described(f"{n_bytes >> 20:,} MB"), hint="send some of its rows")
+    return body
+
+
 def _file_name(name: str, media_type: str) -> str:
     """The last part of the name that was given, for its ending; else a name by the media type."""
     last = PurePosixPath(PureWindowsPath(name).name).name.lstrip(".")
     suffix = _SUFFIXES.get(media_type.partition(";")[0].strip().lower(), "")
-    safe = "".join(sign for sign in last if sign.isalnum() or sign in "._- ")[-100:]
+    safe = "".join(sign for sign in last if sign.isalnum() or sign in "._- ")
+    safe = safe.encode("utf-8", "ignore")[-_LONGEST_NAME:].decode("utf-8", "ignore")  # file systems count bytes
     return safe if PurePosixPath(safe).suffix else f"{safe or 'rows'}{suffix}"
 
 

@@ -1,7 +1,7 @@
 """A file to be read: its path, a name for messages, its size and compression.
 
 What DuckDB cannot read in place (standard input, bzip2, xz, encodings other than UTF-8 and Latin-1) is copied to a
-temporary file first. Temporary files are removed when the process ends.
+temporary file first. Temporary files are removed when the process ends, or at the end of a block of `temporary_copies`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import IO
@@ -27,9 +28,11 @@ import pyarrow as pa
 
 from tallybayes.errors import Described, FileError
 
-__all__ = ["InputFile", "temporary_copy", "without_compression_suffix"]
+__all__ = ["InputFile", "temporary_copies", "temporary_copy", "without_compression_suffix"]
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\xfd7zXZ": "xz"}
+
+_FOLDER: ContextVar[str | None] = ContextVar("the folder of temporary copies", default=None)
 
 
 @dataclass(frozen=True)
@@ -72,8 +75,9 @@ class InputFile:
         path = os.path.abspath(self.path)
         if not re.search(r"[*?\[\ud800-\udfff]", path) and (os.sep == "\\" or "\\" not in path):
             return path
-        folder = tempfile.mkdtemp(prefix="tallybayes-")
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        folder = tempfile.mkdtemp(prefix="tallybayes-", dir=_FOLDER.get())
+        if _FOLDER.get() is None:
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
         link = os.path.join(folder, "file")
         os.symlink(path, link)
         return link
@@ -143,10 +147,30 @@ class _Utf8(io.RawIOBase):
         return str(self._reader.read(size, size)).encode()
 
 
+@contextlib.contextmanager
+def temporary_copies() -> Iterator[str]:
+    """A temporary folder; it has the copies of files that are read within the block, and is removed at its end.
+
+    >>> with temporary_copies() as folder:
+    ...     path = temporary_copy([b"a,b"])
+    ...     os.path.dirname(path) == folder, os.path.exists(path)
+    (True, True)
+    >>> os.path.exists(path)
+    False
+    """
+    with tempfile.TemporaryDirectory(prefix="tallybayes-", ignore_cleanup_errors=True) as folder:
+        token = _FOLDER.set(folder)
+        try:
+            yield folder
+        finally:
+            _FOLDER.reset(token)
+
+
 def temporary_copy(parts: Iterable[bytes]) -> str:
-    """The path of a temporary file with these bytes, which is removed when the process ends."""
-    handle, path = tempfile.mkstemp(prefix="tallybayes-")
-    atexit.register(_removed, path)
+    """The path of a temporary file with these bytes, which is removed when the process ends, or the block does."""
+    handle, path = tempfile.mkstemp(prefix="tallybayes-", dir=_FOLDER.get())
+    if _FOLDER.get() is None:
+        atexit.register(_removed, path)
     with os.fdopen(handle, "wb") as copy:
         for part in parts:
             copy.write(part)
