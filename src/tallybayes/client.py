@@ -204,7 +204,8 @@ class Client:
     def upload(self, content: bytes, name: str | None = None) -> dict[str, Any]:
         """Add a model file under a new name, or replace a model by it (admin)."""
         path = f"/v1/models/{quote(name or self.model, safe='')}"
-        return dict(json.loads(self._reply("PUT", path, content, {"Content-Type": _FILE}).body))
+        headers = {"Content-Type": _FILE, "Idempotency-Key": str(uuid.uuid4())}
+        return dict(json.loads(self._reply("PUT", path, content, headers).body))
 
     def remove(self, name: str | None = None) -> None:
         """Remove a model with its log (admin)."""

@@ -11,6 +11,9 @@ from test_api_answers import ARROW, BODIES, CSV, JSON, NDJSON, TSV
 
 import tallybayes as tb
 from tallybayes.model.saved_model import dumps, loads
+from tallybayes.server.change_errors import VersionError
+from tallybayes.server.change_request import ChangeRequest
+from tallybayes.server.model_folder import ModelFolder
 
 NEW = [{**CAT, "pet": "cat"}, {**DOG, "pet": "dog"}, {**DOG, "weight": 30.5, "pet": "cow"}]
 
@@ -37,7 +40,7 @@ def test_learn_forget_and_undo(api):
         "notes": first.json()["notes"],
         "repeated": False,
     }
-    assert first.headers["etag"] == f'"{api.name}-1"'
+    assert first.headers["etag"].startswith(f'"{api.name}-1.')
     assert dumps(downloaded(api)) == dumps(learned(NEW))
     assert api.post("/predict", json={"row": {"weight": 30.5}}).json()["classes"] == ["cat", "cow", "dog"]
     assert api.post("/forget", json={"rows": NEW[:1]}).json()["version"] == 2
@@ -208,6 +211,69 @@ def test_models_are_added_replaced_and_removed(served):
     assert "pets.tally" in names
     assert not [name for name in names if name.startswith(("more", "bad", ".hidden"))]
     assert not [name for name in map(str, served.path.parent.iterdir()) if "bad" in name]
+
+
+FILE = {"Content-Type": "application/octet-stream"}
+
+
+def test_a_model_that_is_uploaded_again_has_another_etag(served):
+    """Both begin at version 0: who has kept the first one must not be told that nothing has changed."""
+    with Api(f"{served.url}/v1/models/again") as api:
+        tags = []
+        for content in (dumps(pets()), dumps(learned(NEW))):
+            assert api.put("", content=content, headers=FILE).status_code == 201
+            found = api.get("/download", headers={"If-None-Match": ", ".join(tags) or '"none"'})
+            assert (found.status_code, found.content) == (200, content)
+            tags.append(found.headers["etag"])
+            assert api.get("/download", headers={"If-None-Match": tags[-1]}).status_code == 304
+            last = content == dumps(learned(NEW))
+            refused = api.post("/learn", json={"rows": NEW}, headers={"If-Match": tags[0]})
+            assert refused.status_code == (412 if last else 200)
+            assert api.delete("").status_code == 204
+    assert tags[0] != tags[1]
+
+
+def test_etags_are_the_same_after_a_restart(tmp_path):
+    pets().save(tmp_path / "pets.tally")
+    tags = []
+    for _ in range(2):
+        with RunningServer(tmp_path) as server:
+            tags.append(httpx2.get(f"{server.url}/v1/models/pets").headers["etag"])
+    assert tags[0] == tags[1]
+
+
+def test_an_upload_that_is_repeated_leaves_no_event(served):
+    once = FILE | {"Idempotency-Key": "first"}
+    with Api(f"{served.url}/v1/models/uploaded") as api:
+        assert api.put("", content=dumps(pets()), headers=once).status_code == 201
+        again = api.put("", content=dumps(pets()), headers=once)
+        assert (again.status_code, again.json()["version"]) == (200, 0)
+        assert api.put("", content=dumps(learned(NEW)), headers=FILE | {"Idempotency-Key": "2"}).json()["version"] == 1
+        assert api.delete("").status_code == 204
+
+
+def test_only_the_version_that_was_meant_is_removed(api):
+    old = api.get("").headers["etag"]
+    assert api.post("/learn", json={"rows": NEW}).status_code == 200
+    refused = api.delete("", headers={"If-Match": old})
+    assert refused.status_code == 412
+    assert "version" in refused.json()["detail"]
+    assert api.post("/learn", json={"rows": NEW}).status_code == 200
+    assert api.delete("", headers={"If-Match": api.get("").headers["etag"]}).status_code == 204
+
+
+def test_a_change_that_is_on_its_way_keeps_a_model_from_being_removed(tmp_path):
+    """The condition is compared once more after the last change is committed."""
+    pets().save(tmp_path / "pets.tally")
+    with ModelFolder.open(tmp_path) as folder:
+        live = folder["pets"]
+        waiting = [live.submit(ChangeRequest.of_rows("learn", NEW)) for _ in range(50)]
+        with pytest.raises(VersionError):
+            folder.remove("pets", if_version=0)
+        assert [change.result().event for change in waiting] == list(range(1, 51))
+        assert folder["pets"].current.version == 50
+        folder.remove("pets", if_version=50)
+        assert list(folder) == []
 
 
 def test_a_server_of_one_file_takes_no_other_models(tmp_path):

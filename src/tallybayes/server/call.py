@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import functools
-from urllib.parse import quote
 
 from starlette.requests import Request
 
 from tallybayes.errors import Described
 from tallybayes.server.api_key import ApiKey
-from tallybayes.server.change_request import Applied
 from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel, Published
+from tallybayes.server.model_tag import etag, is_among, named_version
 from tallybayes.server.service import Service
 
-__all__ = ["Call", "etag", "in_header", "no_key", "version_headers"]
+__all__ = ["Call", "no_key"]
 
 
 class Call(Request):
@@ -68,16 +66,13 @@ class Call(Request):
         if self.service.settings.read_only:
             raise HttpError.of(403, "a request that changes nothing: this server is read-only", got=self.method)
 
-    def wanted_version(self, live: LiveModel) -> int | None:
-        """The version that If-Match asks for; a problem (412) if the model has another one now. None: any."""
-        given = self.field(b"if-match")
-        if given is None or given.strip() == "*":
-            return None
-        current = live.current
-        if etag(live, current) not in _tags(given):
+    def require_version(self, live: LiveModel) -> None:
+        """Refuse the request (412) if its If-Match names another version than the current one."""
+        wanted, current = self.if_version(live), live.current
+        if wanted is not None and wanted != current.version:
             hint = "the model has changed: read it again, then repeat the request with its ETag"
-            raise HttpError.of(412, f"If-Match: {etag(live, current)}", got=Described(given), hint=hint)
-        return current.version
+            got = Described(self.field(b"if-match") or "")
+            raise HttpError.of(412, f"If-Match: {etag(live, current)}", got=got, hint=hint)
 
     def if_version(self, live: LiveModel) -> int | None:
         """The version that a change is meant for, by If-Match; None: any. The writer compares it.
@@ -85,19 +80,12 @@ class Call(Request):
         It looks for the idempotency key first, so that a change that was made can be repeated.
         """
         given = self.field(b"if-match")
-        if given is None or given.strip() == "*":
-            return None
-        current, tags = live.current, _tags(given)
-        if etag(live, current) in tags:
-            return current.version
-        start = f'"{in_header(live.name)}-'
-        named = [tag[len(start) : -1] for tag in tags if tag.startswith(start)]
-        return next((int(text) for text in named if text.isdecimal() and len(text) < 19), -1)
+        return None if given is None else named_version(live, given)
 
     def has_current(self, live: LiveModel, published: Published) -> bool:
         """Whether If-None-Match says that the sender has this version already."""
         given = self.field(b"if-none-match")
-        return given is not None and (given.strip() == "*" or etag(live, published) in _tags(given))
+        return given is not None and is_among(etag(live, published), given)
 
 
 def no_key() -> HttpError:
@@ -110,27 +98,3 @@ def no_key() -> HttpError:
         hint=hint,
         headers={"WWW-Authenticate": "Bearer"},
     )
-
-
-@functools.cache
-def in_header(name: str) -> str:
-    """The name of a model as it is written in headers: in ASCII, whatever the name of its file is.
-
-    >>> in_header("pets"), in_header("caf\u00e9, 2")
-    ('pets', 'caf%C3%A9%2C%202')
-    """
-    return quote(name, safe="")
-
-
-def etag(live: LiveModel, at: Published | Applied) -> str:
-    """The ETag of a model at one version."""
-    return f'"{in_header(live.name)}-{at.version}"'
-
-
-def version_headers(live: LiveModel, at: Published | Applied) -> list[tuple[bytes, bytes]]:
-    """The headers that say which version has answered."""
-    return [(b"etag", etag(live, at).encode()), (b"x-model-version", str(at.version).encode())]
-
-
-def _tags(given: str) -> list[str]:
-    return [tag.strip().removeprefix("W/") for tag in given.split(",")]

@@ -12,12 +12,13 @@ from tallybayes.errors import Described, ParameterError
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.answer import Answer
 from tallybayes.server.api_document import answers, json_body, rows_or_table
-from tallybayes.server.call import Call, version_headers
+from tallybayes.server.call import Call
 from tallybayes.server.change_request import Applied, ChangeRequest
 from tallybayes.server.direct_route import Endpoint
 from tallybayes.server.event_rows import ARROW, JSON, write_rows
 from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel
+from tallybayes.server.model_tag import version_headers
 from tallybayes.server.request_rows import RequestRows, checked_rows, read_object
 
 __all__ = ["ENDPOINTS", "idempotency_key"]

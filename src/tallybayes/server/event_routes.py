@@ -13,13 +13,14 @@ from tallybayes.errors import Described
 from tallybayes.formatting import finite_json, json_text
 from tallybayes.server.answer import Answer, StreamedAnswer
 from tallybayes.server.api_document import answers, file_answer, path_parameter, query, text_answer
-from tallybayes.server.call import Call, in_header, version_headers
+from tallybayes.server.call import Call
 from tallybayes.server.direct_route import Endpoint
 from tallybayes.server.event import Event
 from tallybayes.server.event_export import write_parquet
 from tallybayes.server.event_log import EventLog
 from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel, Published
+from tallybayes.server.model_tag import in_header, version_headers
 
 __all__ = ["ENDPOINTS"]
 

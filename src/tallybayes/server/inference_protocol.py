@@ -17,10 +17,11 @@ from tallybayes.formatting import shown
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.answer import Answer
 from tallybayes.server.api_document import json_answers, json_body, path_parameter
-from tallybayes.server.call import Call, version_headers
+from tallybayes.server.call import Call
 from tallybayes.server.direct_route import Endpoint
 from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel, Published
+from tallybayes.server.model_tag import version_headers
 from tallybayes.server.row_scoring import proba_of_few, require_classes
 from tallybayes.server.strict_json import parse_json
 from tallybayes.server.tensor_rows import columns_of_tensors, datatype_of

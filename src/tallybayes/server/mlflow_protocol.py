@@ -19,11 +19,12 @@ from tallybayes.formatting import shown
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.answer import Answer
 from tallybayes.server.api_document import json_answers, json_body, text_answer
-from tallybayes.server.call import Call, version_headers
+from tallybayes.server.call import Call
 from tallybayes.server.direct_route import Endpoint
 from tallybayes.server.event_rows import JSON
 from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel
+from tallybayes.server.model_tag import version_headers
 from tallybayes.server.request_rows import CSV, RequestRows, checked_rows
 from tallybayes.server.row_scoring import proba_of_few, require_classes
 from tallybayes.server.service import LONG

@@ -11,13 +11,14 @@ from tallybayes.errors import Described
 from tallybayes.formatting import finite_json
 from tallybayes.server.answer import Answer
 from tallybayes.server.api_document import answers, file_answer, file_body
-from tallybayes.server.call import Call, in_header, version_headers
+from tallybayes.server.call import Call
 from tallybayes.server.change_request import ChangeRequest
 from tallybayes.server.change_routes import idempotency_key
 from tallybayes.server.direct_route import Endpoint
 from tallybayes.server.event_rows import JSON, MODEL
 from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel, Published
+from tallybayes.server.model_tag import in_header, version_headers
 from tallybayes.storage.model_file import state_from_bytes, state_to_bytes
 
 __all__ = ["ENDPOINTS", "model_facts"]
@@ -121,19 +122,26 @@ async def upload_model(call: Call) -> Answer:
         await service.in_thread(lambda: service.folder.add(name, content, who=call.who).result())
         live, status = service.model(name), 201
     else:
-        request = ChangeRequest("replace", content, MODEL, call.who, idempotency_key(call), call.if_version(live))
-        await service.change(live, request)
-        status = 200
+        key, status = idempotency_key(call), 200
+        if key is None or not await service.in_thread(_is_untouched, live, content):
+            request = ChangeRequest("replace", content, MODEL, call.who, key, call.if_version(live))
+            await service.change(live, request)
     published = live.current
     found = model_facts(call, live, published)
     return Answer.of(found, status=status, headers=version_headers(live, published))
 
 
+def _is_untouched(live: LiveModel, content: bytes) -> bool:
+    """Whether a model is as this upload has made it: the upload was repeated, because its answer was lost."""
+    state = state_from_bytes(content, f"{live.name}.tally")
+    return not live.n_events and state_to_bytes(live.current.snapshot.state) == state_to_bytes(state)
+
+
 async def remove_model(call: Call) -> Answer:
     """Remove a model with its log."""
-    live = call.live
-    call.wanted_version(live)
-    await call.service.in_thread(call.service.folder.remove, live.name)
+    live, folder = call.live, call.service.folder
+    wanted = call.if_version(live)
+    await call.service.in_thread(lambda: folder.remove(live.name, if_version=wanted))
     return Answer(b"", JSON, status=204)
 
 

@@ -15,7 +15,7 @@ from tallybayes.model import Model
 from tallybayes.reporting.nomogram import nomogram
 from tallybayes.server.answer import Answer
 from tallybayes.server.api_document import query, text_answer
-from tallybayes.server.call import Call, version_headers
+from tallybayes.server.call import Call
 from tallybayes.server.column_chart import chart_script, column_chart_spec, has_charts
 from tallybayes.server.direct_route import Endpoint
 from tallybayes.server.event_rows import JSON
@@ -23,6 +23,7 @@ from tallybayes.server.expected_importance import expected_importance
 from tallybayes.server.form_fields import form_fields
 from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel, Published
+from tallybayes.server.model_tag import version_headers
 from tallybayes.server.page_files import PAGE_POLICY, page_files
 from tallybayes.server.uploaded_rows import uploaded_rows
 

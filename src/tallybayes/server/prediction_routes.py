@@ -15,11 +15,12 @@ from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.answer import Answer
 from tallybayes.server.answer_table import answer_format, table_answer
 from tallybayes.server.api_document import answers, query, rows_body, rows_or_table
-from tallybayes.server.call import Call, version_headers
+from tallybayes.server.call import Call
 from tallybayes.server.direct_route import Endpoint
 from tallybayes.server.event_rows import JSON
 from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel, Published
+from tallybayes.server.model_tag import version_headers
 from tallybayes.server.request_rows import NDJSON, RequestRows
 from tallybayes.server.row_scoring import proba_of_few, require_classes
 
@@ -33,7 +34,7 @@ _PART = 2000  # rows that are written as JSON at once
 async def predict(call: Call) -> Answer:
     """Predict the label of every row, with the probabilities of all classes."""
     live = call.live
-    call.wanted_version(live)
+    call.require_version(live)
     published = live.current
     given = await RequestRows.read(call, ("probabilities", "interval"))
     snapshot = published.snapshot
@@ -139,7 +140,7 @@ def _table(live: LiveModel, published: Published, proba: Floats, ends: Floats | 
 async def explain(call: Call) -> Answer:
     """Explain predictions: the prior and the contribution of every column, which add up to the score."""
     live = call.live
-    call.wanted_version(live)
+    call.require_version(live)
     published = live.current
     given = await RequestRows.read(call, ("interval",))
     require_classes(published.snapshot)
@@ -169,7 +170,7 @@ async def explain(call: Call) -> Answer:
 async def evaluate(call: Call) -> Answer:
     """Evaluate the model on labelled rows."""
     live = call.live
-    call.wanted_version(live)
+    call.require_version(live)
     published = live.current
     given = await RequestRows.read(call, ("leave_one_out",))
     leave_one_out = given.options.get("leave_one_out", False)
