@@ -117,7 +117,7 @@ class Client:
 
     def evaluate(self, data: Any, *, leave_one_out: bool = False) -> dict[str, Any]:
         """The evaluation of the model on labelled rows, as `Evaluation.to_dict`."""
-        return self._ask("evaluate", {**_rows(data), "leave_one_out": leave_one_out})
+        return self._ask("evaluate", {"rows": _dicts(data), "leave_one_out": leave_one_out})
 
     def sample(self, n: int = 10, *, seed: int | None = None) -> list[dict[str, Any]]:
         """Rows drawn from the model."""
@@ -189,13 +189,15 @@ class Client:
 
     def calibrate(self, data: Any, method: str = "temperature", *, leave_one_out: bool = True) -> RemoteChange:
         """Calibrate the probabilities on rows with labels; the method "none" (and no data) removes the calibration."""
-        rows = {} if method == "none" else {**_rows(data), "new": not leave_one_out}
+        rows = {} if method == "none" else {"rows": _dicts(data), "new": not leave_one_out}
         return self._change("POST", "calibrate", {**rows, "method": method}, None, None)
 
     def decide(self, **rule: Any) -> RemoteChange:
         """Set the decision rule: threshold= with label=, costs=, abstain=; none of them is the most probable class."""
         if "label" in rule:
             rule["class"] = rule.pop("label")
+        if "rows" in rule:
+            rule["rows"] = _dicts(rule["rows"])
         return self._change("PUT", "decision", rule, None, None)
 
     def upload(self, content: bytes, name: str | None = None) -> dict[str, Any]:
@@ -238,8 +240,8 @@ class Client:
     def _ask(self, verb: str, body: Mapping[str, Any]) -> dict[str, Any]:
         table = body.get("rows")
         if isinstance(table, bytes):
-            if len(body) > 1 and not (verb == "predict" and "interval" not in body):
-                raise ParameterError("rows as dicts, for this option", got=Described("an Arrow table"))
+            if "interval" in body:
+                return self._json("POST", self._path(verb), {**body, "rows": _dicts_of(table)})
             headers = {"Content-Type": _ARROW, "Accept": _JSON}
             return dict(json.loads(self._reply("POST", self._path(verb), table, headers).body))
         return self._json("POST", self._path(verb), body)
@@ -314,6 +316,22 @@ def _rows(data: Any) -> dict[str, Any]:
     if isinstance(data, Sequence) and not isinstance(data, (str, bytes)) and all(isinstance(r, Mapping) for r in data):
         return {"rows": [dict(row) for row in data]}
     return {"rows": _arrow(data)}
+
+
+def _dicts(data: Any) -> list[dict[str, Any]]:
+    """Any rows as a list of dicts, for requests with options; NaN is missing."""
+    rows = _rows(data)
+    if "row" in rows:
+        return [rows["row"]]
+    return _dicts_of(rows["rows"]) if isinstance(rows["rows"], bytes) else list(rows["rows"])
+
+
+def _dicts_of(table: bytes) -> list[dict[str, Any]]:
+    """A stream of Arrow as a list of dicts."""
+    import pyarrow as pa
+
+    found = pa.ipc.open_stream(table).read_all().to_pylist()
+    return [{name: None if value != value else value for name, value in row.items()} for row in found]
 
 
 def _arrow(data: Any) -> bytes:

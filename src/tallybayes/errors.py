@@ -50,6 +50,7 @@ __all__ = [
 NOTHING_CHANGED = "nothing was changed"
 
 _NOTHING = object()
+_LONGEST = 200  # characters of a name that are compared: the time grows with their square
 _NEAR = 0.65  # of difflib: 'dgo' is near 'dog' (0.67), 'nope' is not near 'one' (0.57)
 
 
@@ -185,7 +186,7 @@ def did_you_mean(name: Any, names: Iterable[Any], what: str | None = None) -> st
     "the columns are ['label', 'age']"
     """
     known = {str(known).lower(): known for known in names}
-    near = difflib.get_close_matches(str(name).lower(), known, n=1, cutoff=_NEAR)
+    near = difflib.get_close_matches(str(name)[:_LONGEST].lower(), known, n=1, cutoff=_NEAR)
     if near:
         return f"did you mean {str(known[near[0]])!r}?"
     return f"the {what} are {shorten(list(known.values()), 200)}" if what and known else None

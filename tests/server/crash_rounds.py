@@ -1,6 +1,7 @@
 """Kill a process that hosts a model at random moments under load, and look at what is left.
 
-    python -m tests.server.crash_rounds 1000
+    python -m tests.server.crash_rounds 1000           # a process that hosts the model
+    python -m tests.server.crash_rounds 1000 --http    # tally serve, with clients over HTTP
 
 After every kill: each event that was answered is in the log once, with its rows; none is there twice; what was not
 answered is there at most once, and was asked for; and the model has the bytes of its base and the rows of these events.
@@ -154,10 +155,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("rounds", type=int, nargs="?", default=1000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--http", action="store_true", help="kill tally serve instead")
     options = parser.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp())
     try:
-        rounds = CrashRounds(folder, options.seed)
+        kind = importlib.import_module("crash_server").ServerCrashRounds if options.http else CrashRounds
+        rounds = kind(folder, options.seed)
         rounds.run(options.rounds, tell=lambda own: print(own, flush=True))
         print(rounds)
     finally:

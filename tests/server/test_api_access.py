@@ -130,6 +130,14 @@ def test_a_key_sees_only_its_models(guarded):
     assert names == ["other"]
     assert send(server, "GET", "/v1/models/nothing", None, secrets["elsewhere"]).status_code == 403
     assert send(server, "GET", "/v1/models/nothing", None, secrets["admin"]).status_code == 404
+    for method, path, body in (
+        ("GET", "/metrics", None),
+        ("GET", "/v1/models/oth-er", None),
+        ("POST", "/invocations", {"instances": [CAT], "params": {"model": "oth-er"}}),
+    ):
+        assert "pets" not in send(server, method, path, body, secrets["elsewhere"]).text
+    assert send(server, "GET", "/metrics", None, secrets["elsewhere"]).status_code == 403
+    assert send(server, "POST", "/invocations", {"instances": [CAT]}, secrets["elsewhere"]).status_code == 200
 
 
 def test_the_log_of_events_names_the_key(guarded):

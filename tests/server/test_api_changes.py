@@ -93,11 +93,21 @@ def test_a_change_for_another_version_is_refused(api):
     for verb, body in (("learn", {"rows": NEW}), ("forget", {"rows": NEW}), ("undo", {"event": 1})):
         late = api.post(f"/{verb}", json=body, headers={"If-Match": current})
         assert late.status_code == 412
-        assert late.json()["expected"] == f'If-Match: "{api.name}-1"'
+        assert late.json()["type"] == "urn:tallybayes:error:VersionError"
     assert api.put("/decision", json={"abstain": 0.9}, headers={"If-Match": current}).status_code == 412
     assert api.post("/predict", json={"row": CAT}, headers={"If-Match": current}).status_code == 412
     assert api.post("/learn", json={"rows": NEW}, headers={"If-Match": f'"x-9", "{api.name}-1"'}).status_code == 200
     assert api.post("/learn", json={"rows": NEW}, headers={"If-Match": "*"}).status_code == 200
+
+
+def test_a_change_that_was_made_can_be_repeated_with_its_condition(api):
+    """The reply was lost: the same key and the same If-Match give the first answer, though the version has changed."""
+    headers = {"Idempotency-Key": "once", "If-Match": api.get("").headers["etag"]}
+    first = api.post("/learn", json={"rows": NEW}, headers=headers).json()
+    assert api.post("/learn", json={"rows": NEW}, headers=headers).json() == first | {"repeated": True}
+    for wrong in ('"other-0"', '"x"', f'"{api.name}-{"9" * 50}"', ""):
+        refused = api.post("/learn", json={"rows": NEW}, headers={"If-Match": wrong})
+        assert refused.status_code == 412, wrong
 
 
 def test_a_decision_rule(api):
@@ -185,6 +195,10 @@ def test_models_are_added_replaced_and_removed(served):
         assert api.get("/more").json()["rows"] == 12
         assert api.put("/bad", content=dumps(pets())[:-3], headers=kind).status_code == 422
         assert api.put("/bad", content=b"", headers=kind).status_code == 422
+        assert api.put("/bad", content=dumps(pets()), headers=kind | {"If-Match": "*"}).status_code == 412
+        once = kind | {"Idempotency-Key": "replace"}
+        assert api.put("/more", content=dumps(pets()), headers=once).json()["version"] == 4
+        assert api.put("/more", content=dumps(pets()), headers=once).json()["version"] == 4
         assert api.put("/%2e%2e%2fbad", content=dumps(pets()), headers=kind).status_code in (404, 405, 422)
         assert api.put("/.hidden", content=dumps(pets()), headers=kind).status_code == 422
         assert api.put("/more", content=dumps(pets()), headers=kind | {"If-Match": '"more-0"'}).status_code == 412

@@ -88,6 +88,7 @@ def test_a_compressed_body_is_refused(limited):
         ("application/json", json.dumps({"rows": [{"weight": 1}] * 51}).encode()),
         ("application/x-ndjson", b'{"weight": 1}\n' * 51),
         ("text/csv", b"weight\n" + b"1\n" * 52),
+        ("text/csv", b"weight\r" + b"1\r" * 52),
     ],
 )
 def test_too_many_rows(limited, kind, body):
@@ -174,6 +175,29 @@ def test_what_is_not_http(limited, garbage):
     with connected(limited) as plain:
         plain.sendall(garbage)
         assert received(plain).startswith(b"HTTP/1.1 400")
+
+
+def test_several_requests_at_once_on_one_connection(limited):
+    """Pipelined: with a body, without one (HEAD, 304), refused, and one that asks to continue first."""
+    get = b"GET /v1/models/pets/schema HTTP/1.1\r\nHost: localhost\r\n"
+    with connected(limited) as plain:
+        plain.sendall(get + b"\r\n")
+        etag = next(line for line in received(plain, b"}}").split(b"\r\n") if line.startswith(b"etag: "))[6:]
+    predict = HEAD + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY
+    head = get.replace(b"GET", b"HEAD") + b"\r\n"
+    not_modified = get + b"If-None-Match: " + etag + b"\r\n\r\n"
+    wrong = b"GET /nothing HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    with connected(limited) as plain:
+        plain.sendall(head + predict + not_modified + predict + wrong)
+        found = received(plain, b"no such text")
+    statuses = [part[:3] for part in found.split(b"HTTP/1.1 ")[1:]]
+    assert statuses == [b"200", b"200", b"304", b"200", b"404"]
+    assert found.count(b'"predictions": ["cat"]') == 2
+    with connected(limited) as plain:
+        plain.sendall(HEAD + b"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n" % len(BODY))
+        assert received(plain) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        plain.sendall(BODY)
+        assert received(plain, b'"predictions": ["cat"]').startswith(b"HTTP/1.1 200")
 
 
 def test_the_rate_of_requests(tmp_path):

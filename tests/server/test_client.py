@@ -51,6 +51,19 @@ def test_data_frames_and_columns_are_sent_as_arrow(client):
     assert loads(client.download()) == model
 
 
+def test_data_frames_with_options(client):
+    model, frame = pets(), pd.DataFrame(PETS)
+    assert np.allclose(client.predict_interval(frame), model.predict_interval(frame))
+    assert (
+        client.evaluate(frame, leave_one_out=True)["log_loss"] == client.evaluate(PETS, leave_one_out=True)["log_loss"]
+    )
+    client.calibrate(frame, "isotonic", leave_one_out=False)
+    model.calibrate(frame, "isotonic", leave_one_out=False)
+    assert client.describe()["calibration"] == str(model.calibration)
+    client.decide(label="dog", false_negatives=0, rows=frame)
+    assert "false negatives" in client.describe()["decision"]
+
+
 def test_changes(client):
     change = client.learn(NEW)
     assert change == RemoteChange(event=1, version=1, rows=2)
@@ -88,7 +101,7 @@ def test_errors_are_those_of_the_library(client):
         client.forget([{**CAT, "pet": "cow"}])
     with pytest.raises(ParameterError, match="event"):
         client.undo(99)
-    with pytest.raises(ParameterError, match="If-Match") as late:
+    with pytest.raises(ParameterError, match="version 7") as late:
         client.learn(NEW, if_version=7)
     assert late.value.status == 412
     client.learn(NEW, key="mine")

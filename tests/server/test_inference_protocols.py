@@ -79,6 +79,7 @@ WRONG = [
     ({"inputs": [tensor("weight", [1, 2], shape=[3])]}, "3 values"),
     ({"inputs": [tensor("weight", [1], shape=[1, 1, 1])]}, "shape"),
     ({"inputs": [tensor("weight", [1], shape=[-1])]}, "shape"),
+    ({"inputs": [tensor("weight", [], shape=[1_000_000, 0])]}, "at least one value"),
     ({"inputs": [tensor("weight", ["x"])]}, "FP64"),
     ({"inputs": [tensor("weight", [1], datatype="COMPLEX")]}, "datatype"),
     ({"inputs": [tensor("weight", [1]), tensor("indoors", [True, False])]}, "rows"),

@@ -110,6 +110,19 @@ def test_the_answer_is_spoken_and_the_focus_follows_the_view(page):
     assert page.run("return document.activeElement.textContent") == "Download the model"
 
 
+def test_single_keys_can_be_turned_off(page, demo_client):
+    page.open("try/pets")
+    before = demo_client.version
+    page.run("document.querySelector('[aria-label=\"Keyboard shortcuts\"]').click()")
+    page.run("document.getElementById('shortcuts-on').click()")
+    page.click("Close", "dialog")
+    page.press("1")
+    page.press("?")
+    assert page.all("dialog") == []
+    assert demo_client.version == before
+    page.open("try/pets")
+
+
 def test_the_first_tab_skips_to_the_content(page):
     page.open("try/pets")
     page.one("body").send_keys(Keys.TAB)
@@ -117,3 +130,4 @@ def test_the_first_tab_skips_to_the_content(page):
     assert link.text == "Skip to the content"
     link.send_keys(Keys.ENTER)
     assert page.run("return document.activeElement.id") == "main"
+    assert page.browser.current_url.endswith("#/try/pets")

@@ -1,13 +1,18 @@
 """What the page asks for beyond the API: fields of a form, files as rows, importance, nomogram, demo models."""
 
 import io
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from running_server import RunningServer
+from typer.testing import CliRunner
 
 import tallybayes as tb
+from tallybayes.cli.main import app
 from tallybayes.errors import DataError, TallyError
 from tallybayes.server.demo_models import DEMO_MODELS, demo_rows, write_demo_models
 from tallybayes.server.expected_importance import expected_importance
@@ -242,6 +247,36 @@ def test_there_are_examples_only_where_they_are_given(http):
     assert http.get("/v1/models/pets/examples").json() == {"rows": []}
 
 
+def test_the_page_needs_no_package_of_the_report():
+    """Without Altair there are no larger charts; everything else is there."""
+    code = """
+import sys
+sys.modules["altair"] = sys.modules["vl_convert"] = None
+import tallybayes as tb
+from tallybayes.errors import UnsupportedError
+from tallybayes.server import page_routes
+from tallybayes.server.column_chart import column_chart_spec
+model = tb.fit({"a": [1.5, 2.5, 3.5], "y": [0, 0, 1]}, label="y")
+assert page_routes._columns(model)["charts"] is False
+assert page_routes._nomogram(model)["rulers"]
+try:
+    column_chart_spec(model, "a")
+except UnsupportedError as error:
+    print(error.hint)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "pip install 'tallybayes[report]'\n", done.stderr
+
+
+def test_a_chart_is_of_a_column_of_the_model(http):
+    pytest.importorskip("altair")
+    answer = http.get("/v1/models/pets/chart?column=wieght")
+    assert (answer.status_code, answer.json()["hint"]) == (404, "did you mean 'weight'?")
+    spec = http.get("/v1/models/pets/chart?column=weight").json()
+    assert spec["$schema"].endswith("vega-lite/v6.json")
+    assert {row["class"] for rows in spec["datasets"].values() for row in rows} == {"cat", "dog"}
+
+
 def test_demo_models_answer_their_rows(tmp_path):
     paths = write_demo_models(tmp_path)
     rows = demo_rows()
@@ -249,3 +284,19 @@ def test_demo_models_answer_their_rows(tmp_path):
         model = tb.load(path)
         assert len(model.predict(rows[name])) == len(rows[name])
         assert model.schema.label not in rows[name][0]
+
+
+@pytest.mark.parametrize(("given", "got"), [([], "got none"), (["--demo", "x.tally"], "got --demo and x.tally")])
+def test_either_a_model_or_the_demo_is_served(given, got):
+    done = CliRunner().invoke(app, ["serve", *given])
+    assert got in str(done.exception)
+
+
+def test_the_demo_leaves_nothing_behind(tmp_path):
+    with (
+        RunningServer("--demo", environment={"TMPDIR": str(tmp_path)}) as server,
+        server.client(model="pets") as client,
+    ):
+        client.learn([{"kilos": 4.0, "pet": "cat"}])
+        assert [path.name for path in tmp_path.glob("tally-demo-*/*.tally")]
+    assert list(tmp_path.glob("tally-demo-*")) == []

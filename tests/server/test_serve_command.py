@@ -88,6 +88,12 @@ def test_a_model_whose_name_needs_quoting(tmp_path):
         assert client.event(1)["rows"] == 1
 
 
+def test_another_address_of_this_machine(model):
+    with RunningServer(model, "--host", "127.0.0.2") as server, server.client() as client:
+        assert server.url.startswith("http://127.0.0.2:")
+        assert client.predict([CAT]).tolist() == ["cat"]
+
+
 def test_an_empty_folder_is_filled_by_uploads(tmp_path):
     from tallybayes.model.saved_model import dumps
 

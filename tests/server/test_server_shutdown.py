@@ -109,7 +109,8 @@ def test_no_request_fails_while_models_are_added_replaced_and_removed(tmp_path):
                 client.upload(dumps(pets()), "other")
                 client.remove("other")
             pets().save(tmp_path / "late.tally")
-            os.kill(server.process.pid, signal.SIGHUP)
+            for _ in range(5):  # also while the first one is being answered
+                os.kill(server.process.pid, signal.SIGHUP)
             deadline = time.monotonic() + 20
             while [one["name"] for one in client.models()] != ["late", "pets"]:
                 assert time.monotonic() < deadline
@@ -119,3 +120,21 @@ def test_no_request_fails_while_models_are_added_replaced_and_removed(tmp_path):
             thread.join()
     assert wrong == []
     assert n_answers[0] > 20
+
+
+def test_hang_ups_while_the_folder_is_read(tmp_path):
+    """Several SIGHUPs during a reload, which takes a while: requests are answered, and all models are found."""
+    pets().save(tmp_path / "pets.tally")
+    content = (tmp_path / "pets.tally").read_bytes()
+    with RunningServer(tmp_path, "--log-level", "warning") as server, server.client(timeout=10, retries=0) as client:
+        assert len(client.models()) == 1  # the server runs: before, SIGHUP would end it
+        for i in range(60):
+            (tmp_path / f"late{i}.tally").write_bytes(content)
+        deadline = time.monotonic() + 60
+        for _ in range(10):
+            os.kill(server.process.pid, signal.SIGHUP)
+            time.sleep(0.05)
+        while len(client.models()) < 61:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        assert server.stop() == 0

@@ -98,6 +98,7 @@ def serve(
         got = NONE if path is None else Described(f"--demo and {path}")
         raise ParameterError("a model file, a folder of them, or --demo", got=got, hint="tally serve pets.tally")
     default = ServerSettings()
+    shown = f"[{host}]" if ":" in host else host
     settings = ServerSettings(
         examples=demo_rows() if demo else {},
         read_only=read_only,
@@ -107,7 +108,7 @@ def serve(
         concurrency=concurrency,
         rate=rate,
         cors=tuple(cors or ()),
-        hosts=(default.hosts or frozenset()) | {name.lower() for name in allow_host or ()},
+        hosts=(default.hosts or frozenset()) | {name.lower() for name in (shown, *(allow_host or ()))},
         keys=KeyRing.read(keys),
     )
     tls = None if tls_cert is None else tls_context(tls_cert, tls_key)
@@ -117,7 +118,6 @@ def serve(
         ModelFolder.open(served, read_only=read_only) as folder,
     ):
         names = ", ".join(sorted(folder)) or "no models yet"
-        shown = f"[{host}]" if ":" in host else host
         print_result(f"{'http' if tls is None else 'https'}://{shown}:{listening.getsockname()[1]}")
         sys.stdout.flush()  # whoever has started the server waits for the address
         note(f"serving {names}; open the address in a browser; stop with Ctrl-C")

@@ -157,5 +157,6 @@ def documented(document: dict[str, Any]) -> dict[str, Any]:
             own = operation.setdefault("parameters", [])
             if "{model}" in path:
                 own.insert(0, {"$ref": "#/components/parameters/Model"})
-            operation["responses"].pop("default", None)
+            if "204" in operation["responses"]:
+                operation["responses"].pop("200", None)  # FastAPI adds it to every route
     return document

@@ -43,7 +43,7 @@ class Call(Request):
     @property
     def live(self) -> LiveModel:
         """The model that the path names."""
-        return self.service.model(self.path_params["model"])
+        return self.service.model(self.path_params["model"], self.may_see)
 
     def authorise(self, scope: str | None) -> None:
         """Refuse the request unless its key includes the scope, for the model that the path names, if any."""
@@ -78,6 +78,21 @@ class Call(Request):
             hint = "the model has changed: read it again, then repeat the request with its ETag"
             raise HttpError.of(412, f"If-Match: {etag(live, current)}", got=Described(given), hint=hint)
         return current.version
+
+    def if_version(self, live: LiveModel) -> int | None:
+        """The version that a change is meant for, by If-Match; None: any. The writer compares it.
+
+        It looks for the idempotency key first, so that a change that was made can be repeated.
+        """
+        given = self.field(b"if-match")
+        if given is None or given.strip() == "*":
+            return None
+        current, tags = live.current, _tags(given)
+        if etag(live, current) in tags:
+            return current.version
+        start = f'"{in_header(live.name)}-'
+        named = [tag[len(start) : -1] for tag in tags if tag.startswith(start)]
+        return next((int(text) for text in named if text.isdecimal() and len(text) < 19), -1)
 
     def has_current(self, live: LiveModel, published: Published) -> bool:
         """Whether If-None-Match says that the sender has this version already."""

@@ -20,7 +20,7 @@ from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel
 from tallybayes.server.request_rows import LONG, RequestRows, checked_rows, read_object
 
-__all__ = ["ENDPOINTS"]
+__all__ = ["ENDPOINTS", "idempotency_key"]
 
 _LONGEST_KEY = 255
 _PART = 1000  # rows that are written as JSON at once
@@ -45,7 +45,9 @@ async def _rows_changed(call: Call, kind: Literal["learn", "forget"]) -> Answer:
     if rows is None:
         raise HttpError.of(422, f"at least one row to {kind}", got=Described("none"))
     parsed = given.rows  # the writer need not read them again
-    request = ChangeRequest(kind, rows, media_type, call.who, _key(call), call.wanted_version(live), parsed=parsed)
+    request = ChangeRequest(
+        kind, rows, media_type, call.who, idempotency_key(call), call.if_version(live), parsed=parsed
+    )
     return _answer(live, await call.service.change(live, request))
 
 
@@ -81,7 +83,7 @@ def _as_arrow(given: RequestRows, snapshot: Snapshot, most: int) -> bytes | None
     return sink.getvalue()
 
 
-def _key(call: Call) -> str | None:
+def idempotency_key(call: Call) -> str | None:
     """The idempotency key."""
     key = call.field(b"idempotency-key")
     if key is None:
@@ -114,7 +116,7 @@ async def undo(call: Call) -> Answer:
     event = read_object(call, ("event",)).get("event")
     if type(event) is not int or not 0 < event < 2**63:
         raise HttpError.of(422, "event: the number of an event", got=event)
-    request = ChangeRequest("undo", None, JSON, call.who, _key(call), call.wanted_version(live), event=event)
+    request = ChangeRequest("undo", None, JSON, call.who, idempotency_key(call), call.if_version(live), event=event)
     return _answer(live, await call.service.change(live, request))
 
 
@@ -137,8 +139,8 @@ async def calibrate(call: Call) -> Answer:
         rows,
         media_type,
         call.who,
-        _key(call),
-        call.wanted_version(live),
+        idempotency_key(call),
+        call.if_version(live),
         settings={"method": method, "leave_one_out": not new},
     )
     return _answer(live, await call.service.change(live, request))
@@ -163,8 +165,8 @@ async def decide(call: Call) -> Answer:
         stored,
         JSON,
         call.who,
-        _key(call),
-        call.wanted_version(live),
+        idempotency_key(call),
+        call.if_version(live),
         settings=_rule(given, stored is not None),
     )
     return _answer(live, await call.service.change(live, request))

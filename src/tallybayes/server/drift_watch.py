@@ -52,11 +52,10 @@ def larger_losses(block: Floats, before: Floats, seed: int = 0) -> float:
     >>> larger_losses(np.full(50, 2.0), np.linspace(0, 1, 100))
     0.0002
     """
-    both = np.concatenate([block, before])
-    spread = float(both.std()) * float(np.sqrt(1 / len(block) + 1 / len(before)))
     above = float(block.mean() - before.mean())
-    if above <= _CLEARLY_NOT * spread:
+    if above <= _CLEARLY_NOT * float(before.std()) / float(np.sqrt(len(block))):
         return 1.0
+    both = np.concatenate([block, before])
     samples = both[np.random.default_rng(seed).integers(0, len(both), (_SAMPLES, len(block)))]
     return float(1 + np.count_nonzero(samples.mean(axis=1) >= block.mean())) / (_SAMPLES + 1)
 
@@ -89,8 +88,9 @@ class DriftWatch:
 
     def __init__(self) -> None:
         self.warnings: dict[str, DriftWarning] = {}
-        self._losses: Floats = np.zeros(0)  # before the block, and of the block that is not full yet
-        self._n_open = 0  # of these, the losses of the block
+        self._losses: Floats = np.zeros(0)  # before the block
+        self._block: list[Floats] = []  # the losses of the block that is not full yet
+        self._n_open = 0  # how many these are
         self._labels: list[dict[str, int]] = []  # blocks before
         self._open: dict[str, int] = {}  # the block that is not full yet
 
@@ -99,12 +99,11 @@ class DriftWatch:
         start = 0
         while start < len(losses):
             part = losses[start : start + BLOCK - self._n_open]
-            self._losses = np.concatenate([self._losses, part])[-_BEFORE - BLOCK :]
+            self._block.append(part)
             self._n_open += len(part)
             start += len(part)
             if self._n_open == BLOCK:
                 self._test_losses(event)
-                self._n_open = 0
         for name, n in labels.items():
             self._open[name] = self._open.get(name, 0) + n
         if sum(self._open.values()) >= BLOCK:
@@ -134,33 +133,38 @@ class DriftWatch:
     def restore(self, state: Mapping[str, Any], losses: Floats) -> None:
         """Continue from a state, with the last losses."""
         self.warnings = {own["what"]: DriftWarning(**own) for own in state["warnings"]}
-        self._losses, self._n_open = losses[-_BEFORE - BLOCK :], int(state["n_open"])
+        self._n_open = min(int(state["n_open"]), len(losses))
+        start = len(losses) - self._n_open
+        self._block, self._losses = [losses[start:]], losses[:start][-_BEFORE:]
         self._labels, self._open = [dict(part) for part in state["labels"]], dict(state["open"])
 
     def _test_losses(self, event: int) -> None:
-        block, before = self._losses[-BLOCK:], self._losses[:-BLOCK]
+        block, before = np.concatenate(self._block), self._losses
+        self._losses = np.concatenate([before, block])[-_BEFORE:]
+        self._block, self._n_open = [], 0
         if len(before) < BLOCK:
             return
-        means = (
-            f"{block.mean():.3g} over the last {BLOCK} rows, {before.mean():.3g} over the {len(before):,} rows before"
-        )
-        self._judge("log loss", larger_losses(block, before, event), event, f"the log loss has risen: {means}")
+        if larger_losses(block, before, event) >= ALPHA:
+            self.warnings.pop("log loss", None)
+            return
+        means = f"{block.mean():.3g} over the last {BLOCK} rows, {before.mean():.3g} over {len(before):,} rows before"
+        self._warn("log loss", event, f"the log loss has risen: {means}")
 
     def _test_shares(self, event: int) -> None:
         before = _sum(self._labels)
         if _size(before) < BLOCK:
             return
+        if other_shares(self._open, before) >= ALPHA:
+            self.warnings.pop("class shares", None)
+            return
         own, old = ({name: _share(part, name) for name in {*before, *self._open}} for part in (self._open, before))
         most = max(sorted(own), key=lambda name: (round(abs(own[name] - old[name]), 9), own[name]))
         shares = f"{own[most]:.0%} of the last rows, {old[most]:.0%} of those before"
-        text = f"the labels have other shares: {most} is {shares}"
-        self._judge("class shares", other_shares(self._open, before), event, text)
+        self._warn("class shares", event, f"the labels have other shares: {most} is {shares}")
 
-    def _judge(self, what: str, p: float, event: int, text: str) -> None:
-        if p >= ALPHA:
-            self.warnings.pop(what, None)
-        elif what not in self.warnings:
-            self.warnings[what] = DriftWarning(what, event, text)
+    def _warn(self, what: str, event: int, text: str) -> None:
+        """Begin a warning; one that holds already goes on."""
+        self.warnings.setdefault(what, DriftWarning(what, event, text))
 
 
 def _sum(parts: Sequence[Mapping[str, int]]) -> dict[str, int]:

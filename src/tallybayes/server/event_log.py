@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tallybayes.errors import FileError, ParameterError
-from tallybayes.server.event import Event, NewEvent
+from tallybayes.server.event import Event, NewEvent, damaged_at
 
 __all__ = ["FORMAT", "EventLog"]
 
@@ -147,10 +147,10 @@ class EventLog:
             n_events = self._batch_size(number, last)
             batch = self._events("id > ? AND id <= ? ORDER BY id", (number, min(number + n_events, last)))
             if not batch:
-                raise self._damaged(number + 1, "the event is missing")
+                raise damaged_at(number + 1, "the event is missing", self.path)
             for event in batch:
                 if event.id != number + 1:
-                    raise self._damaged(number + 1, "the event is missing")
+                    raise damaged_at(number + 1, "the event is missing", self.path)
                 event.check(checksum, self.path)
                 number, checksum = event.id, event.checksum
             yield batch
@@ -300,9 +300,6 @@ class EventLog:
         found = self.fact("format")
         if found != FORMAT:
             raise FileError(f"expected a log of format {FORMAT}, got {found!r}", file=self.path)
-
-    def _damaged(self, number: int, what: str) -> FileError:
-        return FileError(f"the log is damaged at event {number}: {what}", file=self.path)
 
     @contextlib.contextmanager
     def _described(self, verb: str) -> Iterator[None]:

@@ -69,6 +69,7 @@ async def read_event(call: Call) -> Answer:
 async def export_events(call: Call) -> Answer:
     """Export all events as Parquet."""
     live = call.live
+    call.deadline.reschedule(None)  # a long log takes its time
 
     def work() -> IO[bytes]:
         """Write the events to a temporary file, so that a long log needs little memory."""
@@ -131,7 +132,7 @@ async def _news(call: Call, live: LiveModel) -> AsyncIterator[bytes]:
     service.n_streams += 1
     try:
         yield _event("hello", {"version": live.current.version})
-        while not gone.done() and not closing.done():
+        while not gone.done() and not closing.done() and service.folder.get(live.name) is live:
             waiting = asyncio.ensure_future(changed.wait())
             await asyncio.wait((waiting, gone, closing), timeout=_HEARTBEAT, return_when=asyncio.FIRST_COMPLETED)
             waiting.cancel()

@@ -12,15 +12,18 @@ from typing import Any
 from tallybayes.arrays.column import Bag, Codes, Column, Flags, Reals
 from tallybayes.data.schema import Schema
 from tallybayes.errors import TallyError
+from tallybayes.families.predictive import Predictive
 from tallybayes.formatting import finite_json, shown
 from tallybayes.model import Model
-from tallybayes.reporting.column_chart_data import ColumnChartData, column_chart_data
+from tallybayes.reporting.column_chart_data import ColumnChartData, column_chart_data, value_grid
 from tallybayes.state.column_weights import Weight
 
 __all__ = ["form_fields"]
 
 _VALUES = 200  # choices of a field, the most frequent values
-_PICTURES = 300  # columns with a picture: more would not be looked at
+_PICTURES = 60  # columns with a picture: more would not be looked at
+_RANGES = 1_000  # columns with a range
+_POINTS = 40  # of a curve in a small picture
 _DIGITS = 4  # significant digits of the ends of a range
 _KINDS: dict[type[Column], str] = {Reals: "number", Flags: "flag", Codes: "category", Bag: "bag"}
 
@@ -37,7 +40,13 @@ def form_fields(model: Model) -> dict[str, Any]:
     parameters = model.describe().columns
     used = _in_order_of_schema(schema)
     pictures = {name: _picture(model, name, parameters) for name in used[:_PICTURES]}
-    columns = [_field(model, schema, name, pictures.get(name), parameters.get(name, [])) for name in used]
+    known = model.predictives()
+    ranges = {name: _range(schema, name, known[name]) for name in used[:_RANGES] if name in known}
+    columns = [
+        _field(model, schema, name, parameters.get(name, []))
+        | {"range": ranges.get(name), "picture": _plain(pictures.get(name))}
+        for name in used
+    ]
     excluded = [
         {"name": name, "reason": field.reason}
         for name, field in schema.fields.items()
@@ -65,9 +74,7 @@ def _in_order_of_schema(schema: Schema) -> list[str]:
     return sorted(used, key=lambda name: place.get(name, len(place)))
 
 
-def _field(
-    model: Model, schema: Schema, name: str, picture: ColumnChartData | None, table: list[dict[str, Any]]
-) -> dict[str, Any]:
+def _field(model: Model, schema: Schema, name: str, table: list[dict[str, Any]]) -> dict[str, Any]:
     field = schema.fields.get(name)
     return {
         "name": name,
@@ -75,11 +82,9 @@ def _field(
         "reason": field.reason if field is not None else "",
         "kind": _kind(schema, name),
         "separator": None if field is None or field.family is None else field.family.separator,
-        "range": _range(picture),
         "whole": field is not None and field.is_whole,
         "values": _values(model, schema, name, table),
         "weight": _weight(model.column_weights.weights.get(name)),
-        "picture": None if picture is None else _plain(picture),
     }
 
 
@@ -103,12 +108,12 @@ def _kind(schema: Schema, name: str) -> str:
     return _KINDS.get(family.column, "text")
 
 
-def _range(picture: ColumnChartData | None) -> list[float] | None:
-    """The least and the greatest number drawn, rounded outwards."""
-    if picture is None or picture.kind not in ("steps", "curve") or not picture.rows:
+def _range(schema: Schema, name: str, part: Predictive) -> list[float] | None:
+    """The least and the greatest number that was learned, or that is likely, rounded outwards."""
+    if schema.families[name].column is not Reals:
         return None
-    low = min(row["x"] for row in picture.rows)
-    high = max(row.get("x2", row["x"]) for row in picture.rows)
+    values = steps.values if (steps := part.steps()) is not None else value_grid(part)
+    low, high = float(values[0]), float(values[-1])
     if not (math.isfinite(low) and math.isfinite(high) and high > low):
         return None
     unit = 10.0 ** (math.floor(math.log10(high - low)) - _DIGITS + 2)
@@ -155,11 +160,16 @@ def _picture(model: Model, name: str, parameters: dict[str, list[dict[str, Any]]
         return None
 
 
-def _plain(picture: ColumnChartData) -> dict[str, Any]:
-    """A picture as plain values; numbers with as many digits as can be seen."""
+def _plain(picture: ColumnChartData | None) -> dict[str, Any] | None:
+    """A picture as plain values: points and digits that can be seen."""
+    if picture is None:
+        return None
+    step = max(1, len(picture.rows) // (_POINTS * max(len(picture.classes), 1))) if picture.kind == "curve" else 1
+    by_class = [[row for row in picture.rows if row["class"] == name] for name in picture.classes]
     rows = [
         {key: float(f"{value:.5g}") if isinstance(value, float) else value for key, value in row.items()}
-        for row in picture.rows
+        for own in by_class
+        for row in own[::step]
     ]
     return {
         "kind": picture.kind,

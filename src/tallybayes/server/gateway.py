@@ -106,13 +106,15 @@ class Gateway:
         if scope["method"] == "OPTIONS" and cors_headers(call.fields, settings):
             await Answer(b"", status=204, headers=preflight_headers())(scope, receive, send)
             return
-        call.api_key = find_key(call.fields, settings)
-        if service.rate is not None:
-            client = scope["client"][0] if call.api_key is None and scope["client"] else call.api_key
-            if (wait := service.rate.wait(client)) > 0:
-                retry = {"Retry-After": str(int(wait) + 1)}
-                expected = f"at most {settings.rate:g} requests per second"
-                raise HttpError.of(429, expected, got=Described("more"), headers=retry)
+        try:
+            call.api_key = find_key(call.fields, settings)
+        finally:  # wrong keys have a limit too, that of their address
+            if service.rate is not None:
+                client = scope["client"][0] if call.api_key is None and scope["client"] else call.api_key
+                if (wait := service.rate.wait(client)) > 0:
+                    retry = {"Retry-After": str(int(wait) + 1)}
+                    expected = f"at most {settings.rate:g} requests per second"
+                    raise HttpError.of(429, expected, got=Described("more"), headers=retry)
         if len(settings.keys) and call.api_key is None and scope["method"] not in _OPEN_METHODS:
             raise no_key()  # before its body takes any memory
         if scope["method"] == "HEAD":  # answered as GET; the connection leaves the body out
@@ -121,7 +123,8 @@ class Gateway:
         arrived = False
         try:
             async with asyncio.timeout(settings.timeout) as call.deadline:
-                call.content = await read_body(receive, call.fields, self._budget)
+                if scope["method"] not in _OPEN_METHODS:
+                    call.content = await read_body(receive, call.fields, self._budget)
                 arrived = True
                 if service.n_active >= settings.concurrency:
                     got = Described("more")

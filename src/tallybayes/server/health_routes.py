@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from tallybayes.errors import Described
 from tallybayes.server.answer import Answer
 from tallybayes.server.api_document import answers, text_answer
 from tallybayes.server.call import Call
 from tallybayes.server.direct_route import Endpoint
+from tallybayes.server.http_problem import HttpError
 from tallybayes.server.server_metrics import METRICS_TYPE
 
 __all__ = ["ENDPOINTS"]
@@ -25,6 +27,9 @@ async def health_ready(call: Call) -> Answer:
 
 async def metrics(call: Call) -> Answer:
     """Measurements in the format of Prometheus."""
+    if call.api_key is not None and "*" not in call.api_key.models:
+        got = Described(f"a key for {', '.join(call.api_key.models)}")
+        raise HttpError.of(403, "a key for all models, as the measurements name all", got=got)
     call.service.metrics.active.set(call.service.n_active)
     return Answer(await call.service.in_thread(call.service.metrics.text), METRICS_TYPE)
 

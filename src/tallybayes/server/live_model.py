@@ -96,6 +96,8 @@ class LiveModel:
             self._history = ModelHistory(self.files, self._log)
             self.stream = StreamMetrics()
             state = self._history.load(self.stream.add, self._restore_stream)
+            if state.given is not None:
+                self.why_read_only = "it was made from given probabilities"
             self.current = publish(state, self._log.last_id)
             self._snapshot_event, self._snapshot_time = self._log.last_id, time.monotonic()
         except BaseException:
@@ -190,7 +192,8 @@ class LiveModel:
                         pending.fail(error)
             if is_last:
                 return
-            self._snapshot_if_due()
+            with contextlib.suppress(Exception):  # without a snapshot the next start takes longer, no more
+                self._snapshot_if_due()
 
     def _write(self, group: list[Pending]) -> None:
         """Apply, commit, publish and answer the requests of one transaction."""
@@ -292,9 +295,10 @@ class LiveModel:
             raise NotWritableError(f"the change cannot be stored: {error.expected}", hint=hint) from error
         for event, is_formative in zip(written, formative, strict=True):
             self._history.committed(event, is_formative=is_formative)
-        self.stream.add(written)
-        self.stream.count(written)
         self.current = published
+        with contextlib.suppress(Exception):  # what is committed is answered, whatever the metrics do
+            self.stream.add(written)
+            self.stream.count(written)
         for callback in list(self._subscribers):
             with contextlib.suppress(Exception):  # a subscriber that fails must not stop the writer
                 callback(published, written)

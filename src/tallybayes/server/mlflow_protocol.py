@@ -86,7 +86,7 @@ def _params(given: Any) -> dict[str, Any]:
 
 def _model(call: Call, params: dict[str, Any]) -> LiveModel:
     """The model that is named, or the only one."""
-    models = call.service.folder
+    models = [known for known in call.service.folder if call.may_see(known)]
     name = params.get("model")
     if name is None:
         if len(models) != 1:
@@ -97,7 +97,7 @@ def _model(call: Call, params: dict[str, Any]) -> LiveModel:
         raise HttpError.of(400, "params.model: a name", got=name)
     call.path_params["model"] = name
     call.authorise("predict")  # once more, for this model
-    return call.service.model(name)
+    return call.service.model(name, call.may_see)
 
 
 def _rows(given: dict[str, Any], snapshot: Snapshot, most: int) -> list[dict[str, Any]]:

@@ -61,6 +61,8 @@ class ModelHistory:
 
         on_events: called with the events that are not in the snapshot; on_snapshot: with what the snapshot is of.
         """
+        if not self.log.last_id and (base := self.base()).given is not None:
+            return base  # given probabilities: there is nothing to change
         found = self._usable_snapshot()
         if found is not None:
             state, facts = found

@@ -13,6 +13,7 @@ from tallybayes.server.answer import Answer
 from tallybayes.server.api_document import answers, file_answer, file_body
 from tallybayes.server.call import Call, in_header, version_headers
 from tallybayes.server.change_request import ChangeRequest
+from tallybayes.server.change_routes import idempotency_key
 from tallybayes.server.direct_route import Endpoint
 from tallybayes.server.event_rows import JSON, MODEL
 from tallybayes.server.http_problem import HttpError
@@ -115,10 +116,12 @@ async def upload_model(call: Call) -> Answer:
     await service.in_thread(state_from_bytes, content, f"{name}.tally")  # audits every number of it
     live = service.folder.get(name)
     if live is None:
+        if (given := call.field(b"if-match")) is not None:
+            raise HttpError.of(412, "a model that exists, for If-Match", got=Described(given))
         await service.in_thread(lambda: service.folder.add(name, content, who=call.who).result())
         live, status = service.model(name), 201
     else:
-        request = ChangeRequest("replace", content, MODEL, call.who, None, call.wanted_version(live))
+        request = ChangeRequest("replace", content, MODEL, call.who, idempotency_key(call), call.if_version(live))
         await service.change(live, request)
         status = 200
     published = live.current
@@ -173,7 +176,7 @@ ENDPOINTS = [
             "tags": [_TAG],
             "summary": "Upload a model file",
             "description": "Adds a model, or replaces one; the file is checked as any other model file.",
-            "parameters": [_IF_MATCH],
+            "parameters": [{"$ref": "#/components/parameters/IdempotencyKey"}, _IF_MATCH],
             "requestBody": file_body(),
             "responses": answers("ModelFacts", 201, 403, 404, 409, 412, 413, 415, 422, 503),
         },

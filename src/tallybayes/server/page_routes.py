@@ -43,11 +43,11 @@ class _Kept:
     def __init__(self, compute: Callable[[Model], dict[str, Any]]) -> None:
         self._compute = compute
         self._found: dict[str, tuple[Published, bytes]] = {}
-        self._lock = threading.Lock()
+        self._locks: dict[str, threading.Lock] = {}
 
     def answer(self, live: LiveModel, published: Published) -> bytes:
         """The answer as JSON."""
-        with self._lock:  # several pages ask at once after each change
+        with self._locks.setdefault(live.name, threading.Lock()):  # several pages ask at once after each change
             known, body = self._found.get(live.name, (None, b""))
             if known is not published:
                 found = {"model": live.name, "version": published.version, **self._compute(published.model)}

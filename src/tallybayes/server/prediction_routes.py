@@ -27,6 +27,7 @@ __all__ = ["ENDPOINTS"]
 
 _MOST_EXPLAINED = 1000  # rows; an explanation is some hundred times as long as a row
 _MOST_SAMPLED = 10_000
+_PART = 2000  # rows that are written as JSON at once
 
 
 async def predict(call: Call) -> Answer:
@@ -98,8 +99,18 @@ def _json_answer(
         found["probabilities"] = proba.tolist()
     if ends is not None:
         found["intervals"] = ends.tolist()
-    body = json.dumps(found, ensure_ascii=False).encode()
-    return Answer(body, headers=version_headers(live, published))
+    if len(predictions) <= _PART:
+        return Answer(json.dumps(found, ensure_ascii=False).encode(), headers=version_headers(live, published))
+    parts = [f"{json.dumps(name)}: {_long_json(value)}" for name, value in found.items()]
+    return Answer(f"{{{', '.join(parts)}}}".encode(), headers=version_headers(live, published))
+
+
+def _long_json(value: Any) -> str:
+    """A value as JSON; of a long list some members at a time: other threads wait while one is written."""
+    if not isinstance(value, list):
+        return json.dumps(value, ensure_ascii=False)
+    parts = (json.dumps(value[i : i + _PART], ensure_ascii=False)[1:-1] for i in range(0, len(value), _PART))
+    return f"[{', '.join(parts)}]"
 
 
 def _table(live: LiveModel, published: Published, proba: Floats, ends: Floats | None, kind: str) -> Answer:
@@ -207,6 +218,7 @@ ENDPOINTS = [
             "summary": "Predict",
             "description": "The label of every row and the probabilities of all classes. The answer has the format of"
             " the request, unless the header Accept names another.",
+            "parameters": [{"$ref": "#/components/parameters/IfMatch"}],
             "requestBody": rows_or_table(
                 "PredictRequest", {"rows": [{"weight": 4.2, "likes": "fish|sun"}], "interval": 0.95}
             ),
@@ -223,6 +235,7 @@ ENDPOINTS = [
             "summary": "Explain predictions",
             "description": "For every row the prior and the contribution of each column, as natural logarithms, which"
             " add up to log P(class, row); the words of a text; the smallest change that would flip the answer.",
+            "parameters": [{"$ref": "#/components/parameters/IfMatch"}],
             "requestBody": rows_body("ExplainRequest", {"row": {"weight": 4.2, "likes": "fish|sun"}}),
             "responses": answers("Explanations", 400, 404, 412, 413, 415, 422),
         },
@@ -237,6 +250,7 @@ ENDPOINTS = [
             "summary": "Evaluate on labelled rows",
             "description": "Accuracy, log loss, Brier score, AUC, calibration error and the confusion matrix, as"
             " `tally evaluate --json` prints them.",
+            "parameters": [{"$ref": "#/components/parameters/IfMatch"}],
             "requestBody": rows_or_table("EvaluateRequest", {"rows": [{"weight": 4.2, "pet": "cat"}]}),
             "responses": answers("Evaluation", 400, 404, 409, 412, 413, 415, 422),
         },

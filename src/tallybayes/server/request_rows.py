@@ -8,7 +8,7 @@ application/vnd.apache.arrow.stream     record batches
 
 from __future__ import annotations
 
-import os
+import codecs
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,18 +20,20 @@ import pyarrow as pa
 from tallybayes.data.batch import columns_to_read
 from tallybayes.data.read import read
 from tallybayes.data.source import Source
-from tallybayes.errors import DataError, Described, TallyError
+from tallybayes.errors import DataError, Described, TallyError, did_you_mean
 from tallybayes.scoring.snapshot import Snapshot
+from tallybayes.server.arrow_body import read_arrow
 from tallybayes.server.call import Call
 from tallybayes.server.event_rows import ARROW, JSON
 from tallybayes.server.http_problem import HttpError
 from tallybayes.server.strict_json import parse_json
 
-__all__ = ["CSV", "LONG", "NDJSON", "TSV", "RequestRows", "checked_rows", "media_type", "read_arrow", "read_object"]
+__all__ = ["CSV", "LONG", "NDJSON", "TSV", "RequestRows", "checked_rows", "media_type", "read_object"]
 
 NDJSON, CSV, TSV = "application/x-ndjson", "text/csv", "text/tab-separated-values"
 _SAME = {"application/jsonl": NDJSON, "application/x-jsonlines": NDJSON, "application/ndjson": NDJSON}
 _FORMATS = (JSON, NDJSON, CSV, TSV, ARROW)
+_PACKED = (b"PK\x03\x04", b"BZh")  # archives that may be valid UTF-8
 LONG = 2**16  # bytes of a body that are read in about a millisecond
 
 
@@ -60,8 +62,6 @@ def read_object(call: Call, known: tuple[str, ...]) -> dict[str, Any]:
 def _check_keys(value: dict[str, Any], known: tuple[str, ...]) -> None:
     for name in value:
         if name not in known:
-            from tallybayes.errors import did_you_mean
-
             raise HttpError.of(422, f"the keys {', '.join(known)}", got=name, hint=did_you_mean(name, known))
 
 
@@ -107,7 +107,12 @@ class RequestRows:
 
     def data(self, most: int) -> Any:
         """The rows as data for a model, except text, which `opened` reads."""
-        return self.rows if self.rows is not None else read_arrow(self.content, most)
+        if self.rows is not None:
+            return self.rows
+        table = read_arrow(self.content)
+        if table.num_rows > most:
+            raise _too_many(most, table.num_rows)
+        return table
 
     @contextmanager
     def opened(self, most: int) -> Iterator[Any]:
@@ -115,12 +120,19 @@ class RequestRows:
         if self.media_type not in (CSV, TSV):
             yield self.data(most)
             return
-        if self.content.count(b"\n") > most + 1:
-            raise _too_many(most, self.content.count(b"\n"))
+        n_lines = max(self.content.count(b"\n"), self.content.count(b"\r"))
+        if n_lines > most + 1:
+            raise _too_many(most, n_lines)
+        if self.content.startswith(_PACKED):
+            raise HttpError.of(415, "text that is not compressed", got=Described("an archive"))
+        try:  # no other encoding, and nothing that is compressed: the reader would copy or unpack it
+            self.content.decode()
+        except UnicodeDecodeError as error:
+            got = Described(f"the byte 0x{error.object[error.start]:02x} at {error.start}")
+            raise HttpError.of(400, "text in UTF-8", got=got) from None
         with tempfile.NamedTemporaryFile(suffix=".csv") as file:
-            file.write(self.content)
+            file.write(self.content.removeprefix(codecs.BOM_UTF8))
             file.flush()
-            os.lseek(file.fileno(), 0, os.SEEK_SET)
             try:
                 yield read(file.name, format="csv" if self.media_type == CSV else "tsv")
             except TallyError as error:
@@ -154,20 +166,6 @@ def checked_rows(rows: Any, most: int) -> list[dict[str, Any]]:
         if type(row) is not dict:
             raise HttpError(422, DataError("a row: an object of column names and values", got=row, row=i))
     return rows
-
-
-def read_arrow(content: bytes, most: int) -> pa.Table:
-    """A stream of Arrow as a table, checked: its offsets may point anywhere."""
-    try:
-        with pa.ipc.open_stream(content) as reader:
-            table = reader.read_all()
-        table.validate(full=True)
-    except (pa.ArrowException, OSError, ValueError, NotImplementedError) as error:
-        got = Described(str(error).partition("\n")[0][:200])
-        raise HttpError.of(400, "a stream of Arrow record batches", got=got) from None
-    if table.num_rows > most:
-        raise _too_many(most, table.num_rows)
-    return table
 
 
 def _lines(content: bytes) -> Iterator[Any]:

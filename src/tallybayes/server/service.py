@@ -38,11 +38,11 @@ class Service:
         self._bridge: FutureBridge | None = None
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="tally-request")
 
-    def model(self, name: str) -> LiveModel:
-        """A model by its name; a problem (404) if there is none."""
+    def model(self, name: str, may_see: Callable[[str], bool] = lambda name: True) -> LiveModel:
+        """A model by its name; a problem (404) if there is none. may_see: which names the hint may have."""
         found = self.folder.get(name)
         if found is None:
-            hint = did_you_mean(name, self.folder, "models")
+            hint = did_you_mean(name, [known for known in self.folder if may_see(known)], "models")
             raise HttpError.of(404, "a model of this server", got=name, hint=hint)
         return found
 

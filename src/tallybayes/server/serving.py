@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
 import gc
@@ -10,6 +11,7 @@ import os
 import signal
 import socket
 import ssl
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -77,12 +79,37 @@ def _no_address(host: str, port: int, error: Exception) -> ParameterError:
     return ParameterError("an address to listen on", got=Described(got), hint=hint)
 
 
+class _Reload:
+    """Opens new models of a folder, in a thread: a signal may come at any time, and loading takes time."""
+
+    def __init__(self, folder: ModelFolder) -> None:
+        self._folder = folder
+        self._is_waiting, self._is_running = threading.Lock(), threading.Lock()
+
+    def __call__(self) -> None:
+        """Begin, or let the one that waits do it: it will see the same files."""
+        if self._is_waiting.acquire(blocking=False):
+            threading.Thread(target=self._run, name="reload", daemon=True).start()
+
+    def _run(self) -> None:
+        with self._is_running:
+            self._is_waiting.release()
+            try:
+                added = self._folder.reload()
+            except Exception as error:  # the models that are open stay open
+                logger.error("the folder cannot be read anew: %s", error)
+            else:
+                logger.info("read the folder anew", extra={"facts": {"added": added}})
+
+
 class _Server(uvicorn.Server):
     """uvicorn, with our signals and an end that streams of events notice."""
 
     def __init__(self, config: uvicorn.Config, service: Service, reload: Callable[[], None]) -> None:
         super().__init__(config)
         self._service, self._reload = service, reload
+        self._reloading: asyncio.Task[None] | None = None
+        self._must_reload = False
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Finish what was accepted."""
@@ -93,16 +120,30 @@ class _Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Stop on SIGINT and SIGTERM, without raising them again afterwards; read the folder anew on SIGHUP."""
-        hang_up = getattr(signal, "SIGHUP", None)
+        loop, hang_up = asyncio.get_running_loop(), getattr(signal, "SIGHUP", None)
         handlers: dict[int, Any] = dict.fromkeys((signal.SIGINT, signal.SIGTERM), self.handle_exit)
-        if hang_up is not None:
-            handlers[hang_up] = lambda number, frame: self._reload()
+        if hang_up is not None:  # a loop of Windows has no handlers of signals, and Windows has no SIGHUP
+            loop.add_signal_handler(hang_up, self._ask_to_reload)
         before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
         try:
             yield
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+            if hang_up is not None:
+                loop.remove_signal_handler(hang_up)
+
+    def _ask_to_reload(self) -> None:
+        """Read the folder anew, once more if that is being done already. Called by the loop, not within a signal."""
+        self._must_reload = True
+        if self._reloading is None or self._reloading.done():
+            self._reloading = asyncio.ensure_future(self._reload_in_thread())
+
+    async def _reload_in_thread(self) -> None:
+        """Read the folder in a thread, because models take long to open; one thread at a time."""
+        while self._must_reload:
+            self._must_reload = False
+            await asyncio.to_thread(self._reload)
 
 
 def serve(
@@ -134,17 +175,10 @@ def serve(
     config.load()
     config.ssl = tls
 
-    def reload() -> None:
-        try:
-            added = folder.reload()
-            logger.info("read the folder anew", extra={"facts": {"added": added}})
-        except Exception as error:  # the models that are open stay open
-            logger.error("the folder cannot be read anew: %s", error)
-
     gc.collect()
     gc.freeze()  # a full collection of what is here for good would stop all answers for a tenth of a second
     try:
-        _Server(config, service, reload).run([listening])
+        _Server(config, service, _Reload(folder)).run([listening])
     finally:
         service.close()
         folder.close()

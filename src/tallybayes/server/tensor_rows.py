@@ -55,6 +55,8 @@ def _column(tensor: Any, most: int) -> tuple[str, list[Any]]:
         raise DataError(f"a datatype ({', '.join(_TYPES)})", got=datatype, column=name)
     if not isinstance(shape, list) or not 1 <= len(shape) <= 2 or not all(type(n) is int and n >= 0 for n in shape):
         raise DataError("a shape of one or two sizes: rows, or rows and values", got=shape, column=name)
+    if shape[0] and 0 in shape:
+        raise DataError("a shape with at least one value per row", got=shape, column=name)
     if shape[0] > most:
         raise DataError(f"at most {most:,} rows", got=shape[0], column=name)
     flat = _flat(data, name)

@@ -75,25 +75,25 @@ class RowHashes:
             table = np.concatenate(tables)
             result += kernels.active.hash_codes(list(arrays), table, offsets, np.array(origins, np.int64), start, stop)
         for bag, present, salt in self._bags:
-            own = np.maximum(kernels.active.hash_bags(*bag, start, stop), np.uint64(1))
+            own = _not_zero(kernels.active.hash_bags(*bag, start, stop))
             here = own if present is None else np.where(present[start:stop], own, np.uint64(0))
             result += _salted(here, salt)
         return result
 
 
 def key_hashes(keys: Iterable[Key]) -> Hashes:
-    """A hash of each key, which depends on nothing but the key.
+    """A hash of each key, which depends on nothing but the key and is not 0: that is a missing value.
 
     >>> both = key_hashes(["a", 1])
     >>> both.tolist() == [*key_hashes(["a"]), *key_hashes(range(1, 2))]
     True
     """
     if isinstance(keys, range):
-        return hash_integers(np.arange(keys.start, keys.stop, keys.step))
+        return _not_zero(hash_integers(np.arange(keys.start, keys.stop, keys.step)))
     given = list(keys)
     texts = [i for i, key in enumerate(given) if isinstance(key, str)]
     if len(texts) == len(given):
-        return _text_hashes(given)
+        return _not_zero(_text_hashes(given))
     result = np.zeros(len(given), np.uint64)
     result[texts] = _text_hashes([given[i] for i in texts])
     numbers = [i for i, key in enumerate(given) if _is_integer(key)]
@@ -101,7 +101,12 @@ def key_hashes(keys: Iterable[Key]) -> Hashes:
     for i in sorted({*range(len(given))}.difference(texts, numbers)):
         content = repr(given[i]).encode("utf-8", "surrogatepass")
         result[i] = int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")
-    return result
+    return _not_zero(result)
+
+
+def _not_zero(hashes: Hashes) -> Hashes:
+    """Hashes of values that are there: an empty text and the number -1 would have 0."""
+    return np.maximum(hashes, np.uint64(1))
 
 
 def _is_integer(key: Any) -> bool:
@@ -141,7 +146,7 @@ def _prepared(name: str, column: Bag | Codes | Flags | Reals) -> tuple[Any, Hash
     salt = key_hashes([name])
     if isinstance(column, Bag):
         bag = column.expanded()
-        hashes = np.maximum(document_hashes(bag), np.uint64(1))
+        hashes = _not_zero(document_hashes(bag))
         return (hashes if bag.present is None else np.where(bag.present, hashes, np.uint64(0))), salt, None
     if isinstance(column, Codes):
         own = column.with_keys_in_use()

@@ -10,7 +10,7 @@ import { dataView } from "./views/data_view.js";
 import { modelView } from "./views/model_view.js";
 import { streamView } from "./views/stream_view.js";
 import { tryView } from "./views/try_view.js";
-import { askForKey, showShortcuts } from "./widgets/dialogs.js";
+import { askForKey, shortcutsAreOn, showShortcuts } from "./widgets/dialogs.js";
 import { element, fill, icon } from "./widgets/element.js";
 import { problemBlock } from "./widgets/problem.js";
 import { themeSwitch } from "./widgets/theme_switch.js";
@@ -35,6 +35,7 @@ function hashOf(name, model) { return `#/${name}/${encodeURIComponent(model)}`; 
 
 async function begin() {
   fill(byId("tools"), keyButton(), element("button", { type: "button", class: "icon shortcuts-button", "aria-label": "Keyboard shortcuts", title: "Keyboard shortcuts (?)", on: { click: showShortcuts } }, icon("help")), themeSwitch());
+  document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); byId("main").focus(); });  // the address stays
   await loadModels();
   addEventListener("hashchange", () => show(true));
   await show(false);
@@ -99,7 +100,7 @@ function paintStatus() {
 }
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  if (!shortcutsAreOn() || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   const inField = event.target.closest?.("input:not([type=checkbox], [type=radio], [type=range]), textarea, select, [contenteditable]");
   if (inField) { if (event.key === "Escape") event.target.blur(); return; }
   if (going && Date.now() - goneAt < 1500) {

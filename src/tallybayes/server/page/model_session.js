@@ -3,6 +3,8 @@
 import { changeKey } from "./api.js";
 import { rowOf } from "./logic/row_values.js";
 
+const PAUSE = 1000;  // milliseconds between two looks at the changes of others, however many there are
+
 export class ModelSession {
   constructor(api, name) {
     this.api = api;
@@ -100,14 +102,22 @@ export class ModelSession {
     return () => this.listeners.delete(listener);
   }
 
-  /* Follow the changes of others, by server-sent events. */
+  /* Follow the changes of others, by server-sent events; many in a second are looked at once. */
   follow(report) {
-    return this.api.listen(`${this.base}/live`, async (name, data) => {
-      if (name !== "published") return;
+    let latest = null, last = 0, timer = 0;
+    const look = async () => {
+      timer = 0;
+      last = Date.now();
       await this.changing;
-      if (data.version <= this.info.version) return;
+      if (latest.version <= this.info.version) return;
       try { this.info = await this.api.get(this.base); } catch { return; }
-      for (const listener of this.listeners) listener({ ...data, own: false });
+      for (const listener of this.listeners) listener({ ...latest, own: false });
+    };
+    const stop = this.api.listen(`${this.base}/live`, (name, data) => {
+      if (name !== "published") return;
+      latest = data;
+      if (!timer) timer = setTimeout(look, Math.max(0, last + PAUSE - Date.now()));
     }, report);
+    return () => { stop(); clearTimeout(timer); };
   }
 }

@@ -69,11 +69,13 @@ export function modelView(session) {
     return element("button", { type: "button", class: "quiet slim", "aria-label": `larger chart of ${column.name}`, on: { click: () => showLargeChart(session, column) } }, "Larger");
   }
 
-  const stop = session.onChange(load);
+  /* Facts follow every change; pictures and the nomogram only if asked, so that no slider jumps back. */
+  const refresh = element("button", { type: "button", hidden: true, on: { click: () => { refresh.hidden = true; load(); } } }, "Update the pictures");
+  const stop = session.onChange(() => { paint(); refresh.hidden = false; });
   load();
   return {
     element: element("div", { class: "stack" },
-      element("div", { class: "head flush" }, element("div", {}, element("h1", { tabindex: "-1" }, `Model ${session.name}`), classKey(session.classes.slice(0, 12), place)), download),
+      element("div", { class: "head flush" }, element("div", {}, element("h1", { tabindex: "-1" }, `Model ${session.name}`), classKey(session.classes.slice(0, 12), place)), element("div", { class: "row-of" }, refresh, download)),
       facts, element("div", { class: "thirds" }, classes, important, settings), element("h2", { class: "section-title" }, "Columns"), columns, rulers),
     leave: stop,
   };

@@ -12,7 +12,7 @@ export function answerPanel(session, extra = null) {
   const verdict = element("p", { class: "verdict" }), bars = probabilityBars((label) => session.place(label));
   const flip = element("p", { class: "flip" }), change = element("div", { class: "changes", hidden: true });
   const spoken = element("p", { class: "unseen", "aria-live": "polite" });
-  const note = element("p", { class: "soft small" }), words = element("div", { class: "marked-texts" });
+  const note = element("p", { class: "soft small bar-note" }), words = element("div", { class: "marked-texts" });
   const place = (label) => session.place(label), table = evidenceTable(place, () => paintWords());
   const answer = element("section", { class: "card", "aria-label": "Answer" }, verdict, bars.element, note, change, flip, extra, spoken);
   const why = element("section", { class: "card", "aria-label": "Why" }, table.element);
@@ -44,7 +44,7 @@ export function answerPanel(session, extra = null) {
       fill(peek, coloured(element("span", { class: "class-dot", "aria-hidden": "true" }), predicted === null ? 7 : session.place(predicted)),
         element("strong", {}, predicted === null ? "no answer" : String(predicted)), element("span", { class: "number" }, percent(p)), element("span", { class: "soft small" }, "why?"));
       bars.update(classes, probabilities, explanation.interval ?? null, before);
-      note.textContent = explanation.interval ? "Lines: 95 % credible intervals, from the number of rows learned." : "";
+      note.textContent = [explanation.interval ? "Lines: 95 % credible intervals, from the number of rows learned." : "", before ? "Dotted: before the correction." : ""].join(" ").trim();
       note.hidden = !note.textContent;
       fill(flip, flipSentence(explanation));
       change.hidden = true;

@@ -31,12 +31,21 @@ const SHORTCUTS = [
   ["s", "skip this row"], ["g then t c m s d a", "go to Try, Correct, Model, Stream, Data, API"], ["?", "this list"],
 ];
 
-/* Show the keyboard shortcuts. */
+const OFF = "tallybayes-shortcuts-off";
+
+/* Whether single keys do something: those who speak to their computer may turn them off. */
+export function shortcutsAreOn() { return localStorage.getItem(OFF) === null; }
+
+/* Show the keyboard shortcuts, and a switch for them. */
 export function showShortcuts() {
   if (document.querySelector("dialog[open]")) return;
+  const box = element("input", { type: "checkbox", id: "shortcuts-on" });
+  box.checked = shortcutsAreOn();
+  box.addEventListener("change", () => { if (box.checked) localStorage.removeItem(OFF); else localStorage.setItem(OFF, "off"); });
   const dialog = element("dialog", { "aria-labelledby": "shortcuts-title" },
     element("h2", { id: "shortcuts-title" }, "Keyboard shortcuts"),
     element("dl", { class: "shortcuts" }, SHORTCUTS.map(([keys, does]) => [element("dt", {}, element("kbd", {}, keys)), element("dd", {}, does)])),
+    element("p", {}, box, " ", element("label", { for: "shortcuts-on" }, "Use keyboard shortcuts")),
     element("form", { method: "dialog" }, element("div", { class: "row-of" }, element("button", { class: "main" }, "Close"))));
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);

@@ -1,0 +1,26 @@
+"""Bodies of JSON that are made to take long, or to take much memory."""
+
+import json
+import time
+
+import pytest
+
+from tallybayes.server.http_problem import HttpError
+from tallybayes.server.strict_json import parse_json
+
+
+def test_many_keys_of_which_the_last_is_there_twice():
+    names = [f"k{i}" for i in range(40_000)]
+    body = "{" + ",".join(f"{json.dumps(name)}:1" for name in [*names, names[-1]]) + "}"
+    started = time.monotonic()
+    with pytest.raises(HttpError, match="'k39999' twice"):
+        parse_json(body)
+    assert time.monotonic() - started < 5  # some 20 ms; a search for each key takes a minute
+
+
+@pytest.mark.parametrize(
+    ("body", "twice"), [('{"a": 1, "b": 2, "b": 3, "a": 4}', "b"), ('{"a": 1, "a": 2}', "a"), ('[{"": 1, "": 1}]', "")]
+)
+def test_the_key_that_is_there_twice_is_named(body, twice):
+    with pytest.raises(HttpError, match=f"'{twice}' twice"):
+        parse_json(body)
