@@ -21,3 +21,15 @@ def shared_data():
     if not SHARED.is_dir():
         pytest.skip("the shared data sets are not on this machine")
     return SHARED
+
+
+@pytest.hookimpl(optionalhook=True)  # of xdist
+def pytest_xdist_make_scheduler(config, log):
+    """With --dist loadgroup, tests of Spark go to one process, so that one Java machine starts; others to any."""
+    from xdist.scheduler import LoadGroupScheduling
+
+    class SparkInOneProcess(LoadGroupScheduling):
+        def _split_scope(self, nodeid):
+            return "spark" if nodeid.startswith("tests/spark/") else nodeid
+
+    return SparkInOneProcess(config, log) if config.getvalue("dist") == "loadgroup" else None

@@ -65,9 +65,9 @@ class PageInBrowser:
 
     def settled(self, view=None, seconds=20):
         """Wait until the page waits for no answer."""
-        time.sleep(0.2)  # longer than the pause after a key
+        time.sleep(0.02)
         self.until(lambda: self.run(_QUIET, view), seconds)
-        time.sleep(0.05)
+        time.sleep(0.05)  # an answer may be followed by another question
         self.until(lambda: self.run(_QUIET, view), seconds)
         return self
 

@@ -27,6 +27,7 @@ REQUESTS = [
     ("GET", "/v1/models/pets/columns", None, "predict"),
     ("GET", "/v1/models/pets/nomogram", None, "predict"),
     ("GET", "/v1/models/pets/importance", None, "predict"),
+    ("GET", "/v1/models/pets/chart", None, "predict"),
     ("GET", "/v1/models/pets/examples", None, "predict"),
     ("POST", "/v1/models/pets/read", {"rows": []}, "predict"),
     ("GET", "/v2/models/pets", None, "predict"),

@@ -16,8 +16,9 @@ from tallybayes.errors import DataWarning, FileError
 from tallybayes.model.saved_model import dumps
 from tallybayes.server.event_log import EventLog
 from tallybayes.server.live_model import LiveModel
-from tallybayes.server.log_proof import prove
+from tallybayes.server.log_proof import _compare_snapshot, prove
 from tallybayes.server.model_files import ModelFiles
+from tallybayes.server.model_history import ModelHistory
 
 
 def row(i):
@@ -131,6 +132,27 @@ def test_a_forged_log_is_an_error_that_names_the_event(copied, statement, what):
     if "snapshot" not in what:
         with pytest.raises(FileError, match=what):
             prove(ModelFiles.of(path))
+
+
+def test_a_snapshot_that_a_server_writes_meanwhile_is_no_damage(copied):
+    path, expected = copied
+    files = ModelFiles.of(path)
+    with contextlib.closing(EventLog(files.log, read_only=True)) as log, opened(path) as live:
+        change(live, learn([row(100)]))
+        change(live, undo(3))
+        live._snapshot_task()()
+        history = ModelHistory(files, log)
+        assert dumps(tb.Model(history.load())) == expected
+        assert _compare_snapshot(files, history, expected) == ("newer", 62)
+        assert prove(files).facts["snapshot"] == "equal"
+
+
+def test_a_log_that_lost_events_is_found_by_a_reader_too(copied):
+    path, _ = copied
+    edit(path, "DELETE FROM events WHERE id > 55")
+    for reader in (lambda: LiveModel.open(path, read_only=True), lambda: prove(ModelFiles.of(path))):
+        with pytest.raises(FileError, match="the log ends with event 55, but the snapshot has event 60"):
+            reader()
 
 
 def test_a_base_that_was_changed_while_there_are_events_is_refused(copied):

@@ -5,7 +5,9 @@ import pytest
 from hosting import change, learn, opened, saved_base, try_all
 
 import tallybayes as tb
+from tallybayes.server.compaction import compact
 from tallybayes.server.drift_watch import ALPHA, BLOCK, DriftWatch, larger_losses, other_shares
+from tallybayes.server.model_files import ModelFiles
 
 
 def rows(n, seed=0, flip=0.1):
@@ -51,6 +53,21 @@ def test_windows_and_class_shares_are_the_same_after_a_restart(path):
         after = live.stream_summary()
         for name in ("windows", "class_shares", "drift"):
             assert after[name] == before[name], name
+
+
+@pytest.mark.parametrize("keep", [0, 20])
+def test_metrics_and_warnings_are_the_same_after_compaction(path, keep):
+    with opened(path) as live:
+        change(live, learn(rows(2000, 2)))
+        try_all(live, [learn(rows(20, i, flip=0.9)) for i in range(40)])
+        before = live.stream_summary()
+    assert before["drift"]
+    compact(ModelFiles.of(path), keep=keep)
+    for _ in range(2):  # without a snapshot, and with the one of the first round
+        with opened(path) as live:
+            after = live.stream_summary()
+            for name in ("windows", "class_shares", "drift", "events", "rows"):
+                assert after[name] == before[name], name
 
 
 def test_a_new_label_is_a_wrong_answer_without_a_log_loss(path):

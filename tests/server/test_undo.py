@@ -8,7 +8,7 @@ from hosting import bytes_of, change, fitted_at_once, forget, learn, opened, rep
 
 import tallybayes as tb
 from tallybayes.errors import TallyError
-from tallybayes.server.change_errors import UndoError, UnknownEventError
+from tallybayes.server.change_errors import NotWritableError, UndoError, UnknownEventError
 from tallybayes.server.change_request import Applied, ChangeRequest
 from tallybayes.server.compaction import compact
 from tallybayes.server.model_files import ModelFiles
@@ -139,6 +139,20 @@ def test_a_column_without_counts_stays_when_another_event_is_undone(path):
         change(live, learn([of(3)]))
         change(live, undo(2))
         assert bytes_of(live) == before == replayed(path)
+
+
+def test_an_undo_that_cannot_be_stored_changes_nothing(path):
+    with opened(path) as live:
+        change(live, learn([of(1, extra="a")]))
+        before, formative = bytes_of(live), list(live._history.formative)
+        live._log._writer.execute("PRAGMA query_only = ON")
+        with pytest.raises(NotWritableError, match="attempt to write a readonly database"):
+            change(live, undo(1))
+        live._log._writer.execute("PRAGMA query_only = OFF")
+        assert (bytes_of(live), live._history.formative) == (before, formative) == (replayed(path), [1])
+        change(live, learn([of(2)]))
+        change(live, undo(1))
+        assert bytes_of(live) == replayed(path) == fitted_at_once(path, [of(2)])
 
 
 def test_a_histogram_becomes_fine_again(tmp_path):

@@ -1,17 +1,16 @@
 """One Spark session for all tests in this folder: two threads on this machine, no web page, few partitions.
 
-With `pytest -n 2 --dist loadgroup` all these tests run in one process, so that one Java machine starts.
+With `pytest -n 2 --dist loadgroup` all these tests run in one process (tests/conftest.py), so that one Java machine
+starts.
 """
 
 import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).parent
 CONFIG = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -36,12 +35,6 @@ def java_version():
         return int(text.split('"')[1].split(".")[0])
     except (OSError, subprocess.SubprocessError, IndexError, ValueError):
         return 0
-
-
-def pytest_collection_modifyitems(items):
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.fixture(scope="session")

@@ -235,3 +235,36 @@ def test_a_column_of_vectors(spark, form):
     )
     assert (vectors(rows, "probability") == expected).all()
     assert found.predictProbability(cells[0]) == rows[0]["probability"]
+
+
+@pytest.fixture(scope="module")
+def stored(spark, tmp_path_factory):
+    """A table in Parquet with vectors, which nothing here reads as features."""
+    path = str(tmp_path_factory.mktemp("stored") / "rows")
+    rows = [(float(i), float(i % 2), {"k": i}, Vectors.sparse(2, {0: 1.0 * i})) for i in range(20)]
+    spark.createDataFrame(rows, ["x", "label", "bag", "other"]).coalesce(1).write.parquet(path)
+    return spark.read.parquet(path)
+
+
+def test_rows_of_parquet_and_of_a_cached_table_are_scored(spark, stored):
+    from tallybayes.spark import predict
+
+    found = NaiveBayesEstimator(featuresCols=["x"], numeric="gaussian", weights=None).fit(stored)
+    cells = {"x": [float(i) for i in range(20)]}
+    expected = found.tally.predict_proba(cells)
+    numbers = stored.select("x", "label").cache()
+    for rows in (found.transform(stored).collect(), found.transform(numbers).collect()):
+        assert (vectors(rows, "probability") == expected).all()
+        assert [row["x"] for row in rows] == cells["x"]
+    numbers.unpersist()
+    rows = predict(found.tally, stored).collect()
+    assert [row["prediction"] for row in rows] == found.tally.predict(cells).tolist()
+    assert rows[3]["other"] == Vectors.sparse(2, {0: 3.0})
+    bags = tb.fit({"bag": [{"k": i} for i in range(20)], "label": [i % 2 for i in range(20)]}, "label")
+    assert predict(bags, stored).count() == 20
+
+
+def test_conditions_on_scored_rows_reach_the_parquet_reader(stored):
+    found = NaiveBayesEstimator(featuresCols=["x"], numeric="gaussian", weights=None).fit(stored)
+    plan = found.transform(stored).where("x > 3")._jdf.queryExecution().executedPlan().toString()
+    assert "GreaterThan(x,3.0)" in plan

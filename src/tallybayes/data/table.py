@@ -97,6 +97,10 @@ class Table:
         columns = {name: raw for name, raw in self.columns.items() if name in names}
         return Table(self.n_rows, columns, self.origin, self.rows)
 
+    def alone(self, name: str) -> Table:
+        """One of the columns, in a time that does not depend on the others."""
+        return Table(self.n_rows, {name: self.columns[name]}, self.origin, self.rows)
+
     def located(self, error: TallyError) -> TallyError:
         """An error about a row of this table, with its file and line, or its number in all rows."""
         if error.file is not None:

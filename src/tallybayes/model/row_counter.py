@@ -94,7 +94,7 @@ def grown_schema(schema: Schema, table: Table, plan: CountingPlan) -> Schema:
         known = schema.fields.get(name)
         if name in apart or (known is not None and known.reason != NO_VALUES) or table.tells_origin(name):
             continue
-        read = table if settings.infer == "type" else with_readings(table.only([name]), [name])
+        read = table if settings.infer == "type" else with_readings(table.alone(name), [name])
         reading, raw = table.readings.get(name) or read.readings.get(name), read.columns[name]
         found = with_format(settings.propose(name, raw), reading)
         if found.reason != NO_VALUES:

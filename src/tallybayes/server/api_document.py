@@ -39,7 +39,7 @@ _MEANING = {
     405: "The path has other methods.",
     406: "There is no answer in a format that is accepted.",
     408: "The request did not arrive in time.",
-    409: "The change does not fit: rows that were not learned, an event that was undone already.",
+    409: "The change does not fit: rows that were not learned, an event that was undone, a name that a file has.",
     412: "The model has another version than If-Match says.",
     413: "Too many bytes or rows.",
     415: "The content type is not supported.",

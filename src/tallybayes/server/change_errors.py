@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tallybayes.errors import FileError, ParameterError
 
-__all__ = ["KeyReuseError", "NotWritableError", "UndoError", "UnknownEventError", "VersionError"]
+__all__ = ["KeyReuseError", "NameTakenError", "NotWritableError", "UndoError", "UnknownEventError", "VersionError"]
 
 
 class VersionError(ParameterError):
@@ -21,6 +21,10 @@ class UnknownEventError(ParameterError):
 
 class UndoError(ParameterError):
     """The event cannot be undone: it was undone before, was folded into the base, or later events need its rows."""
+
+
+class NameTakenError(FileError):
+    """A new model cannot have this name: a file that would be its log, snapshot or lock exists."""
 
 
 class NotWritableError(FileError):

@@ -19,6 +19,7 @@ from tallybayes.server.event_log import EventLog
 from tallybayes.server.event_rows import EventData, n_rows_of
 from tallybayes.server.hosted_state import HostedState, RowsDone
 from tallybayes.server.known_values import GroupTypes
+from tallybayes.server.row_admission import check_rows_to_learn
 
 __all__ = ["ChangeGroup", "Pending", "answer_of", "check_version", "known_answer", "new_event"]
 
@@ -70,6 +71,8 @@ class ChangeGroup:
             if sign > 0 and self._may_join(data):
                 self._joined.append(pending)
                 return
+            if sign > 0:
+                check_rows_to_learn(data, self.hosted.state.schema)
             self.accepted.append((pending, self.hosted.change(data, sign)))
         except TallyError as error:
             self._refuse(pending, error)

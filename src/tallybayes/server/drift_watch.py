@@ -88,8 +88,9 @@ class DriftWatch:
 
     def __init__(self) -> None:
         self.warnings: dict[str, DriftWarning] = {}
-        self._losses: Floats = np.zeros(0)  # before the block, and of the block that is not full yet
-        self._n_open = 0  # of these, the losses of the block
+        self._losses: Floats = np.zeros(0)  # before the block
+        self._block: list[Floats] = []  # the losses of the block that is not full yet
+        self._n_open = 0  # how many these are
         self._labels: list[dict[str, int]] = []  # blocks before
         self._open: dict[str, int] = {}  # the block that is not full yet
 
@@ -98,12 +99,11 @@ class DriftWatch:
         start = 0
         while start < len(losses):
             part = losses[start : start + BLOCK - self._n_open]
-            self._losses = np.concatenate([self._losses[-_BEFORE - BLOCK + len(part) :], part])
+            self._block.append(part)
             self._n_open += len(part)
             start += len(part)
             if self._n_open == BLOCK:
                 self._test_losses(event)
-                self._n_open = 0
         for name, n in labels.items():
             self._open[name] = self._open.get(name, 0) + n
         if sum(self._open.values()) >= BLOCK:
@@ -133,11 +133,15 @@ class DriftWatch:
     def restore(self, state: Mapping[str, Any], losses: Floats) -> None:
         """Continue from a state, with the last losses."""
         self.warnings = {own["what"]: DriftWarning(**own) for own in state["warnings"]}
-        self._losses, self._n_open = losses[-_BEFORE - BLOCK :], int(state["n_open"])
+        self._n_open = min(int(state["n_open"]), len(losses))
+        start = len(losses) - self._n_open
+        self._block, self._losses = [losses[start:]], losses[:start][-_BEFORE:]
         self._labels, self._open = [dict(part) for part in state["labels"]], dict(state["open"])
 
     def _test_losses(self, event: int) -> None:
-        block, before = self._losses[-BLOCK:], self._losses[:-BLOCK]
+        block, before = np.concatenate(self._block), self._losses
+        self._losses = np.concatenate([before, block])[-_BEFORE:]
+        self._block, self._n_open = [], 0
         if len(before) < BLOCK:
             return
         if larger_losses(block, before, event) >= ALPHA:

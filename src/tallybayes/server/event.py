@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from tallybayes.errors import DataError, FileError
 from tallybayes.formatting import rows_of
 from tallybayes.server.event_rows import as_dicts, read_rows
 
-__all__ = ["Event", "NewEvent"]
+__all__ = ["Event", "NewEvent", "damaged_at"]
 
 _COLUMNS = (  # of the table, in its order
     *("id", "kind", "time", "who", "key", "fingerprint", "media_type", "rows", "rows_hash", "n_rows", "skipped"),
@@ -65,25 +66,33 @@ class Event(NewEvent):
     def content_hash(self, before: bytes) -> bytes:
         """The checksum over the content and the checksum of the event before."""
         scores = None if self.scores is None else hashlib.sha256(self.scores).digest()
-        notes, settings, labels = _notes_text(self.notes), _json_or_none(self.settings), _json_or_none(self.labels)
+        notes, settings, labels = self._texts()
         facts = (self.id, self.kind, self.time, self.who, self.key, self.fingerprint, self.media_type, self.rows_hash)
         more = (self.n_rows, self.skipped, notes, self.undoes, settings, scores, labels)
         return hashlib.sha256(before + ascii((*facts, *more)).encode()).digest()
 
     def check(self, before: bytes | None, file: str) -> None:
         """Raise an error if the event is damaged; before: the checksum of the event before it, if it is known."""
-        if self.rows is not None and hashlib.sha256(self.rows).digest() != self.rows_hash:
-            raise FileError(f"the log is damaged at event {self.id}: checksum mismatch of its rows", file=file)
-        if before is not None and self.content_hash(before) != self.checksum:
-            raise FileError(f"the log is damaged at event {self.id}: checksum mismatch", file=file)
+        damaged = self.rows is not None and hashlib.sha256(self.rows).digest() != self.rows_hash
+        if damaged or (before is not None and self.content_hash(before) != self.checksum):
+            raise damaged_at(self.id, "checksum mismatch", file)
 
     def to_line(self) -> tuple[Any, ...]:
         """The values of the columns of the table."""
+        texts = self._texts()
         return (
             *(self.id, self.kind, self.time, self.who, self.key, self.fingerprint, self.media_type, self.rows),
-            *(self.rows_hash, self.n_rows, self.skipped, _notes_text(self.notes), self.undoes),
-            *(_json_or_none(self.settings), self.scores, _json_or_none(self.labels), self.checksum),
+            *(self.rows_hash, self.n_rows, self.skipped, texts[0], self.undoes),
+            *(texts[1], self.scores, texts[2], self.checksum),
         )
+
+    def _texts(self) -> tuple[str, str | None, str | None]:
+        """Notes, settings and labels as they are stored."""
+        found: tuple[str, str | None, str | None] | None = self.__dict__.get("_stored")
+        if found is None:
+            found = (_notes_text(self.notes), _json_or_none(self.settings), _json_or_none(self.labels))
+            self.__dict__["_stored"] = found
+        return found
 
     @classmethod
     def of_line(cls, line: tuple[Any, ...]) -> Event:
@@ -94,9 +103,10 @@ class Event(NewEvent):
         rows = facts["rows"]
         facts["is_folded"] = facts["rows_hash"] is not None and (rows is None or rows == 1)
         facts["rows"] = rows if isinstance(rows, bytes) else None
-        facts["notes"] = () if facts["notes"] == "[]" else tuple(json.loads(facts["notes"]))
-        for name in ("settings", "labels"):
-            facts[name] = None if facts[name] is None else json.loads(facts[name])
+        notes, settings, labels = facts["_stored"] = (facts["notes"], facts["settings"], facts["labels"])
+        facts["notes"] = () if notes == "[]" else tuple(json.loads(notes))
+        facts["settings"] = None if settings is None else json.loads(settings)
+        facts["labels"] = None if labels is None else _labels_of(labels)
         return event
 
     @property
@@ -142,6 +152,19 @@ _json = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 def _json_or_none(value: Any) -> str | None:
     return None if value is None else _json(value)
+
+
+def damaged_at(number: int, what: str, file: str) -> FileError:
+    """The error for a log in which an event is damaged or missing."""
+    hint = "nothing was changed; restore the log from a copy, and check it with tally log verify"
+    return FileError(f"the log is damaged at event {number}: {what}", file=file, hint=hint)
+
+
+@functools.lru_cache(4096)
+def _labels_of(text: str) -> dict[str, int]:
+    """Rows per label; those of single rows are equal again and again, and are shared."""
+    found: dict[str, int] = json.loads(text)
+    return found
 
 
 def _notes_text(notes: tuple[str, ...]) -> str:

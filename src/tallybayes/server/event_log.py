@@ -24,7 +24,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tallybayes.errors import FileError, ParameterError
-from tallybayes.server.event import Event, NewEvent
+from tallybayes.server.event import Event, NewEvent, damaged_at
 
 __all__ = ["FORMAT", "EventLog"]
 
@@ -124,6 +124,11 @@ class EventLog:
         found[-1].check(before, self.path)
         return found[-1]
 
+    def holds(self, number: int, checksum: bytes) -> bool:
+        """Whether there is an event with a number and a checksum, maybe written by another process since the start."""
+        found = self._events("id = ?", (number,), "rows IS NULL AS rows")
+        return bool(found) and found[0].checksum == checksum
+
     def with_key(self, key: str) -> Event | None:
         """The event with an idempotency key."""
         found = self._events("key = ?", (key,))
@@ -141,10 +146,10 @@ class EventLog:
             n_events = self._batch_size(number, last)
             batch = self._events("id > ? AND id <= ? ORDER BY id", (number, min(number + n_events, last)))
             if not batch:
-                raise self._damaged(number + 1, "the event is missing")
+                raise damaged_at(number + 1, "the event is missing", self.path)
             for event in batch:
                 if event.id != number + 1:
-                    raise self._damaged(number + 1, "the event is missing")
+                    raise damaged_at(number + 1, "the event is missing", self.path)
                 event.check(checksum, self.path)
                 number, checksum = event.id, event.checksum
             yield batch
@@ -293,9 +298,6 @@ class EventLog:
         found = self.fact("format")
         if found != FORMAT:
             raise FileError(f"expected a log of format {FORMAT}, got {found!r}", file=self.path)
-
-    def _damaged(self, number: int, what: str) -> FileError:
-        return FileError(f"the log is damaged at event {number}: {what}", file=self.path)
 
     @contextlib.contextmanager
     def _described(self, verb: str) -> Iterator[None]:

@@ -10,11 +10,24 @@ import pyarrow as pa
 
 from tallybayes.errors import DataError, ParameterError, shorten
 
-__all__ = ["ARROW", "JSON", "MODEL", "EventData", "as_dicts", "n_rows_of", "read_many", "read_rows", "write_rows"]
+__all__ = [
+    "ARROW",
+    "JSON",
+    "MODEL",
+    "NOT_PYTHON",
+    "EventData",
+    "as_dicts",
+    "n_rows_of",
+    "read_many",
+    "read_rows",
+    "write_rows",
+]
 
 JSON = "application/json"
 ARROW = "application/vnd.apache.arrow.stream"
 MODEL = "application/vnd.tallybayes.model"
+
+NOT_PYTHON = (OverflowError, ValueError, pa.ArrowException)  # errors for values that Python cannot have
 
 EventData = Any  # a list of dicts, or a pyarrow Table
 
@@ -75,5 +88,25 @@ def n_rows_of(data: EventData) -> int:
 
 
 def as_dicts(data: EventData) -> list[dict[str, Any]]:
-    """The rows as dicts, for people and for JSON."""
-    return data if isinstance(data, list) else data.to_pylist()
+    """The rows as dicts, for people and for JSON; a value that Python cannot have is told as text.
+
+    >>> as_dicts(pa.table({"a": pa.array([253402300800], pa.int64()).cast(pa.timestamp("s"))}))
+    [{'a': '10000-01-01 00:00:00'}]
+    """
+    if isinstance(data, list):
+        return data
+    try:
+        return list(data.to_pylist())
+    except NOT_PYTHON:
+        columns = [[_as_python(cell) for cell in column] for column in data.columns]
+        return [dict(zip(data.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _as_python(cell: pa.Scalar) -> Any:
+    try:
+        return cell.as_py()
+    except NOT_PYTHON:
+        try:
+            return cell.cast(pa.string()).as_py()
+        except pa.ArrowException:
+            return f"a value of type {cell.type} that cannot be shown"

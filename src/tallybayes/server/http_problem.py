@@ -24,7 +24,14 @@ from tallybayes.errors import (
     shorten,
 )
 from tallybayes.formatting import json_text
-from tallybayes.server.change_errors import KeyReuseError, NotWritableError, UndoError, UnknownEventError, VersionError
+from tallybayes.server.change_errors import (
+    KeyReuseError,
+    NameTakenError,
+    NotWritableError,
+    UndoError,
+    UnknownEventError,
+    VersionError,
+)
 
 __all__ = ["PROBLEM_TYPE", "HttpError", "as_problem"]
 
@@ -58,6 +65,7 @@ _STATUS: tuple[tuple[type[TallyError], int], ...] = (
     (UnknownEventError, 404),
     (UndoError, 409),
     (NotWritableError, 503),
+    (NameTakenError, 409),
     (ForgetError, 409),
     (CountError, 409),
     (DataError, 422),

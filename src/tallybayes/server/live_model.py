@@ -192,7 +192,8 @@ class LiveModel:
                         pending.fail(error)
             if is_last:
                 return
-            self._snapshot_if_due()
+            with contextlib.suppress(Exception):  # without a snapshot the next start takes longer, no more
+                self._snapshot_if_due()
 
     def _write(self, group: list[Pending]) -> None:
         """Apply, commit, publish and answer the requests of one transaction."""

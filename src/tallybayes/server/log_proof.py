@@ -40,6 +40,7 @@ class LogProof:
             "equal": f"the snapshot after event {facts['snapshot_event']:,} and the events since: the same bytes",
             "none": "there is no snapshot",
             "stale": "the snapshot is of an older base and is not used",
+            "newer": "the snapshot was written by a server meanwhile and is not used",
         }[facts["snapshot"]]
         one_by_one = facts["second_way"]
         return "\n".join(
@@ -98,6 +99,8 @@ def _compare_snapshot(files: ModelFiles, history: ModelHistory, expected: bytes)
         same = _bytes(history.load()) == expected
     except TallyError as error:
         raise FileError(f"the snapshot does not fit the log: {error}", file=files.snapshot) from error
+    if found[1].event > history.log.last_id:
+        return "newer", found[1].event
     own = _bytes(history.state_after(found[1].event)) if history.snapshot is not None else None
     if not same or (own is not None and own != _bytes(found[0])):
         hint = "remove the snapshot: the log has everything"

@@ -37,6 +37,10 @@ class ModelFiles:
         """The name of the model."""
         return os.path.basename(self.base).removesuffix(".tally")
 
+    def all(self) -> list[str]:
+        """The paths of all files, the base first."""
+        return [self.base, self.log, f"{self.log}-wal", f"{self.log}-shm", self.snapshot, self.lock]
+
     @property
     def has_log(self) -> bool:
         """Whether the model has been hosted."""

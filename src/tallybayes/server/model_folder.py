@@ -12,7 +12,7 @@ from typing import Self
 
 from tallybayes.atomic_file import write_file
 from tallybayes.errors import FileError, ParameterError, did_you_mean
-from tallybayes.server.change_errors import VersionError
+from tallybayes.server.change_errors import NameTakenError, VersionError
 from tallybayes.server.change_request import Applied, ChangeRequest
 from tallybayes.server.event_rows import MODEL
 from tallybayes.server.live_model import LiveModel
@@ -92,9 +92,14 @@ class ModelFolder(Mapping[str, LiveModel]):
                 expected = "a name of letters, digits, '.', '_' and '-' that begins with a letter or digit"
                 raise ParameterError(expected, got=name)
             files = ModelFiles.of(os.path.join(self.path, f"{name}.tally"))
-            _remove(files)  # what is left of a model that was removed
-            write_file(files.base, state_to_bytes(state), "the model")
-            self._models = self._models | {name: LiveModel.open(files.base)}
+            _check_free(files)
+            try:
+                write_file(files.base, state_to_bytes(state), "the model")
+                live = LiveModel.open(files.base)
+            except BaseException:
+                _remove(files)
+                raise
+            self._models = self._models | {name: live}
         done: Future[Applied] = Future()
         done.set_result(Applied(0, 0, "replace"))
         return done
@@ -156,8 +161,18 @@ def _model_paths(folder: str) -> list[str]:
     return [os.path.join(folder, name) for name in names]
 
 
+def _check_free(files: ModelFiles) -> None:
+    """Refuse a name that files of the folder have: they may be of another program, or of a model not opened yet."""
+    for path in files.all():
+        if os.path.lexists(path):
+            hint = "give the model another name, or move the file away"
+            if path == files.base:
+                hint = "the server opens it when it is told to reload (SIGHUP) or is started again"
+            raise NameTakenError(f"expected a name that no file has, got a file {os.path.basename(path)}", hint=hint)
+
+
 def _remove(files: ModelFiles) -> None:
     """Remove the files of a model, the base first: without it there is no model."""
-    for path in (files.base, files.log, f"{files.log}-wal", f"{files.log}-shm", files.snapshot, files.lock):
+    for path in files.all():
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)

@@ -44,7 +44,8 @@ class ModelHistory:
         self.formative: list[int] = []
         self.forgets: list[int] = []
         self.snapshot: SnapshotFacts | None = None
-        self._undoing = log.undoing()
+        self._undoing = {undo: event for undo, event in log.undoing().items() if undo <= log.last_id}
+        self._replay: Replay | None = None  # that of an undo which is not committed yet
 
     @property
     def undone_by(self) -> dict[int, int]:
@@ -56,7 +57,10 @@ class ModelHistory:
     def load(
         self, on_events: OnEvents | None = None, on_snapshot: Callable[[SnapshotFacts], None] | None = None
     ) -> ModelState:
-        """The state after the last event: the snapshot and the events since, or else the base and all events."""
+        """The state after the last event: the snapshot and the events since, or else the base and all events.
+
+        on_events: called with the events that are not in the snapshot; on_snapshot: with what the snapshot is of.
+        """
         if not self.log.last_id and (base := self.base()).given is not None:
             return base  # given probabilities: there is nothing to change
         found = self._usable_snapshot()
@@ -65,8 +69,11 @@ class ModelHistory:
             self.snapshot = facts
             if on_snapshot is not None:
                 on_snapshot(facts)
-            return self._replayed(state, facts.event, facts, self._undoing, on_events)
-        return self._replayed(self.base(), self.base_event, None, self._undoing, on_events)
+            return self._note(self._replayed(state, facts.event, facts, self._undoing, on_events))
+        if on_events is not None:
+            for batch in self.log.after(0, upto=self.base_event):  # folded, but their scores are still there
+                on_events(batch)
+        return self._note(self._replayed(self.base(), self.base_event, None, self._undoing, on_events))
 
     def state_after(self, last: int, **how: Any) -> ModelState:
         """The state of the base and the events up to a number that are not undone now; how: as in `Replay`."""
@@ -93,6 +100,8 @@ class ModelHistory:
         if facts.base != self.base_hash or facts.event < self.base_event:
             return None  # written before the log was compacted
         if facts.event > self.log.last_id:
+            if self.log.read_only and self.log.holds(facts.event, bytes.fromhex(facts.checksum)):
+                return None  # a server has written it since this log was opened
             text = f"the log ends with event {self.log.last_id}, but the snapshot has event {facts.event}"
             hint = (
                 f"events are missing: restore the log from a copy; to go on without them, remove {self.files.snapshot}"
@@ -120,7 +129,8 @@ class ModelHistory:
         facts: SnapshotFacts | None,
         undoing: dict[int, int],
         on_events: OnEvents | None = None,
-    ) -> ModelState:
+    ) -> Replay:
+        """The replay of the events after a state, after it was run."""
         replay = Replay.of(state)
         if facts is not None:
             replay.formative, replay.forgets = list(facts.formative), list(facts.forgets)
@@ -128,9 +138,13 @@ class ModelHistory:
         events = self.log.after(start, checksum)
         if on_events is not None:
             events = _told(events, on_events)
-        result = replay.run(events, live_events(undoing)[0])
+        replay.run(events, live_events(undoing)[0])
+        return replay
+
+    def _note(self, replay: Replay) -> ModelState:
+        """Take over what a replay of all events has found; the state after it."""
         self.formative, self.forgets = replay.formative, replay.forgets
-        return result
+        return replay.hosted.state
 
     # Undo
 
@@ -150,6 +164,7 @@ class ModelHistory:
 
     def undone(self, number: int, hosted: HostedState) -> HostedState:
         """The state after undoing an event; hosted: the state before, which may be changed."""
+        self._replay = None
         self.check_undo(number)
         undoing = self._undoing | {self.log.last_id + 1: number}
         target = self.log.get(self._underlying(number, undoing))
@@ -169,7 +184,8 @@ class ModelHistory:
         try:
             snapshot = self._snapshot_before(target.id, undoing)
             state, start = (self.base(), self.base_event) if snapshot is None else (snapshot[0], snapshot[1].event)
-            return HostedState(self._replayed(state, start, snapshot[1] if snapshot else None, undoing))
+            self._replay = self._replayed(state, start, snapshot[1] if snapshot else None, undoing)
+            return self._replay.hosted
         except ReplayError as error:
             hint = f"undo event {error.number} first"
             text = f"event {number} cannot be undone: event {error.number} could not be applied without it"
@@ -213,6 +229,9 @@ class ModelHistory:
         """Note an event that is in the log now."""
         if event.undoes is not None:
             self._undoing[event.id] = event.undoes
+            if self._replay is not None:
+                self._note(self._replay)
+            self._replay = None
         if event.kind == "forget":
             self.forgets.append(event.id)
         if is_formative:

@@ -2,7 +2,8 @@
 
 The scores are those of `row_scores.py`, which are stored with the events. Undoing an event does not change them: they
 tell how the model answered at that time. After a restart the windows are read from the log, the totals and the warnings
-(`drift_watch.py`) from the snapshot.
+(`drift_watch.py`) from the snapshot; without one, everything is read from the log, which keeps the scores of events
+that were folded into the base.
 """
 
 from __future__ import annotations
@@ -66,12 +67,17 @@ class StreamMetrics:
     def _add_points(self, events: Sequence[Event], parts: Sequence[Scores]) -> None:
         """Add the scores to the window, and a point to the curve for each event."""
         every = np.concatenate([self._last, *parts])
-        end, points = len(every), []
-        for event, part in zip(events[: -_SERIES - 1 : -1], parts[: -_SERIES - 1 : -1], strict=True):
-            recent = _means(_summary(every[max(end - _POINT, 0) : end]))
-            points.append({"event": event.id, "time": event.time} | recent)
-            end -= len(part)
-        self._series.extend(reversed(points))
+        events, parts = events[-_SERIES:], parts[-_SERIES:]
+        sizes = np.array([len(part) for part in parts])
+        ends = len(every) - np.append(np.cumsum(sizes[::-1])[:-1][::-1], 0)
+        starts = np.maximum(ends - _POINT, 0)
+        has_loss = ~np.isnan(every)
+        columns = (~np.signbit(every), has_loss, np.where(has_loss, np.abs(every), 0.0))
+        sums = [np.concatenate([[0.0], np.cumsum(own, dtype=np.float64)]) for own in columns]
+        facts = zip(*((own[ends] - own[starts]).tolist() for own in sums), (ends - starts).tolist(), strict=True)
+        for event, (correct, with_loss, loss, n) in zip(events, facts, strict=True):
+            means = _means({"rows": n, "correct": correct, "with_loss": with_loss, "loss": loss})
+            self._series.append({"event": event.id, "time": event.time} | means)
         self._last = every[-SCORED:]
 
     def _forget_times(self) -> None:

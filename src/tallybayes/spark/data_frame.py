@@ -16,7 +16,7 @@ from tallybayes.errors import DataError, Described, ParameterError
 from tallybayes.spark.tree import on_driver
 from tallybayes.spark.vector_columns import Forms, with_vectors
 
-__all__ = ["SAMPLE", "SparkRows", "named_batches", "quoted"]
+__all__ = ["SAMPLE", "SIMPLE_TYPES", "SparkRows", "named_batches", "quoted"]
 
 SAMPLE = 20_000  # rows from which a schema is inferred
 _CELLS = 20_000_000  # of these rows: of very many columns fewer rows are read
@@ -24,7 +24,7 @@ _LEAST = 1000
 _MORE = 1.02  # times the rows that are wanted, as Spark draws a share of the rows, which varies
 _NUMBERS = ("byte", "short", "integer", "long", "float", "double", "decimal", "boolean")
 _OTHERS = ("string", "char", "varchar", "date", "timestamp", "timestamp_ntz", "binary", "void")
-_SIMPLE = {*_NUMBERS, *_OTHERS}  # types of single values, by their names in Spark
+SIMPLE_TYPES = {*_NUMBERS, *_OTHERS}  # types of single values, by their names in Spark
 _VECTOR = "VectorUDT"
 
 
@@ -148,7 +148,7 @@ def _is_readable(kind: Any) -> bool:
     if type(kind).__name__ == _VECTOR:
         return True
     if name == "array":
-        return kind.elementType.typeName() in _SIMPLE
+        return kind.elementType.typeName() in SIMPLE_TYPES
     if name == "map":
-        return kind.keyType.typeName() in _SIMPLE and kind.valueType.typeName() in _SIMPLE
-    return name in _SIMPLE
+        return kind.keyType.typeName() in SIMPLE_TYPES and kind.valueType.typeName() in SIMPLE_TYPES
+    return name in SIMPLE_TYPES

@@ -23,13 +23,12 @@ from tallybayes.families.family import Floats
 from tallybayes.model.model import Model
 from tallybayes.model.saved_model import dumps
 from tallybayes.scoring.snapshot import Snapshot
-from tallybayes.spark.data_frame import SparkRows, quoted
+from tallybayes.spark.data_frame import SparkRows
+from tallybayes.spark.scored_columns import with_scored_columns
 from tallybayes.spark.vector_columns import Forms, forms_of_schema, with_vectors
 from tallybayes.spark.worker_model import ModelBytes, worker_snapshot
 
 __all__ = ["ClassLayout", "with_scores"]
-
-_SCORES = "tallybayes scores"  # a structure whose fields become columns
 
 _MOST_INDICES = 100  # as in Spark ML: labels that are whole numbers below it are positions in the vectors
 _DENSE = 1  # the type of a dense vector in the form in which Spark keeps it
@@ -113,8 +112,6 @@ def _vectors(values: Floats) -> pa.Array:
 
 def with_scores(dataset: Any, model: Model, names: Sequence[str]) -> Any:
     """A DataFrame with rawPrediction, probability and prediction by their names; without it where the name is empty."""
-    from pyspark.sql import functions
-
     rows, fields = SparkRows(dataset), score_fields(model, names)
     for field in fields:
         if field.name.lower() in map(str.lower, rows.types):
@@ -128,13 +125,8 @@ def with_scores(dataset: Any, model: Model, names: Sequence[str]) -> Any:
         raise DataError(f"columns of the model ({shorten(model.schema.columns_in_use)})", got=list(rows.types))
     rows.check_types(read)
     forms = {name: form for name, form in forms.items() if name in read}
-    scorer = functions.arrow_udf(  # type: ignore[attr-defined]
-        _scorer(dumps(model), forms, names), StructType(fields)
-    )
-    scores = scorer(functions.struct(*rows.columns(read)))
-    kept = [functions.col(quoted(name)) for name in rows.types]
-    new = [functions.col(quoted(_SCORES)).getField(field.name).alias(field.name) for field in fields]
-    return dataset.withColumn(_SCORES, scores).select(*kept, *new)
+    scorer = _scorer(dumps(model), forms, names)
+    return with_scored_columns(rows, read, scorer, StructType(fields), {field.name: field.name for field in fields})
 
 
 def _scorer(data: bytes, forms: Forms, names: Sequence[str]) -> Any:

@@ -25,6 +25,7 @@ from tallybayes.model.model import Model
 from tallybayes.model.saved_model import dumps
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.spark.data_frame import SparkRows
+from tallybayes.spark.scored_columns import with_scored_columns
 from tallybayes.spark.tree import on_driver
 from tallybayes.spark.vector_columns import Forms, forms_of_schema, with_vectors
 from tallybayes.spark.worker_model import ModelBytes, worker_snapshot
@@ -78,8 +79,9 @@ def predict(
     rows.check_types(used)
     label_type = _TYPES[kind_of(classes[0])]
     types = {"prediction": label_type, "probability": "double", "probabilities": _NUMBERS, "explanation": _NUMBERS}
+    kind = "struct<" + ", ".join(f"{part}: {types[part]}" for part in wanted) + ">"
     with on_driver():
-        return _with_columns(rows, used, wanted, types, _scorer(dumps(model), forms, tuple(wanted), label_type))
+        return with_scored_columns(rows, used, _scorer(dumps(model), forms, tuple(wanted), label_type), kind, wanted)
 
 
 def _check_names(wanted: Mapping[str, str], rows: SparkRows) -> None:
@@ -89,21 +91,6 @@ def _check_names(wanted: Mapping[str, str], rows: SparkRows) -> None:
             hint = f"give another name: {part}=..."
             raise ParameterError("new columns with names of their own", got=name, hint=hint)
         taken.add(name.lower())
-
-
-def _with_columns(
-    rows: SparkRows, used: list[str], wanted: Mapping[str, str], types: Mapping[str, str], scorer: Callable[..., Any]
-) -> Any:
-    from pyspark.sql import functions
-
-    fields = ", ".join(f"{part}: {types[part]}" for part in wanted)
-    score = functions.arrow_udf(scorer, f"struct<{fields}>")  # type: ignore[attr-defined] # missing in its types
-    whole = "tallybayes"
-    while whole.lower() in {name.lower() for name in rows.types}:
-        whole += "_"
-    scored = rows.df.withColumn(whole, score(functions.struct(*rows.columns(used))))
-    parts = {name: functions.col(whole).getField(part) for part, name in wanted.items()}
-    return scored.withColumns(parts).drop(whole)
 
 
 def _scorer(data: bytes, forms: Forms, parts: tuple[str, ...], label_type: str) -> Callable[[pa.Array], pa.Array]:

@@ -35,18 +35,21 @@ export function tryView(session, batches) {
 
   /* Ask for the answer after a pause; answers that are overtaken by a newer question are dropped. */
   function ask(pause, before = null) {
-    clearTimeout(waiting);
+    forget();
+    session.api.waiting(1);
     return new Promise((resolve) => {
       waiting = setTimeout(async () => {
         const row = form.row();
-        if (row === null) { resolve(false); return; }
+        if (row === null) { forget(); resolve(false); return; }
         remembered.set(session.name, row);
         latest += 1;
         const own = latest;
         abort?.abort();
         abort = new AbortController();
         try {
-          const explanation = await session.explain(row, abort.signal);
+          const asked = session.explain(row, abort.signal);
+          forget();
+          const explanation = await asked;
           if (own !== latest) return;
           fill(trouble);
           panel.update(explanation, before);
@@ -59,6 +62,13 @@ export function tryView(session, batches) {
         }
       }, pause);
     });
+  }
+
+  /* Drop the question that waits to be asked, if there is one. */
+  function forget() {
+    if (waiting) session.api.waiting(-1);
+    clearTimeout(waiting);
+    waiting = 0;
   }
 
   async function teachLabel(label) {
@@ -146,7 +156,7 @@ export function tryView(session, batches) {
       else return false;
       return true;
     },
-    leave() { stop(); clearTimeout(waiting); abort?.abort(); },
+    leave() { stop(); forget(); abort?.abort(); },
   };
 }
 
