@@ -8,6 +8,7 @@ import pytest
 import tallybayes as tb
 from mixed_table import mixed_table
 from tallybayes.state.decision import Decision
+from tallybayes.storage.container import unpack
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +101,25 @@ def test_an_evaluation_is_that_of_the_model(sp, df, model):
     assert found.positive == "p"
 
 
+def test_the_driver_gets_one_value_whose_size_is_limited(sp, df, model, monkeypatch):
+    from tallybayes.spark import evaluate_verb
+    from tallybayes.spark.evaluation_bytes import combine_evaluations
+
+    n_values = []
+
+    def combine(parts):
+        from pyspark import TaskContext
+
+        values = list(parts)
+        if TaskContext.get() is None:
+            n_values.append(len(values))
+        return combine_evaluations(values)
+
+    monkeypatch.setattr(evaluate_verb, "combine_evaluations", combine)
+    sp.evaluate(model, df)
+    assert n_values == [1]
+
+
 def test_rows_that_are_too_many_to_keep_are_only_counted(sp, df, model, monkeypatch):
     from tallybayes.evaluation import scores
     from tallybayes.spark import evaluation_bytes
@@ -107,6 +127,8 @@ def test_rows_that_are_too_many_to_keep_are_only_counted(sp, df, model, monkeypa
     parts = [evaluation_bytes.evaluation_to_bytes(i, evaluation_of(model, df, i)) for i in range(2)]
     both = evaluation_bytes.evaluation_from_bytes(evaluation_bytes.combine_evaluations(parts))
     assert both.auc > 0.5
+    facts = unpack(evaluation_bytes.combine_evaluations(parts))[0]
+    assert len(facts["confusion"]) == len(both.confusion)  # added up, not one for every partition
     monkeypatch.setattr(evaluation_bytes, "LIMIT", 10)
     monkeypatch.setattr(scores, "LIMIT", 10)
     few = evaluation_bytes.evaluation_from_bytes(evaluation_bytes.combine_evaluations(parts))

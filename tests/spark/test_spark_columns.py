@@ -62,6 +62,15 @@ def test_a_column_without_values_in_the_first_rows_is_looked_up(sp, spark, monke
     model = sp.fit(df, "y")
     assert model.schema.fields["late"].reason == "text, 2 distinct values"
     assert dumps(model) == dumps(tb.fit(df.toArrow(), "y", schema=model.schema))
+    other, expected = (tb.fit(df.select("y", "x").toArrow(), "y") for _ in range(2))
+    sp.learn(other, df)
+    expected.learn(df.toArrow())
+    assert other.schema.fields["late"].reason == "new column; text, 2 distinct values"
+    assert dumps(other) == dumps(expected)
+    void = tb.fit({"x": [1.0, 2.0], "late": [None, None], "y": ["p", "q"]}, "y", weights=None)
+    assert void.schema.fields["late"].reason == "no values yet"
+    sp.learn(void, df)
+    assert void.schema.fields["late"].reason == "new column; text, 2 distinct values"
 
 
 def test_dense_vectors_are_columns_and_sparse_ones_a_bag(sp, spark):
@@ -161,8 +170,39 @@ def test_names_that_spark_would_misread_are_read(sp, spark):
     model = sp.fit(df, "y")
     assert dumps(model) == dumps(tb.fit(df.toArrow(), "y"))
     assert sp.predict(model, df).columns[-1] == "probability"
-    with pytest.raises(tb.errors.DataError, match="column names that differ, got 'Y'"):
-        sp.fit(df.toDF("y", "x", "z", "Y"), "y")
+
+
+def test_names_that_spark_cannot_tell_apart_are_refused_where_they_are_read(sp, spark):
+    rows = [(float(i), "xz"[i % 2], i % 4, "pq"[i % 2]) for i in range(20)]
+    df = spark.createDataFrame(rows, ["x", "k", "K", "y"]).coalesce(1)
+    with pytest.raises(tb.errors.DataError, match="column names that differ, got 'k'"):
+        sp.fit(df, "y")
+    model = sp.fit(df, "y", ignore=["k", "K"], weights=None)
+    assert model.schema.columns_in_use == ["x"]
+    twice = df.toDF("x", "k", "k", "y")
+    assert sp.predict(model, twice).columns == ["x", "k", "k", "y", "prediction", "probability"]
+    assert sp.evaluate(model, df).n_rows == 20
+    with pytest.raises(tb.errors.DataError, match="column names that differ, got 'k'"):
+        sp.learn(model, twice)
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        assert set(sp.fit(df, "y", weights=None).schema.columns_in_use) == {"x", "k", "K"}
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
+
+
+def test_large_types_of_arrow_change_nothing(sp, spark):
+    rows = [(float(i), "xz"[i % 2], "pq"[i % 2]) for i in range(20)]
+    df = spark.createDataFrame(rows, ["x", "k", "y"]).coalesce(1)
+    model = tb.fit(df.toArrow(), "y", weights=None)
+    expected = sp.predict(model, df, probabilities="p").collect()
+    spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")
+    try:
+        assert dumps(sp.fit(df, "y", weights=None)) == dumps(model)
+        assert sp.predict(model, df, probabilities="p").collect() == expected
+        assert sp.evaluate(model, df).n_rows == 20
+    finally:
+        spark.conf.unset("spark.sql.execution.arrow.useLargeVarTypes")
 
 
 def test_what_is_not_a_finite_data_frame_is_refused(sp, spark):

@@ -107,3 +107,22 @@ def test_only_the_columns_that_are_needed_are_read(sp, df, schema):
     selected = rows.selected(rows.needed(only, "y", None, {}))
     plan = selected._jdf.queryExecution().executedPlan().toString()
     assert "ReadSchema: struct<size:double,kind:string,y:string>" in plan
+
+
+def test_the_last_level_of_the_tree_is_one_stage_whose_tasks_run_side_by_side(sp, spark):
+    from tallybayes.spark.tree import reduced
+
+    def combined(parts):
+        from pyspark import TaskContext
+
+        task, values = TaskContext.get(), sorted(parts)
+        return b",".join(values) if task is None else b"%d" % task.stageId()
+
+    spark.conf.set("spark.sql.adaptive.enabled", "false")  # it would put so little into one task
+    try:
+        found = reduced(spark.range(0, 8, 1, 4), lambda number, batches: b"", combined, widths=(4,))
+    finally:
+        spark.conf.unset("spark.sql.adaptive.enabled")
+    stages = found.split(b",")
+    assert len(stages) == 4
+    assert len(set(stages)) == 1

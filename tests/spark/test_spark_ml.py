@@ -235,6 +235,11 @@ def test_a_column_of_vectors(spark, form):
     )
     assert (vectors(rows, "probability") == expected).all()
     assert found.predictProbability(cells[0]) == rows[0]["probability"]
+    other = found.copy({found.featuresCol: "vectors", found.labelCol: "truth"})
+    renamed = data.selectExpr("features AS vectors", "label AS truth", "0 AS features")
+    assert (vectors(other.transform(renamed).collect(), "probability") == expected).all()
+    assert other.predictProbability(cells[0]) == rows[0]["probability"]
+    assert other.evaluate(renamed).accuracy == found.evaluate(data).accuracy
 
 
 @pytest.fixture(scope="module")
@@ -268,3 +273,18 @@ def test_conditions_on_scored_rows_reach_the_parquet_reader(stored):
     found = NaiveBayesEstimator(featuresCols=["x"], numeric="gaussian", weights=None).fit(stored)
     plan = found.transform(stored).where("x > 3")._jdf.queryExecution().executedPlan().toString()
     assert "GreaterThan(x,3.0)" in plan
+
+
+def test_rows_of_a_stream_are_scored(spark, stored, tmp_path):
+    from tallybayes.spark import predict
+
+    found = NaiveBayesEstimator(featuresCols=["x"], numeric="gaussian", weights=None).fit(stored)
+    folder = stored.inputFiles()[0].rpartition("/")[0]
+    stream = found.transform(spark.readStream.schema(stored.schema).parquet(folder))
+    stream = predict(found.tally, stream, prediction="answer", probability="p")
+    query = stream.select("x", "prediction", "answer").writeStream.format("parquet").trigger(availableNow=True)
+    paths = {"checkpointLocation": str(tmp_path / "checkpoint"), "path": str(tmp_path / "scored")}
+    assert query.options(**paths).start().awaitTermination(120)
+    rows = spark.read.parquet(paths["path"]).orderBy("x").collect()
+    expected = found.tally.predict({"x": [float(i) for i in range(20)]}).tolist()
+    assert [row["prediction"] for row in rows] == [row["answer"] for row in rows] == expected

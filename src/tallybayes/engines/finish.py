@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any, Literal
 
+from tallybayes.data.infer import NO_VALUES
 from tallybayes.data.read import to_source
 from tallybayes.data.source import Whole
 from tallybayes.data.table import Table
@@ -38,7 +39,7 @@ def apply(model: Model, plan: Plan, part: bytes, *, verb: Literal["learn", "forg
     counted = _counted(plan, part)
     own, counted_by = model.schema.fields, plan.schema.fields
     for name, field in own.items():
-        if counted_by.get(name) != field:
+        if field.reason != NO_VALUES and counted_by.get(name) != field:
             hint = "the model has changed since the plan was made: make a new plan and count again"
             raise DataError("the column as in the plan", got=str(field.family), column=name, hint=hint)
     return apply_counted(model, counted, 1 if verb == "learn" else -1)

@@ -10,8 +10,9 @@ from tallybayes.data.infer import NO_VALUES
 from tallybayes.data.label import check_label
 from tallybayes.data.table import to_table
 from tallybayes.model.model import Change, Model
+from tallybayes.model.row_counter import NEW_COLUMN
 from tallybayes.spark.data_frame import SparkRows
-from tallybayes.spark.fit_verb import counted
+from tallybayes.spark.fit_verb import counted, with_late_columns
 from tallybayes.spark.tree import WIDTHS
 from tallybayes.spark.vector_columns import forms_of_sample, forms_of_schema, with_vectors
 
@@ -54,4 +55,5 @@ def _changed(
             forms |= forms_of_sample(sample, [name for name in new if name in forms])
             data = to_table(with_vectors(sample, {name: form for name, form in forms.items() if name in new}))
             plan = engines.plan_change(model, data, label=label, weight=weight, verb=verb)
+            plan = with_late_columns(plan, rows, new, mark=f"{NEW_COLUMN}; ")
     return engines.apply(model, plan, counted(rows, plan, forms, widths=widths), verb=verb)

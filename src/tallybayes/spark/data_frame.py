@@ -5,6 +5,7 @@ Classic and Connect DataFrames are the same here: only what both have is used.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -29,9 +30,12 @@ _VECTOR = "VectorUDT"
 
 
 class SparkRows:
-    """A DataFrame whose columns the data layer can read."""
+    """A DataFrame whose columns the data layer can read.
 
-    def __init__(self, df: Any) -> None:
+    may_stream: whether a stream will do, because every row is answered by itself.
+    """
+
+    def __init__(self, df: Any, *, may_stream: bool = False) -> None:
         from pyspark.sql import DataFrame
 
         if not isinstance(df, DataFrame):
@@ -40,32 +44,33 @@ class SparkRows:
         with on_driver():
             self.types = {field.name: field.dataType for field in df.schema.fields}
             names = df.columns
-        if getattr(df, "isStreaming", False):
+            tells_case = df.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
+        if not may_stream and getattr(df, "isStreaming", False):
             hint = "learn its batches in foreachBatch: tallybayes.spark.StreamLearner"
             raise ParameterError("a DataFrame that ends", got=Described("a stream"), hint=hint)
-        seen: set[str] = set()
-        for name in names:
-            if name.lower() in seen:
-                hint = "Spark does not tell names apart by case; rename one of them"
-                raise DataError("column names that differ", got=name, hint=hint)
-            seen.add(name.lower())
+        found = Counter(name if tells_case else name.lower() for name in names)
+        self.ambiguous = {name for name in names if found[name if tells_case else name.lower()] > 1}
 
     @property
     def vectors(self) -> list[str]:
         """The columns of vectors of Spark ML."""
-        return [name for name, kind in self.types.items() if type(kind).__name__ == _VECTOR]
+        kinds = {name: type(kind).__name__ for name, kind in self.types.items() if name not in self.ambiguous}
+        return [name for name, kind in kinds.items() if kind == _VECTOR]
 
     def check_types(self, names: Iterable[str]) -> None:
-        """Raise a DataError if one of the columns has a type that has no meaning here."""
+        """Raise a DataError if one of the columns has a type that has no meaning here, or a name that others have."""
         for name in names:
+            if name in self.ambiguous:
+                hint = "rename one of them (Spark tells names apart by case only if spark.sql.caseSensitive is true)"
+                raise DataError("column names that differ", got=name, hint=hint)
             if name in self.types and not _is_readable(self.types[name]):
                 hint = f"select its parts as columns, or ignore it: ignore=[{name!r}]"
                 expected = "numbers, text, booleans, dates, arrays, maps or vectors"
                 raise DataError(expected, got=Described(self.types[name].simpleString()), column=name, hint=hint)
 
     def readable(self) -> list[str]:
-        """The columns whose types can be read."""
-        return [name for name, kind in self.types.items() if _is_readable(kind)]
+        """The columns whose types and names can be read."""
+        return [name for name, kind in self.types.items() if _is_readable(kind) and name not in self.ambiguous]
 
     def selected(self, names: Collection[str]) -> Any:
         """A DataFrame with only these columns, vectors as structures with their parts.

@@ -33,7 +33,7 @@ def evaluate(
 
     label: the name of a column, if it is not the one the model was fitted with.
     positive: the class whose precision, recall and F1 are reported apart.
-    widths: how many values are left after each level of the tree that combines them.
+    widths: how many values are left after each level of the tree that combines them; then one task combines the rest.
 
     Counts, and everything derived from them, equal those of `tallybayes.evaluate` exactly. Log loss and Brier score are
     sums of reals over partitions: they agree to about 13 digits. AUC, curves and calibration need the scores of all
@@ -50,9 +50,9 @@ def evaluate(
     names = [name for name in rows.types if name in needed]
     rows.check_types(names)
     own = {name: form for name, form in forms.items() if name in names}
-    found = reduced(
-        rows.selected(names), _evaluator(dumps(model), names, own, str(label)), combine_evaluations, widths=widths
-    )
+    scorer = _evaluator(dumps(model), names, own, str(label))
+    levels = [*widths, 1]  # the scores of all values together are limited, so the driver gets one value
+    found = reduced(rows.selected(names), scorer, combine_evaluations, widths=levels)
     evaluation = Evaluation() if found is None else evaluation_from_bytes(found)
     decision = snapshot.posterior.decision
     evaluation.costs = evaluation.costs if decision is None else decision.costs

@@ -1,14 +1,14 @@
 """Evaluations of partitions as bytes: their sums, and the scores of their rows while these are few enough to keep.
 
-Partitions are kept apart and added up in the end, in their order: sums of reals (log loss, Brier score) do not depend
-on which tasks were ready first.
+Counts are added up at once. Sums of reals (log loss, Brier score) of the partitions are kept apart and added up in the
+end, in their order, so that they do not depend on which tasks were ready first.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -24,24 +24,32 @@ _SUMS = ("sum_log_loss", "sum_brier", "sum_prior_log_loss", "n_majority_right")
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """Facts and arrays by the number of the partition; the scores only while all rows are few enough to keep."""
+    """Counts of all rows; arrays by the number of the partition, with scores only while all rows are few enough.
 
-    facts: dict[int, dict[str, Any]]
-    arrays: dict[int, Tensors]
+    confusion, unknown: rows by true and predicted label, and by label, as texts;  n_cells: rows times classes.
+    """
 
-    @property
-    def n_cells(self) -> int:
-        return sum(own["n_cells"] for own in self.facts.values())
+    confusion: Counter[tuple[str, str | None]] = field(default_factory=Counter)
+    unknown: Counter[str] = field(default_factory=Counter)
+    skipped: int = 0
+    n_cells: int = 0
+    arrays: dict[int, Tensors] = field(default_factory=dict)
+
+    def __add__(self, other: _Parts) -> _Parts:
+        n_cells, arrays = self.n_cells + other.n_cells, self.arrays | other.arrays
+        if n_cells > LIMIT:
+            arrays = {number: {"sums": own["sums"]} for number, own in arrays.items()}
+        confusion, unknown = self.confusion + other.confusion, self.unknown + other.unknown
+        return _Parts(confusion, unknown, self.skipped + other.skipped, n_cells, arrays)
 
     def to_bytes(self) -> bytes:
-        """The parts in the order of partitions."""
-        own = self.arrays if self.n_cells <= LIMIT else self.without_rows().arrays
-        tensors = {f"{number}.{name}": array for number, parts in sorted(own.items()) for name, array in parts.items()}
-        return pack({"content": "evaluation", "parts": sorted(self.facts.items())}, tensors)
-
-    def without_rows(self) -> _Parts:
-        """The sums alone."""
-        return _Parts(self.facts, {number: {"sums": own["sums"]} for number, own in self.arrays.items()})
+        """The arrays in the order of partitions."""
+        confusion = sorted(([a, b, n] for (a, b), n in self.confusion.items()), key=str)
+        facts = {"confusion": confusion, "unknown": sorted(self.unknown.items())}
+        facts |= {"skipped": self.skipped, "n_cells": self.n_cells}
+        own = sorted(self.arrays.items())
+        tensors = {f"{number}.{name}": array for number, parts in own for name, array in parts.items()}
+        return pack({"content": "evaluation"} | facts, tensors)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> _Parts:
@@ -51,44 +59,40 @@ class _Parts:
         for name, array in tensors.items():
             number, _, own = name.partition(".")
             arrays.setdefault(int(number), {})[own] = array
-        return cls(dict(facts["parts"]), arrays)
+        confusion = Counter({(a, b): n for a, b, n in facts["confusion"]})
+        return cls(confusion, Counter(dict(facts["unknown"])), facts["skipped"], facts["n_cells"], arrays)
 
 
 def evaluation_to_bytes(number: int, found: Evaluation) -> bytes:
     """The evaluation of a partition."""
-    facts: dict[str, Any] = {}
-    facts["confusion"] = [[key_text(a), None if b is None else key_text(b), n] for (a, b), n in found.confusion.items()]
-    facts["unknown"] = [[key_text(label), n] for label, n in found.unknown.items()]
-    facts |= {"skipped": found.skipped, "n_cells": found.kept.n_cells}
+    confusion = {(key_text(a), None if b is None else key_text(b)): n for (a, b), n in found.confusion.items()}
+    unknown = Counter({key_text(label): n for label, n in found.unknown.items()})
     arrays: Tensors = {"sums": np.array([getattr(found, name) for name in _SUMS], np.float64)}  # may be infinite
     if found.kept.complete and found.kept.parts:
         scores = found.kept.scores()
         arrays["codes"], arrays["predicted"] = scores.codes.astype(np.int64), scores.predicted.astype(np.int64)
         arrays["proba"], arrays["known"] = np.ascontiguousarray(scores.proba), scores.known.astype(np.uint8)
         arrays["classes"], arrays["ends"] = pack_keys(scores.classes)
-    return _Parts({number: facts}, {number: arrays}).to_bytes()
+    return _Parts(Counter(confusion), unknown, found.skipped, found.kept.n_cells, {number: arrays}).to_bytes()
 
 
 def combine_evaluations(parts: Iterable[bytes]) -> bytes:
     """The evaluations of several partitions."""
-    total = _Parts({}, {})
+    total = _Parts()
     for data in parts:
-        one = _Parts.from_bytes(data)
-        total = _Parts(total.facts | one.facts, total.arrays | one.arrays)
-        total = total if total.n_cells <= LIMIT else total.without_rows()
+        total += _Parts.from_bytes(data)
     return total.to_bytes()
 
 
 def evaluation_from_bytes(data: bytes) -> Evaluation:
-    """The evaluation of all partitions, added up in their order."""
-    total, parts = Evaluation(), _Parts.from_bytes(data)
-    for number, facts in sorted(parts.facts.items()):
-        confusion = {(text_key(a), None if b is None else text_key(b)): n for a, b, n in facts["confusion"]}
-        unknown = {text_key(label): n for label, n in facts["unknown"]}
-        own = parts.arrays[number]
-        kept = KeptRows([_scores(own)] if "codes" in own else [], facts["n_cells"])
-        sums = dict(zip(_SUMS, own["sums"].tolist(), strict=True))
-        total += Evaluation(confusion, **sums, unknown=unknown, skipped=facts["skipped"], kept=kept)
+    """The evaluation of all partitions, their sums added up in their order."""
+    parts = _Parts.from_bytes(data)
+    confusion = {(text_key(a), None if b is None else text_key(b)): n for (a, b), n in parts.confusion.items()}
+    unknown = {text_key(label): n for label, n in parts.unknown.items()}
+    total = Evaluation(confusion, unknown=unknown, skipped=parts.skipped, kept=KeptRows([], parts.n_cells))
+    for _, own in sorted(parts.arrays.items()):
+        kept = KeptRows([_scores(own)] if "codes" in own else [])
+        total += Evaluation(**dict(zip(_SUMS, own["sums"].tolist(), strict=True)), kept=kept)
     return total
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
@@ -30,7 +30,7 @@ from tallybayes.spark.vector_columns import (
 )
 from tallybayes.state.options import OPTIONS, FitOptions, with_options
 
-__all__ = ["columns_in_question", "counted", "fit", "for_elements", "vector_forms"]
+__all__ = ["columns_in_question", "counted", "fit", "fitted_to", "for_elements", "vector_forms", "with_late_columns"]
 
 
 @with_options()
@@ -54,20 +54,25 @@ def fit(
     Families are inferred from up to 20,000 rows that Spark returns first, unless `schema` is given. Only the columns
     that the model needs are read. The model equals that of `tallybayes.fit` on the same rows with the same schema.
     """
+    model = fitted_to(df, label, weight, dict(options), widths)
+    if not model.classes:
+        column = label_column(model.schema.label, df.columns)[0]
+        got = Described(f"{model.skipped:,} rows without one") if model.skipped else 0
+        raise DataError("rows with a label to learn from", got=got, column=column)
+    return model
+
+
+def fitted_to(df: Any, label: str | None, weight: str | None, given: dict[str, Any], widths: Sequence[int]) -> Model:
+    """The model of a DataFrame, without classes if no row has a label."""
     rows = SparkRows(df)
-    given: dict[str, Any] = dict(options)
     rows.check_types(columns_in_question(rows, label, weight, given))
     sample = rows.sample()
     forms = vector_forms(rows, sample, given)
     given = for_elements(given, forms)
     head = to_table(with_vectors(sample, forms))
-    plan = _with_late_columns(engines.plan_fit(head, label, weight=weight, **given), rows)
-    model = engines.fitted(plan, counted(rows, plan, forms, widths=widths), data=head)
-    if not model.classes:
-        column = label_column(plan.counting.label, head.columns)[0]
-        got = Described(f"{model.skipped:,} rows without one") if model.skipped else 0
-        raise DataError("rows with a label to learn from", got=got, column=column)
-    return model
+    plan = engines.plan_fit(head, label, weight=weight, **given)
+    plan = with_late_columns(plan, rows, plan.schema.fields, mark="")
+    return engines.fitted(plan, counted(rows, plan, forms, widths=widths), data=head)
 
 
 def counted(rows: SparkRows, plan: Plan, forms: Forms, *, widths: Sequence[int] = WIDTHS) -> bytes:
@@ -126,15 +131,22 @@ def for_elements(options: Mapping[str, Any], forms: Forms) -> dict[str, Any]:
     return result
 
 
-def _with_late_columns(plan: Plan, rows: SparkRows) -> Plan:
-    """The plan with the families of columns that have no values in the sample but elsewhere."""
-    late = [name for name, field in plan.schema.fields.items() if field.reason.endswith(NO_VALUES)]
-    left = {name for name in late if name in rows.types}
+def with_late_columns(plan: Plan, rows: SparkRows, names: Iterable[str], *, mark: str) -> Plan:
+    """The plan with the families of those of some columns that have no values in the sample but elsewhere.
+
+    mark: what their reasons begin with.
+    """
+    fields = plan.schema.fields
+    left = {name for name in names if name not in fields or fields[name].reason.endswith(NO_VALUES)} & rows.types.keys()
+    left -= {*rows.vectors}
     while left:
         schema = plan.schema.copy()
         schema.fields = {name: field for name, field in schema.fields.items() if name not in left}
         found = grown_schema(schema, to_table(rows.with_values(left)), plan.counting).fields
-        new = {name: replace(own, reason=own.reason.removeprefix(f"{NEW_COLUMN}; ")) for name, own in found.items()}
+        found = {name: own for name, own in found.items() if name not in schema.fields}
+        new = {
+            name: replace(own, reason=mark + own.reason.removeprefix(f"{NEW_COLUMN}; ")) for name, own in found.items()
+        }
         known = {name for name in left if name in new and not new[name].reason.endswith(NO_VALUES)}
         if not known:
             break

@@ -36,6 +36,7 @@ from tallybayes.spark.vector_columns import BAG, element_name, forms_of_schema
 
 __all__ = ["NaiveBayesEstimator", "NaiveBayesModel"]
 
+_ELEMENT = re.compile(r"\[\d+\]$")  # of a vector
 _FOLD_NUMBERS = re.compile(r"(CrossValidator|TrainValidationSplit)_[0-9a-f]{12}_rand")  # a column that they add
 
 
@@ -114,7 +115,7 @@ class NaiveBayesModel(SparkModel, ScoringParams, MLReadable["NaiveBayesModel"], 
 
     def _transform(self, dataset: Any) -> Any:
         names = (self.getRawPredictionCol(), self.getProbabilityCol(), self.getPredictionCol())
-        return with_scores(dataset, self.tally, names)
+        return with_scores(dataset, self.tally, names, self._renamed())
 
     def predict(self, value: Any) -> Any:
         """The label of one row: a dict of its columns, or a vector if the model was fitted to vectors."""
@@ -134,7 +135,7 @@ class NaiveBayesModel(SparkModel, ScoringParams, MLReadable["NaiveBayesModel"], 
 
     def _row(self, value: Any) -> Mapping[str, Any]:
         """One row by the columns of the model."""
-        name = self.getFeaturesCol()
+        name = self._vector_column()
         if name is None or not isinstance(value, Vector):
             return checked_row(value)
         if forms_of_schema(self.tally.schema, [name])[name] == BAG:
@@ -143,7 +144,22 @@ class NaiveBayesModel(SparkModel, ScoringParams, MLReadable["NaiveBayesModel"], 
 
     def evaluate(self, dataset: Any) -> Evaluation:
         """Accuracy, log loss, calibration and more, as `tallybayes.evaluate` returns them."""
-        return evaluate(self.tally, dataset)
+        for name, own in self._renamed().items():
+            dataset = dataset.drop(own).withColumnRenamed(name, own)
+        return evaluate(self.tally, dataset, self.getLabelCol() if self.isSet(self.labelCol) else None)
+
+    def _vector_column(self) -> str | None:
+        """The column of vectors that the model was fitted to; None if it was fitted to other columns."""
+        given = self.getFeaturesCol()
+        if given is None or given in self.tally.schema.fields or forms_of_schema(self.tally.schema, [given])[given]:
+            return given
+        names = {_ELEMENT.sub("", name) for name in self.tally.schema.columns_in_use}
+        return names.pop() if len(names) == 1 else given
+
+    def _renamed(self) -> dict[str, str]:
+        """The name in the model of the column of vectors, if the Param featuresCol was changed since it was fitted."""
+        given, own = self.getFeaturesCol(), self._vector_column()
+        return {} if given is None or own is None or given == own else {given: own}
 
     def write(self) -> ModelWriter:
         """What saves the Params and the model file, through the file system of Hadoop."""

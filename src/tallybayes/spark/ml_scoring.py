@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -110,34 +110,38 @@ def _vectors(values: Floats) -> pa.Array:
     return pa.StructArray.from_arrays(columns, ["type", "size", "indices", "values"])
 
 
-def with_scores(dataset: Any, model: Model, names: Sequence[str]) -> Any:
-    """A DataFrame with rawPrediction, probability and prediction by their names; without it where the name is empty."""
-    rows, fields = SparkRows(dataset), score_fields(model, names)
+def with_scores(dataset: Any, model: Model, names: Sequence[str], renamed: Mapping[str, str]) -> Any:
+    """A DataFrame with rawPrediction, probability and prediction by their names; without it where the name is empty.
+
+    renamed: columns of the DataFrame whose names in the model are others.
+    """
+    rows, fields = SparkRows(dataset, may_stream=True), score_fields(model, names)
     for field in fields:
         if field.name.lower() in map(str.lower, rows.types):
             raise ParameterError("the name of a new column", got=field.name, hint="drop that column, or rename one")
     if not fields:
         return dataset
-    forms = forms_of_schema(model.schema, rows.vectors)
+    own = {name: renamed.get(name, name) for name in rows.types if name in renamed or name not in renamed.values()}
+    forms = forms_of_schema(model.schema, [own[name] for name in rows.vectors if name in own])
     wanted = {*columns_to_read(model.schema, None, None), *(name for name, form in forms.items() if form)}
-    read = [name for name in rows.types if name in wanted]
+    read = [name for name in own if own[name] in wanted]
     if not read:
         raise DataError(f"columns of the model ({shorten(model.schema.columns_in_use)})", got=list(rows.types))
     rows.check_types(read)
-    forms = {name: form for name, form in forms.items() if name in read}
-    scorer = _scorer(dumps(model), forms, names)
+    columns = [own[name] for name in read]
+    scorer = _scorer(dumps(model), columns, {name: form for name, form in forms.items() if name in columns}, names)
     return with_scored_columns(rows, read, scorer, StructType(fields), {field.name: field.name for field in fields})
 
 
-def _scorer(data: bytes, forms: Forms, names: Sequence[str]) -> Any:
-    """The function of the workers; each process loads the model once."""
+def _scorer(data: bytes, columns: list[str], forms: Forms, names: Sequence[str]) -> Any:
+    """The function of the workers, of a structure of these columns; each process loads the model once."""
     wanted, new = [bool(name) for name in names], [name for name in names if name]
     digest = hashlib.sha256(data).hexdigest()
 
     def score(cells: pa.Array) -> pa.Array:
         os.environ["TALLYBAYES_THREADS"] = "1"  # Spark runs a task on each core
         snapshot = worker_snapshot(digest, ModelBytes(data))
-        batch = pa.RecordBatch.from_arrays(cells.flatten(), names=[field.name for field in cells.type])
+        batch = pa.RecordBatch.from_arrays(cells.flatten(), names=columns)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # there is nobody on a worker to be told
             return pa.StructArray.from_arrays([*score_columns(snapshot, with_vectors(batch, forms), wanted)], new)

@@ -61,9 +61,9 @@ def predict(
     explanation: the name of a column with the evidence for the answer against the most probable other class, in
     decibans, a map by column of the model; the entry with the empty name is the class prior.
 
-    Other columns and the order of the rows stay as they are.
+    Other columns and the order of the rows stay as they are. The DataFrame may be a stream.
     """
-    rows = SparkRows(df)
+    rows = SparkRows(df, may_stream=True)
     names = {"prediction": prediction, "probability": probability}
     names |= {"probabilities": probabilities, "explanation": explanation}
     wanted = {part: name for part, name in names.items() if name is not None}

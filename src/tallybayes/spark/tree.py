@@ -1,9 +1,11 @@
 """Map and reduce over bytes on Spark: one value per task, combined by a tree of tasks, then by the driver.
 
-    rows --mapInArrow--> one value per partition --groupBy(number % width).applyInArrow--> width values --> the driver
+    rows --mapInArrow--> one value per partition --groupBy(number % width).applyInArrow--> width values
+         --repartition--> the driver
 
 Values are data of the job, not side effects: a task that is run again or twice replaces its value, and cannot count
-twice. The driver reads the last values one after the other and holds two at a time.
+twice. The driver reads the last values one after the other and holds two at a time. It reads one partition per job, so
+the last level of the tree has to be done by then: the shuffle after it lets its tasks run side by side.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -40,10 +43,13 @@ def reduced(df: Any, value_of: Mapped, combine: Combined, *, widths: Sequence[in
     for width in widths:
         check_integer("widths", width, at_least=1)
     with on_driver():
-        values = df.mapInArrow(_mapper(value_of), _COLUMNS)
+        large = df.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false") == "true"
+        row_of = _Rows(large)
+        values = df.mapInArrow(_mapper(value_of, row_of), _COLUMNS)
         for width in widths:
             key = (functions.col("number") % functions.lit(width)).alias("key")
-            values = values.groupBy(key).applyInArrow(_merger(combine), _COLUMNS)
+            values = values.groupBy(key).applyInArrow(_merger(combine, row_of), _COLUMNS)
+        values = values.repartition("number")
         failed: dict[int, str] = {}
         left = _values(values.toLocalIterator(), failed)
         first = next(left, None)
@@ -77,7 +83,7 @@ def _values(rows: Iterable[Any], failed: dict[int, str]) -> Iterator[bytes]:
             yield bytes(row["value"])
 
 
-def _mapper(value_of: Mapped) -> Callable[[Batches], Batches]:
+def _mapper(value_of: Mapped, row_of: _Rows) -> Callable[[Batches], Batches]:
     """The function of one partition."""
 
     def mapped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -86,12 +92,12 @@ def _mapper(value_of: Mapped) -> Callable[[Batches], Batches]:
         os.environ["TALLYBAYES_THREADS"] = "1"  # Spark runs a task on each core
         task = TaskContext.get()
         number = 0 if task is None else task.partitionId()
-        yield _row(number, lambda: value_of(number, batches))
+        yield row_of.value(number, lambda: value_of(number, batches))
 
     return mapped
 
 
-def _merger(combine: Combined) -> Callable[[Batches], Batches]:
+def _merger(combine: Combined, row_of: _Rows) -> Callable[[Batches], Batches]:
     """The function of a group of values."""
 
     def merged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -111,28 +117,38 @@ def _merger(combine: Combined) -> Callable[[Batches], Batches]:
             first = next(left, None)
             return b"" if first is None else combine(itertools.chain([first], left))
 
-        found = _row(0, value)
+        found = row_of.value(0, value)
         number = min(failed or numbers)
         if failed:
-            yield _batch(number, None, failed[number])
+            yield row_of.batch(number, None, failed[number])
         else:
-            yield _batch(number, found.column("value")[0].as_py(), found.column("error")[0].as_py())
+            yield row_of.batch(number, found.column("value")[0].as_py(), found.column("error")[0].as_py())
 
     return merged
 
 
-def _row(number: int, value: Callable[[], bytes]) -> pa.RecordBatch:
-    """A value or the error about the data that it raised, as a row."""
-    try:
-        found = value()
-        if len(found) > _MOST:
-            hint = "limit the vocabulary: families={'column': 'text:max_tokens=1000000'}"
-            raise EngineError("a sum of less than 2 GB", got=Described(f"{len(found):,} bytes"), hint=hint)
-    except TallyError as error:
-        return _batch(number, None, error_to_text(error, number))
-    return _batch(number, found, None)
+@dataclass(frozen=True)
+class _Rows:
+    """Rows of one value, of the types that the session of Spark expects.
 
+    large: whether its bytes and texts have offsets of 64 bits.
+    """
 
-def _batch(number: int, value: bytes | None, error: str | None) -> pa.RecordBatch:
-    columns = [pa.array([number], pa.int32()), pa.array([value], pa.binary()), pa.array([error], pa.string())]
-    return pa.RecordBatch.from_arrays(columns, names=["number", "value", "error"])
+    large: bool
+
+    def value(self, number: int, value: Callable[[], bytes]) -> pa.RecordBatch:
+        """A value or the error about the data that it raised, as a row."""
+        try:
+            found = value()
+            if len(found) > _MOST:
+                hint = "limit the vocabulary: families={'column': 'text:max_tokens=1000000'}"
+                raise EngineError("a sum of less than 2 GB", got=Described(f"{len(found):,} bytes"), hint=hint)
+        except TallyError as error:
+            return self.batch(number, None, error_to_text(error, number))
+        return self.batch(number, found, None)
+
+    def batch(self, number: int, value: bytes | None, error: str | None) -> pa.RecordBatch:
+        """A row with a value or an error."""
+        binary, string = (pa.large_binary(), pa.large_string()) if self.large else (pa.binary(), pa.string())
+        columns = [pa.array([number], pa.int32()), pa.array([value], binary), pa.array([error], string)]
+        return pa.RecordBatch.from_arrays(columns, names=["number", "value", "error"])
