@@ -34,21 +34,24 @@ _BINARY = getattr(os, "O_BINARY", 0)
 _renamed: dict[str, os.stat_result] = {}  # path -> the file that was to be renamed to it, noted before the rename
 
 
-def write_file(path: Path, data: bytes, what: str) -> None:
-    """Replace a file by these bytes; a FileError says that `what` ("the model") cannot be written."""
-    with replacing(path, what) as file, _described(path, what):
+def write_file(path: Path, data: bytes, what: str, *, private: bool = False) -> None:
+    """Replace a file by these bytes; a FileError says that `what` ("the model") cannot be written.
+
+    private: a file that is new can be read by its owner only.
+    """
+    with replacing(path, what, private=private) as file, _described(path, what):
         file.write(data)
 
 
 @contextlib.contextmanager
-def replacing(path: Path, what: str) -> Iterator[BinaryIO]:
+def replacing(path: Path, what: str, *, private: bool = False) -> Iterator[BinaryIO]:
     """Open a binary file that replaces the one at `path` when the body ends without an exception."""
     with _described(path, what):
         target = os.path.realpath(os.fsdecode(path))
         present = os.stat(path) if os.path.lexists(target) or os.path.exists(path) else None
         if present is None or stat.S_ISREG(present.st_mode):
             mode = None if present is None else stat.S_IMODE(present.st_mode)
-            temporary, file = _new_temporary(os.path.dirname(target), 0o666 if mode is None else 0o600)
+            temporary, file = _new_temporary(os.path.dirname(target), 0o666 if mode is None and not private else 0o600)
         else:
             temporary, file = None, open(path, "wb")  # noqa: SIM115, closed below; a directory is an error here
     try:

@@ -19,7 +19,7 @@ import random
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import errors
+from tallybayes.client_body import dicts_of_arrow, packed_json, row_dicts, rows_body
 from tallybayes.errors import Described, FileError, ParameterError, TallyError
 from tallybayes.version import __version__
 
@@ -87,19 +88,19 @@ class Client:
 
     def predict(self, data: Any) -> NDArray[Any]:
         """The label of every row; None where the decision rule abstains."""
-        found = self._ask("predict", {**_rows(data), "probabilities": False})
+        found = self._ask("predict", {**rows_body(data), "probabilities": False})
         labels = found["predictions"]
         whole = None not in labels and len({type(label) for label in labels}) <= 1
         return np.array(labels) if whole else np.array(labels, object)
 
     def predict_proba(self, data: Any) -> NDArray[np.float64]:
         """P(class | row), (rows, classes), the classes as in `classes`."""
-        found = self._ask("predict", _rows(data))
+        found = self._ask("predict", rows_body(data))
         return np.array(found["probabilities"], np.float64).reshape(-1, len(found["classes"]))
 
     def predict_interval(self, data: Any, level: float = 0.95) -> NDArray[np.float64]:
         """Credible intervals of P(class | row), (rows, classes, 2)."""
-        found = self._ask("predict", {**_rows(data), "interval": level})
+        found = self._ask("predict", {**rows_body(data), "interval": level})
         return np.array(found["intervals"], np.float64).reshape(-1, len(found["classes"]), 2)
 
     def predict_one(self, row: Mapping[str, Any]) -> Any:
@@ -113,11 +114,11 @@ class Client:
 
     def explain(self, data: Any) -> list[dict[str, Any]]:
         """For every row the prior and the contribution of each column, as `Explanation.to_dict`."""
-        return list(self._ask("explain", _rows(data))["explanations"])
+        return list(self._ask("explain", rows_body(data))["explanations"])
 
     def evaluate(self, data: Any, *, leave_one_out: bool = False) -> dict[str, Any]:
         """The evaluation of the model on labelled rows, as `Evaluation.to_dict`."""
-        return self._ask("evaluate", {"rows": _dicts(data), "leave_one_out": leave_one_out})
+        return self._ask("evaluate", {"rows": row_dicts(data), "leave_one_out": leave_one_out})
 
     def sample(self, n: int = 10, *, seed: int | None = None) -> list[dict[str, Any]]:
         """Rows drawn from the model."""
@@ -177,11 +178,11 @@ class Client:
 
     def learn(self, data: Any, *, key: str | None = None, if_version: int | None = None) -> RemoteChange:
         """Add rows with labels, all or nothing; key: an idempotency key, if the caller repeats requests itself."""
-        return self._change("POST", "learn", _rows(data), key, if_version)
+        return self._change("POST", "learn", rows_body(data), key, if_version)
 
     def forget(self, data: Any, *, key: str | None = None, if_version: int | None = None) -> RemoteChange:
         """Subtract rows with labels, all or nothing."""
-        return self._change("POST", "forget", _rows(data), key, if_version)
+        return self._change("POST", "forget", rows_body(data), key, if_version)
 
     def undo(self, event: int, *, key: str | None = None, if_version: int | None = None) -> RemoteChange:
         """Take back an event, however old it is."""
@@ -189,7 +190,7 @@ class Client:
 
     def calibrate(self, data: Any, method: str = "temperature", *, leave_one_out: bool = True) -> RemoteChange:
         """Calibrate the probabilities on rows with labels; the method "none" (and no data) removes the calibration."""
-        rows = {} if method == "none" else {"rows": _dicts(data), "new": not leave_one_out}
+        rows = {} if method == "none" else {"rows": row_dicts(data), "new": not leave_one_out}
         return self._change("POST", "calibrate", {**rows, "method": method}, None, None)
 
     def decide(self, **rule: Any) -> RemoteChange:
@@ -197,7 +198,7 @@ class Client:
         if "label" in rule:
             rule["class"] = rule.pop("label")
         if "rows" in rule:
-            rule["rows"] = _dicts(rule["rows"])
+            rule["rows"] = row_dicts(rule["rows"])
         return self._change("PUT", "decision", rule, None, None)
 
     def upload(self, content: bytes, name: str | None = None) -> dict[str, Any]:
@@ -242,7 +243,7 @@ class Client:
         table = body.get("rows")
         if isinstance(table, bytes):
             if "interval" in body:
-                return self._json("POST", self._path(verb), {**body, "rows": _dicts_of(table)})
+                return self._json("POST", self._path(verb), {**body, "rows": dicts_of_arrow(table)})
             headers = {"Content-Type": _ARROW, "Accept": _JSON}
             return dict(json.loads(self._reply("POST", self._path(verb), table, headers).body))
         return self._json("POST", self._path(verb), body)
@@ -257,13 +258,13 @@ class Client:
         if if_version is not None:
             headers["If-Match"] = f'"{quote(self.model, safe="")}-{if_version}"'
         table = body.get("rows")
-        content, headers["Content-Type"] = (table, _ARROW) if isinstance(table, bytes) else (_packed(body), _JSON)
+        content, headers["Content-Type"] = (table, _ARROW) if isinstance(table, bytes) else (packed_json(body), _JSON)
         found = json.loads(self._reply(method, self._path(verb), content, headers).body)
         known = {field.name: found[field.name] for field in fields(RemoteChange)}
         return RemoteChange(**known | {"notes": tuple(found["notes"])})
 
     def _json(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        content = None if body is None else _packed(body)
+        content = None if body is None else packed_json(body)
         headers = {} if content is None else {"Content-Type": _JSON}
         return dict(json.loads(self._reply(method, path, content, headers).body))
 
@@ -306,71 +307,6 @@ class Client:
         answer = connection.getresponse()
         body = answer.read()
         return _Reply(answer.status, answer.headers.get("Retry-After", ""), body)
-
-
-def _rows(data: Any) -> dict[str, Any]:
-    """Any rows as the body of a request: dicts as they are, tables as bytes of Arrow."""
-    if isinstance(data, Mapping):
-        if any(isinstance(value, (list, np.ndarray)) for value in data.values()):
-            return {"rows": _arrow(data)}
-        return {"row": dict(data)}
-    if isinstance(data, Sequence) and not isinstance(data, (str, bytes)) and all(isinstance(r, Mapping) for r in data):
-        return {"rows": [dict(row) for row in data]}
-    return {"rows": _arrow(data)}
-
-
-def _dicts(data: Any) -> list[dict[str, Any]]:
-    """Any rows as a list of dicts, for requests with options; NaN is missing."""
-    rows = _rows(data)
-    if "row" in rows:
-        return [rows["row"]]
-    return _dicts_of(rows["rows"]) if isinstance(rows["rows"], bytes) else list(rows["rows"])
-
-
-def _dicts_of(table: bytes) -> list[dict[str, Any]]:
-    """A stream of Arrow as a list of dicts."""
-    import pyarrow as pa
-
-    found = pa.ipc.open_stream(table).read_all().to_pylist()
-    return [{name: None if value != value else value for name, value in row.items()} for row in found]
-
-
-def _arrow(data: Any) -> bytes:
-    """A data frame, a dict of columns or a matrix as a stream of Arrow."""
-    import io
-
-    import pyarrow as pa
-
-    from tallybayes.data.table import to_table
-
-    table = to_table(data)
-    columns = {
-        name: pa.array(raw) if not isinstance(raw, pa.ChunkedArray) else raw for name, raw in table.columns.items()
-    }
-    made = pa.table(columns)
-    sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, made.schema) as writer:
-        writer.write_table(made)
-    return sink.getvalue()
-
-
-def _packed(body: Mapping[str, Any]) -> bytes:
-    try:
-        return json.dumps(body, allow_nan=False, default=_plain).encode()
-    except ValueError:
-        hint = "leave a missing value out, or give None"
-        raise errors.DataError("finite numbers", got=Described("NaN or infinity"), hint=hint) from None
-
-
-def _plain(value: Any) -> Any:
-    """Values of NumPy and sets as values of JSON, dates as text."""
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, (set, frozenset)):
-        return sorted(value, key=str)
-    return str(value)
 
 
 def _pauses(n: int) -> Iterator[float]:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import time
 
 import httpx2
 import pyarrow.parquet as pq
@@ -183,6 +184,16 @@ def test_news_of_changes_as_server_sent_events(api):
         news = json.loads(next(lines).removeprefix("data: "))
         assert (news["version"], news["event"], news["kind"], news["rows"]) == (1, 1, "learn", 3)
     assert api.get("/events").json()["events"][0]["rows"] == 3
+
+
+def test_the_stream_of_a_model_that_is_removed_ends(api):
+    with api.stream("GET", "/live") as news:
+        lines = news.iter_lines()
+        assert next(lines) == "event: hello"
+        assert httpx2.delete(api.root).status_code == 204
+        started = time.monotonic()
+        assert "event: published" not in list(lines)
+        assert time.monotonic() - started < 10
 
 
 def test_models_are_added_replaced_and_removed(served):

@@ -12,6 +12,8 @@ import httpx2
 import pytest
 from running_server import CAT, RunningServer, pets
 
+from tallybayes.server.api_key import new_key
+
 JSON = {"Content-Type": "application/json"}
 HEAD = b"POST /v1/models/pets/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 BODY = json.dumps({"row": CAT}).encode()
@@ -198,6 +200,47 @@ def test_several_requests_at_once_on_one_connection(limited):
         assert received(plain) == b"HTTP/1.1 100 Continue\r\n\r\n"
         plain.sendall(BODY)
         assert received(plain, b'"predictions": ["cat"]').startswith(b"HTTP/1.1 200")
+
+
+WHOLE = HEAD + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY
+
+
+@pytest.mark.parametrize("place", [20, WHOLE.index(b"{"), len(WHOLE) - 5], ids=["headers", "no body", "body"])
+def test_a_second_request_that_pauses_while_the_first_is_answered(limited, place):
+    """The time that a client has to read a refusal is not the time of the next request."""
+    with connected(limited) as plain:
+        plain.sendall(WHOLE + WHOLE[:place])
+        time.sleep(2.4)  # longer than 2 seconds, and shorter than the time limit of this server
+        plain.sendall(WHOLE[place:])
+        found = b""
+        while found.count(b'"predictions": ["cat"]') < 2 and (part := plain.recv(65536)):
+            found += part
+    assert [part[:3] for part in found.split(b"HTTP/1.1 ")[1:]] == [b"200", b"200"]
+
+
+@pytest.mark.parametrize("method", [b"GET", b"HEAD", b"OPTIONS"])
+def test_the_body_of_a_request_that_has_none_is_not_read(limited, method):
+    """It is answered before the body comes: a GET with a body takes no memory, whatever its size."""
+    with connected(limited) as plain:
+        start = method + b" /v1/models HTTP/1.1\r\nHost: localhost\r\n"
+        plain.sendall(start + b"Content-Length: 10000000000\r\n\r\nabc")
+        plain.settimeout(2)  # less than the time limit of the server
+        status = received(plain)[9:12]
+    assert status == (b"405" if method == b"OPTIONS" else b"200")
+
+
+def test_wrong_keys_have_a_limit_too(tmp_path):
+    pets().save(tmp_path / "pets.tally")
+    secret, made = new_key("predict", ["*"], "")
+    (tmp_path / "keys.txt").write_text(made.line() + "\n")
+    options = ["--keys", str(tmp_path / "keys.txt"), "--rate", "2"]
+    with RunningServer(tmp_path / "pets.tally", *options) as server, httpx2.Client(base_url=server.url) as client:
+        wrong = {"Authorization": "Bearer guess"}
+        statuses = [client.get("/v1/models", headers=wrong).status_code for _ in range(20)]
+        assert set(statuses) == {401, 429}
+        assert statuses[0] == 401
+        right = {"Authorization": f"Bearer {secret}"}
+        assert client.get("/v1/models", headers=right).status_code == 200  # its own limit
 
 
 def test_the_rate_of_requests(tmp_path):

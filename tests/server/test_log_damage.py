@@ -14,6 +14,7 @@ from hosting import bytes_of, change, fitted_at_once, learn, opened, saved_base,
 import tallybayes as tb
 from tallybayes.errors import DataWarning, FileError
 from tallybayes.model.saved_model import dumps
+from tallybayes.server.compaction import compact
 from tallybayes.server.event_log import EventLog
 from tallybayes.server.live_model import LiveModel
 from tallybayes.server.log_proof import _compare_snapshot, prove
@@ -298,3 +299,31 @@ def test_a_log_that_was_cut_while_it_was_created_is_begun_anew(tmp_path):
     with opened(path) as live:
         assert change(live, learn([row(1)])).event == 1
     assert EventLog(log, read_only=True).last_id == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_log_and_snapshot_are_for_their_owner_only(tmp_path):
+    path = saved_base(tmp_path)
+    path.chmod(0o644)
+
+    def modes():
+        return {file.name: file.stat().st_mode & 0o777 for file in tmp_path.iterdir() if file.suffix != ".lock"}
+
+    before = os.umask(0o022)
+    try:
+        with opened(path) as live:
+            change(live, learn([row(1)]))
+            assert modes() == {"model.tally": 0o644} | dict.fromkeys(
+                ["model.log", "model.log-wal", "model.log-shm"], 0o600
+            )
+        assert modes() == {"model.tally": 0o644, "model.log": 0o600, "model.snapshot": 0o600}
+        for end in (".log", ".snapshot"):
+            path.with_suffix(end).chmod(0o640)  # the group may read them
+        with opened(path) as live:
+            change(live, learn([row(2)]))
+        compact(ModelFiles.of(path), keep=1)
+        with opened(path) as live:
+            change(live, learn([row(3)]))
+        assert modes() == {"model.tally": 0o644, "model.log": 0o640, "model.snapshot": 0o600}
+    finally:
+        os.umask(before)

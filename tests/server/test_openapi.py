@@ -55,3 +55,23 @@ def test_no_request_makes_the_server_fail(case, target):
         case.path_parameters["model"] = "pets"
     response = case.call(base_url=target.url, timeout=30)
     case.validate_response(response, checks=CHECKS)
+
+
+def test_conditions_are_documented_where_they_work():
+    """Every operation that may answer 412 has the parameter If-Match, and every one with 304 has If-None-Match."""
+    for path, operations in routed().openapi()["paths"].items():
+        for method, operation in operations.items():
+            names = {parameter.get("$ref", "").rpartition("/")[2] for parameter in operation.get("parameters", ())}
+            where = f"{method} {path}"
+            assert ("412" in operation["responses"]) == ("IfMatch" in names), where
+            assert ("304" in operation["responses"]) == ("IfNoneMatch" in names), where
+
+
+def test_the_answers_that_are_documented_have_a_status_that_comes():
+    document = routed().openapi()["paths"]
+    removal = document["/v1/models/{model}"]["delete"]["responses"]
+    assert "204" in removal
+    assert "200" not in removal
+    upload = document["/v1/models/{model}"]["put"]
+    assert {"200", "201", "412"} <= upload["responses"].keys()
+    assert {"$ref": "#/components/parameters/IdempotencyKey"} in upload["parameters"]

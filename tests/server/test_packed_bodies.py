@@ -145,6 +145,21 @@ def test_values_that_rows_share_are_read_if_they_are_short():
         assert read_arrow(stream(pa.table({"likes": column})), 100)["likes"].to_pylist() == values * 20
 
 
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        (b"$FL3" + bytes(100), ""),
+        (b"$FL2" + bytes(100), "rows.csv"),
+        (b"<stata_dta>" + bytes(100), ""),
+        (bytes(12) + b"\xc2\xea\x81\x60" + bytes(100), ""),
+        (b"weight\n4.5\n", "rows.zsav"),
+    ],
+)
+def test_files_of_statistics_packages_are_not_unpacked(body, name):
+    with pytest.raises(DataError, match="statistics package"):
+        uploaded_rows(body, pets().schema, name=name)
+
+
 def test_a_parquet_file_that_is_much_longer_than_it_shows():
     sink = io.BytesIO()
     with pq.ParquetWriter(

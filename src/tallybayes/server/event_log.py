@@ -9,7 +9,8 @@ only told. Each event has a checksum over its content and the checksum of the ev
 damaged event is found when it is read. The rows enter the checksum by their own hash, so that the rows of events that
 were folded into the base can be dropped and the history stays readable (`compaction.py`).
 
-One process writes (`model_lock.py`), from one thread. Others may read at the same time.
+One process writes (`model_lock.py`), from one thread. Others may read at the same time. The file is created for its
+owner only, because it has the rows that were learned; one that exists keeps its mode.
 """
 
 from __future__ import annotations
@@ -218,6 +219,7 @@ class EventLog:
     # Details
 
     def _opened_writer(self) -> sqlite3.Connection:
+        _create_private(self.path)
         with self._described("opened"):
             writer = sqlite3.connect(self.path, timeout=10, isolation_level=None, check_same_thread=False)
             mode = writer.execute("PRAGMA journal_mode = WAL").fetchone()[0]
@@ -310,6 +312,12 @@ class EventLog:
 
 def _has_tables(connection: sqlite3.Connection) -> bool:
     return bool(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'facts'").fetchone())
+
+
+def _create_private(path: str) -> None:
+    """Create the file, if there is none, for its owner only; SQLite gives the files beside it the same mode."""
+    with contextlib.suppress(OSError):  # it exists, or SQLite says why it cannot be created
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _sync_folder(path: str) -> None:

@@ -26,6 +26,7 @@ __all__ = ["ENDPOINTS"]
 
 _MOST = 1000  # events of one answer
 _HEARTBEAT = 15.0  # seconds; proxies close connections that are silent for a minute
+_LOOK = 1.0  # seconds between looks whether the model is still there
 _PARQUET = "application/vnd.apache.parquet"
 _PART = 2**20  # bytes
 _KINDS = ("learn", "forget", "undo", "calibrate", "decide", "replace")
@@ -134,16 +135,19 @@ async def _news(call: Call, live: LiveModel) -> AsyncIterator[bytes]:
     service.n_streams += 1
     try:
         yield _event("hello", {"version": live.current.version})
+        silent = 0.0
         while not gone.done() and not closing.done() and service.folder.get(live.name) is live:
             waiting = asyncio.ensure_future(changed.wait())
-            await asyncio.wait((waiting, gone, closing), timeout=_HEARTBEAT, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((waiting, gone, closing), timeout=_LOOK, return_when=asyncio.FIRST_COMPLETED)
             waiting.cancel()
             if changed.is_set():
                 changed.clear()  # several publications that came meanwhile are told as one: the newest
                 summary = await service.in_thread(live.stream_summary)
                 yield _event("published", {**latest, "stream": summary["windows"]})
-            else:
+                silent = 0.0
+            elif (silent := silent + _LOOK) >= _HEARTBEAT:
                 yield b": still here\n\n"
+                silent = 0.0
     finally:
         service.n_streams -= 1
         unsubscribe()

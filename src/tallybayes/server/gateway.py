@@ -26,7 +26,7 @@ from tallybayes.server.access_guard import check_origin, cors_headers, find_key,
 from tallybayes.server.answer import Answer
 from tallybayes.server.call import Call, no_key
 from tallybayes.server.http_problem import PROBLEM_TYPE, HttpError, as_problem
-from tallybayes.server.request_body import BodyBudget, ClientGoneError, read_body
+from tallybayes.server.request_body import BodyBudget, BodyShare, ClientGoneError, read_body
 from tallybayes.server.request_log import logger
 from tallybayes.server.service import Service
 
@@ -83,7 +83,8 @@ class Gateway:
             await send(message)
 
         try:
-            await self._answered(call, scope, receive, send_with_headers)
+            with self._budget.share() as share:
+                await self._answered(call, share, scope, receive, send_with_headers)
         except ClientGoneError:
             status = status or 499  # as other servers log it: the client has closed the request
         except Exception as error:
@@ -99,7 +100,7 @@ class Gateway:
             if logger.isEnabledFor(logging.INFO):
                 _log(call, scope, status, seconds)
 
-    async def _answered(self, call: Call, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _answered(self, call: Call, share: BodyShare, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the route of a request answer it, within the limits."""
         service, settings = self._service, self._service.settings
         check_origin(scope, call.fields, settings)
@@ -124,7 +125,7 @@ class Gateway:
         try:
             async with asyncio.timeout(settings.timeout) as call.deadline:
                 if scope["method"] not in _OPEN_METHODS:
-                    call.content = await read_body(receive, call.fields, self._budget)
+                    call.content = await read_body(receive, call.fields, share)
                 arrived = True
                 if service.n_active >= settings.concurrency:
                     got = Described("more")

@@ -73,7 +73,12 @@ class HttpConnection(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         """The answer is sent: a client that is still sending has some time to read it."""
         super().on_response_complete()
-        if self._is_receiving and self.cycle.response_complete and not self.transport.is_closing():
+        if self.transport.is_closing():
+            return
+        if self._in_headers:  # of the next request
+            if self._patience is None:
+                self._wait_for_headers()
+        elif self._is_receiving and self.cycle.response_complete:
             self._stop_waiting()
             self._patience = self.loop.call_later(_LINGER, self.transport.close)
 

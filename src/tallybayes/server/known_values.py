@@ -61,7 +61,7 @@ class KnownValues:
             self._columns[name] = None if family is None else family.column
         limited = any(tally.is_limited for tally in statistics.blocks.values())
         self._any = bool(self._labels) and schema.bins is None and not limited and self._label is not None
-        self._shapes: dict[_Shape, dict[str, type] | None] = {}
+        self._shapes: dict[_Shape, tuple[dict[str, type] | None, list[str]]] = {}
 
     def may_join(self, rows: list[dict[str, Any]], group: GroupTypes) -> bool:
         """Whether rows may be counted together with others that have values of these types, which are updated.
@@ -76,12 +76,12 @@ class KnownValues:
         if label is not None and not (type(label) in _LABELS and (type(label), label) in self._labels):
             return False
         shape = (tuple(row), tuple(map(type, row.values())))
-        types = self._shapes.get(shape, self)
-        if types is self:
-            types = self._shapes[shape] = self._types_of(shape)
-        if types is None or not (shape in group.shapes or group.join(shape, types)):  # type: ignore[arg-type]
+        if (known := self._shapes.get(shape)) is None:
+            known = self._shapes[shape] = (self._types_of(shape), _names_to_check(shape))
+        types, names = known
+        if types is None or not (shape in group.shapes or group.join(shape, types)):
             return False
-        return all(_is_plain(value) for value in row.values())
+        return all(_is_plain(row[name]) for name in names)
 
     def _types_of(self, shape: _Shape) -> dict[str, type] | None:
         """The type of each value as far as it matters; None if a row of this shape must be counted alone."""
@@ -101,6 +101,11 @@ class KnownValues:
                 return None
             found[name] = float if kind is int and column is Reals else kind
         return found
+
+
+def _names_to_check(shape: _Shape) -> list[str]:
+    """The columns of a row whose values have to be looked at one by one (`_is_plain`)."""
+    return [name for name, kind in zip(*shape, strict=True) if kind in (int, list, dict)]
 
 
 def _is_plain(value: Any) -> bool:

@@ -5,9 +5,10 @@ Columns, nomogram and importance depend on the model only: they are kept until i
 
 from __future__ import annotations
 
-import threading
+import asyncio
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from tallybayes.errors import NONE, did_you_mean
 from tallybayes.formatting import json_text
@@ -25,6 +26,7 @@ from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel, Published
 from tallybayes.server.model_tag import version_headers
 from tallybayes.server.page_files import PAGE_POLICY, page_files
+from tallybayes.server.service import Service
 from tallybayes.server.uploaded_rows import uploaded_rows
 
 __all__ = ["ENDPOINTS"]
@@ -39,22 +41,22 @@ def _nomogram(model: Model) -> dict[str, Any]:
 
 
 class _Kept:
-    """The latest answers by model; computed once for each version."""
+    """The latest answers by model; computed once for each version, in one thread however many pages ask for it."""
 
     def __init__(self, compute: Callable[[Model], dict[str, Any]]) -> None:
         self._compute = compute
-        self._found: dict[str, tuple[Published, bytes]] = {}
-        self._locks: dict[str, threading.Lock] = {}
+        self._found: WeakKeyDictionary[LiveModel, tuple[Published, asyncio.Future[bytes]]] = WeakKeyDictionary()
 
-    def answer(self, live: LiveModel, published: Published) -> bytes:
+    async def answer(self, service: Service, live: LiveModel, published: Published) -> bytes:
         """The answer as JSON."""
-        with self._locks.setdefault(live.name, threading.Lock()):  # several pages ask at once after each change
-            known, body = self._found.get(live.name, (None, b""))
-            if known is not published:
-                found = {"model": live.name, "version": published.version, **self._compute(published.model)}
-                body = json_text(found).encode()
-                self._found[live.name] = (published, body)
-            return body
+        known, found = self._found.get(live, (None, None))
+        if found is None or known is not published or (found.done() and (found.cancelled() or found.exception())):
+            found = asyncio.ensure_future(service.in_thread(self._body, live.name, published))
+            self._found[live] = published, found
+        return await asyncio.shield(found)  # the others still wait for it if this request is cut off
+
+    def _body(self, name: str, published: Published) -> bytes:
+        return json_text({"model": name, "version": published.version, **self._compute(published.model)}).encode()
 
 
 def _columns(model: Model) -> dict[str, Any]:
@@ -71,7 +73,7 @@ async def _kept_answer(call: Call, kept: _Kept) -> Answer:
     headers = [*version_headers(live, published), (b"cache-control", b"no-cache")]
     if call.has_current(live, published):
         return Answer(b"", status=304, headers=headers)
-    return Answer(await call.service.in_thread(kept.answer, live, published), headers=headers)
+    return Answer(await kept.answer(call.service, live, published), headers=headers)
 
 
 async def read_columns(call: Call) -> Answer:

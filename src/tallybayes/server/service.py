@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from tallybayes.errors import did_you_mean
+from tallybayes.errors import Described, did_you_mean
 from tallybayes.server.change_request import Applied, ChangeRequest
 from tallybayes.server.future_bridge import FutureBridge
 from tallybayes.server.http_problem import HttpError
@@ -23,6 +23,7 @@ __all__ = ["LONG", "Service"]
 Result = TypeVar("Result")
 
 LONG = 2**16  # bytes of a body that are read in about a millisecond
+_MOST_WAITING = 1024  # changes that wait beyond those of requests that are being answered
 _THREADS = 4  # for work that takes long; scoring itself uses all cores where that pays
 
 
@@ -59,6 +60,10 @@ class Service:
 
     async def change(self, live: LiveModel, request: ChangeRequest) -> Applied:
         """Submit a change and wait until it is committed."""
+        if live.n_waiting > _MOST_WAITING + self.settings.concurrency:
+            got = Described("more, whose senders do not wait any longer")
+            expected = f"at most {_MOST_WAITING + self.settings.concurrency:,} changes that wait for the writer"
+            raise HttpError.of(503, expected, got=got, headers={"Retry-After": "5"})
         if self._bridge is None:
             self._bridge = FutureBridge(asyncio.get_running_loop())
         started = time.perf_counter()

@@ -45,7 +45,7 @@ def write_snapshot(path: str, state: ModelState, facts: SnapshotFacts) -> None:
     model = state_to_bytes(state)
     text = json.dumps(asdict(facts) | {"model": hashlib.sha256(model).hexdigest()}, sort_keys=True).encode()
     line = _START + hashlib.sha256(text).hexdigest().encode() + b" " + text + b"\n"
-    write_file(path, line + model, "the snapshot")
+    write_file(path, line + model, "the snapshot", private=True)
 
 
 def read_snapshot(path: str) -> tuple[ModelState, SnapshotFacts] | None:

@@ -51,12 +51,16 @@ class StreamMetrics:
             return
         parts = [_scores_of(event) for event in scored]
         with self._lock:
-            own = _summary(np.concatenate(parts))
-            for name, value in own.items():
+            every = np.concatenate(parts)
+            for name, value in _summary(every).items():
                 self._totals[name] += value
             self._add_points(scored, parts)
+            losses = np.abs(every).astype(np.float64)
+            has_gaps, start = bool(np.isnan(losses).any()), 0
             for event, part in zip(scored, parts, strict=True):
-                self._drift.add(event.id, _losses(part), event.labels or {})
+                own = losses[start : start + len(part)]
+                start += len(part)
+                self._drift.add(event.id, own[~np.isnan(own)] if has_gaps else own, event.labels or {})
 
     def count(self, events: Sequence[Event]) -> None:
         """Count events of this moment, for the rate."""

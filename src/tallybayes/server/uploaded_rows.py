@@ -1,8 +1,8 @@
 """A file that was dropped on the page, or a table that was pasted, as rows of plain values.
 
 The body is read as `tally` reads files. Numbers and booleans of columns that the model knows have the types of the
-model, other cells are as they are in the file. Archives and databases are refused: a small body could grow without
-bound, or run queries.
+model, other cells are as they are in the file. Archives, databases and files of statistics packages are refused: a
+small body could grow without bound, or run queries.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from tallybayes.data.arrow import to_list
 from tallybayes.data.batch import columns_to_read
 from tallybayes.data.formats.arrow_file import is_arrow
 from tallybayes.data.formats.input_file import temporary_copies
+from tallybayes.data.formats.statistics_file import statistics_kind
 from tallybayes.data.read import read
 from tallybayes.data.schema import Schema
 from tallybayes.data.table import Table
@@ -62,7 +63,8 @@ def uploaded_rows(body: bytes, schema: Schema, *, media_type: str = "", name: st
     """
     if not body.strip():
         raise DataError(_EXPECTED, got=Described("an empty body"))
-    if (kind := packed_kind(body)) is not None:
+    kind = packed_kind(body) or ("a file of a statistics package" if statistics_kind(name, body[:64]) else None)
+    if kind is not None:
         raise DataError(_EXPECTED, got=Described(kind), hint="unpack or export it first")
     with temporary_copies() as folder, warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always", DataWarning)

@@ -41,7 +41,7 @@ export function evidenceTable(place, picked) {
     const parts = contributions(explanation, a, b), sum = total(explanation, a, b);
     const reach = Math.max(...[...parts.map((part) => part.logOdds), sum].filter(Number.isFinite).map(Math.abs), 1e-9);
     const shown = parts.slice(0, SHOWN + 1), rest = parts.slice(SHOWN + 1);
-    const lines = shown.map((part) => line(part.name || "prior", part.name ? shownValue(part.value) || "(missing)" : "share of the rows", part.logOdds, reach));
+    const lines = shown.map((part) => line(part.name || "prior", part.name ? shownValue(part.value) || "(missing)" : "of the classes", part.logOdds, reach));
     if (rest.length) lines.push(line(`${rest.length} more columns`, "", rest.reduce((value, part) => value + part.logOdds, 0), reach));
     fill(body, lines, line("sum", "", sum, reach, "total"));
     colouredPair(table, place(explanation.classes[a]), place(explanation.classes[b]));
