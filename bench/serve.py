@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 import re
 import shutil
 import socket
@@ -61,9 +62,10 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def running(command: list[str], url: str, seconds: float = 120.0) -> Iterator[None]:
-    """A server, from when it answers."""
+    """A server, from when it answers; programs beside its own are found first."""
+    environment = os.environ | {"PATH": f"{Path(command[0]).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
     with tempfile.TemporaryFile() as messages:
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=messages)
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=messages, env=environment)
         try:
             deadline = time.monotonic() + seconds
             while True:
