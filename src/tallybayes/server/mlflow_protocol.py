@@ -61,6 +61,7 @@ async def invocations(call: Call) -> Answer:
     with_proba, headers = bool(params.get("proba")), version_headers(live, published)
 
     def answer(proba: Floats) -> Answer:
+        """Answer with predictions as MLflow words them."""
         return Answer.of({"predictions": _predictions(snapshot, proba, with_proba=with_proba)}, headers=headers)
 
     if kind == JSON and len(call.content) <= LONG:

@@ -147,6 +147,7 @@ async def explain(call: Call) -> Answer:
     level = _level(given.options)
 
     def explained() -> list[dict[str, Any]]:
+        """Explain the rows, as plain values."""
         with given.opened(_MOST_EXPLAINED) as data:
             if data == []:
                 return []
