@@ -30,7 +30,7 @@ def row_times(table: Table, name: str) -> NDArray[np.float64]:
     try:
         column = raw if isinstance(raw, (pa.Array, pa.ChunkedArray)) else pa.array(raw, from_pandas=True)
         values = _numbers(column, name)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):  # values that Arrow has no time for
         raise DataError("a column of times", got=type(raw).__name__, column=name, hint=_HINT) from None
     except DataError as error:
         raise table.located(error) from None

@@ -24,6 +24,7 @@ _LONGEST = 2**28  # bytes of the values of a column, each row with its own
 _DICTIONARY = "dictionary"
 _BATCH_FIELD, _COMPRESSION_FIELD = 1, 3  # of the tables DictionaryBatch and RecordBatch in Arrow's Message.fbs
 _HEADER_FIELD = 2  # of the table Message
+# What damaged or unusual bytes raise: pyarrow raises NotImplementedError for types that it cannot read from a stream.
 _ERRORS = (pa.ArrowException, OSError, ValueError, NotImplementedError, struct.error)
 
 
