@@ -5,7 +5,7 @@
 Each point is measured in a process of its own. A system is not measured at sizes where its time, growing in proportion,
 would be more than `--seconds`; the caption says so. The slope of a line, fitted by least squares to the logarithms of
 its upper half, is in its label: 1 is cost in proportion. `--record` writes the points to bench/results and the picture
-to docs/growth.svg.
+to docs/growth.svg, which docs/speed.md shows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.machine import description, kind_of, machine_facts
-from bench.recorded import RESULTS
+from bench.recorded import RESULTS, between_markers
 from bench.result_table import time_text
 from bench.system_process import ROOT, Result, SystemProcesses
 from bench.systems import OURS
@@ -28,6 +28,7 @@ from bench.systems import OURS
 __all__ = ["main", "slope"]
 
 PEER = "scikit-learn"
+PICTURE = "![Seconds by rows, columns and classes, on logarithmic scales](growth.svg)"
 STEPS = ("fit", "predict_proba")
 LONG = 1.0  # seconds after which a step is not repeated
 # What grows, and what stays as it is meanwhile. Sparse counts have 100 tokens in a row, so that ten million rows would
@@ -151,6 +152,9 @@ def main(words: list[str] | None = None) -> None:
         path = ROOT / RESULTS / f"{kind_of(facts)}-growth.json"
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(whole | {"lines": lines}, indent=1) + "\n")
+        guide = ROOT / "docs" / "speed.md"
+        text = f"{PICTURE}\n\n{' '.join(caption)}; `{command}`\n"
+        guide.write_text(between_markers(guide.read_text(), text))
 
 
 def _shortened(axes: dict[str, list[int]], rows: int, most: int) -> dict[str, list[int]]:

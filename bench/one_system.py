@@ -1,4 +1,6 @@
-"""One system on one piece of work, in a process of its own: `python -m bench.one_system JSON` prints a line of JSON.
+"""One system on one piece of work, in a process of its own: `python -m bench.one_system JSON`.
+
+It prints lines of JSON, each as soon as it is known, so that a step that never ends does not hide those before it.
 
 Every step runs on a few rows first, so that all is loaded that is loaded on first use; then once on all rows for its
 memory; then it is timed, and the best of the repeats counts. A step that takes long is not repeated. "read" is the time
@@ -13,7 +15,7 @@ import importlib
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -39,38 +41,44 @@ def best(step: Callable[[], object], repeats: int, long: float) -> float:
     return min(times)
 
 
-def measured(asked: dict[str, Any]) -> dict[str, Any]:
-    """The works that a system can do, and the seconds and memory of every step of the work that is asked for."""
+def measured(asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """First what is known of the system and the data, then the seconds and memory of every step."""
     module = importlib.import_module(f"bench.systems.{SYSTEMS[asked['system']]}")
-    result: dict[str, Any] = {"version": version(module.PACKAGE), "works": list(module.CASES), "steps": {}}
+    isa = getattr(module, "instruction_set", lambda: None)()
+    facts = {"version": version(module.PACKAGE), "works": list(module.CASES), "isa": isa}
+    facts["one thread"] = getattr(module, "ONE_THREAD", False)
     if asked["work"] not in module.CASES:
-        return result
-    sizes, folder = {name: asked[name] for name in SIZES}, Path(asked["folder"])
+        yield facts
+        return
+    case, sizes, folder = module.CASES[asked["work"]], {name: asked[name] for name in SIZES}, Path(asked["folder"])
     few = sizes | {"rows": min(asked["rows"], max(FEW, 20 * asked["classes"]))}
     with contextlib.suppress(Exception):  # a system may need more rows; it fails below if it is ill
-        for step in module.CASES[asked["work"]](made(asked["work"], folder, **few)).values():
+        for step in case(made(asked["work"], folder, **few)).values():
             step()
     data = made(asked["work"], folder, **sizes)
-    steps = module.CASES[asked["work"]](data)
-    for name in [name for name in steps if name in asked.get("only", steps)]:
+    yield facts | {"read": read_time(data, asked["repeats"])}
+    for name, step in case(data).items():
+        if name not in asked.get("only", [name]):
+            continue
         start = time.perf_counter()
-        memory = added_memory(steps[name])
+        memory = added_memory(step)
         first = time.perf_counter() - start
         once = first > asked["long"] or not asked["repeats"]
-        seconds = first if once else best(steps[name], asked["repeats"], asked["long"])
-        result["steps"][name] = {"seconds": seconds, "memory": memory}
-    isa = getattr(module, "instruction_set", lambda: None)()
-    return result | {"read": read_time(data, asked["repeats"]), "isa": isa}
+        yield {
+            "step": name,
+            "seconds": first if once else best(step, asked["repeats"], asked["long"]),
+            "memory": memory,
+        }
 
 
 def main() -> None:
     answer = sys.stdout
     with contextlib.redirect_stdout(sys.stderr):  # what a system prints is no part of the answer
         try:
-            result = measured(json.loads(sys.argv[1]))
+            for line in measured(json.loads(sys.argv[1])):
+                print(json.dumps(line), file=answer, flush=True)
         except ImportError as error:
-            result = {"absent": str(error)}
-    print(json.dumps(result), file=answer)
+            print(json.dumps({"absent": str(error)}), file=answer)
 
 
 if __name__ == "__main__":

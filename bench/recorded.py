@@ -14,7 +14,8 @@ from bench.work import WORKS
 __all__ = ["between_markers", "record", "report", "short_table"]
 
 RESULTS = Path("bench/results")
-BEGIN, END = "<!-- written by python -m bench --record -->", "<!-- end of what is written -->"
+BEGIN, END = "<!-- written by the benchmark with --record -->", "<!-- end of what is written -->"
+PICTURE = "![How many times as fast as each peer, by kind of work](docs/speed.svg)"
 LEGEND = """Time is the best of the repeats; ratio is theirs / ours. Memory is what a step adds at its peak to the
 resident set before it, which has the data; for commands it is the peak of the whole process; - is unknown. Passes are
 our time in units of reading the same bytes once with the same threads."""
@@ -72,7 +73,7 @@ def _widest(lines: Sequence[Result]) -> str:
 
 
 def _passes(pair: Sequence[Result]) -> str:
-    return " / ".join(f"{line['passes']:.2g}" if line["passes"] < 1000 else "-" for line in pair)
+    return " / ".join(f"{line['passes']:.{0 if line['passes'] >= 10 else 1}f}" for line in pair)
 
 
 def record(whole: Result, root: Path = ROOT) -> None:
@@ -91,7 +92,8 @@ def record(whole: Result, root: Path = ROOT) -> None:
     where = f"{whole['machine']['processor']}, {threads}, {isa}, {whole['date']}"
     picture(shown, root / "docs" / "speed.svg", f"tallybayes beside its peers: {where}")
     readme = root / "README.md"
-    text = f"{where}; `{whole['command']}`; [all figures]({(RESULTS / kind).as_posix()}.md):\n\n{short_table(shown)}"
+    link = f"[all figures]({(RESULTS / kind).as_posix()}.md)"
+    text = f"{PICTURE}\n\n{where}; `{whole['command']}`; {link}:\n\n{short_table(shown)}"
     readme.write_text(between_markers(readme.read_text(), text))
 
 

@@ -14,10 +14,11 @@ from typing import Any
 __all__ = ["ROOT", "Result", "SystemProcesses"]
 
 ROOT = Path(__file__).parents[1]
-MINUTES = 5  # at most, for one system on one piece of work
+MINUTES = 2  # at most, for one system on one piece of work
 THREADS = ("TALLYBAYES_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 Result = dict[str, Any]
+Sizes = dict[str, int]
 
 
 class SystemProcesses:
@@ -32,50 +33,62 @@ class SystemProcesses:
         self.versions: dict[str, str] = {}
         self.failures: list[str] = []
         self._interpreters = [sys.executable, *others]
-        self._known: dict[str, tuple[str, list[str]]] = {}  # by system: its interpreter, and the works it can do
+        self._interpreter: dict[str, str] = {}
+        self._facts: dict[str, Result] = {}  # what each system has said of itself
+        self._of_one_thread: dict[tuple[object, ...], list[Result]] = {}
 
-    def results(self, system: str, work: str, sizes: dict[str, int], **more: Any) -> list[Result]:
+    def results(self, system: str, work: str, sizes: Sizes, *, isa: str | None = None, **more: Any) -> list[Result]:
         """A record for each step; none if the system is absent, fails or cannot do this work."""
-        interpreter, works = self._known.get(system, ("", [work]))
-        if work not in works or self.versions.get(system, "").startswith("absent"):
+        facts = self._facts.get(system, {"works": [work]})
+        if work not in facts["works"] or self.versions.get(system, "").startswith("absent"):
             return []
-        isa = more.pop("isa", None)
+        place = system, work, *(sizes[name] for name in sizes if name != "threads")
+        if place in self._of_one_thread:  # what uses one thread anyway is not measured again with two
+            return [own | {"threads": sizes["threads"]} for own in self._of_one_thread[place]]
         asked = {"work": work, "system": system, "folder": self.folder, "repeats": self.repeats, "long": self.long}
-        found, reasons = Result(), list[str]()
-        for candidate in [interpreter] if interpreter else self._interpreters:
-            found = _run(
-                [candidate, "-W", "ignore", "-m", "bench.one_system"], asked | sizes | more, sizes["threads"], isa
-            )
-            interpreter = candidate
-            if "absent" not in found:
-                break
-            reasons.append(found["absent"])
-        if "absent" in found:
-            self.versions[system] = f"absent ({'; '.join(dict.fromkeys(reasons))})"
+        lines = self._lines(system, asked | sizes | more, sizes["threads"], isa)
+        if not lines or "version" not in lines[0]:
             return []
-        if "failed" in found:
-            self.failures.append(f"{work}, {system}, {sizes}: {found['failed']}")
-            return []
-        self.versions[system] = found["version"]
-        self._known[system] = interpreter, found["works"]
-        same = {"work": work, "system": system, **sizes, "isa": found.get("isa"), "read": found.get("read")}
-        return [same | {"step": step} | figures for step, figures in found["steps"].items()]
+        facts = self._facts[system] = lines[0]
+        self.versions[system] = facts["version"]
+        same = {"work": work, "system": system, **sizes, "isa": facts["isa"], "read": facts.get("read")}
+        found = [same | line for line in lines[1:]]
+        if facts["one thread"]:
+            self._of_one_thread[place] = found
+        return found
+
+    def _lines(self, system: str, asked: Result, threads: int, isa: str | None) -> list[Result]:
+        """What `bench.one_system` has printed, with the first interpreter that has the system."""
+        known = self._interpreter.get(system)
+        reasons: list[str] = []
+        for interpreter in [known] if known else self._interpreters:
+            lines, failure = _run([interpreter, "-W", "ignore", "-m", "bench.one_system"], asked, threads, isa)
+            if failure:
+                self.failures.append(f"{asked['work']}, {system}, {threads} thread(s): {failure}")
+            if not lines or "absent" not in lines[0]:
+                self._interpreter[system] = interpreter
+                return lines
+            reasons.append(lines[0]["absent"])
+        self.versions[system] = f"absent ({'; '.join(dict.fromkeys(reasons))})"
+        return []
 
 
-def _run(command: list[str], asked: Result, threads: int, isa: str | None) -> Result:
-    """The answer of `bench.one_system`; `failed` says why there is none."""
+def _run(command: list[str], asked: Result, threads: int, isa: str | None) -> tuple[list[Result], str]:
+    """The lines that were printed, and why there are no more, if there should be."""
     environment = os.environ | dict.fromkeys(THREADS, str(threads)) | ({"TALLYBAYES_ISA": isa} if isa else {})
     environment["PATH"] = f"{Path(command[0]).parent}{os.pathsep}{environment['PATH']}"  # Khiops has programs there
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
     with subprocess.Popen([*command, json.dumps(asked)], env=environment, cwd=ROOT, **pipes) as process:
         try:
             out, err = process.communicate(timeout=60 * MINUTES)
+            failure = (
+                (err.strip().splitlines() or [f"exit code {process.returncode}"])[-1] if process.returncode else ""
+            )
         except subprocess.TimeoutExpired:
-            return {"failed": f"more than {MINUTES} minutes"}
-        finally:
-            if process.poll() is None:  # with all processes that it has started
-                os.killpg(process.pid, signal.SIGKILL)
-    if process.returncode:
-        return {"failed": (err.strip().splitlines() or [f"exit code {process.returncode}"])[-1]}
-    answer: Result = json.loads(out.strip().splitlines()[-1])
-    return answer
+            os.killpg(process.pid, signal.SIGKILL)  # with all processes that it has started
+            out, _ = process.communicate()
+            failure = f"stopped after {MINUTES} minutes"
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return [json.loads(line) for line in out.splitlines()], failure

@@ -51,20 +51,20 @@ class Work:
         }
 
 
-def numbers(rng: np.random.Generator, rows: int, columns: int, classes: int) -> tuple[Any, NDArray[Any]]:
+def numbers(rng: np.random.Generator, rows: int, classes: int, columns: int) -> tuple[Any, NDArray[Any]]:
     y = rng.integers(0, classes, rows)
     return rng.normal(size=(rows, columns)) + 0.1 * (y % 7)[:, None], y
 
 
-def categories(rng: np.random.Generator, rows: int, columns: int, classes: int) -> tuple[Any, NDArray[Any]]:
+def categories(rng: np.random.Generator, rows: int, classes: int, columns: int) -> tuple[Any, NDArray[Any]]:
     return rng.integers(0, 12, (rows, columns), np.int8), rng.integers(0, classes, rows)
 
 
-def flags(rng: np.random.Generator, rows: int, columns: int, classes: int) -> tuple[Any, NDArray[Any]]:
+def flags(rng: np.random.Generator, rows: int, classes: int, columns: int) -> tuple[Any, NDArray[Any]]:
     return (rng.random((rows, columns)) < 0.3).astype(float), rng.integers(0, classes, rows)
 
 
-def counts(rng: np.random.Generator, rows: int, columns: int, classes: int) -> tuple[Any, NDArray[Any]]:
+def counts(rng: np.random.Generator, rows: int, classes: int, columns: int) -> tuple[Any, NDArray[Any]]:
     import scipy.sparse as sp
 
     n = min(TOKENS_OF_A_ROW, max(1, columns // 2))
@@ -75,7 +75,7 @@ def counts(rng: np.random.Generator, rows: int, columns: int, classes: int) -> t
     return X, rng.integers(0, classes, rows)
 
 
-def mixed(rng: np.random.Generator, rows: int, columns: int, classes: int) -> tuple[Any, NDArray[Any]]:
+def mixed(rng: np.random.Generator, rows: int, classes: int, columns: int) -> tuple[Any, NDArray[Any]]:
     import pandas as pd
 
     y = rng.integers(0, classes, rows)
@@ -90,7 +90,7 @@ def mixed(rng: np.random.Generator, rows: int, columns: int, classes: int) -> tu
     return pd.DataFrame(frame), y
 
 
-def text(rng: np.random.Generator, rows: int, columns: int, classes: int) -> tuple[Any, NDArray[Any]]:
+def text(rng: np.random.Generator, rows: int, classes: int, columns: int) -> tuple[Any, NDArray[Any]]:
     y = rng.integers(0, classes, rows)
     names = np.array([f"w{number:05d}" for number in range(WORDS)], object)
     lengths = rng.poisson(TEXT_WORDS, rows) + 1
@@ -101,8 +101,8 @@ def text(rng: np.random.Generator, rows: int, columns: int, classes: int) -> tup
     return [" ".join(words[end - n : end]) for end, n in zip(ends, lengths, strict=True)], y
 
 
-def rows_of_numbers(rng: np.random.Generator, rows: int, columns: int, classes: int) -> tuple[Any, NDArray[Any]]:
-    X, y = numbers(rng, rows, columns, classes)
+def rows_of_numbers(rng: np.random.Generator, rows: int, classes: int, columns: int) -> tuple[Any, NDArray[Any]]:
+    X, y = numbers(rng, rows, classes, columns)
     return [dict(zip([f"x{j}" for j in range(columns)], row, strict=True)) for row in X.tolist()], y
 
 
@@ -130,7 +130,7 @@ def made(name: str, folder: Path, *, rows: int, columns: int, classes: int, thre
     """The data of a piece of work: the same for every system."""
     work = WORKS[name]
     path = folder / f"{work.make.__name__}-{rows}-{columns}-{classes}.{work.file}"
-    X, y = work.make(np.random.default_rng(0), rows, columns, classes)
+    X, y = work.make(np.random.default_rng(0), rows, classes, columns)
     if work.file is None:
         return Data(X, y, _n_bytes(X), folder, threads)
     if not path.exists():

@@ -9,6 +9,7 @@ from bench.steps import Steps, fit_and_score
 from bench.work import Data
 
 PACKAGE = "mixed-naive-bayes"
+ONE_THREAD = True
 
 
 def _steps(data: Data, categorical: Any = None) -> Steps:

@@ -6,6 +6,7 @@ from bench.steps import Steps
 from bench.work import Data
 
 PACKAGE = "river"
+ONE_THREAD = True
 
 
 def stream(data: Data) -> Steps:

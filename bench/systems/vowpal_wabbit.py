@@ -8,6 +8,7 @@ from bench.steps import Steps, fit_and_score
 from bench.work import Data
 
 PACKAGE = "vowpalwabbit"
+ONE_THREAD = True
 
 
 def text(data: Data) -> Steps:

@@ -8,6 +8,7 @@ from bench.steps import Steps, fit_and_score
 from bench.work import Data
 
 PACKAGE = "wnb"
+ONE_THREAD = True
 
 
 def _steps(data: Data, kind: Any) -> Steps:

@@ -10,7 +10,7 @@ from bench.one_system import measured
 from bench.peak_memory import added_memory, ended
 from bench.read_time import read_time
 from bench.steps import fit_and_score
-from bench.system_process import SystemProcesses
+from bench.system_process import SystemProcesses, _run
 from bench.systems import OURS, SYSTEMS
 from bench.work import SIZES, WORKS, made
 
@@ -64,20 +64,44 @@ ALWAYS_THERE = ("scikit-learn", "logistic regression", "river")
 def test_every_work_is_done_by_us_and_by_a_peer_that_is_always_there(work, tmp_path):
     sizes = SMALL | WORKS[work].sizes(rows=60, columns=8, classes=3)
     asked = {"work": work, "folder": str(tmp_path), "repeats": 0, "long": 5.0, **sizes}
-    ours, *theirs = (measured(asked | {"system": system}) for system in (OURS, *ALWAYS_THERE))
-    peers = [found["steps"] for found in theirs if work in found["works"]]
+    (_, *ours), *theirs = (list(measured(asked | {"system": system})) for system in (OURS, *ALWAYS_THERE))
+    peers = [steps for facts, *steps in theirs if work in facts["works"]]
     assert peers
-    assert all(steps.keys() == ours["steps"].keys() - HISTOGRAMS for steps in peers)
-    assert all(step["seconds"] > 0 for steps in [ours["steps"], *peers] for step in steps.values())
+    for steps in peers:
+        assert {step["step"] for step in steps} == {step["step"] for step in ours} - HISTOGRAMS
+    assert all(step["seconds"] > 0 for steps in [ours, *peers] for step in steps)
 
 
 def test_a_system_that_is_absent_is_told_with_the_reason(tmp_path, monkeypatch):
     monkeypatch.setitem(SYSTEMS, "nowhere", "no_such_module")
     with pytest.raises(ImportError):
-        measured({"system": "nowhere", "work": "flags"})
+        list(measured({"system": "nowhere", "work": "flags"}))
+    lines = [{"absent": "No module named 'nowhere'"}]
+    monkeypatch.setattr("bench.system_process._run", lambda *arguments: (lines, ""))
     processes = SystemProcesses(str(tmp_path), repeats=1, long=1.0)
-    processes.versions["nowhere"] = "absent (No module named 'nowhere')"
     assert processes.results("nowhere", "flags", SMALL) == []
+    assert processes.versions == {"nowhere": "absent (No module named 'nowhere')"}
+
+
+def test_what_was_measured_before_a_step_never_ended_is_kept(tmp_path, monkeypatch):
+    facts = {"version": "1", "works": ["flags"], "isa": None, "one thread": True, "read": 1.0}
+    answer = [facts, {"step": "fit", "seconds": 1.0, "memory": None}], "stopped after 2 minutes"
+    monkeypatch.setattr("bench.system_process._run", lambda *arguments: answer)
+    processes = SystemProcesses(str(tmp_path), repeats=1, long=1.0)
+    (found,) = processes.results("wnb", "flags", SMALL)
+    assert found["step"] == "fit"
+    assert processes.failures == ["flags, wnb, 1 thread(s): stopped after 2 minutes"]
+    (again,) = processes.results("wnb", "flags", SMALL | {"threads": 2})  # without another process
+    assert again == found | {"threads": 2}
+    assert len(processes.failures) == 1
+    assert processes.results("wnb", "numbers", SMALL) == []
+
+
+def test_a_process_that_takes_too_long_is_stopped(monkeypatch):
+    monkeypatch.setattr("bench.system_process.MINUTES", 0.02)
+    code = "import time; print('{}', flush=True); time.sleep(60)"
+    assert _run([sys.executable, "-c", code], {}, 1, None) == ([{}], "stopped after 0.02 minutes")
+    assert _run([sys.executable, "-c", "raise SystemExit('why')"], {}, 1, None) == ([], "why")
 
 
 @pytest.mark.parametrize("name", list(WORKS))
