@@ -203,14 +203,16 @@ template <class T> int64_t first_infinity(const std::vector<Column<T>> &columns,
 template <class T>
 int64_t count_cells(const std::vector<Column<T>> &columns, const int32_t *codes, int64_t start, int64_t stop, std::vector<Grid> &grids) {
     auto keys = std::make_unique<Keys>();
+    const std::vector<int> order = by_address(columns.data(), columns.size());
+    const std::vector<Column<T>> ordered = in_order(columns, order);
     int64_t bad = -1;
     for (int64_t from = start; from < stop; from += TILE) {
         int64_t rows = std::min(TILE, stop - from);
         bool infinite = false;
         for (size_t first = 0; first < columns.size(); first += 4) {
-            infinite |= tile_keys(Quad<T>::at(columns, first), from, rows, *keys);
+            infinite |= tile_keys(Quad<T>::at(ordered, first), from, rows, *keys);
             for (size_t j = first; j < std::min(first + 4, columns.size()); ++j)
-                grids[j].add(reinterpret_cast<const int64_t *>(keys->key) + (j - first), codes + from, rows);
+                grids[order[j]].add(reinterpret_cast<const int64_t *>(keys->key) + (j - first), codes + from, rows);
         }
         if (infinite && bad < 0) bad = first_infinity(columns, codes, from, from + rows);
     }

@@ -135,14 +135,13 @@ int64_t add_reals(nb::object list, Vector<double> units, Table mean, Table low, 
     return block.visit<double, float>([&]<class T>(const std::vector<Column<T>> &columns) -> int64_t {
         double *to = out.data();
         nb::gil_scoped_release release;
-        const bool side_by_side = adjacent(columns);
         const int64_t n_columns = static_cast<int64_t>(columns.size());
         const auto run = TB_BEST(add_chunk<T, kind>);
         int64_t bad = -1;
         for (int64_t first = 0; first < n_columns; first += CHUNK) {
             const Tables t = tables_of(in, first, static_cast<int>(std::min<int64_t>(CHUNK, n_columns - first)));
-            int64_t place = run(&columns[first], side_by_side, in.units + first, t, n_columns,
-                                in.n_classes, to, start, stop);
+            int64_t place = run(&columns[first], layout_of(&columns[first], t.n, stop - start), in.units + first, t,
+                                n_columns, in.n_classes, to, start, stop);
             bad = first_place(bad, place < 0 ? place : place + first);
         }
         return bad;
@@ -326,14 +325,14 @@ int64_t drop_infinite(const Column<T> *columns, int n, int64_t row, int rows, in
 }
 
 template <class T, Kind kind>
-int64_t add_chunk(const Column<T> *columns, bool side_by_side, const double *units, const Tables &t,
+int64_t add_chunk(const Column<T> *columns, const Layout &layout, const double *units, const Tables &t,
                   int64_t n_columns, int64_t n_classes, double *out, int64_t start, int64_t stop) {
     alignas(64) double x[CHUNK * TILE];
     int64_t bad = -1;
     for (int64_t row = start; row < stop; row += TILE) {
         const int rows = static_cast<int>(std::min<int64_t>(TILE, stop - row));
-        read_tile(columns, t.n, side_by_side, row, rows, x);
-        const Next next = Next::behind(columns, t.n, side_by_side, row);
+        read_tile(columns, t.n, layout, row, rows, x);
+        const Next next = Next::behind(columns, layout, row);
         if (scale(x, t.n, units)) {
             bad = first_place(bad, drop_infinite(columns, t.n, row, rows, n_columns, x));
             score_tile<kind, true>(x, t, rows, next, out + row * n_classes, n_classes);

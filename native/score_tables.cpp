@@ -94,7 +94,7 @@ int64_t add_steps(nb::object list, Vector<int64_t> offsets, Vector<double> edges
             steps.all_edges = all_edges;
         else
             steps.build(all_edges, contract[COLUMNS]);
-        return TB_BEST(step_rows<T>)(columns, adjacent(columns), steps, to, start, stop);
+        return TB_BEST(step_rows<T>)(columns, steps, to, start, stop);
     });
 }
 
@@ -258,18 +258,22 @@ inline int64_t drop_missing(const double *x, int rows, Pointer zeros, Pointer *w
 }
 
 template <class T>
-int64_t step_rows(const std::vector<Column<T>> &columns, bool side_by_side, const Steps &steps, double *out,
+int64_t step_rows(const std::vector<Column<T>> &columns, const Steps &steps, double *out,
                   int64_t start, int64_t stop) {
     alignas(32) double x[CHUNK * TILE];
     Pointer where[TILE * CHUNK];
     const int64_t n_columns = static_cast<int64_t>(columns.size()), n_classes = steps.n_classes;
+    std::vector<Layout> layouts; // of each chunk of columns
+    for (int64_t first = 0; first < n_columns; first += CHUNK)
+        layouts.push_back(layout_of(&columns[first], std::min<int64_t>(CHUNK, n_columns - first), stop - start));
     int64_t bad = -1;
     for (int64_t row = start; row < stop; row += TILE) {
         const int rows = static_cast<int>(std::min<int64_t>(TILE, stop - row));
         for (int64_t first = 0; first < n_columns; first += CHUNK) {
             const int n = static_cast<int>(std::min<int64_t>(CHUNK, n_columns - first));
-            read_tile(&columns[first], n, side_by_side, row, rows, x);
-            Next::behind(&columns[first], n, side_by_side, row).prefetch(0, TILE);
+            const Layout &layout = layouts[first / CHUNK];
+            read_tile(&columns[first], n, layout, row, rows, x);
+            Next::behind(&columns[first], layout, row).prefetch(0, TILE);
             for (int j = 0; j < n; ++j) find_steps(steps, first + j, x + j * TILE, rows, where + j, n);
             if (!all_finite(x, n)) {
                 const int64_t place = drop_missing(x, rows, steps.zeros, where, n, n_columns);
