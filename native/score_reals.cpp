@@ -16,6 +16,7 @@ namespace {
 constexpr int GROUP = 20;           // columns per logarithm: a product's rounding and size grow with their number
 constexpr double NEAR = 0x1p1000;   // a product below it has met no overflow
 constexpr double LARGEST = 0x1p500; // z*z is formed below it
+constexpr double NEGLIGIBLE = 0x1p-50; // low part of a mean, in standard deviations: less than what rounding leaves
 constexpr double HUGEST = std::numeric_limits<double>::max();
 
 enum class Kind { STUDENT, NORMAL };
@@ -97,9 +98,10 @@ Tables tables_of(const Input &in, int64_t first_column, int n) {
     for (int64_t c = 0; c < n_classes; ++c) {
         for (int j = 0; j < n; ++j) {
             const int64_t from = (first_column + j) * n_classes + c, to = c * n + j;
-            t.mean[to] = in.mean[from], t.low[to] = in.low[from];
-            t.inverse[to] = in.inverse[from], t.constant[to] = in.constant[from];
+            t.mean[to] = in.mean[from], t.inverse[to] = in.inverse[from], t.constant[to] = in.constant[from];
             t.half[to] = in.half ? in.half[from] : 0.5;
+            const double low = in.low[from], deviations = std::fabs(low * t.inverse[to]) * std::sqrt(2 * t.half[to]);
+            t.low[to] = deviations < NEGLIGIBLE ? 0.0 : low;
             t.classes[c].constant += t.constant[to];
         }
         add_groups(in, first_column, c, t, t.classes[c].groups);
@@ -183,7 +185,7 @@ TB_INLINE void gather(const double *x, const Tables &t, int64_t table, const Gro
     for (int j = g.first; j < g.last; ++j) {
         const Lanes mean = broadcast<Lanes>(t.mean[table + j]), inverse = broadcast<Lanes>(t.inverse[table + j]);
         const Lanes mean_low = broadcast<Lanes>(t.low[table + j]), constant = broadcast<Lanes>(t.constant[table + j]);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int v = 0; v < VECTORS; ++v) {
             Lanes value = load<Lanes>(x + j * TILE + LANES * v);
             Lanes z = value - mean;
@@ -203,10 +205,16 @@ TB_INLINE void gather(const double *x, const Tables &t, int64_t table, const Gro
     }
 }
 
+TB_INLINE void clear(Block &block) { // which `= {}` would do in memory
+#pragma GCC unroll 8
+    for (int v = 0; v < VECTORS; ++v) block[v] = Lanes{};
+}
+
 // Log likelihood of ROWS rows under one class; returns true if a row must be done again by `far_row`.
 template <Kind kind, bool gaps>
 TB_INLINE bool score_block(const double *x, const Tables &t, int64_t c, double *totals) {
-    Block sum = {}, constants = {};
+    Block sum, constants;
+    clear(sum), clear(constants);
     Mask<Lanes> far{};
     const int64_t table = c * t.n;
     for (const Group &g : t.classes[c].groups) {
@@ -218,13 +226,14 @@ TB_INLINE bool score_block(const double *x, const Tables &t, int64_t c, double *
                     subtract_terms<gaps, false>(x, t, table, g, sum, constants, far);
                 continue;
             }
-        Block q = {};
+        Block q;
+        clear(q);
         if (g.low)
             gather<kind, gaps, true>(x, t, table, g, q, constants);
         else
             gather<kind, gaps, false>(x, t, table, g, q, constants);
         const Lanes half = broadcast<Lanes>(g.half);
-#pragma GCC unroll 4
+#pragma GCC unroll 1
         for (int v = 0; v < VECTORS; ++v) {
             Mask<Lanes> near = q[v] < NEAR;
             far |= ~near;
@@ -295,32 +304,36 @@ TB_INLINE void score_tile(const double *x, const Tables &t, int rows, const Next
     }
 }
 
-// Multiplies the columns by their units, at most to the largest double; returns true if a value is not finite.
+// Multiplies the columns by their units; returns true if a value is not finite then.
 TB_INLINE bool scale(double *x, int n, const double *units) {
-    i64x4 strange{};
+    Mask<Lanes> strange{};
     for (int j = 0; j < n; ++j) {
-        const f64x4 unit = broadcast(units[j]);
-        for (int r = 0; r < TILE; r += 4) {
-            f64x4 value = load(x + j * TILE + r);
-            strange |= as_bits(value - value); // 0 where finite, else NaN
-            f64x4 scaled = value * unit;
-            scaled = scaled > HUGEST ? broadcast(HUGEST) : scaled;
-            store(x + j * TILE + r, scaled < -HUGEST ? broadcast(-HUGEST) : scaled);
+        const Lanes unit = broadcast<Lanes>(units[j]);
+        for (int r = 0; r < TILE; r += LANES) {
+            const Lanes scaled = load<Lanes>(x + j * TILE + r) * unit;
+            strange |= as_bits(scaled - scaled); // 0 where finite, else NaN
+            store(x + j * TILE + r, scaled);
         }
     }
     return any(strange);
 }
 
-// Marks the infinite values of a tile as missing; returns the first by row and column as r * n_columns + j, or -1.
+// Marks the infinite values of a tile as missing; returns the first by row and column as r * n_columns + j, or -1. Those
+// that only their unit has made infinite become the largest double.
 template <class T>
 int64_t drop_infinite(const Column<T> *columns, int n, int64_t row, int rows, int64_t n_columns, double *x) {
     int64_t bad = -1;
     for (int j = 0; j < n; ++j)
-        for (int r = 0; r < rows; ++r)
+        for (int r = 0; r < rows; ++r) {
+            double &value = x[j * TILE + r];
+            if (!std::isinf(value)) continue;
             if (std::isinf(columns[j][row + r])) {
-                x[j * TILE + r] = std::numeric_limits<double>::quiet_NaN();
+                value = std::numeric_limits<double>::quiet_NaN();
                 bad = first_place(bad, (row + r) * n_columns + j);
+            } else {
+                value = std::copysign(HUGEST, value);
             }
+        }
     return bad;
 }
 

@@ -200,14 +200,28 @@ void code_rows(const std::vector<Column<T>> &columns, const Codes &codes, double
     }
 }
 
+// cell_of for the rows of a tile, four at a time.
+TB_INLINE void find_cells(const Grid &grid, const double *x, int32_t *cells) {
+    typedef int32_t i32x4 __attribute__((vector_size(16)));
+    for (int r = 0; r < TILE; r += 4) {
+        f64x4 place = (load(x + r) - grid.low) * grid.scale;
+        place = place > 0 ? place : f64x4{};
+        place = place < grid.top ? place : broadcast(grid.top);
+        const i32x4 four = __builtin_convertvector(place, i32x4);
+        __builtin_memcpy(cells + r, &four, sizeof four);
+    }
+}
+
 // The depth is known when compiled for all but odd edges: no loop, and above all no branch that would be a guess.
 template <int known_depth>
 TB_INLINE void search(const Grid &grid, const uint32_t *below, Pointer edge, const double *x, int rows, Pointer first,
                       int64_t n_classes, Pointer *where, int n) {
     const int depth = known_depth < 0 ? grid.depth : known_depth;
+    int32_t cells[TILE];
+    find_cells(grid, x, cells);
     for (int r = 0; r < rows; ++r) {
         const double value = x[r];
-        int64_t step = below[cell_of(grid, value)];
+        int64_t step = below[cells[r]];
         __asm__("" : "+r"(step)); // keeps GCC from forming vectors, which would be taken apart again for the lookups
 #pragma GCC unroll 4
         for (int shift = depth - 1; shift >= 0; --shift)

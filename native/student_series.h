@@ -4,7 +4,7 @@
 namespace tb::TB_ISA {
 namespace {
 
-constexpr int VECTORS = 4, ROWS = VECTORS * LANES;
+constexpr int VECTORS = 8, ROWS = VECTORS * LANES;
 using Block = Lanes[VECTORS];
 
 // log1p by its first terms, highest first: s * (1 - s * (1/2 - s * (1/3 - ..))).
