@@ -3,9 +3,9 @@
 // Rows are the lanes of a vector, and four vectors of them go through the columns together, to hide the latencies. The
 // logarithms of the Student density are the costly part, so several columns share one: log1p(s) + log1p(t) =
 // log1p(s + t + s*t), which keeps the relative precision of small terms. Which columns share is decided by the tables
-// alone (same `half`, at most GROUP of them). Columns that share it with no neighbour, as columns with weights do, take
-// a few terms of the series of log1p where a value is near (series), which also is decided by the tables and the value
-// alone. A row whose product leaves the range of doubles is done again column by column; this depends on that row only.
+// alone (same `half`, at most GROUP of them); columns with weights mostly share it with none. Where s is small, a few
+// terms of the series of log1p are enough (student_series.h), which also is decided by the tables and the value alone. A
+// row whose product leaves the range of doubles is done again column by column; this depends on that row only.
 // The constants are summed apart from the logarithms, so a row without gaps can use a sum made beforehand.
 #ifndef TB_ISA
 #include "score.h"
@@ -27,16 +27,15 @@ struct Group {
     int first, last; // columns first .. last - 1
     double half;     // what the logarithm, or the sum of squares, is multiplied with
     bool low;        // some mean has a low part
-    int terms = 0;   // of the series, for columns that differ in `half`; 0: they share one logarithm
+    bool shared;     // whether the columns share one logarithm
+    int series;      // of SERIES, for the logarithms
 };
 
-// How many terms of log1p(s) = s - s**2 / 2 + .. are enough for s below 2**-bits. Values four standard deviations away
-// are near: s = z*z / nu, and half = (nu + 1) / 2.
+// How many terms of log1p(s) = s - s**2 / 2 + .. are enough for s below 2**-bits.
 struct Series {
     int terms, bits;
-    double half; // from which on near values are below
 };
-constexpr Series SERIES[] = {{4, 13, 0x1p16}, {6, 9, 0x1p12}, {10, 5, 0x1p8}, {1, 0, 0}}; // the last: none
+constexpr Series SERIES[] = {{4, 13}, {6, 9}, {10, 5}, {1, 0}}; // the last: none
 
 // The tables class by class, for the columns of one chunk.
 struct Tables {
@@ -54,12 +53,12 @@ struct Input {
     int64_t n_classes;
 };
 
-// The terms for columns whose halves are not all equal: by the greatest, as weights make some of them small.
-int terms_for(const double *half, int n) {
-    const double most = *std::max_element(half, half + n);
-    for (const Series &series : SERIES)
-        if (most >= series.half) return series.terms;
-    return 1;
+// The series for columns of which n share a logarithm: the sum of their s is mostly below 4 * n / nu, and of one, four
+// standard deviations away, 16 / nu; half = (nu + 1) / 2.
+int series_for(double half, int n) {
+    int series = 0;
+    while (SERIES[series].bits > 0 && !(std::max(16, 4 * n) <= 2 * half / double(1 << SERIES[series].bits))) ++series;
+    return series;
 }
 
 // Cuts the columns of a class into groups: runs of one `half`, the long ones in equal parts, and the others together.
@@ -77,7 +76,8 @@ void add_groups(const Input &in, int64_t first_column, int64_t c, const Tables &
             for (int next = end; next < t.n && (next = end_of(end)) - end < FEW;) end = next;
             bool low = false;
             for (int j = first; j < end; ++j) low |= t.low[c * t.n + j] != 0;
-            groups.push_back({first, end, 0.0, low, terms_for(&t.half[c * t.n + first], end - first)});
+            const double *own = &t.half[c * t.n + first]; // the greatest counts, as weights make some of them small
+            groups.push_back({first, end, 0.0, low, false, series_for(*std::max_element(own, own + (end - first)), 1)});
             continue;
         }
         const int parts = (end - first + limit - 1) / limit;
@@ -85,7 +85,7 @@ void add_groups(const Input &in, int64_t first_column, int64_t c, const Tables &
             const int to = first + (end - first) * (part + 1) / parts;
             bool low = false;
             for (int j = from; j < to; ++j) low |= t.low[c * t.n + j] != 0;
-            groups.push_back({from, to, half(first), low});
+            groups.push_back({from, to, half(first), low, true, series_for(half(first), to - from)});
             from = to;
         }
     }
@@ -218,14 +218,15 @@ TB_INLINE bool score_block(const double *x, const Tables &t, int64_t c, double *
     Mask<Lanes> far{};
     const int64_t table = c * t.n;
     for (const Group &g : t.classes[c].groups) {
-        if constexpr (kind == Kind::STUDENT)
-            if (g.terms) {
+        if (kind == Kind::STUDENT && !g.shared) {
+            with_series(g.series, [&]<int series>() __attribute__((always_inline)) {
                 if (g.low)
-                    subtract_terms<gaps, true>(x, t, table, g, sum, constants, far);
+                    subtract_series<series, gaps, true>(x, t, table, g, sum, constants, far);
                 else
-                    subtract_terms<gaps, false>(x, t, table, g, sum, constants, far);
-                continue;
-            }
+                    subtract_series<series, gaps, false>(x, t, table, g, sum, constants, far);
+            });
+            continue;
+        }
         Block q;
         clear(q);
         if (g.low)
@@ -233,12 +234,17 @@ TB_INLINE bool score_block(const double *x, const Tables &t, int64_t c, double *
         else
             gather<kind, gaps, false>(x, t, table, g, q, constants);
         const Lanes half = broadcast<Lanes>(g.half);
-#pragma GCC unroll 1
+        if constexpr (kind == Kind::STUDENT) {
+            with_series(g.series, [&]<int series>() __attribute__((always_inline)) {
+                subtract_logs<series>(q, half, sum, far);
+            });
+            continue;
+        }
+#pragma GCC unroll 8
         for (int v = 0; v < VECTORS; ++v) {
             Mask<Lanes> near = q[v] < NEAR;
             far |= ~near;
-            Lanes kept = only(q[v], near);
-            sum[v] -= half * (kind == Kind::STUDENT ? lanes_log1p(kept) : kept);
+            sum[v] -= half * only(q[v], near);
         }
     }
     const Lanes constant = broadcast<Lanes>(t.classes[c].constant);
@@ -266,7 +272,7 @@ inline double far_row(Kind kind, const double *x, const Tables &t, int64_t c) {
         for (int j = g.first; j < g.last; ++j) {
             const double value = x[j * TILE], z = distance(value, t, c * t.n + j), s = z * z;
             if (std::isnan(value)) continue;
-            if (g.terms) {
+            if (!g.shared) {
                 const double half = t.half[c * t.n + j];
                 if (!(s < NEAR) && half != 0) total -= half * far_term(kind, z);
                 continue;
