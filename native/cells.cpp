@@ -10,6 +10,7 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <utility>
 
 namespace tb {
 
@@ -51,11 +52,17 @@ class Grid {
 
     // Counts every fourth key from `key` on.
     void add(const int64_t *key, const int32_t *codes, int64_t rows) {
-        for (int64_t r = 0; r < rows; ++r)
-            if (key[4 * r] != NO_KEY && codes[r] >= 0) ++counts_[find(key[4 * r]) * n_classes_ + codes[r]];
+        if ((since_fold_ += rows) > MOST_ROWS) fold();
+        for (int64_t r = 0; r < rows; ++r) {
+            if (key[4 * r] == NO_KEY || codes[r] < 0) continue;
+            const int64_t place = by_key_.empty() ? -1 : place_of(key[4 * r]);
+            if (place >= 0) [[likely]] ++by_key_[place * n_classes_ + codes[r]];
+            else ++counts_[find(key[4 * r]) * n_classes_ + codes[r]];
+        }
     }
 
     void finish() {
+        fold();
         if (int64_t(keys_.size()) > limit_) coarsen();
     }
 
@@ -78,13 +85,21 @@ class Grid {
         int64_t first;
         uint64_t size, start;
     };
+    static constexpr int64_t MOST_ROWS = int64_t(1) << 31; // a counter of 32 bits holds them
+    static constexpr int64_t FEW_CLASSES = 4; // with more, counters by key would lie too far apart
 
     size_t home(int64_t key) const { return uint64_t(key) * 0x9E3779B97F4A7C15 >> shift_; }
 
-    TB_INLINE int64_t find(int64_t full_key) {
+    // Where a key stands in the spans, or -1.
+    TB_INLINE int64_t place_of(int64_t full_key) const {
         const Span &span = spans_[full_key < 0];
         const uint64_t at = uint64_t(full_key >> level_) - uint64_t(span.first);
-        if (at < span.size && ids_[span.start + at] >= 0) [[likely]] return ids_[span.start + at];
+        return at < span.size ? int64_t(span.start + at) : -1;
+    }
+
+    TB_INLINE int64_t find(int64_t full_key) {
+        const int64_t place = place_of(full_key);
+        if (place >= 0 && ids_[place] >= 0) [[likely]] return ids_[place];
         return look_up(full_key);
     }
 
@@ -97,12 +112,8 @@ class Grid {
     }
 
     __attribute__((noinline)) int64_t insert(size_t slot, int64_t full_key) {
-        int64_t id = keys_.size();
-        const int64_t key = full_key >> level_;
+        const int64_t key = full_key >> level_, id = appended(key);
         slots_[slot] = {key, id};
-        keys_.push_back(key);
-        list_id(key, id);
-        counts_.resize(counts_.size() + n_classes_);
         if (id >= 2 * limit_) { // twice the limit, so that a level is not left as soon as it is reached
             coarsen();
             return find(full_key);
@@ -137,9 +148,33 @@ class Grid {
         return cells;
     }
 
+    // Adds what was counted by key to the cells, which may become more than the limit until they are coarsened.
+    void fold() {
+        since_fold_ = 0;
+        const std::vector<uint32_t> counted = std::exchange(by_key_, {});
+        for (size_t place = 0; place < counted.size() / n_classes_; ++place) {
+            const uint32_t *own = &counted[place * n_classes_];
+            if (std::all_of(own, own + n_classes_, [](uint32_t count) { return count == 0; })) continue;
+            const Span &span = spans_[spans_[1].size && place >= spans_[1].start];
+            const int64_t key = span.first + int64_t(place - span.start), id = ids_[place] >= 0 ? ids_[place] : appended(key);
+            for (int64_t c = 0; c < n_classes_; ++c) counts_[id * n_classes_ + c] += own[c];
+        }
+        if (!counted.empty()) rehash(std::max(slots_.size(), std::bit_ceil(2 * keys_.size())));
+        by_key_.assign(counted.size(), 0);
+    }
+
+    int64_t appended(int64_t key) {
+        const int64_t id = keys_.size();
+        keys_.push_back(key);
+        list_id(key, id);
+        counts_.resize(counts_.size() + n_classes_);
+        return id;
+    }
+
     // To the lowest level with at most `limit` cells. Neighbours in order merge at the level where all bits in which
     // they differ are shifted out; so counting those lengths finds the level without trying each.
     void coarsen() {
+        fold();
         std::vector<Slot> cells = sorted();
         int64_t parted_at[65] = {}; // by how many bits neighbours differ
         for (size_t i = 1; i < cells.size(); ++i)
@@ -176,6 +211,7 @@ class Grid {
             start += spans_[negative].size;
         }
         ids_.assign(start, -1);
+        by_key_.assign(n_classes_ <= FEW_CLASSES ? start * n_classes_ : 0, 0);
         for (size_t id = 0; id < keys_.size(); ++id) list_id(keys_[id], int64_t(id));
     }
 
@@ -190,6 +226,8 @@ class Grid {
     std::vector<Slot> slots_;
     Span spans_[2] = {};
     std::vector<int32_t> ids_; // of the cells in both spans, -1 where there is none
+    std::vector<uint32_t> by_key_; // counts by key and class in both spans since the last fold; empty with many classes
+    int64_t since_fold_ = 0;
     std::vector<int64_t> keys_, counts_; // by cell, and by cell and class
 };
 
@@ -203,14 +241,16 @@ template <class T> int64_t first_infinity(const std::vector<Column<T>> &columns,
 template <class T>
 int64_t count_cells(const std::vector<Column<T>> &columns, const int32_t *codes, int64_t start, int64_t stop, std::vector<Grid> &grids) {
     auto keys = std::make_unique<Keys>();
+    const std::vector<int> order = by_address(columns.data(), columns.size());
+    const std::vector<Column<T>> ordered = in_order(columns, order);
     int64_t bad = -1;
     for (int64_t from = start; from < stop; from += TILE) {
         int64_t rows = std::min(TILE, stop - from);
         bool infinite = false;
         for (size_t first = 0; first < columns.size(); first += 4) {
-            infinite |= tile_keys(Quad<T>::at(columns, first), from, rows, *keys);
+            infinite |= tile_keys(Quad<T>::at(ordered, first), from, rows, *keys);
             for (size_t j = first; j < std::min(first + 4, columns.size()); ++j)
-                grids[j].add(reinterpret_cast<const int64_t *>(keys->key) + (j - first), codes + from, rows);
+                grids[order[j]].add(reinterpret_cast<const int64_t *>(keys->key) + (j - first), codes + from, rows);
         }
         if (infinite && bad < 0) bad = first_infinity(columns, codes, from, from + rows);
     }

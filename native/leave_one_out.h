@@ -57,12 +57,12 @@ auto leave_out_columns(const LeaveOneOut &in, Contract &contract, const Block &b
         const int32_t *codes = in.codes.data();
         double *out = in.out.data();
         nb::gil_scoped_release release;
-        const bool side_by_side = adjacent(columns);
         const auto run = choose.template operator()<T>(weights != nullptr, shared);
         std::vector<int64_t> found;
         for (int64_t first = 0; first < n_columns; first += join) {
             const auto facts = facts_of(moments, first, static_cast<int>(std::min<int64_t>(join, n_columns - first)));
-            run(&columns[first], side_by_side, codes, weights, facts, out, in.start, in.stop,
+            const auto layout = layout_of(&columns[first], std::min<int64_t>(join, n_columns - first), in.stop - in.start);
+            run(&columns[first], layout, codes, weights, facts, out, in.start, in.stop,
                 [&](int64_t row, int j) { found.push_back(row * n_columns + first + j); });
         }
         std::sort(found.begin(), found.end());

@@ -51,8 +51,8 @@ template <class V> TB_INLINE V lanes_log(V x) {
 
 // log(1 + q) for 0 <= q < 2**1023. What 1 + q rounds away is put back, scaled, behind the fraction.
 template <class V> TB_INLINE V lanes_log1p(V q) {
-    V u = 1.0 + q, kept = u - 1.0;
-    V lost = (1.0 - (u - kept)) + (q - kept); // exact: Knuth's sum of two
+    V u = 1.0 + q, more = q > 1.0 ? q : broadcast<V>(1.0), less = q > 1.0 ? broadcast<V>(1.0) : q;
+    V lost = less - (u - more); // exact: Dekker's sum of two
     Parts<V> p = parts_of(u);
     V scale = reinterpret_cast<V>((2046 - p.biased) << 52); // 2**-exponent
     return log_reduced(p.exponent, (p.fraction - 1.0) + lost * scale);

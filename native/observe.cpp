@@ -65,8 +65,10 @@ template <class T> int64_t first_strange(const std::vector<Column<T>> &columns, 
 template <class T>
 int64_t count_all_flags(const std::vector<Column<T>> &columns, const int32_t *codes, int64_t n_classes, int64_t start,
                         int64_t stop, std::vector<int64_t> &no, std::vector<int64_t> &yes) {
+    const std::vector<int> order = by_address(columns.data(), columns.size());
+    const std::vector<Column<T>> ordered = in_order(columns, order);
     std::vector<Quad<T>> quads;
-    for (size_t first = 0; first < columns.size(); first += 4) quads.push_back(Quad<T>::at(columns, first));
+    for (size_t first = 0; first < columns.size(); first += 4) quads.push_back(Quad<T>::at(ordered, first));
     std::vector<Seen> seen(quads.size() * n_classes, Seen{});
     int64_t bad = -1, step = tile_rows(columns.size(), sizeof(T));
     Runs runs;
@@ -80,8 +82,8 @@ int64_t count_all_flags(const std::vector<Column<T>> &columns, const int32_t *co
     }
     for (size_t j = 0; j < columns.size(); ++j)
         for (int64_t c = 0; c < n_classes; ++c) {
-            no[j * n_classes + c] = seen[j / 4 * n_classes + c].zero[j % 4];
-            yes[j * n_classes + c] = seen[j / 4 * n_classes + c].one[j % 4];
+            no[order[j] * n_classes + c] = seen[j / 4 * n_classes + c].zero[j % 4];
+            yes[order[j] * n_classes + c] = seen[j / 4 * n_classes + c].one[j % 4];
         }
     return bad;
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "columns.h"
+#include "layout.h"
 #include "simd.h"
 
 namespace tb {
@@ -12,6 +12,7 @@ namespace tb {
 // and the clone for x86-64-v3 expects 32.
 TB_INLINE f64x4 absolute(f64x4 x) { return as_doubles(as_bits(x) & INT64_MAX); }
 TB_INLINE f64x4 larger(f64x4 a, f64x4 b) { return a > b ? a : b; } // b where a is NaN
+TB_INLINE f64x4 smaller(f64x4 a, f64x4 b) { return a < b ? a : b; } // b where a is NaN
 TB_INLINE bool any_set(i64x4 x) { return (x[0] | x[1] | x[2] | x[3]) != 0; }
 // a * b + c rounded once, by one instruction where there is one.
 TB_INLINE f64x4 fused(f64x4 a, f64x4 b, f64x4 c) {
@@ -64,14 +65,25 @@ struct Run {
 // The rows of a tile that count, those of a class one after the other so that its sums can stay in registers. With
 // many classes they stay in the order they come in: bringing them together would cost more than it saves.
 struct Runs {
-    static constexpr int64_t MOST = 512, MANY = 32;
+    static constexpr int64_t MOST = 512, MANY = 32, FEW = 6;
     int64_t rows, count;
-    int32_t row[MOST];
+    int32_t row[MOST + 1]; // the last one is written, but never used
     Run run[MOST]; // run k has the rows from where the last one ended to its end
 
     void set(const int32_t *codes, int64_t size, int64_t n_classes) {
         rows = count = 0;
         if (n_classes <= MANY) {
+            if (n_classes <= FEW) { // a pass for each: no table, whose cells would have to be written before they are read
+                for (int64_t c = 0; c < n_classes; ++c) {
+                    const int64_t before = rows;
+                    for (int64_t r = 0; r < size; ++r) {
+                        row[rows] = int32_t(r);
+                        rows += codes[r] == c;
+                    }
+                    if (rows > before) run[count++] = {c, rows};
+                }
+                return;
+            }
             int32_t next[MANY + 1] = {}; // next[c] is where the next row of class c goes
             for (int64_t r = 0; r < size; ++r) ++next[codes[r] < 0 ? MANY : codes[r]];
             for (int64_t c = 0; c < n_classes; ++c) {

@@ -82,39 +82,51 @@ TB_INLINE Square turned(const double *p, int64_t stride) {
     return s;
 }
 
-// x[LANES * c ..] = class c of the rows from p on, and back. The last four classes may overlap those before them.
-// Vectors are stored whole: a load must wait long for what two stores have left.
-TB_INLINE void read_rows(const double *p, int64_t n, double *x) {
+// x[LANES * c ..] = class c of the rows from p on; returns the greatest of each row. The last four classes may overlap
+// those before them. Vectors are stored whole: a load must wait long for what two stores have left.
+TB_INLINE Lanes read_rows(const double *p, int64_t n, double *x) {
+    Lanes top = broadcast<Lanes>(NEVER);
     for (int64_t c = 0; n < 4 && c < n; ++c) {
         Lanes rows;
         for (int r = 0; r < LANES; ++r) rows[r] = p[r * n + c];
+        top = greater(top, rows);
         store(x + LANES * c, rows);
     }
     for (int64_t next = 0; n >= 4 && next < n; next += 4) {
         const int64_t c = std::min(next, n - 4);
         Square first = turned(p + c, n), last = turned(p + (LANES - 4) * n + c, n);
-        for (int k = 0; k < 4; ++k) store(x + LANES * (c + k), join(first.part[k], last.part[k]));
+        for (int k = 0; k < 4; ++k) {
+            const Lanes rows = join(first.part[k], last.part[k]);
+            top = greater(top, rows);
+            store(x + LANES * (c + k), rows);
+        }
     }
+    return top;
 }
 
-TB_INLINE void write_rows(double *p, int64_t n, const double *x) {
+// The way back, each row times its scale, or less its scale.
+template <bool logs> TB_INLINE void write_rows(double *p, int64_t n, const double *x, Lanes scale) {
     for (int64_t c = 0; n < 4 && c < n; ++c) {
-        const Lanes rows = load<Lanes>(x + LANES * c);
-        for (int r = 0; r < LANES; ++r) p[r * n + c] = rows[r];
+        const Lanes rows = load<Lanes>(x + LANES * c), scaled = logs ? rows - scale : rows * scale;
+        for (int r = 0; r < LANES; ++r) p[r * n + c] = scaled[r];
     }
+    alignas(64) double own[LANES];
+    store(own, scale);
     for (int64_t next = 0; n >= 4 && next < n; next += 4)
         for (int r = 0; r < LANES; r += 4) {
             const int64_t c = std::min(next, n - 4);
             Square rows = turned(x + LANES * c + r, LANES);
-            for (int k = 0; k < 4; ++k) store(p + (r + k) * n + c, rows.part[k]);
+            for (int k = 0; k < 4; ++k) {
+                const f64x4 row = rows.part[k], by = broadcast(own[r + k]);
+                store(p + (r + k) * n + c, logs ? row - by : row * by);
+            }
         }
 }
 
 // Shares of n classes in LANES rows, or their logarithms; x is scratch for LANES * n doubles.
 template <bool logs> TB_INLINE int64_t softmax_rows(double *p, int64_t n, double *x) {
-    read_rows(p, n, x);
-    Lanes top = broadcast<Lanes>(NEVER), sum{};
-    for (int64_t c = 0; c < n; ++c) top = greater(top, load<Lanes>(x + LANES * c));
+    const Lanes top = read_rows(p, n, x);
+    Lanes sum{};
     Mask<Lanes> never = top == NEVER;
     Lanes shift = only(top, ~never); // -inf - 0 instead of -inf - -inf
     for (int64_t c = 0; c < n; ++c) {
@@ -123,13 +135,11 @@ template <bool logs> TB_INLINE int64_t softmax_rows(double *p, int64_t n, double
         store(x + LANES * c, logs ? log_e : e);
     }
     const Lanes scale = logs ? lanes_log(sum) : 1.0 / sum; // a division per class would cost as much as an exponential
-    for (int64_t c = 0; c < n; ++c) {
-        Lanes part = load<Lanes>(x + LANES * c), share = logs ? part - scale : part * scale;
-        store(x + LANES * c, never ? broadcast<Lanes>(NEVER) : share);
-    }
-    write_rows(p, n, x);
+    write_rows<logs>(p, n, x, scale);
+    if (!any(never)) [[likely]] return 0;
     int64_t count = 0;
-    for (int r = 0; r < LANES; ++r) count -= never[r];
+    for (int r = 0; r < LANES; ++r)
+        if (never[r]) std::fill_n(p + r * n, n, NEVER), ++count;
     return count;
 }
 

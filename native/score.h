@@ -1,6 +1,6 @@
 // What the scoring kernels share: the sizes of a tile and the places of bad values.
 #pragma once
-#include "columns.h"
+#include "layout.h"
 #include "simd.h"
 
 #include <algorithm>
@@ -19,11 +19,9 @@ constexpr int CHUNK = 64;      // columns of a tile at most: 32 KiB, what the fi
 constexpr int STEP = 16;       // rows that go through a loop together, four vectors to hide the latencies
 constexpr int CLASS_BLOCK = 8; // classes whose totals are collected before they are added to `out`
 
-// True for the columns of a C-ordered matrix: neighbours in memory.
-template <class T> bool adjacent(const std::vector<Column<T>> &columns) {
-    for (size_t j = 1; j < columns.size(); ++j)
-        if (columns[j].data != columns[0].data + j || columns[j].stride != columns[0].stride) return false;
-    return !columns.empty();
+// Only whole tiles are read in fours.
+template <class T> Layout layout_of(const Column<T> *columns, int64_t n, int64_t rows) {
+    return rows < TILE ? Layout() : Layout(columns, static_cast<int>(n));
 }
 
 // The smaller of two places, where -1 means none.

@@ -20,13 +20,12 @@ int64_t add_flags(nb::object list, Matrix<double> log_no, Matrix<double> log_yes
         const double *no = log_no.data(), *yes = log_yes.data();
         double *to = out.data();
         nb::gil_scoped_release release;
-        const bool side_by_side = adjacent(columns);
         const auto run_chunk = TB_BEST(flag_chunk<T>);
         int64_t bad = -1;
         for (int64_t j = 0; j < n_columns; j += CHUNK) {
             const int n = static_cast<int>(std::min<int64_t>(CHUNK, n_columns - j));
-            const int64_t place = run_chunk(&columns[j], n, side_by_side, no + j * n_classes, yes + j * n_classes,
-                                             n_columns, n_classes, to, start, stop);
+            const int64_t place = run_chunk(&columns[j], n, layout_of(&columns[j], n, stop - start), no + j * n_classes,
+                                             yes + j * n_classes,                                             n_columns, n_classes, to, start, stop);
             bad = first_place(bad, place < 0 ? place : place + j);
         }
         return bad;
@@ -109,15 +108,15 @@ TB_INLINE void score_flags(const double *x, int n, const double *no, const doubl
 }
 
 template <class T>
-int64_t flag_chunk(const Column<T> *columns, int n, bool side_by_side, const double *no, const double *yes,
+int64_t flag_chunk(const Column<T> *columns, int n, const Layout &layout, const double *no, const double *yes,
                              int64_t n_columns, int64_t n_classes, double *out, int64_t start, int64_t stop) {
     alignas(32) double x[CHUNK * TILE];
     int64_t bad = -1;
     for (int64_t row = start; row < stop; row += TILE) {
         const int rows = static_cast<int>(std::min<int64_t>(TILE, stop - row));
         double *to = out + row * n_classes;
-        read_tile(columns, n, side_by_side, row, rows, x);
-        Next::behind(columns, n, side_by_side, row).prefetch(0, TILE);
+        read_tile(columns, n, layout, row, rows, x);
+        Next::behind(columns, layout, row).prefetch(0, TILE);
         if (all_flags(x, n)) {
             score_flags<false>(x, n, no, yes, rows, to, n_classes);
             continue;

@@ -3,9 +3,9 @@
 // Rows are the lanes of a vector, and four vectors of them go through the columns together, to hide the latencies. The
 // logarithms of the Student density are the costly part, so several columns share one: log1p(s) + log1p(t) =
 // log1p(s + t + s*t), which keeps the relative precision of small terms. Which columns share is decided by the tables
-// alone (same `half`, at most GROUP of them). Columns that share it with no neighbour, as columns with weights do, take
-// a few terms of the series of log1p where a value is near (series), which also is decided by the tables and the value
-// alone. A row whose product leaves the range of doubles is done again column by column; this depends on that row only.
+// alone (same `half`, at most GROUP of them); columns with weights mostly share it with none. Where s is small, a few
+// terms of the series of log1p are enough (student_series.h), which also is decided by the tables and the value alone. A
+// row whose product leaves the range of doubles is done again column by column; this depends on that row only.
 // The constants are summed apart from the logarithms, so a row without gaps can use a sum made beforehand.
 #ifndef TB_ISA
 #include "score.h"
@@ -16,6 +16,7 @@ namespace {
 constexpr int GROUP = 20;           // columns per logarithm: a product's rounding and size grow with their number
 constexpr double NEAR = 0x1p1000;   // a product below it has met no overflow
 constexpr double LARGEST = 0x1p500; // z*z is formed below it
+constexpr double NEGLIGIBLE = 0x1p-50; // low part of a mean, in standard deviations: less than what rounding leaves
 constexpr double HUGEST = std::numeric_limits<double>::max();
 
 enum class Kind { STUDENT, NORMAL };
@@ -26,16 +27,15 @@ struct Group {
     int first, last; // columns first .. last - 1
     double half;     // what the logarithm, or the sum of squares, is multiplied with
     bool low;        // some mean has a low part
-    int terms = 0;   // of the series, for columns that differ in `half`; 0: they share one logarithm
+    bool shared;     // whether the columns share one logarithm
+    int series;      // of SERIES, for the logarithms
 };
 
-// How many terms of log1p(s) = s - s**2 / 2 + .. are enough for s below 2**-bits. Values four standard deviations away
-// are near: s = z*z / nu, and half = (nu + 1) / 2.
+// How many terms of log1p(s) = s - s**2 / 2 + .. are enough for s below 2**-bits.
 struct Series {
     int terms, bits;
-    double half; // from which on near values are below
 };
-constexpr Series SERIES[] = {{4, 13, 0x1p16}, {6, 9, 0x1p12}, {10, 5, 0x1p8}, {1, 0, 0}}; // the last: none
+constexpr Series SERIES[] = {{4, 13}, {6, 9}, {10, 5}, {1, 0}}; // the last: none
 
 // The tables class by class, for the columns of one chunk.
 struct Tables {
@@ -53,12 +53,12 @@ struct Input {
     int64_t n_classes;
 };
 
-// The terms for columns whose halves are not all equal: by the greatest, as weights make some of them small.
-int terms_for(const double *half, int n) {
-    const double most = *std::max_element(half, half + n);
-    for (const Series &series : SERIES)
-        if (most >= series.half) return series.terms;
-    return 1;
+// The series for columns of which n share a logarithm: the sum of their s is mostly below 4 * n / nu, and of one, four
+// standard deviations away, 16 / nu; half = (nu + 1) / 2.
+int series_for(double half, int n) {
+    int series = 0;
+    while (SERIES[series].bits > 0 && !(std::max(16, 4 * n) <= 2 * half / double(1 << SERIES[series].bits))) ++series;
+    return series;
 }
 
 // Cuts the columns of a class into groups: runs of one `half`, the long ones in equal parts, and the others together.
@@ -76,7 +76,8 @@ void add_groups(const Input &in, int64_t first_column, int64_t c, const Tables &
             for (int next = end; next < t.n && (next = end_of(end)) - end < FEW;) end = next;
             bool low = false;
             for (int j = first; j < end; ++j) low |= t.low[c * t.n + j] != 0;
-            groups.push_back({first, end, 0.0, low, terms_for(&t.half[c * t.n + first], end - first)});
+            const double *own = &t.half[c * t.n + first]; // the greatest counts, as weights make some of them small
+            groups.push_back({first, end, 0.0, low, false, series_for(*std::max_element(own, own + (end - first)), 1)});
             continue;
         }
         const int parts = (end - first + limit - 1) / limit;
@@ -84,7 +85,7 @@ void add_groups(const Input &in, int64_t first_column, int64_t c, const Tables &
             const int to = first + (end - first) * (part + 1) / parts;
             bool low = false;
             for (int j = from; j < to; ++j) low |= t.low[c * t.n + j] != 0;
-            groups.push_back({from, to, half(first), low});
+            groups.push_back({from, to, half(first), low, true, series_for(half(first), to - from)});
             from = to;
         }
     }
@@ -97,9 +98,10 @@ Tables tables_of(const Input &in, int64_t first_column, int n) {
     for (int64_t c = 0; c < n_classes; ++c) {
         for (int j = 0; j < n; ++j) {
             const int64_t from = (first_column + j) * n_classes + c, to = c * n + j;
-            t.mean[to] = in.mean[from], t.low[to] = in.low[from];
-            t.inverse[to] = in.inverse[from], t.constant[to] = in.constant[from];
+            t.mean[to] = in.mean[from], t.inverse[to] = in.inverse[from], t.constant[to] = in.constant[from];
             t.half[to] = in.half ? in.half[from] : 0.5;
+            const double low = in.low[from], deviations = std::fabs(low * t.inverse[to]) * std::sqrt(2 * t.half[to]);
+            t.low[to] = deviations < NEGLIGIBLE ? 0.0 : low;
             t.classes[c].constant += t.constant[to];
         }
         add_groups(in, first_column, c, t, t.classes[c].groups);
@@ -135,14 +137,13 @@ int64_t add_reals(nb::object list, Vector<double> units, Table mean, Table low, 
     return block.visit<double, float>([&]<class T>(const std::vector<Column<T>> &columns) -> int64_t {
         double *to = out.data();
         nb::gil_scoped_release release;
-        const bool side_by_side = adjacent(columns);
         const int64_t n_columns = static_cast<int64_t>(columns.size());
         const auto run = TB_BEST(add_chunk<T, kind>);
         int64_t bad = -1;
         for (int64_t first = 0; first < n_columns; first += CHUNK) {
             const Tables t = tables_of(in, first, static_cast<int>(std::min<int64_t>(CHUNK, n_columns - first)));
-            int64_t place = run(&columns[first], side_by_side, in.units + first, t, n_columns,
-                                in.n_classes, to, start, stop);
+            int64_t place = run(&columns[first], layout_of(&columns[first], t.n, stop - start), in.units + first, t,
+                                n_columns, in.n_classes, to, start, stop);
             bad = first_place(bad, place < 0 ? place : place + first);
         }
         return bad;
@@ -184,7 +185,7 @@ TB_INLINE void gather(const double *x, const Tables &t, int64_t table, const Gro
     for (int j = g.first; j < g.last; ++j) {
         const Lanes mean = broadcast<Lanes>(t.mean[table + j]), inverse = broadcast<Lanes>(t.inverse[table + j]);
         const Lanes mean_low = broadcast<Lanes>(t.low[table + j]), constant = broadcast<Lanes>(t.constant[table + j]);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int v = 0; v < VECTORS; ++v) {
             Lanes value = load<Lanes>(x + j * TILE + LANES * v);
             Lanes z = value - mean;
@@ -204,33 +205,46 @@ TB_INLINE void gather(const double *x, const Tables &t, int64_t table, const Gro
     }
 }
 
+TB_INLINE void clear(Block &block) { // which `= {}` would do in memory
+#pragma GCC unroll 8
+    for (int v = 0; v < VECTORS; ++v) block[v] = Lanes{};
+}
+
 // Log likelihood of ROWS rows under one class; returns true if a row must be done again by `far_row`.
 template <Kind kind, bool gaps>
 TB_INLINE bool score_block(const double *x, const Tables &t, int64_t c, double *totals) {
-    Block sum = {}, constants = {};
+    Block sum, constants;
+    clear(sum), clear(constants);
     Mask<Lanes> far{};
     const int64_t table = c * t.n;
     for (const Group &g : t.classes[c].groups) {
-        if constexpr (kind == Kind::STUDENT)
-            if (g.terms) {
+        if (kind == Kind::STUDENT && !g.shared) {
+            with_series(g.series, [&]<int series>() __attribute__((always_inline)) {
                 if (g.low)
-                    subtract_terms<gaps, true>(x, t, table, g, sum, constants, far);
+                    subtract_series<series, gaps, true>(x, t, table, g, sum, constants, far);
                 else
-                    subtract_terms<gaps, false>(x, t, table, g, sum, constants, far);
-                continue;
-            }
-        Block q = {};
+                    subtract_series<series, gaps, false>(x, t, table, g, sum, constants, far);
+            });
+            continue;
+        }
+        Block q;
+        clear(q);
         if (g.low)
             gather<kind, gaps, true>(x, t, table, g, q, constants);
         else
             gather<kind, gaps, false>(x, t, table, g, q, constants);
         const Lanes half = broadcast<Lanes>(g.half);
-#pragma GCC unroll 4
+        if constexpr (kind == Kind::STUDENT) {
+            with_series(g.series, [&]<int series>() __attribute__((always_inline)) {
+                subtract_logs<series>(q, half, sum, far);
+            });
+            continue;
+        }
+#pragma GCC unroll 8
         for (int v = 0; v < VECTORS; ++v) {
             Mask<Lanes> near = q[v] < NEAR;
             far |= ~near;
-            Lanes kept = only(q[v], near);
-            sum[v] -= half * (kind == Kind::STUDENT ? lanes_log1p(kept) : kept);
+            sum[v] -= half * only(q[v], near);
         }
     }
     const Lanes constant = broadcast<Lanes>(t.classes[c].constant);
@@ -258,7 +272,7 @@ inline double far_row(Kind kind, const double *x, const Tables &t, int64_t c) {
         for (int j = g.first; j < g.last; ++j) {
             const double value = x[j * TILE], z = distance(value, t, c * t.n + j), s = z * z;
             if (std::isnan(value)) continue;
-            if (g.terms) {
+            if (!g.shared) {
                 const double half = t.half[c * t.n + j];
                 if (!(s < NEAR) && half != 0) total -= half * far_term(kind, z);
                 continue;
@@ -296,44 +310,48 @@ TB_INLINE void score_tile(const double *x, const Tables &t, int rows, const Next
     }
 }
 
-// Multiplies the columns by their units, at most to the largest double; returns true if a value is not finite.
+// Multiplies the columns by their units; returns true if a value is not finite then.
 TB_INLINE bool scale(double *x, int n, const double *units) {
-    i64x4 strange{};
+    Mask<Lanes> strange{};
     for (int j = 0; j < n; ++j) {
-        const f64x4 unit = broadcast(units[j]);
-        for (int r = 0; r < TILE; r += 4) {
-            f64x4 value = load(x + j * TILE + r);
-            strange |= as_bits(value - value); // 0 where finite, else NaN
-            f64x4 scaled = value * unit;
-            scaled = scaled > HUGEST ? broadcast(HUGEST) : scaled;
-            store(x + j * TILE + r, scaled < -HUGEST ? broadcast(-HUGEST) : scaled);
+        const Lanes unit = broadcast<Lanes>(units[j]);
+        for (int r = 0; r < TILE; r += LANES) {
+            const Lanes scaled = load<Lanes>(x + j * TILE + r) * unit;
+            strange |= as_bits(scaled - scaled); // 0 where finite, else NaN
+            store(x + j * TILE + r, scaled);
         }
     }
     return any(strange);
 }
 
-// Marks the infinite values of a tile as missing; returns the first by row and column as r * n_columns + j, or -1.
+// Marks the infinite values of a tile as missing; returns the first by row and column as r * n_columns + j, or -1. Those
+// that only their unit has made infinite become the largest double.
 template <class T>
 int64_t drop_infinite(const Column<T> *columns, int n, int64_t row, int rows, int64_t n_columns, double *x) {
     int64_t bad = -1;
     for (int j = 0; j < n; ++j)
-        for (int r = 0; r < rows; ++r)
+        for (int r = 0; r < rows; ++r) {
+            double &value = x[j * TILE + r];
+            if (!std::isinf(value)) continue;
             if (std::isinf(columns[j][row + r])) {
-                x[j * TILE + r] = std::numeric_limits<double>::quiet_NaN();
+                value = std::numeric_limits<double>::quiet_NaN();
                 bad = first_place(bad, (row + r) * n_columns + j);
+            } else {
+                value = std::copysign(HUGEST, value);
             }
+        }
     return bad;
 }
 
 template <class T, Kind kind>
-int64_t add_chunk(const Column<T> *columns, bool side_by_side, const double *units, const Tables &t,
+int64_t add_chunk(const Column<T> *columns, const Layout &layout, const double *units, const Tables &t,
                   int64_t n_columns, int64_t n_classes, double *out, int64_t start, int64_t stop) {
     alignas(64) double x[CHUNK * TILE];
     int64_t bad = -1;
     for (int64_t row = start; row < stop; row += TILE) {
         const int rows = static_cast<int>(std::min<int64_t>(TILE, stop - row));
-        read_tile(columns, t.n, side_by_side, row, rows, x);
-        const Next next = Next::behind(columns, t.n, side_by_side, row);
+        read_tile(columns, t.n, layout, row, rows, x);
+        const Next next = Next::behind(columns, layout, row);
         if (scale(x, t.n, units)) {
             bad = first_place(bad, drop_infinite(columns, t.n, row, rows, n_columns, x));
             score_tile<kind, true>(x, t, rows, next, out + row * n_classes, n_classes);

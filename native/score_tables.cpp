@@ -94,7 +94,7 @@ int64_t add_steps(nb::object list, Vector<int64_t> offsets, Vector<double> edges
             steps.all_edges = all_edges;
         else
             steps.build(all_edges, contract[COLUMNS]);
-        return TB_BEST(step_rows<T>)(columns, adjacent(columns), steps, to, start, stop);
+        return TB_BEST(step_rows<T>)(columns, steps, to, start, stop);
     });
 }
 
@@ -200,14 +200,28 @@ void code_rows(const std::vector<Column<T>> &columns, const Codes &codes, double
     }
 }
 
+// cell_of for the rows of a tile, four at a time.
+TB_INLINE void find_cells(const Grid &grid, const double *x, int32_t *cells) {
+    typedef int32_t i32x4 __attribute__((vector_size(16)));
+    for (int r = 0; r < TILE; r += 4) {
+        f64x4 place = (load(x + r) - grid.low) * grid.scale;
+        place = place > 0 ? place : f64x4{};
+        place = place < grid.top ? place : broadcast(grid.top);
+        const i32x4 four = __builtin_convertvector(place, i32x4);
+        __builtin_memcpy(cells + r, &four, sizeof four);
+    }
+}
+
 // The depth is known when compiled for all but odd edges: no loop, and above all no branch that would be a guess.
 template <int known_depth>
 TB_INLINE void search(const Grid &grid, const uint32_t *below, Pointer edge, const double *x, int rows, Pointer first,
                       int64_t n_classes, Pointer *where, int n) {
     const int depth = known_depth < 0 ? grid.depth : known_depth;
+    int32_t cells[TILE];
+    find_cells(grid, x, cells);
     for (int r = 0; r < rows; ++r) {
         const double value = x[r];
-        int64_t step = below[cell_of(grid, value)];
+        int64_t step = below[cells[r]];
         __asm__("" : "+r"(step)); // keeps GCC from forming vectors, which would be taken apart again for the lookups
 #pragma GCC unroll 4
         for (int shift = depth - 1; shift >= 0; --shift)
@@ -258,18 +272,22 @@ inline int64_t drop_missing(const double *x, int rows, Pointer zeros, Pointer *w
 }
 
 template <class T>
-int64_t step_rows(const std::vector<Column<T>> &columns, bool side_by_side, const Steps &steps, double *out,
+int64_t step_rows(const std::vector<Column<T>> &columns, const Steps &steps, double *out,
                   int64_t start, int64_t stop) {
     alignas(32) double x[CHUNK * TILE];
     Pointer where[TILE * CHUNK];
     const int64_t n_columns = static_cast<int64_t>(columns.size()), n_classes = steps.n_classes;
+    std::vector<Layout> layouts; // of each chunk of columns
+    for (int64_t first = 0; first < n_columns; first += CHUNK)
+        layouts.push_back(layout_of(&columns[first], std::min<int64_t>(CHUNK, n_columns - first), stop - start));
     int64_t bad = -1;
     for (int64_t row = start; row < stop; row += TILE) {
         const int rows = static_cast<int>(std::min<int64_t>(TILE, stop - row));
         for (int64_t first = 0; first < n_columns; first += CHUNK) {
             const int n = static_cast<int>(std::min<int64_t>(CHUNK, n_columns - first));
-            read_tile(&columns[first], n, side_by_side, row, rows, x);
-            Next::behind(&columns[first], n, side_by_side, row).prefetch(0, TILE);
+            const Layout &layout = layouts[first / CHUNK];
+            read_tile(&columns[first], n, layout, row, rows, x);
+            Next::behind(&columns[first], layout, row).prefetch(0, TILE);
             for (int j = 0; j < n; ++j) find_steps(steps, first + j, x + j * TILE, rows, where + j, n);
             if (!all_finite(x, n)) {
                 const int64_t place = drop_missing(x, rows, steps.zeros, where, n, n_columns);

@@ -367,10 +367,10 @@ template <bool weighted, bool shared> struct Student {
 };
 
 template <class T, bool weighted, bool shared>
-void leave_out(const Column<T> *columns, bool side_by_side, const int32_t *codes, const double *weights, const Facts &f,
+void leave_out(const Column<T> *columns, const Layout &layout, const int32_t *codes, const double *weights, const Facts &f,
                double *out, int64_t start, int64_t stop, const Mark &marks) {
     Tile t;
-    leave_out_rows<T, weighted>(columns, side_by_side, codes, weights, Student<weighted, shared>{f}, t, f.n_columns,
+    leave_out_rows<T, weighted>(columns, layout, codes, weights, Student<weighted, shared>{f}, t, f.n_columns,
                                 static_cast<int64_t>(f.classes.size()), out, start, stop, marks);
 }
 

@@ -28,6 +28,10 @@ constexpr int CUTS = 5;
 // The unit of each cut is 2**(multiple * E + offset). p's lower part and e's upper part share the fourth.
 constexpr int MULTIPLE[CUTS] = {1, 1, 2, 2, 2}, OFFSET[CUTS] = {-51, -103, -51, -103, -155}, PARTS[CUTS] = {1, 1, 1, 2, 1};
 
+// From 2**(E - ALL_CUT) on x and x*x end above the last cuts: p = x*x has 53 bits from 2**(2*E - 49) downwards at least,
+// and e is a multiple of the square of the last bit of x.
+constexpr int ALL_CUT = 24;
+
 typedef uint64_t u64x4 __attribute__((vector_size(32)));
 
 struct alignas(32) Totals { // the sums of four columns for one class since the last flush
@@ -47,37 +51,52 @@ struct alignas(32) Scale { // per lane the E with |x| < 2**E, and the constants 
 };
 
 struct alignas(32) Tile { // some rows of four columns, rows of one class together
-    f64x4 x[TILE];
+    f64x4 x[TILE]; // only filled if something has to be changed or looked at again
     int64_t start, size; // of all rows; those left out included
     const int32_t *codes;
     Runs runs;
-    f64x4 peak; // the largest size
-    i64x4 nan;  // not zero where there is a NaN
-    const char *next; // where the next tile begins, and how far its rows are apart
-    int64_t next_stride;
+    f64x4 peak, low; // the largest size and, but for a unit in the last place, the smallest above 0
+    bool odd;        // whether there is a NaN, or a number so large that a sum of sizes overflows
 };
+
+// The sizes in a tile, those of rows left out included: room for them does no harm.
+template <bool Adjacent, class T> TB_INLINE void look_at(const Quad<T> &quad, Tile &tile) {
+    f64x4 peak = broadcast(0.0), low = broadcast(HUGE_FROM), sum = peak, other_sum = peak;
+    const auto look = [&](int64_t row, f64x4 &total) __attribute__((always_inline)) {
+        const f64x4 size = absolute(quad.template read<Adjacent>(row));
+        peak = larger(size, peak);
+        low = smaller(as_doubles(as_bits(size) - 1), low); // 0 becomes a NaN, which is not smaller
+        total += size;
+    };
+    int64_t r = tile.start;
+    const int64_t end = tile.start + tile.size;
+    for (; r + 2 <= end; r += 2) look(r, sum), look(r + 1, other_sum); // two sums hide the latency
+    if (r < end) look(r, sum);
+    sum += other_sum;
+    tile.peak = peak;
+    tile.low = low;
+    tile.odd = any_set(as_bits(sum - sum)); // 0 where finite, else NaN
+}
 
 template <bool Adjacent, class T> TB_INLINE void fill(const Quad<T> &quad, Tile &tile) {
     f64x4 peak = broadcast(0.0);
-    i64x4 nan = i64x4{};
     for (int64_t r = 0; r < tile.runs.rows; ++r) {
-        f64x4 x = quad.template read<Adjacent>(tile.start + tile.runs.row[r]);
-        peak = larger(absolute(x), peak);
-        nan |= x != x;
-        tile.x[r] = x;
+        tile.x[r] = quad.template read<Adjacent>(tile.start + tile.runs.row[r]);
+        peak = larger(absolute(tile.x[r]), peak);
     }
     tile.peak = peak;
-    tile.nan = nan;
-    tile.next = reinterpret_cast<const char *>(quad.data[0] + (tile.start + tile.size) * quad.stride[0]);
-    tile.next_stride = Adjacent ? quad.stride[0] * int64_t(sizeof(T)) : 0;
 }
 
-TB_CLONES void fill(const Quad<double> &quad, Tile &tile) {
-    quad.adjacent ? fill<true>(quad, tile) : fill<false>(quad, tile);
-}
-TB_CLONES void fill(const Quad<float> &quad, Tile &tile) {
-    quad.adjacent ? fill<true>(quad, tile) : fill<false>(quad, tile);
-}
+#define TB_READ(T)                                                                                                     \
+    TB_CLONES void look_at(const Quad<T> &quad, Tile &tile) {                                                          \
+        quad.adjacent ? look_at<true>(quad, tile) : look_at<false>(quad, tile);                                        \
+    }                                                                                                                  \
+    TB_CLONES void fill(const Quad<T> &quad, Tile &tile) {                                                             \
+        quad.adjacent ? fill<true>(quad, tile) : fill<false>(quad, tile);                                              \
+    }
+TB_READ(double)
+TB_READ(float)
+#undef TB_READ
 
 // Puts 0.0 for every NaN and counts it as absent.
 TB_CLONES void blank_nan(Tile &tile, Totals *blocks) {
@@ -98,12 +117,24 @@ TB_INLINE f64x4 cut(f64x4 x, f64x4 magic, u64x4 &sum) {
     sum += reinterpret_cast<u64x4>(shifted);
     return x - (shifted - magic);
 }
+// The same, where nothing is below or nobody asks.
+TB_INLINE void last_cut(f64x4 x, f64x4 magic, u64x4 &sum) { sum += reinterpret_cast<u64x4>(x + magic); }
 
 struct alignas(32) Rest { // what no cut has taken
     f64x4 x, p, e;
 };
 
-template <int Order> TB_INLINE Rest add_vector(f64x4 x, const f64x4 *magic, u64x4 *sum) {
+template <int Order> TB_INLINE void add_vector(f64x4 x, const f64x4 *magic, u64x4 *sum) {
+    last_cut(cut(x, magic[0], sum[0]), magic[1], sum[1]);
+    if constexpr (Order == 2) {
+        f64x4 p = x * x, e = fused(x, x, -p);
+        last_cut(cut(p, magic[2], sum[2]), magic[3], sum[3]);
+        last_cut(cut(e, magic[3], sum[3]), magic[4], sum[4]);
+    }
+}
+
+template <int Order> TB_INLINE Rest rest_of(f64x4 x, const f64x4 *magic) {
+    u64x4 sum[CUTS]; // not used
     Rest rest{};
     rest.x = cut(cut(x, magic[0], sum[0]), magic[1], sum[1]);
     if constexpr (Order == 2) {
@@ -114,11 +145,24 @@ template <int Order> TB_INLINE Rest add_vector(f64x4 x, const f64x4 *magic, u64x
     return rest;
 }
 
-// Adds the rows of a tile; returns whether anything was left below the last cuts.
-template <int Order> TB_INLINE bool add_tile(const Tile &tile, const Scale &scale, Totals *blocks) {
+// The rows of a tile as they were filled in, and as they lie in the columns.
+struct Filled {
+    const Tile &tile;
+    TB_INLINE f64x4 operator[](int64_t r) const { return tile.x[r]; }
+    TB_INLINE void prefetch(int64_t) const {}
+};
+template <bool Adjacent, class T> struct Unfilled {
+    const Quad<T> &quad;
+    const Tile &tile;
+    TB_INLINE f64x4 operator[](int64_t r) const { return quad.template read<Adjacent>(tile.start + tile.runs.row[r]); }
+    TB_INLINE void prefetch(int64_t r) const { quad.prefetch(tile.start + tile.size + r); } // of the next tile
+};
+
+// Adds the rows of a tile but for what lies below the last cuts.
+template <int Order, class Rows>
+TB_INLINE void add_tile(Rows rows, const Tile &tile, const Scale &scale, Totals *blocks) {
     f64x4 magic[CUTS];
     for (int k = 0; k < CUTS; ++k) magic[k] = scale.magic[k];
-    i64x4 left = i64x4{};
     for (int64_t k = 0, r = 0; k < tile.runs.count; ++k) {
         const Run run = tile.runs.run[k];
         Totals &block = blocks[run.code];
@@ -126,17 +170,32 @@ template <int Order> TB_INLINE bool add_tile(const Tile &tile, const Scale &scal
         for (int i = 0; i < CUTS; ++i) sum[i] = block.cut[i];
         block.rows += run.end - r;
         for (; r < run.end; ++r) {
-            __builtin_prefetch(tile.next + r * tile.next_stride);
-            Rest rest = add_vector<Order>(tile.x[r], magic, sum);
-            left |= as_bits(rest.x) | as_bits(rest.p) | as_bits(rest.e);
+            rows.prefetch(r);
+            add_vector<Order>(rows[r], magic, sum);
         }
         for (int i = 0; i < CUTS; ++i) block.cut[i] = sum[i];
     }
-    return any_set(left << 1); // -0.0 leaves only its sign
 }
 
-TB_CLONES bool add_tile_1(const Tile &tile, const Scale &scale, Totals *blocks) { return add_tile<1>(tile, scale, blocks); }
-TB_CLONES bool add_tile_2(const Tile &tile, const Scale &scale, Totals *blocks) { return add_tile<2>(tile, scale, blocks); }
+template <int Order, class T>
+TB_INLINE void add_unfilled(const Quad<T> &quad, const Tile &tile, const Scale &scale, Totals *blocks) {
+    quad.adjacent ? add_tile<Order>(Unfilled<true, T>{quad, tile}, tile, scale, blocks)
+                  : add_tile<Order>(Unfilled<false, T>{quad, tile}, tile, scale, blocks);
+}
+
+#define TB_ADD(ORDER)                                                                                                  \
+    TB_CLONES void add_tile_##ORDER(const Tile &tile, const Scale &scale, Totals *blocks) {                            \
+        add_tile<ORDER>(Filled{tile}, tile, scale, blocks);                                                     \
+    }                                                                                                                  \
+    TB_CLONES void add_tile_##ORDER(const Quad<double> &quad, const Tile &tile, const Scale &scale, Totals *blocks) {  \
+        add_unfilled<ORDER>(quad, tile, scale, blocks);                                                         \
+    }                                                                                                                  \
+    TB_CLONES void add_tile_##ORDER(const Quad<float> &quad, const Tile &tile, const Scale &scale, Totals *blocks) {   \
+        add_unfilled<ORDER>(quad, tile, scale, blocks);                                                         \
+    }
+TB_ADD(1)
+TB_ADD(2)
+#undef TB_ADD
 
 struct Left {
     Rest rest;
@@ -145,11 +204,11 @@ struct Left {
 
 // Up to 64 places, from `place` on, of which something is left.
 template <int Order> TB_INLINE int find_left(const Tile &tile, const Scale &scale, int64_t &place, Left *found) {
-    u64x4 unused[CUTS] = {};
     int n = 0;
     for (; place < tile.runs.rows && n < 64; ++place) {
-        Rest rest = add_vector<Order>(tile.x[place], scale.magic, unused);
-        if (any_set((as_bits(rest.x) | as_bits(rest.p) | as_bits(rest.e)) << 1)) found[n++] = {rest, place};
+        Rest rest = rest_of<Order>(tile.x[place], scale.magic);
+        const i64x4 bits = as_bits(rest.x) | as_bits(rest.p) | as_bits(rest.e);
+        if (any_set(bits << 1)) found[n++] = {rest, place}; // -0.0 has only its sign
     }
     return n;
 }
@@ -163,6 +222,7 @@ TB_CLONES int find_left_2(const Tile &tile, const Scale &scale, int64_t &place, 
 
 struct Sums {
     int64_t n_columns, n_classes, order;
+    std::vector<int> number;    // of the columns as they are given, in the order they are added in
     std::vector<int64_t> count; // without weights
     Store n, x, xx;             // n with weights
     int64_t bad = -1;
@@ -171,14 +231,14 @@ struct Sums {
         : n_columns(columns), n_classes(classes), order(order), count(columns * classes), n(columns * classes),
           x(columns * classes), xx(order == 2 ? columns * classes : 0) {}
 
-    int64_t cell(int64_t column, int64_t code) const { return column * n_classes + code; }
+    int64_t cell(int64_t column, int64_t code) const { return number[column] * n_classes + code; }
     void add_whole(int64_t cell, double value) {
         Number v = number_of(value);
         x.add(cell, v);
         if (order == 2) xx.add_product(cell, v, v);
     }
     void found_bad(int64_t row, int64_t column) {
-        int64_t place = row * n_columns + column;
+        int64_t place = row * n_columns + number[column];
         if (bad < 0 || place < bad) bad = place;
     }
 };
@@ -193,12 +253,23 @@ template <class T> class QuadSums {
     }
 
     void add(Tile &tile) {
-        fill(quad_, tile);
-        if (any_set(tile.nan)) blank_nan(tile, blocks_.data());
-        if (any_set(tile.peak >= HUGE_FROM)) take_huge(tile);
+        look_at(quad_, tile);
+        const bool odd = tile.odd || any_set(tile.peak >= HUGE_FROM);
+        if (odd) {
+            fill(quad_, tile);
+            blank_nan(tile, blocks_.data());
+            if (any_set(tile.peak >= HUGE_FROM)) take_huge(tile);
+        }
         if (any_set(tile.peak >= bound_)) rescale(tile.peak);
-        bool left = (sums_.order == 2 ? add_tile_2 : add_tile_1)(tile, scale_, blocks_.data());
-        if (left) add_left(tile);
+        Totals *blocks = blocks_.data();
+        if (odd)
+            sums_.order == 2 ? add_tile_2(tile, scale_, blocks) : add_tile_1(tile, scale_, blocks);
+        else
+            sums_.order == 2 ? add_tile_2(quad_, tile, scale_, blocks) : add_tile_1(quad_, tile, scale_, blocks);
+        if (odd || any_set(tile.low < low_bound_)) {
+            if (!odd) fill(quad_, tile);
+            add_left(tile);
+        }
         since_look_ += tile.size;
         if (since_look_ >= LOOK_EVERY) flush_from(FLUSH_FROM);
     }
@@ -238,6 +309,7 @@ template <class T> class QuadSums {
             if (peak[lane] < bound_[lane]) continue;
             scale_.set(lane, std::ilogb(peak[lane]) + 2);
             bound_[lane] = std::ldexp(1.0, int(scale_.exponent[lane]));
+            low_bound_[lane] = std::ldexp(bound_[lane], -ALL_CUT);
         }
     }
 
@@ -292,6 +364,7 @@ template <class T> class QuadSums {
     std::vector<Totals> blocks_; // one per class
     Scale scale_;
     f64x4 bound_ = broadcast(0x1p-370); // 2**LOWEST
+    f64x4 low_bound_ = broadcast(0x1p-394); // 2**(LOWEST - ALL_CUT)
 };
 
 template <class T>
@@ -299,8 +372,6 @@ void add_unweighted(const std::vector<Column<T>> &columns, const int32_t *codes,
     std::vector<QuadSums<T>> quads;
     for (size_t first = 0; first < columns.size(); first += 4) quads.emplace_back(columns, first, sums);
     std::vector<int64_t> rows(sums.n_classes);
-    for (int64_t r = start; r < stop; ++r)
-        if (codes[r] >= 0) ++rows[codes[r]];
     Tile tile;
     int64_t step = tile_rows(columns.size(), sizeof(T));
     for (int64_t from = start; from < stop; from += step) {
@@ -308,6 +379,8 @@ void add_unweighted(const std::vector<Column<T>> &columns, const int32_t *codes,
         tile.size = std::min(step, stop - from);
         tile.codes = codes + from;
         tile.runs.set(tile.codes, tile.size, sums.n_classes);
+        for (int64_t k = 0, before = 0; k < tile.runs.count; before = tile.runs.run[k++].end)
+            rows[tile.runs.run[k].code] += tile.runs.run[k].end - before;
         for (auto &quad : quads) quad.add(tile);
     }
     for (auto &quad : quads) quad.finish(rows);
@@ -356,8 +429,10 @@ nb::tuple sum_columns(nb::object list, Vector<int32_t> codes, int64_t n_classes,
         const int32_t *code = codes.data();
         const double *weight = weights ? weights->data() : nullptr;
         nb::gil_scoped_release release;
-        if (weight) add_weighted(columns, code, weight, start, stop, sums);
-        else add_unweighted(columns, code, start, stop, sums);
+        sums.number = by_address(columns.data(), columns.size());
+        const std::vector<Column<T>> ordered = in_order(columns, sums.number);
+        if (weight) add_weighted(ordered, code, weight, start, stop, sums);
+        else add_unweighted(ordered, code, start, stop, sums);
         sums.n.finish();
         sums.x.finish();
         sums.xx.finish();

@@ -58,15 +58,16 @@ template <class T> TB_INLINE f64x4 load_reals(const T *p) {
 }
 
 // The rows of the next tile, to be asked for while this one is worked on: their lines lie too far apart for the machine
-// to foresee them all. Only for columns side by side; else there are none.
+// to foresee them all. Only for columns of one matrix; else there are none.
 struct Next {
     const char *row = nullptr;
     int64_t stride = 0, size = 0; // in bytes
 
-    template <class T> static Next behind(const Column<T> *columns, int n, bool side_by_side, int64_t row) {
-        if (!side_by_side) return {};
-        const int64_t stride = columns[0].stride, bytes = sizeof(T);
-        return {reinterpret_cast<const char *>(columns[0].data + (row + TILE) * stride), stride * bytes, n * bytes};
+    template <class T> static Next behind(const Column<T> *columns, const Layout &layout, int64_t row) {
+        if (layout.span == 0) return {};
+        const int64_t stride = columns[layout.first].stride, bytes = sizeof(T);
+        const T *next = columns[layout.first].data + (row + TILE) * stride;
+        return {reinterpret_cast<const char *>(next), stride * bytes, layout.span * bytes};
     }
     TB_INLINE void prefetch(int64_t from, int64_t to) const {
         for (int64_t r = from; r < to; ++r)
@@ -74,32 +75,34 @@ struct Next {
     }
 };
 
-// x[j * TILE + r] = row `row + r` of column j, for n columns; lanes beyond the last row are 0.
+// to[r] = row `row + r`; lanes beyond the last row are 0.
+template <class T> TB_INLINE void read_column(const Column<T> column, int64_t row, int rows, double *to) {
+    if (column.stride == 1)
+        for (int r = 0; r < rows; ++r) to[r] = as_real(column.data[row + r]);
+    else
+        for (int r = 0; r < rows; ++r) to[r] = as_real(column[row + r]);
+    for (int r = rows; r < TILE; ++r) to[r] = 0.0;
+}
+
+// The same for all n columns: x[j * TILE + r] of column j.
 template <class T>
-TB_INLINE void read_tile(const Column<T> *columns, int n, bool side_by_side, int64_t row, int rows, double *x) {
-    int first = 0; // columns before it have been read
-    if (side_by_side && rows == TILE) {
-        const int64_t stride = columns[0].stride;
-        for (; first + 4 <= n; first += 4) {
-            const T *p = columns[first].data + row * stride;
-            for (int r = 0; r < TILE; r += 4, p += 4 * stride) {
-                f64x4 a = load_reals(p), b = load_reals(p + stride), c = load_reals(p + 2 * stride),
-                      d = load_reals(p + 3 * stride);
-                transpose(a, b, c, d);
-                double *to = x + first * TILE + r;
-                store(to, a), store(to + TILE, b), store(to + 2 * TILE, c), store(to + 3 * TILE, d);
-            }
+TB_INLINE void read_tile(const Column<T> *columns, int n, const Layout &layout, int64_t row, int rows, double *x) {
+    if (rows < TILE) {
+        for (int j = 0; j < n; ++j) read_column(columns[j], row, rows, x + j * TILE);
+        return;
+    }
+    for (const std::array<int, 4> &four : layout.fours) {
+        const int64_t stride = columns[four[0]].stride;
+        const T *p = columns[four[0]].data + row * stride;
+        double *to[4] = {x + four[0] * TILE, x + four[1] * TILE, x + four[2] * TILE, x + four[3] * TILE};
+        for (int r = 0; r < TILE; r += 4, p += 4 * stride) {
+            f64x4 a = load_reals(p), b = load_reals(p + stride), c = load_reals(p + 2 * stride),
+                  d = load_reals(p + 3 * stride);
+            transpose(a, b, c, d);
+            store(to[0] + r, a), store(to[1] + r, b), store(to[2] + r, c), store(to[3] + r, d);
         }
     }
-    for (int j = first; j < n; ++j) {
-        const Column<T> column = columns[j];
-        double *to = x + j * TILE;
-        if (column.stride == 1)
-            for (int r = 0; r < rows; ++r) to[r] = as_real(column.data[row + r]);
-        else
-            for (int r = 0; r < rows; ++r) to[r] = as_real(column[row + r]);
-        for (int r = rows; r < TILE; ++r) to[r] = 0.0;
-    }
+    for (int j : layout.others) read_column(columns[j], row, TILE, x + j * TILE);
 }
 
 // out[r, c] += totals[c * TILE + r] for a block of classes; `out` points at the first of them in the first row.

@@ -18,6 +18,7 @@ from tallybayes.arrays.axis import rough_kind
 from tallybayes.arrays.column import Codes, Key
 from tallybayes.data.arrow import combined, integers, text_buffers, to_list, to_numpy
 from tallybayes.data.table import Raw, is_missing
+from tallybayes.data.whole_numbers import has_fraction
 from tallybayes.errors import DataError
 
 __all__ = ["check_key", "text_codes", "to_codes"]
@@ -81,9 +82,25 @@ def _fixed_width_codes(raw: np.ndarray) -> Codes:
 
 
 def _real_codes(values: np.ndarray) -> Codes:
+    if (found := _whole_codes(values)) is not None:
+        return found
     keys, codes = np.unique(values, return_inverse=True)
     n_keys = len(keys) - int(np.isnan(keys).any())
     return Codes(codes.astype(np.int32), [_integral_as_int(key) for key in keys[:n_keys].tolist()])
+
+
+def _whole_codes(values: np.ndarray) -> Codes | None:
+    """Reals that are whole numbers within a small span, without sorting them; None for others."""
+    if has_fraction(values) or np.isinf(values).any() or not (there := ~np.isnan(values)).any():
+        return None
+    low, high = np.min(values, where=there, initial=np.inf), np.max(values, where=there, initial=-np.inf)
+    if not (low >= -(2**53) and high <= 2**53 and high - low < _SPAN):
+        return None
+    place = np.where(there, values - low, high - low + 1).astype(np.int32)  # those that are missing behind the others
+    used = np.flatnonzero(np.bincount(place[there]))
+    lookup = np.full(int(high - low) + 2, -1, np.int32)
+    lookup[used] = np.arange(len(used))
+    return Codes(lookup[place], (used + int(low)).tolist())
 
 
 def _integer_codes(values: np.ndarray) -> Codes:

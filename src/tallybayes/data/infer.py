@@ -34,6 +34,7 @@ from tallybayes.data.key_form import KeyForm
 from tallybayes.data.known_order import known_order
 from tallybayes.data.schema import Field
 from tallybayes.data.table import Raw, is_missing, is_number
+from tallybayes.data.whole_numbers import has_fraction
 from tallybayes.errors import DataError
 from tallybayes.families import Bernoulli, Categorical, Family, Multinomial, Ordinal, Tags, Text
 
@@ -48,6 +49,7 @@ _DATES = "dates and times"
 _DURATIONS = "durations have no family"
 _SEPARATED = 0.2  # share of values with a separator from which text is taken for tags
 _SEPARATORS = "|;,"
+_FEW = 100  # rows that mostly tell whether numbers are only 0 and 1
 _MANY = 100  # distinct integers from which their number is not mentioned
 # Thai, Khmer, Chinese ...
 _NO_SPACES = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
@@ -168,9 +170,9 @@ def _from_numbers(name: str, values: np.ndarray, numeric: Family, integral: bool
     if values.dtype == np.bool_:
         return Field(name, Bernoulli(), _BOOLEANS)
     integral = values.dtype.kind in "iu" if integral is None else integral
-    for part in (values[:SAMPLE], values):
+    for part in (values[:_FEW], values[:SAMPLE], values):
         there = part[~np.isnan(part)] if part.dtype.kind == "f" else part
-        if not len(there) or not np.all((there == 0) | (there == 1)):
+        if not np.all((there == 0) | (there == 1)):
             break
     else:
         if len(np.unique(there)) == 2:
@@ -187,8 +189,10 @@ def _from_numbers(name: str, values: np.ndarray, numeric: Family, integral: bool
 
 def _describe_numbers(values: np.ndarray, integral: bool) -> str:
     """What kind of numbers they are, in words."""
+    if not integral and values.dtype.kind == "f" and has_fraction(values):
+        return "real numbers"
     there = values[np.isfinite(values)] if values.dtype.kind == "f" else values
-    if not integral and not (len(there) and np.all(there == np.floor(there))):
+    if not integral and not len(there):
         return "real numbers"
     n_values = len(np.unique(there))
     return f"integers, {_distinct(n_values)}" if n_values < _MANY else "integers"

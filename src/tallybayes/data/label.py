@@ -17,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import kind_of, positions, rough_kind, sort_keys
+from tallybayes.arrays.chunks import split
 from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.data.encode import as_codes, as_reals
 from tallybayes.data.key_form import KeyForm, as_number, to_key_type
@@ -37,6 +38,8 @@ __all__ = [
     "split_name",
     "to_label_type",
 ]
+
+_CHUNK = 16384  # labels numbered at a time, which stay in the cache until they are counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,15 +227,18 @@ def _are_reals(raw: Any) -> bool:
 
 
 def _from_range(values: np.ndarray, keys: range) -> Labels:
-    """Integers that stand for themselves: one pass to see which occur, one to number them."""
-    position = values - values.dtype.type(keys.start) if keys.start else values
-    if values.dtype.itemsize < 4:
-        position = values.astype(np.int32) - keys.start
-    counts = np.bincount(position, minlength=len(keys))
+    """Integers that stand for themselves: one pass to number and count them, another if some do not occur."""
+    codes, counts = np.empty(len(values), np.int32), np.zeros(len(keys), np.int64)
+    for start, stop in split(len(values), max(_CHUNK, len(keys))):
+        part = values[start:stop] if values.itemsize >= 4 else values[start:stop].astype(np.int32)
+        codes[start:stop] = part - keys.start if keys.start else part
+        counts += np.bincount(codes[start:stop], minlength=len(keys))
     there = np.flatnonzero(counts)
+    if len(there) == len(keys):
+        return Labels(list(keys), codes, counts)
     lookup = np.full(len(keys), -1, np.int32)
     lookup[there] = np.arange(len(there))
-    return Labels((there + keys.start).tolist(), lookup[position], counts[there])
+    return Labels((there + keys.start).tolist(), lookup[codes], counts[there])
 
 
 def find_weights(table: Table, weight: Any) -> NDArray[np.float64] | None:

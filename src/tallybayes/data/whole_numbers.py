@@ -13,9 +13,10 @@ from tallybayes.data.arrow import combined, to_numpy
 from tallybayes.data.schema import Field
 from tallybayes.data.table import Raw, is_missing, is_number
 
-__all__ = ["are_whole", "with_whole"]
+__all__ = ["are_whole", "has_fraction", "with_whole"]
 
 _FIRST = 20_000  # rows that are examined, of a table as of a stream
+_FEW = 100  # numbers that mostly tell already
 
 
 def with_whole(field: Field, raw: Raw) -> Field:
@@ -23,6 +24,19 @@ def with_whole(field: Field, raw: Raw) -> Field:
     if field.family is None or field.family.column is not Reals or field.is_whole:
         return field
     return replace(field, is_whole=True) if are_whole(raw) else field
+
+
+def has_fraction(values: np.ndarray) -> bool:
+    """Whether one of some reals is finite and not a whole number.
+
+    >>> has_fraction(np.array([1.0, np.nan, 2.5])), has_fraction(np.array([1.0, np.inf]))
+    (True, False)
+    """
+    for part in (values[:_FEW], values):
+        finite = part[np.isfinite(part)]
+        if (finite != np.floor(finite)).any():
+            return True
+    return False
 
 
 def are_whole(raw: Raw) -> bool:
@@ -50,5 +64,7 @@ def are_whole(raw: Raw) -> bool:
         return False
     if raw.dtype.kind != "f":
         return len(raw) > 0
+    if has_fraction(raw):
+        return False
     there = raw[~np.isnan(raw)]
-    return bool(len(there)) and bool(np.isfinite(there).all()) and bool((there == np.floor(there)).all())
+    return bool(len(there)) and bool(np.isfinite(there).all())

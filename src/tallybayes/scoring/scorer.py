@@ -36,6 +36,7 @@ Columns = Mapping[str, Column]
 Finish = Callable[[Floats, int, int], int]  # changes rows start to stop of (rows, classes) in place; returns a number
 
 _CHUNK = 16384  # rows scored at a time: their scores stay in the cache while column after column is added
+_FEW = 32  # classes whose prior is repeated for a chunk of rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,18 +157,21 @@ def add_up(log_prior: Floats, scores: Sequence[Score], n_rows: int, finish: Fini
     log_prior: (classes,), or one for every row, (rows, classes). finish: what to do with each chunk while it is in the
     cache, such as normalising it (`Posterior.write_proba`); the numbers it returns are added up.
     """
-    check_budget(n_rows, log_prior.shape[-1])
-    out = np.empty((n_rows, log_prior.shape[-1]))
+    n_classes = log_prior.shape[-1]
+    check_budget(n_rows, n_classes)
+    out = np.empty((n_rows, n_classes))
+    if not n_classes:
+        return out, 0
+    size = min(_CHUNK, max(SMALL, -(-n_rows // 16)))  # enough chunks to keep all threads busy to the end
+    repeated = log_prior.ndim == 1 and n_classes <= _FEW and n_rows > SMALL
+    prior = np.tile(log_prior, (size, 1)) if repeated else log_prior  # repeating few numbers in every chunk takes long
 
     def chunk(start: int, stop: int) -> int:
-        out[start:stop] = log_prior if log_prior.ndim == 1 else log_prior[start:stop]
+        out[start:stop] = prior[: stop - start] if repeated else prior[start:stop] if prior.ndim == 2 else prior
         for score in scores:
             score(out, start, stop)
         return 0 if finish is None else finish(out, start, stop)
 
-    if not log_prior.shape[-1]:
-        return out, 0
-    size = min(_CHUNK, max(SMALL, -(-n_rows // 16)))  # enough chunks to keep all threads busy to the end
     return out, sum(in_threads(chunk, n_rows, size=size))
 
 
