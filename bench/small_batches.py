@@ -3,9 +3,9 @@
     python -m bench.small_batches [CASE ...] [--slower]
 
 Every case has the same rows and labels for all systems: the peer (scikit-learn's class or pipeline; river for dicts),
-`tallybayes.Model`, `NaiveBayesClassifier`, and the drop-in class where there is one. Times are microseconds of processor
-time per call, the best of several turns; the ratio is the peer's time / ours: above 1 we are faster. `--slower` shows
-only lines with a ratio below 1.
+`tallybayes.Model`, `NaiveBayesClassifier`, and the drop-in class where there is one. Times are microseconds of the
+processor per call, the best of several turns; the ratio is the peer's time / ours: above 1 we are faster. `--slower`
+shows only lines with a ratio below 1.
 """
 
 from __future__ import annotations
