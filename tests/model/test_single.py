@@ -300,5 +300,33 @@ def test_a_family_that_counts_or_scores_otherwise_has_no_inherited_quick_way():
         whole = tb.fit(rows, label=labels, families={"a": "halves"})
         assert model == whole
         assert np.array_equal(model.predict_proba(rows[1]), whole.predict_proba(rows)[1:2])
+        assert isinstance(model.predictives()["a"], Doubtful)
     finally:
         del FAMILIES["halves"]
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1.0, float("inf"), 0.0]), st.sampled_from([None, "auto"]))
+@settings(max_examples=30, deadline=None)
+def test_rows_scored_and_learned_in_turns(seed, smoothing, weights):
+    """What is derived after every row in place is what a new model derives from the same rows."""
+    rng = np.random.default_rng(seed)
+    names = [f"c{j}" for j in rng.permutation(4)]
+    values = rng.normal(size=(40, 4)) * 10.0 ** rng.integers(-3, 4, 4) + 10.0 ** rng.integers(-2, 6, 4)
+    gaps = rng.random((40, 4)) < 0.1
+    values[20, 0] = 1e200  # needs digits that are not there yet
+    rows = [{n: v for n, v, g in zip(names, *r, strict=True) if not g} for r in zip(values.tolist(), gaps, strict=True)]
+    labels = rng.integers(0, 3, 40).tolist()
+    options = {"numeric": "gaussian", "smoothing": smoothing, "weights": weights}
+    model = tb.fit(rows[:10], label=labels[:10], **options)
+    with np.errstate(all="ignore"):
+        for i in range(10, 40):
+            model.predict_proba(rows[i])
+            model.learn_one(rows[i], labels[i])
+            found, same = model.predict_proba(rows[i - 1]), pickle.loads(pickle.dumps(model))
+            assert np.array_equal(found, same.predict_proba(rows[i - 1]))
+            assert np.array_equal(found, same.predict_proba(rows[: i + 1])[i - 1 : i])
+    held = model.snapshot()
+    before = held.proba(rows[0])
+    model.learn_one(rows[1], labels[1])
+    model.predict_proba(rows[0])
+    assert np.array_equal(held.proba(rows[0]), before)

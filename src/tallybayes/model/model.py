@@ -173,6 +173,8 @@ class Model(Viewed):
 
     def predict_proba(self, data: Any, *, calibrated: bool = True) -> Floats:
         """P(class | row), (rows, classes), the classes as in `classes`; calibrated, if the model is."""
+        if (found := self._current.row_proba(data)) is not None:
+            return found
         with self.reading() as snapshot:
             return snapshot.proba(data, calibrated=calibrated)
 
@@ -317,10 +319,7 @@ class Model(Viewed):
         weight: Any = None,
         leave_one_out: bool = True,
     ) -> Calibration:
-        """Calibrate the probabilities, on rows that the model has learned (by leave-one-out), or else on new ones.
-
-        It is saved with the model; `calibration = None` removes it.
-        """
+        """Calibrate the probabilities on learned rows (by leave-one-out) or new ones; `calibration=None` undoes it."""
         with self.reading() as snapshot:
             snapshot.state.require_learned("calibrate")
             found = fit_calibration(snapshot, data, method, label=label, weight=weight, leave_one_out=leave_one_out)

@@ -23,7 +23,8 @@ class SingleRowLearner:
 
     def __init__(self, state: ModelState) -> None:
         schema, total = state.schema, state.statistics
-        self._adders: list[Add] | None = None
+        self._codes: dict[Any, int] = {}  # none, if there is no fast path
+        self._kind: type | None = None
         self._has_forms = any(field.key_form is not None for field in schema.fields.values())
         labels, class_rows = total.in_use(), total.class_rows
         if not labels or type(labels[0]) not in _LABELS or schema.weight is not None:
@@ -47,20 +48,18 @@ class SingleRowLearner:
         if None in adders:
             return
         total.class_rows = Exact(class_rows.digits.copy())
-        self._class_rows = memoryview(total.class_rows.digits)  # type: ignore[arg-type]
+        self._class_rows = memoryview(total.class_rows.digits[:, 0])  # type: ignore[arg-type]
         self._codes = {label: code for code, label in enumerate(total.labels)}
         self._kind = type(labels[0])
-        self._adders = adders  # type: ignore[assignment]
+        self._adders: list[Add] = adders  # type: ignore[assignment]
 
     def learn(self, row: dict[Any, Any], label: Any) -> bool:
         """Add a row and its label; False, with nothing changed, if the general path is needed."""
-        if self._adders is None:
-            return False
         if type(label) is not self._kind:
             label = label.item() if isinstance(label, np.generic) else None
             if type(label) is not self._kind:
                 return False
-        if (code := self._codes.get(label, -1)) < 0:
+        if (code := self._codes.get(label)) is None:
             return False
         unknown = self._read(row, self._index, self._values)
         if unknown and (self._has_forms or not (unknown > 0 and self._add_keys(row))):
@@ -70,7 +69,7 @@ class SingleRowLearner:
                 for added in self._adders[: self._adders.index(add)]:
                     added(code, -1)
                 return False
-        self._class_rows[code, 0] += 1
+        self._class_rows[code] += 1
         return True
 
     def _add_keys(self, row: dict[Any, Any]) -> bool:
