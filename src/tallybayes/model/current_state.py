@@ -8,9 +8,12 @@ of them; the new snapshot replaces the old one at once. Writers take turns.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any
+
+import numpy as np
 
 from tallybayes.data.read import to_source
 from tallybayes.errors import Described, ParameterError
@@ -19,6 +22,7 @@ from tallybayes.model.label_plan import label_notes
 from tallybayes.model.row_counter import RowCounter
 from tallybayes.model.single_row import SingleRowLearner
 from tallybayes.model.update import add_rows, change_notes, subtract_rows
+from tallybayes.scoring.small_batch import ROWS
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.counted_rows import CountedRows
 from tallybayes.state.counting_plan import CountingPlan
@@ -63,8 +67,19 @@ class CurrentState:
             state = self.snapshot.state
             self.snapshot = Snapshot(replace(state, settings=replace(state.settings, **settings)))
 
-    def learn_row(self, row: dict[Any, Any], label: Any) -> bool:
-        """Learn a row by the fast path; False, with nothing changed, if the general path is needed."""
+    def learn_few(self, data: Any, label: Any) -> Change | None:
+        """Learn a dict with its label, or a small matrix, by the fast path; None if the general path is needed."""
+        if type(data) is dict and label is None:
+            name = self.snapshot.state.schema.label
+            return ONE_ROW if name is not None and self.learn_row(data, data.get(name)) else None
+        if type(data) is np.ndarray and data.ndim == 2 and 0 < len(data) <= ROWS and label is not None:
+            if any(tally.has_keys for tally in self.snapshot.state.statistics.blocks.values()):
+                return None  # counts of keys are not taken back by the fast path
+            return Change(len(data)) if self.learn_row(data, label, SingleRowLearner.learn_matrix) else None
+        return None
+
+    def learn_row(self, row: Any, label: Any, learn: Callable[..., bool] = SingleRowLearner.learn) -> bool:
+        """Learn a dict, or rows, by the fast path; False, with nothing changed, if the general path is needed."""
         with self._writing, self.lock:
             snapshot = self.snapshot
             statistics = snapshot.state.statistics
@@ -72,7 +87,7 @@ class CurrentState:
                 return False
             if (learner := self._row_learner) is None:
                 self._row_learner = learner = SingleRowLearner(snapshot.state)
-            if not learner.learn(row, label):
+            if not learn(learner, row, label):
                 return False
             self._n_changes += 1
             if snapshot.is_used:

@@ -284,10 +284,8 @@ class Model(Viewed):
 
     def learn(self, data: Any, *, label: Any = None, weight: Any = None) -> Change:
         """Add rows, all or nothing; new labels, categories and columns are added to the model."""
-        if label is None and weight is None and type(data) is dict:
-            name = self._current.snapshot.state.schema.label
-            if name is not None and self._current.learn_row(data, data.get(name)):
-                return ONE_ROW
+        if weight is None and (change := self._current.learn_few(data, label)) is not None:
+            return change
         return self._current.change(data, label, weight, 1)
 
     def learn_one(self, row: Mapping[Any, Any], label: Any) -> Change:

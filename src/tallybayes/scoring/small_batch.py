@@ -22,11 +22,11 @@ from tallybayes.scoring.row_reader import BlockLayout, RowReader
 from tallybayes.scoring.scorer import Scorer
 from tallybayes.state.model_state import ModelState
 
-__all__ = ["ROWS", "SmallBatchScorer"]
+__all__ = ["NUMBERS", "ROWS", "SmallBatchScorer"]
 
-ROWS = 64  # rows in a buffer; more than this are a table
+ROWS = 256  # rows in a buffer; more than this are a table
 
-_NUMBERS = tuple(np.dtype(kind) for kind in ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1"))
+NUMBERS = tuple(np.dtype(kind) for kind in ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1"))
 _AMOUNTS = tuple(np.dtype(kind) for kind in ("f8", "f4", "i8", "i4"))
 
 
@@ -65,7 +65,7 @@ class SmallBatchScorer:
 
     def matrix(self, data: np.ndarray, scorer: Scorer, *, names: tuple[str, ...] | None = None) -> Floats | None:
         """Log P(c, x) of the rows of a matrix, (rows, classes); its columns are x0, x1, ..., or `names`."""
-        if data.ndim != 2 or not 0 < len(data) <= ROWS or data.dtype not in _NUMBERS:
+        if data.ndim != 2 or not 0 < len(data) <= ROWS or data.dtype not in NUMBERS:
             return None
         buffer = self._buffer(scorer)
         if buffer is None or not buffer.layout.put(data, buffer.values, names):
