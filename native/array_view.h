@@ -65,6 +65,32 @@ template <class T> struct View {
 
 template <class T> size_t extent(const View<T> &array, size_t i) { return static_cast<size_t>(array.shape[i]); }
 
+// Doubles without gaps, read where they are, or from a copy if the array is of another kind.
+struct Doubles {
+    nb::object copy = {};
+    const double *data;
+
+    Doubles(const char *name, nb::handle array, std::initializer_list<int64_t> shape, Contract &contract) {
+        const int ndim = static_cast<int>(shape.size());
+        if (!is_plain(array)) {
+            copy = nb::module_::import_("numpy").attr("ascontiguousarray")(array, "float64");
+            array = copy;
+        }
+        const View<const double> view(array, ndim);
+        contract.array(name, view, shape);
+        data = reinterpret_cast<const double *>(view.data);
+    }
+
+  private:
+    static bool is_plain(nb::handle object) {
+        constexpr int C_CONTIGUOUS = 0x1, ALIGNED = 0x100; // NumPy's flags
+        if (!PyObject_TypeCheck(object.ptr(), reinterpret_cast<PyTypeObject *>(array_type())))
+            throw nb::type_error("expected a NumPy array");
+        const auto &head = *reinterpret_cast<const ArrayHead *>(object.ptr());
+        return head.dtype == dtype_object<double>() && (head.flags & C_CONTIGUOUS) && (head.flags & ALIGNED);
+    }
+};
+
 // Log of (n + k) / (N + k V): Laplace's rule. 0/0 is silence.
 inline double log_share(double n, double total, double k, double n_values) {
     const double p = std::isinf(k) ? -std::log(n_values) : std::log(n + k) - std::log(total + k * n_values);

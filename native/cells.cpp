@@ -53,12 +53,8 @@ class Grid {
     // Counts every fourth key from `key` on.
     void add(const int64_t *key, const int32_t *codes, int64_t rows) {
         if ((since_fold_ += rows) > MOST_ROWS) fold();
-        for (int64_t r = 0; r < rows; ++r) {
-            if (key[4 * r] == NO_KEY || codes[r] < 0) continue;
-            const int64_t place = by_key_.empty() ? -1 : place_of(key[4 * r]);
-            if (place >= 0) [[likely]] ++by_key_[place * n_classes_ + codes[r]];
-            else ++counts_[find(key[4 * r]) * n_classes_ + codes[r]];
-        }
+        for (int64_t r = 0; r < rows;)
+            r = by_key_.empty() ? add_by_id(key, codes, r, rows) : add_by_key(key, codes, r, rows);
     }
 
     void finish() {
@@ -91,16 +87,43 @@ class Grid {
     size_t home(int64_t key) const { return uint64_t(key) * 0x9E3779B97F4A7C15 >> shift_; }
 
     // Where a key stands in the spans, or -1.
-    TB_INLINE int64_t place_of(int64_t full_key) const {
-        const Span &span = spans_[full_key < 0];
-        const uint64_t at = uint64_t(full_key >> level_) - uint64_t(span.first);
+    static TB_INLINE int64_t place_of(int64_t key, const Span &span) {
+        const uint64_t at = uint64_t(key) - uint64_t(span.first);
         return at < span.size ? int64_t(span.start + at) : -1;
     }
 
-    TB_INLINE int64_t find(int64_t full_key) {
-        const int64_t place = place_of(full_key);
-        if (place >= 0 && ids_[place] >= 0) [[likely]] return ids_[place];
-        return look_up(full_key);
+    // Both count until a key is outside the spans, or without an id, which may change everything, and return the row
+    // behind it.
+    int64_t add_by_key(const int64_t *key, const int32_t *codes, int64_t r, int64_t rows) {
+        const Span spans[] = {spans_[0], spans_[1]};
+        const int64_t level = level_, n_classes = n_classes_;
+        uint32_t *counts = by_key_.data();
+        for (; r < rows; ++r) {
+            const int64_t own = key[4 * r];
+            if (own == NO_KEY || codes[r] < 0) continue;
+            const int64_t place = place_of(own >> level, spans[own < 0]);
+            if (place < 0) [[unlikely]] return count_new(own, codes[r]), r + 1;
+            ++counts[place * n_classes + codes[r]];
+        }
+        return r;
+    }
+    int64_t add_by_id(const int64_t *key, const int32_t *codes, int64_t r, int64_t rows) {
+        const Span spans[] = {spans_[0], spans_[1]};
+        const int64_t level = level_, n_classes = n_classes_;
+        const int32_t *ids = ids_.data();
+        int64_t *counts = counts_.data();
+        for (; r < rows; ++r) {
+            const int64_t own = key[4 * r];
+            if (own == NO_KEY || codes[r] < 0) continue;
+            const int64_t place = place_of(own >> level, spans[own < 0]), id = place < 0 ? -1 : ids[place];
+            if (id < 0) [[unlikely]] return count_new(own, codes[r]), r + 1;
+            ++counts[id * n_classes + codes[r]];
+        }
+        return r;
+    }
+    void count_new(int64_t full_key, int64_t code) {
+        const int64_t id = look_up(full_key);
+        ++counts_[id * n_classes_ + code];
     }
 
     __attribute__((noinline)) int64_t look_up(int64_t full_key) {
@@ -116,7 +139,7 @@ class Grid {
         slots_[slot] = {key, id};
         if (id >= 2 * limit_) { // twice the limit, so that a level is not left as soon as it is reached
             coarsen();
-            return find(full_key);
+            return look_up(full_key);
         }
         if (keys_.size() * 2 > slots_.size()) rehash(slots_.size() * 2);
         return id;

@@ -60,6 +60,7 @@ class Block {
             dtype_ = matrix.dtype();
             const auto *data = static_cast<const char *>(matrix.data());
             const int64_t bytes = dtype_.bits / 8;
+            columns_.reserve(matrix.shape(1));
             for (size_t j = 0; j < matrix.shape(1); ++j)
                 columns_.push_back({data + static_cast<int64_t>(j) * matrix.stride(1) * bytes, matrix.stride(0)});
         }

@@ -128,6 +128,21 @@ class Store {
     std::vector<int64_t> digits_;
 };
 
+// The digits of a cell without those that hold only zeros or the sign, to keep numbers short.
+struct Cell {
+    const int64_t *digits;
+    int64_t width, last;   // the last digit, with the sign
+    int64_t skipped = 0;   // how many of the lowest were left out
+
+    static Cell trimmed(const int64_t *digits, int64_t width) {
+        int64_t skipped = 0, last = digits[width - 1];
+        while (skipped < width - 1 && digits[skipped] == 0) ++skipped;
+        for (; width > skipped + 1 && (last == 0 || last == -1); --width)
+            last = last * (int64_t(1) << 32) + digits[width - 2];
+        return {digits + skipped, width - skipped, last, skipped};
+    }
+};
+
 // A whole number of any size, sign apart.
 struct Big {
     std::vector<uint64_t> limbs; // lowest first; zeros at the top are allowed
@@ -139,27 +154,18 @@ struct Big {
     }
 
     // The digits of a cell; the last is signed and may use all its 64 bits.
-    void set(const int64_t *digits, int64_t width) { set(digits, width, digits[width - 1]); }
+    void set(const int64_t *digits, int64_t width) { set({digits, width, digits[width - 1]}); }
 
-    // The same without digits that hold only zeros or the sign, to keep numbers short; returns how many of the lowest.
-    int64_t set_short(const int64_t *digits, int64_t width) {
-        int64_t skipped = 0, last = digits[width - 1];
-        while (skipped < width - 1 && digits[skipped] == 0) ++skipped;
-        for (; width > skipped + 1 && (last == 0 || last == -1); --width)
-            last = last * (int64_t(1) << 32) + digits[width - 2];
-        set(digits + skipped, width - skipped, last);
-        return skipped;
-    }
-
-    void set(const int64_t *digits, int64_t width, int64_t last) {
+    void set(const Cell &cell) {
+        const int64_t width = cell.width;
         limbs.assign(width / 2 + 1, 0);
-        for (int64_t k = 0; k + 1 < width; ++k) limbs[k / 2] |= uint64_t(digits[k]) << (k % 2 * 32);
-        negative = last < 0;
+        for (int64_t k = 0; k + 1 < width; ++k) limbs[k / 2] |= uint64_t(cell.digits[k]) << (k % 2 * 32);
+        negative = cell.last < 0;
         if (width % 2) {
-            limbs[width / 2] = uint64_t(last);
+            limbs[width / 2] = uint64_t(cell.last);
         } else {
-            limbs[width / 2 - 1] |= uint64_t(last) << 32;
-            limbs[width / 2] = uint64_t(last >> 32);
+            limbs[width / 2 - 1] |= uint64_t(cell.last) << 32;
+            limbs[width / 2] = uint64_t(cell.last >> 32);
         }
         if (negative) negate_bits();
     }

@@ -1,7 +1,7 @@
 // Mean and variance, correctly rounded, from exact sums: whole-number arithmetic up to the one division at the end.
 // Per column and class, over all classes of a column, and the tables of Student's t that follow.
-#include "exact.h"
 #include "array_view.h"
+#include "short_moments.h"
 
 #include <cmath>
 #include <numbers>
@@ -11,6 +11,8 @@ namespace tb {
 void register_moments(nb::module_ &m);
 
 namespace {
+
+uint64_t magnitude(int64_t count) { return count < 0 ? -uint64_t(count) : uint64_t(count); }
 
 // What mean_variance needs of one cell, and room to compute in.
 struct Moments {
@@ -39,7 +41,18 @@ struct Moments {
         return quotient(c, false, u128(magnitude(count)) * magnitude(count), exponent);
     }
 
-    static uint64_t magnitude(int64_t count) { return count < 0 ? -uint64_t(count) : uint64_t(count); }
+    // Mean, its low part and variance, `step` apart; x and xx begin at the places `low`.
+    void write(const Cell &x, int64_t x_low, const Cell &xx, int64_t xx_low, int64_t count, int64_t unit, double *to,
+               int64_t step) {
+        if (count == 0) return;
+        x_low += x.skipped, xx_low += xx.skipped;
+        if (short_moments(x, x_low, xx, xx_low, count, unit, to, step)) [[likely]] return;
+        s.set(x), ss.set(xx);
+        const int64_t exponent = 32 * x_low - unit;
+        to[0] = quotient(s, count < 0, magnitude(count), exponent);
+        to[step] = std::isfinite(to[0]) ? low_part(count, exponent, to[0]) : 0.0;
+        to[2 * step] = variance(count, 32 * xx_low - 64 * x_low, std::min(32 * xx_low, 64 * x_low) - 2 * unit);
+    }
 };
 
 // The digits of sums, cell by cell.
@@ -57,6 +70,7 @@ struct Digits {
     }
     static constexpr int64_t LIMIT = 1 << 20;
     const int64_t *cell(int64_t i) const { return digits + i * width; }
+    Cell trimmed(int64_t i) const { return Cell::trimmed(cell(i), width); }
 
     // The sum of the cells first to last, in two digits more.
     void pool(int64_t first, int64_t last, std::vector<int64_t> &total) const {
@@ -81,81 +95,87 @@ struct Sums {
         : n(n, 2), x((contract.array("n", this->n, {COLUMNS, CLASSES}), "x"), x, x_low, contract),
           xx("xx", xx, xx_low, contract) {}
     // The exponents of the units of the columns.
-    View<const int64_t> units(nb::handle array) {
-        const View<const int64_t> units(array, 1);
-        contract.array("units", units, {COLUMNS});
-        for (int64_t j = 0; j < n_columns(); ++j)
-            if (std::abs(units(j)) > 1022) refuse("units within the exponents of doubles, -1022 to 1022", units(j));
+    std::vector<int64_t> units(nb::handle array) {
+        const View<const int64_t> given(array, 1);
+        contract.array("units", given, {COLUMNS});
+        std::vector<int64_t> units(n_columns());
+        for (int64_t j = 0; j < n_columns(); ++j) {
+            units[j] = given(j);
+            if (std::abs(units[j]) > 1022) refuse("units within the exponents of doubles, -1022 to 1022", units[j]);
+        }
         return units;
     }
     int64_t n_columns() const { return n.shape[0]; }
     int64_t n_classes() const { return n.shape[1]; }
 };
 
-// Mean, its low part and variance of a cell whose s and ss are set, in units of 2**(32 * low), `step` apart.
-void write_moments(Moments &cell, int64_t count, int64_t x_low, int64_t xx_low, int64_t unit, double *to, int64_t step) {
-    if (count == 0) return;
-    const int64_t exponent = 32 * x_low - unit;
-    to[0] = quotient(cell.s, count < 0, Moments::magnitude(count), exponent);
-    if (std::isfinite(to[0])) to[step] = cell.low_part(count, exponent, to[0]);
-    to[2 * step] = cell.variance(count, 32 * xx_low - 64 * x_low, std::min(32 * xx_low, 64 * x_low) - 2 * unit);
-}
-
 // Mean, low part and variance of all cells, behind each other.
-void fill_moments(const Sums &sums, const View<const int64_t> &units, double *moments) {
+void fill_moments(const Sums &sums, const int64_t *units, double *moments) {
     Moments cell;
     const int64_t size = sums.n_columns() * sums.n_classes();
     for (int64_t j = 0, i = 0; j < sums.n_columns(); ++j)
-        for (int64_t c = 0; c < sums.n_classes(); ++c, ++i) {
-            const int64_t low = sums.x.low + cell.s.set_short(sums.x.cell(i), sums.x.width);
-            const int64_t squares_low = sums.xx.low + cell.ss.set_short(sums.xx.cell(i), sums.xx.width);
-            write_moments(cell, sums.n(j, c), low, squares_low, units(j), moments + i, size);
-        }
+        for (int64_t c = 0; c < sums.n_classes(); ++c, ++i)
+            cell.write(sums.x.trimmed(i), sums.x.low, sums.xx.trimmed(i), sums.xx.low, sums.n(j, c), units[j],
+                             moments + i, size);
 }
 
 auto mean_variance(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int64_t xx_low, nb::handle units) {
     Sums sums(n, x, x_low, xx, xx_low);
-    const View<const int64_t> unit = sums.units(units);
+    const std::vector<int64_t> unit = sums.units(units);
     const size_t n_columns = sums.n_columns(), n_classes = sums.n_classes();
     std::vector<double> moments(3 * n_columns * n_classes);
     {
         nb::gil_scoped_release release;
-        fill_moments(sums, unit, moments.data());
+        fill_moments(sums, unit.data(), moments.data());
     }
     return to_numpy(std::move(moments), {3, n_columns, n_classes});
 }
 
 // Half the bits of the mean square, at most 1000: then its inverse is a double too.
-int64_t unit_of(const Big &squares, int64_t low, int64_t count) {
-    const int64_t bits = squares.bit_length();
-    if (bits == 0) return 0;
-    const int64_t exponent = (bits + 32 * low - int64_t(std::bit_width(uint64_t(count)))) >> 1;
+int64_t unit_of(const Cell &squares, int64_t low, int64_t count) {
+    int64_t bits = 32 * (squares.width - 1) + int64_t(std::bit_width(uint64_t(squares.last)));
+    if (squares.last < 0) {
+        Big number;
+        number.set(squares);
+        bits = number.bit_length();
+    } else if (squares.last == 0) {
+        return 0;
+    }
+    const int64_t exponent = (bits + 32 * (low + squares.skipped) - int64_t(std::bit_width(uint64_t(count)))) >> 1;
     return std::clamp<int64_t>(exponent, -1000, 1000);
+}
+
+// The unit of every column, and mean, low part and variance over all classes behind each other; false if the rows of a
+// column are more than a count can hold.
+bool fill_pooled(const Sums &sums, int64_t *units, double *moments) {
+    Moments cell;
+    std::vector<int64_t> x, xx;
+    bool countable = true;
+    const int64_t n_columns = sums.n_columns(), n_classes = sums.n_classes();
+    for (int64_t j = 0, first = 0; j < n_columns; ++j, first += n_classes) {
+        int64_t count = 0;
+        for (int64_t c = 0; c < n_classes; ++c) countable &= !__builtin_add_overflow(count, sums.n(j, c), &count);
+        sums.x.pool(first, first + n_classes, x);
+        sums.xx.pool(first, first + n_classes, xx);
+        const Cell sum = Cell::trimmed(x.data(), sums.x.width + 2), squares = Cell::trimmed(xx.data(), sums.xx.width + 2);
+        units[j] = unit_of(squares, sums.xx.low, count);
+        cell.write(sum, sums.x.low, squares, sums.xx.low, count, units[j], moments + j, n_columns);
+    }
+    return countable;
 }
 
 nb::object pooled_moments(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int64_t xx_low) {
     const Sums sums(n, x, x_low, xx, xx_low);
-    const int64_t n_columns = sums.n_columns(), n_classes = sums.n_classes();
+    const size_t n_columns = sums.n_columns();
     std::vector<double> moments(3 * n_columns);
-    std::vector<int64_t> units(n_columns), digits;
-    bool countable = true;
+    std::vector<int64_t> units(n_columns);
+    bool countable;
     {
         nb::gil_scoped_release release;
-        Moments cell;
-        for (int64_t j = 0, first = 0; j < n_columns; ++j, first += n_classes) {
-            int64_t count = 0;
-            for (int64_t c = 0; c < n_classes; ++c) countable &= !__builtin_add_overflow(count, sums.n(j, c), &count);
-            sums.x.pool(first, first + n_classes, digits);
-            const int64_t low = x_low + cell.s.set_short(digits.data(), sums.x.width + 2);
-            sums.xx.pool(first, first + n_classes, digits);
-            const int64_t squares_low = xx_low + cell.ss.set_short(digits.data(), sums.xx.width + 2);
-            units[j] = unit_of(cell.ss, squares_low, count);
-            write_moments(cell, count, low, squares_low, units[j], &moments[j], n_columns);
-        }
+        countable = fill_pooled(sums, units.data(), moments.data());
     }
     if (!countable) return nb::none();
-    return nb::make_tuple(to_numpy(std::move(units), {size_t(n_columns)}),
-                          to_numpy(std::move(moments), {3, size_t(n_columns)}));
+    return nb::make_tuple(to_numpy(std::move(units), {n_columns}), to_numpy(std::move(moments), {3, n_columns}));
 }
 
 struct Pair {
@@ -189,15 +209,15 @@ struct Freedom {
 };
 
 // n before, and the five tables of add_student behind the moments of every cell.
-void fill_tables(const Sums &sums, const View<const int64_t> &units, const View<const double> &prior, double kappa, double nu,
-                 double share, double *moments) {
+void fill_tables(const Sums &sums, const int64_t *units, const double *prior, double kappa, double nu, double share,
+                 double *moments) {
     const int64_t n_columns = sums.n_columns(), n_classes = sums.n_classes(), size = n_columns * n_classes;
     const double *mean = moments, *low = mean + size, *variance = low + size;
     double *rows = moments - size, *tables = moments + 3 * size;
     std::vector<Freedom> freedom(n_classes);
     for (int64_t j = 0, i = 0; j < n_columns; ++j) {
-        const double centre = prior(0, j), centre_low = prior(1, j), spread = prior(2, j);
-        const double unit = static_cast<double>(units(j)) * std::numbers::ln2;
+        const double centre = prior[j], centre_low = prior[n_columns + j], spread = prior[2 * n_columns + j];
+        const double unit = static_cast<double>(units[j]) * std::numbers::ln2;
         for (int64_t c = 0; c < n_classes; ++c, ++i) {
             rows[i] = static_cast<double>(sums.n(j, c));
             const double n = rows[i] * share, more = kappa + n;
@@ -221,18 +241,44 @@ void fill_tables(const Sums &sums, const View<const int64_t> &units, const View<
 auto student(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int64_t xx_low, nb::handle units, nb::handle prior,
              double kappa, double nu, double share) {
     Sums sums(n, x, x_low, xx, xx_low);
-    const View<const int64_t> unit = sums.units(units);
-    const View<const double> pooled(prior, 2);
-    sums.contract.array("prior", pooled, {3, COLUMNS});
+    const std::vector<int64_t> unit = sums.units(units);
+    const View<const double> given(prior, 2);
+    sums.contract.array("prior", given, {3, COLUMNS});
     const size_t n_columns = sums.n_columns(), n_classes = sums.n_classes();
-    std::vector<double> tables(9 * n_columns * n_classes);
+    std::vector<double> tables(9 * n_columns * n_classes), pooled;
+    for (int part = 0; part < 3; ++part)
+        for (size_t j = 0; j < n_columns; ++j) pooled.push_back(given(part, j));
     {
         nb::gil_scoped_release release;
         double *moments = tables.data() + n_columns * n_classes;
-        fill_moments(sums, unit, moments);
-        fill_tables(sums, unit, pooled, kappa, nu, share, moments);
+        fill_moments(sums, unit.data(), moments);
+        fill_tables(sums, unit.data(), pooled.data(), kappa, nu, share, moments);
     }
     return to_numpy(std::move(tables), {9, n_columns, n_classes});
+}
+
+// pooled_moments and student in one, into arrays that are there already: for models that are asked after every row.
+bool pooled_student(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int64_t xx_low, double kappa, double nu,
+                    double share, nb::handle units, nb::handle scales, nb::handle tables) {
+    Sums sums(n, x, x_low, xx, xx_low);
+    const View<int64_t> unit(units, 1);
+    const View<double> scale(scales, 1), table(tables, 3);
+    sums.contract.array("units", unit, {COLUMNS});
+    sums.contract.array("scales", scale, {COLUMNS});
+    sums.contract.array("tables", table, {9, COLUMNS, CLASSES});
+    if (!unit.contiguous(1) || !table.contiguous(3)) throw nb::type_error("arrays without gaps are expected");
+    const int64_t n_columns = sums.n_columns(), size = n_columns * sums.n_classes();
+    if (size == 0) return true;
+    std::vector<double> pooled(3 * n_columns);
+    std::fill_n(&table(0, 0, 0), 9 * size, 0.0);
+    double *moments = &table(1, 0, 0);
+    std::optional<nb::gil_scoped_release> release;
+    if (size > 1000) release.emplace();
+    const bool countable = fill_pooled(sums, &unit(0), pooled.data());
+    fill_moments(sums, &unit(0), moments);
+    fill_tables(sums, &unit(0), pooled.data(), kappa, nu, share, moments);
+    for (int64_t j = 0; j < n_columns; ++j) scale(j) = std::ldexp(1.0, -int(unit(j)));
+    return countable;
 }
 
 } // namespace
@@ -241,6 +287,7 @@ void register_moments(nb::module_ &m) {
     define_kernel(m, "mean_variance", &mean_variance);
     define_kernel(m, "pooled_moments", &pooled_moments);
     define_kernel(m, "student", &student);
+    define_kernel(m, "pooled_student", &pooled_student);
 }
 
 } // namespace tb

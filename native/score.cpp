@@ -2,6 +2,7 @@
 //
 // Rows are the lanes of a vector, class after class, so every row is summed in the order of its classes.
 #ifndef TB_ISA
+#include "array_view.h"
 #include "score.h"
 
 #define TB_FILE "score.cpp"
@@ -14,13 +15,18 @@ struct alignas(64) Line { // of the cache: a vector that lies across two of them
     double values[8];
 };
 
-template <bool logs> int64_t softmax(Out<double> out, int64_t start, int64_t stop) {
+constexpr int64_t QUICK = 1024; // probabilities for which the interpreter lock is not given up
+
+template <bool logs> int64_t softmax(nb::handle out, int64_t start, int64_t stop) {
+    const View<double> scores(out, 2);
+    if (!scores.contiguous(2)) throw nb::type_error("expected a NumPy array without gaps to write into");
     Contract contract(start, stop);
-    contract.array("out", out, {ROWS, CLASSES});
+    contract.array("out", scores, {ROWS, CLASSES});
     const int64_t n = contract[CLASSES], rows = stop - start;
     if (n == 0) return rows;
-    double *p = out.data() + start * n;
-    nb::gil_scoped_release release;
+    double *p = reinterpret_cast<double *>(scores.data) + start * n;
+    std::optional<nb::gil_scoped_release> release;
+    if (rows * n > QUICK) release.emplace();
     std::vector<Line> scratch(2 * n); // twice eight rows
     return TB_BEST(softmax_all<logs>)(p, rows, n, reinterpret_cast<double *>(scratch.data()));
 }

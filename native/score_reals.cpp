@@ -8,6 +8,7 @@
 // row whose product leaves the range of doubles is done again column by column; this depends on that row only.
 // The constants are summed apart from the logarithms, so a row without gaps can use a sum made beforehand.
 #ifndef TB_ISA
+#include "array_view.h"
 #include "score.h"
 
 namespace tb {
@@ -16,7 +17,7 @@ namespace {
 constexpr int GROUP = 20;           // columns per logarithm: a product's rounding and size grow with their number
 constexpr double NEAR = 0x1p1000;   // a product below it has met no overflow
 constexpr double LARGEST = 0x1p500; // z*z is formed below it
-constexpr double NEGLIGIBLE = 0x1p-50; // low part of a mean, in standard deviations: less than what rounding leaves
+constexpr double NEGLIGIBLE = 0x1p-100; // square of the low part of a mean, in standard deviations
 constexpr double HUGEST = std::numeric_limits<double>::max();
 
 enum class Kind { STUDENT, NORMAL };
@@ -91,17 +92,22 @@ void add_groups(const Input &in, int64_t first_column, int64_t c, const Tables &
     }
 }
 
-Tables tables_of(const Input &in, int64_t first_column, int n) {
+// The tables for some columns, in the memory of the thread: for a few rows, asking for new memory would cost most.
+const Tables &tables_of(const Input &in, int64_t first_column, int n) {
+    thread_local Tables t;
     const int64_t n_classes = in.n_classes;
-    Tables t{n, {}, {}, {}, {}, {}, std::vector<Tables::Class>(n_classes)};
+    t.n = n;
+    t.classes.resize(n_classes);
     for (auto *v : {&t.mean, &t.low, &t.inverse, &t.constant, &t.half}) v->resize(n * n_classes);
     for (int64_t c = 0; c < n_classes; ++c) {
+        t.classes[c].groups.clear();
+        t.classes[c].constant = 0;
         for (int j = 0; j < n; ++j) {
             const int64_t from = (first_column + j) * n_classes + c, to = c * n + j;
             t.mean[to] = in.mean[from], t.inverse[to] = in.inverse[from], t.constant[to] = in.constant[from];
             t.half[to] = in.half ? in.half[from] : 0.5;
-            const double low = in.low[from], deviations = std::fabs(low * t.inverse[to]) * std::sqrt(2 * t.half[to]);
-            t.low[to] = deviations < NEGLIGIBLE ? 0.0 : low;
+            const double low = in.low[from], distance = low * t.inverse[to];
+            t.low[to] = 2 * t.half[to] * distance * distance < NEGLIGIBLE ? 0.0 : low;
             t.classes[c].constant += t.constant[to];
         }
         add_groups(in, first_column, c, t, t.classes[c].groups);
@@ -118,46 +124,56 @@ Tables tables_of(const Input &in, int64_t first_column, int n) {
 namespace tb {
 namespace {
 
-using Table = Matrix<double>;
+constexpr int64_t QUICK = 4096; // products of rows, columns and classes for which the interpreter lock is not given up
 
+template <Kind kind, class T>
+int64_t add_columns(const std::vector<Column<T>> &columns, const Input &in, double *to, int64_t start, int64_t stop) {
+    const int64_t n_columns = static_cast<int64_t>(columns.size());
+    std::optional<nb::gil_scoped_release> release;
+    if ((stop - start) * n_columns * in.n_classes > QUICK) release.emplace();
+    const auto run = TB_BEST(add_chunk<T, kind>);
+    int64_t bad = -1;
+    for (int64_t first = 0; first < n_columns; first += CHUNK) {
+        const Tables &t = tables_of(in, first, static_cast<int>(std::min<int64_t>(CHUNK, n_columns - first)));
+        const Layout layout = layout_of(&columns[first], t.n, stop - start);
+        int64_t place = run(&columns[first], layout, in.units + first, t, n_columns, in.n_classes, to, start, stop);
+        bad = first_place(bad, place < 0 ? place : place + first);
+    }
+    return bad;
+}
+
+// half: none for the normal density.
 template <Kind kind>
-int64_t add_reals(nb::object list, Vector<double> units, Table mean, Table low, Table inverse, const Table *half,
-                  Table constant, Out<double> out, int64_t start, int64_t stop) {
+int64_t add_reals(nb::handle columns, nb::handle units, nb::handle mean, nb::handle low, nb::handle inverse,
+                  nb::handle half, nb::handle constant, nb::handle out, int64_t start, int64_t stop) {
     Contract contract(start, stop);
-    const Block block(list, contract);
-    contract.array("out", out, {ROWS, CLASSES});
-    contract.array("units", units, {COLUMNS});
-    contract.array("mean", mean, {COLUMNS, CLASSES});
-    contract.array("mean_low", low, {COLUMNS, CLASSES});
-    contract.array("inverse", inverse, {COLUMNS, CLASSES});
-    if (half) contract.array("half", *half, {COLUMNS, CLASSES});
-    contract.array("log_constant", constant, {COLUMNS, CLASSES});
-    const Input in{units.data(), mean.data(), low.data(), inverse.data(), half ? half->data() : nullptr,
-                   constant.data(), contract[CLASSES]};
-    return block.visit<double, float>([&]<class T>(const std::vector<Column<T>> &columns) -> int64_t {
-        double *to = out.data();
-        nb::gil_scoped_release release;
-        const int64_t n_columns = static_cast<int64_t>(columns.size());
-        const auto run = TB_BEST(add_chunk<T, kind>);
-        int64_t bad = -1;
-        for (int64_t first = 0; first < n_columns; first += CHUNK) {
-            const Tables t = tables_of(in, first, static_cast<int>(std::min<int64_t>(CHUNK, n_columns - first)));
-            int64_t place = run(&columns[first], layout_of(&columns[first], t.n, stop - start), in.units + first, t,
-                                n_columns, in.n_classes, to, start, stop);
-            bad = first_place(bad, place < 0 ? place : place + first);
-        }
-        return bad;
+    const Block block(nb::borrow(columns), contract);
+    const View<double> to(out, 2);
+    if (!to.contiguous(2)) throw nb::type_error("expected a NumPy array without gaps to write into");
+    contract.array("out", to, {ROWS, CLASSES});
+    const Doubles unit("units", units, {COLUMNS}, contract);
+    const std::initializer_list<int64_t> shape = {COLUMNS, CLASSES};
+    const Doubles means("mean", mean, shape, contract), lows("mean_low", low, shape, contract);
+    const Doubles inverses("inverse", inverse, shape, contract);
+    std::optional<Doubles> halves;
+    if (half.is_valid()) halves.emplace("half", half, shape, contract);
+    const Doubles constants("log_constant", constant, shape, contract);
+    const Input in{unit.data, means.data, lows.data, inverses.data, halves ? halves->data : nullptr, constants.data,
+                   contract[CLASSES]};
+    double *first = reinterpret_cast<double *>(to.data);
+    return block.visit<double, float>([&]<class T>(const std::vector<Column<T>> &own) -> int64_t {
+        return add_columns<kind>(own, in, first, start, stop);
     });
 }
 
-int64_t add_student(nb::object columns, Vector<double> units, Table mean, Table low, Table inverse, Table half,
-                    Table constant, Out<double> out, int64_t start, int64_t stop) {
-    return add_reals<Kind::STUDENT>(columns, units, mean, low, inverse, &half, constant, out, start, stop);
+int64_t add_student(nb::handle columns, nb::handle units, nb::handle mean, nb::handle low, nb::handle inverse,
+                    nb::handle half, nb::handle constant, nb::handle out, int64_t start, int64_t stop) {
+    return add_reals<Kind::STUDENT>(columns, units, mean, low, inverse, half, constant, out, start, stop);
 }
 
-int64_t add_normal(nb::object columns, Vector<double> units, Table mean, Table low, Table inverse, Table constant,
-                   Out<double> out, int64_t start, int64_t stop) {
-    return add_reals<Kind::NORMAL>(columns, units, mean, low, inverse, nullptr, constant, out, start, stop);
+int64_t add_normal(nb::handle columns, nb::handle units, nb::handle mean, nb::handle low, nb::handle inverse,
+                   nb::handle constant, nb::handle out, int64_t start, int64_t stop) {
+    return add_reals<Kind::NORMAL>(columns, units, mean, low, inverse, {}, constant, out, start, stop);
 }
 
 } // namespace
@@ -293,13 +309,13 @@ TB_INLINE void prefetch_share(const Next &next, const double *out, int64_t c, in
 
 // All classes for a tile whose values are in x.
 template <Kind kind, bool gaps>
-TB_INLINE void score_tile(const double *x, const Tables &t, int rows, const Next &next, double *out,
+TB_INLINE void score_tile(const double *x, const Tables &t, int rows, const Next *next, double *out,
                           int64_t n_classes) {
     alignas(64) double totals[CLASS_BLOCK * TILE];
     for (int64_t c = 0; c < n_classes; c += CLASS_BLOCK) {
         const int classes = static_cast<int>(std::min<int64_t>(CLASS_BLOCK, n_classes - c));
         for (int k = 0; k < classes; ++k) {
-            prefetch_share(next, out, c + k, n_classes);
+            if (next) prefetch_share(*next, out, c + k, n_classes);
             for (int r = 0; r < rows; r += ROWS) {
                 double *at = totals + k * TILE + r;
                 if (score_block<kind, gaps>(x + r, t, c + k, at)) [[unlikely]]
@@ -311,11 +327,12 @@ TB_INLINE void score_tile(const double *x, const Tables &t, int rows, const Next
 }
 
 // Multiplies the columns by their units; returns true if a value is not finite then.
-TB_INLINE bool scale(double *x, int n, const double *units) {
+TB_INLINE bool scale(double *x, int n, int rows, const double *units) {
     Mask<Lanes> strange{};
+    rows = (rows + ROWS - 1) / ROWS * ROWS; // those that go through a block together
     for (int j = 0; j < n; ++j) {
         const Lanes unit = broadcast<Lanes>(units[j]);
-        for (int r = 0; r < TILE; r += LANES) {
+        for (int r = 0; r < rows; r += LANES) {
             const Lanes scaled = load<Lanes>(x + j * TILE + r) * unit;
             strange |= as_bits(scaled - scaled); // 0 where finite, else NaN
             store(x + j * TILE + r, scaled);
@@ -351,8 +368,8 @@ int64_t add_chunk(const Column<T> *columns, const Layout &layout, const double *
     for (int64_t row = start; row < stop; row += TILE) {
         const int rows = static_cast<int>(std::min<int64_t>(TILE, stop - row));
         read_tile(columns, t.n, layout, row, rows, x);
-        const Next next = Next::behind(columns, layout, row);
-        if (scale(x, t.n, units)) {
+        const Next behind = Next::behind(columns, layout, row), *next = row + TILE < stop ? &behind : nullptr;
+        if (scale(x, t.n, rows, units)) {
             bad = first_place(bad, drop_infinite(columns, t.n, row, rows, n_columns, x));
             score_tile<kind, true>(x, t, rows, next, out + row * n_classes, n_classes);
         } else {

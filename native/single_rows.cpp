@@ -61,25 +61,48 @@ bool read_code(PyObject *value, PyObject *codes, PyObject *kinds, double &number
     return true;
 }
 
+// Which places were met; without memory of its own for up to 512.
+class Places {
+  public:
+    explicit Places(Py_ssize_t n) {
+        if (n > FEW) many_.resize(n);
+    }
+    // False if it was there already.
+    bool add(Py_ssize_t place) {
+        uint64_t &word = many_.empty() ? few_[place >> 6] : many_[place >> 6], bit = uint64_t(1) << (place & 63);
+        const bool fresh = !(word & bit);
+        word |= bit;
+        return fresh;
+    }
+
+  private:
+    static constexpr Py_ssize_t FEW = 512;
+    uint64_t few_[FEW / 64] = {};
+    std::vector<uint64_t> many_;
+};
+
 int64_t read_row(nb::handle row, nb::handle index, nb::handle values) {
     if (!PyDict_CheckExact(row.ptr()) || !PyDict_CheckExact(index.ptr())) return -1;
     const View<double> out(values, 1);
     for (Py_ssize_t i = 0; i < out.shape[0]; ++i) out(i) = MISSING;
-    std::vector<bool> met(out.shape[0]);
+    Places met(out.shape[0]);
     int64_t unknown = 0;
-    Py_ssize_t position = 0;
-    PyObject *name, *value;
+    Py_ssize_t position = 0, next = 0;
+    PyObject *name, *value, *expected, *entry;
     while (PyDict_Next(row.ptr(), &position, &name, &value)) {
-        nb::object text;
-        if (!PyUnicode_CheckExact(name)) {
-            text = nb::steal(PyObject_Str(name));
-            if (!text.is_valid()) nb::raise_python_error();
-            name = text.ptr();
-        }
-        PyObject *entry = PyDict_GetItemWithError(index.ptr(), name);
-        if (!entry) {
-            if (PyErr_Occurred()) nb::raise_python_error();
-            return -1;
+        // Rows mostly have the names of the index in its order, as the same objects: then nothing is looked up.
+        if (!PyDict_Next(index.ptr(), &next, &expected, &entry) || expected != name) {
+            nb::object text;
+            if (!PyUnicode_CheckExact(name)) {
+                text = nb::steal(PyObject_Str(name));
+                if (!text.is_valid()) nb::raise_python_error();
+                name = text.ptr();
+            }
+            entry = PyDict_GetItemWithError(index.ptr(), name);
+            if (!entry) {
+                if (PyErr_Occurred()) nb::raise_python_error();
+                return -1;
+            }
         }
         const bool coded = PyTuple_CheckExact(entry);
         const Py_ssize_t place = PyLong_AsSsize_t(coded ? PyTuple_GET_ITEM(entry, 0) : entry);
@@ -93,8 +116,7 @@ int64_t read_row(nb::handle row, nb::handle index, nb::handle values) {
             continue;
         }
         if (place >= out.shape[0]) refuse("places below " + std::to_string(out.shape[0]), place);
-        if (met[place]) return -1; // 1 and "1" in one dict
-        met[place] = true;
+        if (!met.add(place)) return -1; // 1 and "1" in one dict
         out(place) = number;
         unknown += coded && number == -1;
     }
@@ -110,37 +132,44 @@ struct Digits {
     Digits(const char *name, nb::handle object, int64_t code, int64_t low, Contract &contract)
         : digits(object, 3), code(code), low(low), width(digits.shape[2]) {
         if (width < 1) refuse("sums of at least one digit", width);
+        if (digits.strides[2] != sizeof(int64_t) && width > 1) throw nb::type_error("digits one behind the other are expected");
         contract.array(name, digits, {COLUMNS, CLASSES, width});
     }
 
-    int64_t &digit(int64_t column, int64_t k) const { return digits(column, code, k); }
+    int64_t *cell(int64_t column) const { return &digits(column, code, 0); }
 
     // Whether m * 2**exponent (m odd, or zero) and the number that is there leave room for their sum; what was added
     // can always be taken back.
     bool fits(int64_t column, u128 m, int64_t exponent, int64_t sign) const {
-        uint64_t high = uint64_t(m >> 64);
-        int64_t bits = high ? 128 - std::countl_zero(high) : 64 - std::countl_zero(uint64_t(m));
-        if (bits == 0) return true;
-        int64_t last = digit(column, width - 1);
-        const int64_t room = int64_t(1) << (sign > 0 ? 29 : 30);
-        return exponent >= 32 * low && exponent + bits <= 32 * (low + width - 1) + 29 && last < room && last > -room;
+        const uint64_t high = uint64_t(m >> 64);
+        const int64_t bits = high ? 128 - std::countl_zero(high) : 64 - std::countl_zero(uint64_t(m));
+        const int64_t last = cell(column)[width - 1], room = int64_t(1) << (sign > 0 ? 29 : 30);
+        return bits == 0 || ((exponent >= 32 * low) & (exponent + bits <= 32 * (low + width - 1) + 29) & (last < room) &
+                             (last > -room));
     }
 
-    void add(int64_t column, u128 m, int64_t exponent, bool negative) const {
+    // Adds m * 2**exponent, which has at most DIGITS digits and is known to fit.
+    template <int DIGITS> void add(int64_t column, u128 m, int64_t exponent, bool negative) const {
         if (m == 0) return;
-        int shift = exponent & 31;
-        int64_t carry = 0;
+        const int shift = exponent & 31;
+        const int64_t flip = -int64_t(negative); // -part is ~part + 1
+        int64_t *here = cell(column) + ((exponent >> 5) - low), *last = cell(column) + (width - 1), carry = 0;
         u128 left = m >> (32 - shift); // what is above the lowest digit
         uint32_t part = uint32_t(m << shift);
-        for (int64_t k = (exponent >> 5) - low; k < width; ++k) {
-            int64_t &here = digit(column, k), sum = here + carry + (negative ? -int64_t(part) : int64_t(part));
-            bool is_last = k == width - 1;
-            here = is_last ? sum : sum & 0xFFFFFFFF;
-            carry = is_last ? 0 : sum >> 32;
-            if (carry == 0 && left == 0) return;
+#pragma GCC unroll 5
+        for (int i = 0; i < DIGITS && here < last; ++i, ++here) {
+            const int64_t sum = *here + carry + ((int64_t(part) ^ flip) - flip);
+            *here = sum & 0xFFFFFFFF;
+            carry = sum >> 32;
             part = uint32_t(left);
             left >>= 32;
         }
+        for (; carry && here < last; ++here) {
+            const int64_t sum = *here + carry;
+            *here = sum & 0xFFFFFFFF;
+            carry = sum >> 32;
+        }
+        if (here == last) *here += carry + ((int64_t(part) ^ flip) - flip);
     }
 };
 
@@ -153,17 +182,18 @@ bool add_real_row(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int6
     const Digits x_digits("x", x, code, x_low, contract), xx_digits("xx", xx, code, xx_low, contract);
     contract.array("values", row, {COLUMNS});
     contract.code(code);
+    bool fit = true;
     for (Py_ssize_t j = 0; j < row.shape[0]; ++j) {
         if (std::isnan(row(j))) continue;
-        Number v = number_of(row(j));
-        if (!x_digits.fits(j, v.m, v.exponent, sign) || !xx_digits.fits(j, u128(v.m) * v.m, 2 * v.exponent, sign))
-            return false;
+        const Number v = number_of(row(j));
+        fit &= x_digits.fits(j, v.m, v.exponent, sign) & xx_digits.fits(j, u128(v.m) * v.m, 2 * v.exponent, sign);
     }
+    if (!fit) return false;
     for (Py_ssize_t j = 0; j < row.shape[0]; ++j) {
         if (std::isnan(row(j))) continue;
-        Number v = number_of(row(j));
-        x_digits.add(j, v.m, v.exponent, v.negative != (sign < 0));
-        xx_digits.add(j, u128(v.m) * v.m, 2 * v.exponent, sign < 0);
+        const Number v = number_of(row(j));
+        x_digits.add<3>(j, v.m, v.exponent, v.negative != (sign < 0));
+        xx_digits.add<5>(j, u128(v.m) * v.m, 2 * v.exponent, sign < 0);
         counts(j, code) += sign;
     }
     return true;
@@ -190,7 +220,7 @@ bool add_event_row(nb::handle n, nb::handle x, nb::handle logs, int64_t low, nb:
     for (Py_ssize_t j = 0; j < row.shape[0]; ++j) {
         if (std::isnan(row(j))) continue;
         const Number v = number_of(terms(j));
-        digits.add(j, v.m, v.exponent, v.negative != (sign < 0));
+        digits.add<3>(j, v.m, v.exponent, v.negative != (sign < 0));
         events(j, code) += sign * static_cast<int64_t>(row(j));
         counts(j, code) += sign;
     }

@@ -39,7 +39,7 @@ NO_TARGET = "no_validation"  # scikit-learn's value for "X only"; None is an err
 
 INTEGERS = frozenset(map(np.dtype, ("i8", "i4", "i2", "i1", "u1")))
 NUMBERS = INTEGERS | frozenset(map(np.dtype, ("f8", "f4", "u2", "u4", "?")))
-_SMALL = 64  # rows of a frame that scikit-learn takes longer to check than the model to score
+_SMALL = 256  # rows of a frame that scikit-learn takes longer to check than the model to score
 _SPARSE = frozenset(map(np.dtype, ("f8", "f4", "i8", "i4")))
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from compared import SIDES, active, blocks, close, flag_cells, gappy, native, whole
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tables import doubles
@@ -170,6 +170,26 @@ def test_students_tables(block, share, kappa, nu):
     tables = [module.student(*sums, units, pooled, kappa, nu, share) for module in SIDES]
     assert np.array_equal(tables[0][:8], tables[1][:8])  # all but the logs
     close(*(t[8] for t in tables))
+    for module, own in zip(SIDES, tables, strict=True):
+        same = np.empty_like(units), np.empty(len(units)), np.empty_like(own)
+        assert module.pooled_student(*sums, kappa, nu, share, *same)
+        assert all(map(np.array_equal, same, (units, np.ldexp(1.0, -units), own)))
+
+
+@given(st.integers(1, 2**70), st.integers(1, 2**33), st.integers(-2, 2), st.integers(-40, 40), st.booleans())
+@example(2**60 - 1, 1, 0, 0, False)  # rounds up to a power of two
+@example(2**70 - 1, 1, 0, 0, True)
+@example(2**53 + 1, 1, 0, 0, False)  # a tie
+@settings(max_examples=300)
+def test_moments_of_short_sums(total, n, low, unit, negative):
+    """Means and variances of sums that go through the quick arithmetic, and of some that are too long for it."""
+    x, squares = -total if negative else total, -(-total * total // n) + 5
+    digits = [
+        np.array([[[whole >> 32 * k & 0xFFFFFFFF for k in range(width - 1)] + [whole >> 32 * (width - 1)]]], np.int64)
+        for whole, width in ((x, 4), (squares, 6))
+    ]
+    given_ = (np.array([[n]]), digits[0], low, digits[1], 2 * low, np.array([unit]))
+    assert np.array_equal(*(module.mean_variance(*given_) for module in SIDES))
 
 
 def test_pooled_moments_leave_more_rows_than_counts_can_hold_to_others():
@@ -177,6 +197,8 @@ def test_pooled_moments_leave_more_rows_than_counts_can_hold_to_others():
     x = np.zeros((1, 2, 1), np.int64)
     for module in SIDES:
         assert module.pooled_moments(n, x, 0, x, 0) is None
+        out = np.zeros(1, np.int64), np.zeros(1), np.zeros((9, 1, 2))
+        assert not module.pooled_student(n, x, 0, x, 0, 3.0, 5.0, 1.0, *out)
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.3, 1.0, math.inf]))

@@ -300,5 +300,65 @@ def test_a_family_that_counts_or_scores_otherwise_has_no_inherited_quick_way():
         whole = tb.fit(rows, label=labels, families={"a": "halves"})
         assert model == whole
         assert np.array_equal(model.predict_proba(rows[1]), whole.predict_proba(rows)[1:2])
+        assert isinstance(model.predictives()["a"], Doubtful)
     finally:
         del FAMILIES["halves"]
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1.0, float("inf"), 0.0]), st.sampled_from([None, "auto"]))
+@settings(max_examples=30, deadline=None)
+def test_rows_scored_and_learned_in_turns(seed, smoothing, weights):
+    """What is derived after every row in place is what a new model derives from the same rows."""
+    rng = np.random.default_rng(seed)
+    names = [f"c{j}" for j in rng.permutation(4)]
+    values = rng.normal(size=(40, 4)) * 10.0 ** rng.integers(-3, 4, 4) + 10.0 ** rng.integers(-2, 6, 4)
+    gaps = rng.random((40, 4)) < 0.1
+    values[20, 0] = 1e200  # needs digits that are not there yet
+    rows = [{n: v for n, v, g in zip(names, *r, strict=True) if not g} for r in zip(values.tolist(), gaps, strict=True)]
+    labels = rng.integers(0, 3, 40).tolist()
+    options = {"numeric": "gaussian", "smoothing": smoothing, "weights": weights}
+    model = tb.fit(rows[:10], label=labels[:10], **options)
+    with np.errstate(all="ignore"):
+        for i in range(10, 40):
+            model.predict_proba(rows[i])
+            model.learn_one(rows[i], labels[i])
+            found, same = model.predict_proba(rows[i - 1]), pickle.loads(pickle.dumps(model))
+            assert np.array_equal(found, same.predict_proba(rows[i - 1]))
+            assert np.array_equal(found, same.predict_proba(rows[: i + 1])[i - 1 : i])
+    held = model.snapshot()
+    before = held.proba(rows[0])
+    model.learn_one(rows[1], labels[1])
+    model.predict_proba(rows[0])
+    assert np.array_equal(held.proba(rows[0]), before)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([np.float64, np.float32, np.int64, np.int8]), st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_small_matrices_are_learned_as_large_ones(seed, dtype, refused):
+    """All rows or none, and the same sums as from one table."""
+    rng = np.random.default_rng(seed)
+    X = (rng.normal(size=(60, 3)) * 9).astype(dtype)
+    X[:, 2] = rng.integers(0, 2, 60)
+    if dtype in (np.float64, np.float32):
+        X[rng.random((60, 3)) < 0.1] = np.nan
+    y = np.array(["a", "b", "c"])[rng.integers(0, 3, 60)]
+    options = {"families": {"x0": "gaussian", "x1": "gaussian", "x2": "bernoulli"}, "weights": None}
+    model = tb.fit(X[:20], y[:20], **options)
+    if refused and dtype is np.float64:
+        bad = X[20:30].copy()
+        bad[9, 1] = np.inf
+        before = pickle.loads(pickle.dumps(model))
+        with pytest.raises(DataError):
+            model.learn(bad, label=y[20:30])
+        assert model == before
+        X[39, 0] = 1e-250  # does not fit between the digits: all rows take the general path
+    for first, last in ((20, 21), (21, 40), (40, 60)):
+        assert model.learn(X[first:last], label=y[first:last]).rows == last - first
+        model.predict_proba(X[:2])
+    whole = tb.fit(X, y, **options)
+    assert model == whole
+    assert np.array_equal(model.predict_proba(X[:5]), whole.predict_proba(X[:5]))
+    fewer, general = (tb.fit(X[:20], y[:20], **options) for _ in range(2))
+    fewer.learn(X[20:25, :2], label=y[20:25])  # a column is lacking: it is missing
+    general.learn({"x0": X[20:25, 0], "x1": X[20:25, 1]}, label=y[20:25])
+    assert fewer == general

@@ -208,7 +208,6 @@ class GaussianNB(DropInNB):
             inverse,
             None,
             log_constant,
-            flat,
             np.where(constant, 0.0, n),
             np.stack([mean, low, variance]),
         )

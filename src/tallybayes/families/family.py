@@ -24,7 +24,7 @@ from tallybayes.arrays.column import Bag, Cells, Codes, Column, Flags, Reals
 from tallybayes.arrays.token_rules import Tokeniser
 from tallybayes.errors import ForgetError
 from tallybayes.families.leave_one_out_scores import added, never_learned
-from tallybayes.families.predictive import Add, Codes32, Floats, Predictive, Score, Smoothing, Unseen
+from tallybayes.families.predictive import Add, Codes32, Floats, Predictive, RowScore, Score, Smoothing, Unseen
 from tallybayes.families.sampled_documents import SampledDocuments
 from tallybayes.tally.tally import Tally
 
@@ -38,7 +38,7 @@ else:  # Python 3.11 has no defaults of type variables; they let `Family` stand 
 
     TallyT, PriorT = TypeVar("TallyT"), TypeVar("PriorT")
 
-__all__ = ["Add", "Codes32", "Family", "Floats", "Predictive", "Score", "Smoothing", "Unseen"]
+__all__ = ["Add", "Codes32", "Family", "Floats", "Predictive", "RowScore", "Score", "Smoothing", "Unseen"]
 
 
 @dataclass(frozen=True)
@@ -175,6 +175,13 @@ class Family(ABC, Generic[TallyT, PriorT]):
         """A function that adds single rows to a tally in place; None if there is no such fast path.
 
         The caller writes a row into `values` (columns,) first, encoded as in `Predictive.bind_matrix`.
+        """
+        return None
+
+    def row_score(self, tally: TallyT, smoothing: Smoothing, values: Floats) -> RowScore | None:
+        """The score of the first row of `values` (rows, columns) while rows are added by `adder`; None: no fast path.
+
+        The scores are those of `derive(tally, smoothing).bind_matrix(values)` at that time, bit for bit.
         """
         return None
 

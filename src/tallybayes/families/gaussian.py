@@ -34,9 +34,16 @@ from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.special import gammaln
 from tallybayes.errors import ParameterError
 from tallybayes.families.alignment import first_true, real_arrays, refuse, sum_columns
-from tallybayes.families.family import Add, Codes32, Family, Floats, Score, Smoothing
+from tallybayes.families.family import Add, Codes32, Family, Floats, RowScore, Score, Smoothing
 from tallybayes.families.gaussian_leave_one_out import NormalLeaveOneOut, StudentLeaveOneOut
-from tallybayes.families.gaussian_moments import GaussianPrior, digits_of, moments_of, pooled_moments, pooled_units
+from tallybayes.families.gaussian_moments import (
+    GaussianPrior,
+    StudentDerivation,
+    digits_of,
+    moments_of,
+    pooled_moments,
+    pooled_units,
+)
 from tallybayes.families.gaussian_predictive import GaussianPredictive
 from tallybayes.families.leave_one_out_scores import added
 from tallybayes.kernels.densities import posterior, student_tables
@@ -105,22 +112,31 @@ class Gaussian(Family[Sums, GaussianPrior]):
             n, moments = tally["n"].floats(), moments_of(tally, prior.units)
             own = student_tables(n * prior.share, moments, *strengths, shared=self.shared)
             tables = np.concatenate([[n], moments, own])
-        return GaussianPredictive(
-            tally.features,
-            tally.n_classes,
-            prior.units,
-            tables[4],
-            tables[5],
-            tables[6],
-            tables[7],
-            tables[8],
-            tables[7] == 0,
-            tables[0],
-            tables[1:4],
-            self.log,
-            prior.kappa + tables[0] * prior.share,
-            prior.share == 0,
-        )
+        return self._student(tally, prior.units, tables, prior.share)
+
+    def derive(self, tally: Sums, smoothing: Smoothing) -> GaussianPredictive:
+        """The prior and Student's t by one kernel, where there is one."""
+        derived = self._derivation(tally, smoothing)
+        if derived is None or not derived.renew():
+            return self.plug_in(tally) if smoothing == 0 else self.predictive(tally, self.prior(tally, smoothing))
+        return self._student(tally, derived.units, derived.tables, derived.share)
+
+    def row_score(self, tally: Sums, smoothing: Smoothing, values: Floats) -> RowScore | None:
+        """Student's t in arrays that are renewed in place."""
+        if self.log or (derived := self._derivation(tally, smoothing)) is None:
+            return None
+        return RowScore(derived.renew, partial(kernels.active.add_student, values, derived.scales, *derived.tables[4:]))
+
+    def _derivation(self, tally: Sums, smoothing: Smoothing) -> StudentDerivation | None:
+        """How Student's t is derived by one kernel; None if counts are fractions or if classes share a variance."""
+        if smoothing == 0 or self.shared or type(self) is not Gaussian or not tally["n"].is_whole:
+            return None
+        return StudentDerivation(tally, self.kappa, self.nu, 0.0 if smoothing == np.inf else 1.0)
+
+    def _student(self, tally: Sums, units: np.ndarray, tables: Floats, share: float) -> GaussianPredictive:
+        n, _, _, _, mean, low, inverse, half, log_constant = tables
+        own = (mean, low, inverse, half, log_constant, n, tables[1:4], self.log, self.kappa, share)
+        return GaussianPredictive(tally.features, tally.n_classes, units, *own)
 
     def plug_in(self, tally: Sums) -> GaussianPredictive:
         """The normal density at the mean and variance of each class."""
@@ -142,7 +158,6 @@ class Gaussian(Family[Sums, GaussianPrior]):
             np.where(flat, 0.0, 1 / np.sqrt(np.where(flat, 1.0, variance))),
             None,
             np.where(flat, 0.0, log_constant),
-            flat,
             n,
             moments,
             self.log,

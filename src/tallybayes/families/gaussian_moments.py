@@ -7,6 +7,7 @@ neither overflow nor underflow. A mean is kept as two doubles: at an offset of 1
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from tallybayes.families.predictive import Floats
 from tallybayes.kernels.digits import pooled_ratio_moments, ratio_moments
 from tallybayes.tally import Sums
 
-__all__ = ["GaussianPrior", "digits_of", "moments_of", "pooled_moments", "pooled_units"]
+__all__ = ["GaussianPrior", "StudentDerivation", "digits_of", "moments_of", "pooled_moments", "pooled_units"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +55,20 @@ def moments_of(tally: Sums, units: np.ndarray) -> Floats:
         return found
     n, x, xx = tally["n"], tally["x"], tally["xx"]
     return ratio_moments(n.integers(), n.low, x.integers(), x.low, xx.integers(), xx.low, units)
+
+
+class StudentDerivation:
+    """The tables of Student's t of integer counts, in arrays that `renew` fills from the sums as they are then.
+
+    renew: False if there are more rows than the kernel can count.
+    """
+
+    def __init__(self, tally: Sums, kappa: float, nu: float, share: float) -> None:
+        n_columns, n_classes = tally["n"].shape
+        self.units, self.scales = np.empty(n_columns, np.int64), np.empty(n_columns)
+        self.tables, self.share = np.empty((9, n_columns, n_classes)), share
+        arrays = (self.units, self.scales, self.tables)
+        self.renew = partial(kernels.active.pooled_student, *digits_of(tally), kappa, nu, share, *arrays)
 
 
 def digits_of(tally: Sums) -> tuple[Any, ...]:

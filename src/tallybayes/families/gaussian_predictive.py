@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from tallybayes import kernels
-from tallybayes.arrays.array_types import Columns
+from tallybayes.arrays.array_types import Booleans, Columns
 from tallybayes.arrays.column import Column
 from tallybayes.families.alignment import ArrayPredictive, real_arrays, refuse
 from tallybayes.families.credible import check_posterior, mean_interval, sd_interval, student_cumulants
@@ -32,12 +33,16 @@ class GaussianPredictive(ArrayPredictive):
     inverse: Floats
     half: Floats | None
     log_constant: Floats
-    flat: np.ndarray  # cells without a scale: nothing under Student's t, a point mass (or no rows) under the normal
     n: Floats
     moments: Floats  # mean, its low part and variance of the data, (3, columns, classes)
     log: bool = False  # whether all of this describes the logarithm
-    kappa: Floats | None = None  # (columns, classes): the weight behind the mean; None without a posterior
-    fixed: bool = False  # whether smoothing is infinitely strong
+    prior_kappa: float | None = None  # the weight of the prior behind the mean; None without a posterior
+    share: float = 1.0  # of the rows of a class that count: 0 if smoothing is infinitely strong
+
+    @cached_property
+    def flat(self) -> Booleans:
+        """Cells without a scale: nothing under Student's t, a point mass (or no rows) under the normal."""
+        return np.asarray(self.inverse == 0)
 
     def bind(self, columns: Sequence[Column]) -> Score:
         """Prepare to score real columns."""
@@ -70,7 +75,8 @@ class GaussianPredictive(ArrayPredictive):
 
         def score(out: Floats, start: int, stop: int) -> None:
             place = kernel(arrays, scale, *tables, out, start, stop)
-            refuse(place, self.features, arrays, "a finite number")
+            if place >= 0:
+                refuse(place, self.features, arrays, "a finite number")
             if points:
                 columns = list(arrays.T) if isinstance(arrays, np.ndarray) else arrays
                 for j in points:
@@ -95,13 +101,12 @@ class GaussianPredictive(ArrayPredictive):
     def part(self, number: int) -> GaussianPredictive:
         """One column."""
         rows = slice(number, number + 1)
-        names = ("features", "units", "mean", "mean_low", "inverse", "log_constant", "flat", "n")
+        names = ("features", "units", "mean", "mean_low", "inverse", "log_constant", "n")
         return replace(
             self,
             **{name: getattr(self, name)[rows] for name in names},
             half=None if self.half is None else self.half[rows],
             moments=self.moments[:, rows],
-            kappa=None if self.kappa is None else self.kappa[rows],
         )
 
     def sample(self, rng: np.random.Generator, code: int, n: int) -> list[Any]:
@@ -136,11 +141,11 @@ class GaussianPredictive(ArrayPredictive):
 
     def _posterior(self) -> tuple[Floats, Floats, Floats]:
         """Kappa', nu' and nu' s'^2 in the units of the columns; of cells without a scale, of 1."""
-        check_posterior(self.half is not None and self.kappa is not None, self.features[0])
+        check_posterior(self.half is not None and self.prior_kappa is not None, self.features[0])
         assert self.half is not None
-        assert self.kappa is not None
-        nu = np.where(self.flat, 1.0, 2 * self.half - 1)
-        return self.kappa, nu, np.where(self.flat, 1.0, self.inverse**2 * (1 + 1 / self.kappa)) ** -1
+        assert self.prior_kappa is not None
+        kappa, nu = self.prior_kappa + self.n * self.share, np.where(self.flat, 1.0, 2 * self.half - 1)
+        return kappa, nu, np.where(self.flat, 1.0, self.inverse**2 * (1 + 1 / kappa)) ** -1
 
     def intervals(self, level: float) -> list[dict[str, Any]]:
         """Of the mean, by Student's t, and of the standard deviation; a constant column has none."""
@@ -176,7 +181,7 @@ class GaussianPredictive(ArrayPredictive):
             if self.log:
                 values = np.log(np.where(values > 0, values, np.nan))
             there = np.flatnonzero(~np.isnan(values))
-            if self.fixed or not len(there):
+            if self.share == 0 or not len(there):
                 continue
             far = (np.ldexp(values[there], -int(self.units[j]))[:, None] - self.mean[j]) - self.mean_low[j]
             result[:, there] += np.where(self.flat[j], 0.0, student_cumulants(far * far / spread[j], kappa[j], nu[j]))

@@ -24,6 +24,7 @@ __all__ = [
     "Correction",
     "Floats",
     "Predictive",
+    "RowScore",
     "Score",
     "Smoothing",
     "Steps",
@@ -71,6 +72,16 @@ class Correction(ABC):
     @abstractmethod
     def of_keys(self, keys: Sequence[Any]) -> Floats:
         """The corrections of categories or booleans, (keys, classes)."""
+
+
+class RowScore(NamedTuple):
+    """The score of a single row that follows changes of the sums in place.
+
+    renew: derives what scoring needs from the sums as they are then; False if that is left to others.
+    """
+
+    renew: Callable[[], bool]
+    score: Callable[[Floats, int, int], object]
 
 
 class TokenAmounts(NamedTuple):

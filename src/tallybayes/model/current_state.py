@@ -8,16 +8,21 @@ of them; the new snapshot replaces the old one at once. Writers take turns.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any
 
+import numpy as np
+
 from tallybayes.data.read import to_source
 from tallybayes.errors import Described, ParameterError
+from tallybayes.families.family import Floats
 from tallybayes.model.label_plan import label_notes
 from tallybayes.model.row_counter import RowCounter
 from tallybayes.model.single_row import SingleRowLearner
 from tallybayes.model.update import add_rows, change_notes, subtract_rows
+from tallybayes.scoring.small_batch import ROWS
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.counted_rows import CountedRows
 from tallybayes.state.counting_plan import CountingPlan
@@ -48,6 +53,7 @@ class CurrentState:
         self.lock = threading.Lock()  # guards the current snapshot and the number of its readers
         self._writing = threading.RLock()  # one change at a time
         self._row_learner: SingleRowLearner | None = None
+        self._n_changes = 0
 
     def shared(self) -> Snapshot:
         """The current snapshot, to be kept: its statistics are never changed in place again."""
@@ -61,30 +67,51 @@ class CurrentState:
             state = self.snapshot.state
             self.snapshot = Snapshot(replace(state, settings=replace(state.settings, **settings)))
 
-    def learn_row(self, row: dict[Any, Any], label: Any) -> bool:
-        """Learn a row by the fast path; False, with nothing changed, if the general path is needed."""
+    def learn_few(self, data: Any, label: Any) -> Change | None:
+        """Learn a dict with its label, or a small matrix, by the fast path; None if the general path is needed."""
+        if type(data) is dict and label is None:
+            name = self.snapshot.state.schema.label
+            return ONE_ROW if name is not None and self.learn_row(data, data.get(name)) else None
+        if type(data) is np.ndarray and data.ndim == 2 and 0 < len(data) <= ROWS and label is not None:
+            if any(tally.has_keys for tally in self.snapshot.state.statistics.blocks.values()):
+                return None  # counts of keys are not taken back by the fast path
+            return Change(len(data)) if self.learn_row(data, label, SingleRowLearner.learn_matrix) else None
+        return None
+
+    def learn_row(self, row: Any, label: Any, learn: Callable[..., bool] = SingleRowLearner.learn) -> bool:
+        """Learn a dict, or rows, by the fast path; False, with nothing changed, if the general path is needed."""
         with self._writing, self.lock:
             snapshot = self.snapshot
-            if not snapshot.state.statistics.may_change:
+            statistics = snapshot.state.statistics
+            if statistics.n_readers or statistics.is_shared:
                 return False
-            if self._row_learner is None:
-                self._row_learner = SingleRowLearner(snapshot.state)
-            if not self._row_learner.learn(row, label):
+            if (learner := self._row_learner) is None:
+                self._row_learner = learner = SingleRowLearner(snapshot.state)
+            if not learn(learner, row, label):
                 return False
-            self.snapshot = Snapshot(snapshot.state, snapshot.small_batches)
+            self._n_changes += 1
+            if snapshot.is_used:
+                self.snapshot = Snapshot(snapshot.state, snapshot)
             return True
+
+    def row_proba(self, row: Any) -> Floats | None:
+        """P(class | row) of a dict by the fast path, (1, classes); None if the general path is needed."""
+        if type(row) is not dict:
+            return None
+        with self.lock:  # held throughout: quicker than counting readers
+            return self.snapshot.quick_proba(row)
 
     def change(self, data: Any, label: Any, weight: Any, sign: int, sample: RowSample | None = None) -> Change:
         """Add (1) or subtract (-1) rows, all or nothing; sample: to which the rows are added."""
         with self._writing:
-            snapshot = self.snapshot
+            snapshot, n_changes = self.snapshot, self._n_changes
             state = snapshot.state
             state.require_learned("learn" if sign > 0 else "forget")
             source = to_source(data)
             weight = state.schema.weight if weight is None else weight
             plan = CountingPlan.of(state, snapshot.label_or_default(label), weight, learns=sign > 0)
             counted = RowCounter(plan, grows=sign > 0, sample=sample).count(source)
-            if self.snapshot is not snapshot:
+            if self.snapshot is not snapshot or self._n_changes != n_changes:
                 raise ParameterError(
                     "data that does not change the model while it is read", got=Described("a changed model")
                 )

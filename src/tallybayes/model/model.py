@@ -173,6 +173,8 @@ class Model(Viewed):
 
     def predict_proba(self, data: Any, *, calibrated: bool = True) -> Floats:
         """P(class | row), (rows, classes), the classes as in `classes`; calibrated, if the model is."""
+        if (found := self._current.row_proba(data)) is not None:
+            return found
         with self.reading() as snapshot:
             return snapshot.proba(data, calibrated=calibrated)
 
@@ -282,10 +284,8 @@ class Model(Viewed):
 
     def learn(self, data: Any, *, label: Any = None, weight: Any = None) -> Change:
         """Add rows, all or nothing; new labels, categories and columns are added to the model."""
-        if label is None and weight is None and type(data) is dict:
-            name = self._current.snapshot.state.schema.label
-            if name is not None and self._current.learn_row(data, data.get(name)):
-                return ONE_ROW
+        if weight is None and (change := self._current.learn_few(data, label)) is not None:
+            return change
         return self._current.change(data, label, weight, 1)
 
     def learn_one(self, row: Mapping[Any, Any], label: Any) -> Change:
@@ -317,10 +317,7 @@ class Model(Viewed):
         weight: Any = None,
         leave_one_out: bool = True,
     ) -> Calibration:
-        """Calibrate the probabilities, on rows that the model has learned (by leave-one-out), or else on new ones.
-
-        It is saved with the model; `calibration = None` removes it.
-        """
+        """Calibrate the probabilities on learned rows (by leave-one-out) or new ones; `calibration=None` undoes it."""
         with self.reading() as snapshot:
             snapshot.state.require_learned("calibrate")
             found = fit_calibration(snapshot, data, method, label=label, weight=weight, leave_one_out=leave_one_out)

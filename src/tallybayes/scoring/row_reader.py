@@ -50,6 +50,8 @@ class RowReader:
         for place, (name, (column, tally)) in enumerate(counted.items()):
             if name in families:  # else it has come and was forgotten: it would be new
                 self.index[name] = _entry(place, name, column, tally)
+        in_order = dict.fromkeys([*schema.fields, *self.index])  # as rows have them: the kernel is quickest then
+        self.index = {name: self.index[name] for name in in_order if name in self.index}
         ends = list(itertools.accumulate((len(features) for features, _, _ in blocks), initial=0))
         self.parts = [slice(first, last) for first, last in itertools.pairwise(ends)]  # where each block is
         self.width, self.read = ends[-1], kernels.active.read_row

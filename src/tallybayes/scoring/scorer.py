@@ -22,7 +22,7 @@ from tallybayes.arrays.column import Column
 from tallybayes.arrays.memory_budget import check_budget
 from tallybayes.arrays.special import logsumexp
 from tallybayes.errors import Described, ParameterError
-from tallybayes.families.family import Family, Floats, Predictive, Score, Smoothing
+from tallybayes.families.family import Family, Floats, Predictive, RowScore, Score, Smoothing
 from tallybayes.scoring.missing_evidence import MissingEvidence
 from tallybayes.scoring.weighted_predictive import corrected_parts, unweighted, with_column_weights
 from tallybayes.state.model_state import ModelState
@@ -72,8 +72,6 @@ class Scorer:
         total = state.statistics.aligned(state.statistics.in_use())
         if not total.labels:
             return cls((), np.zeros(0), ())
-        shares = _log_class_prior(total.labels, total.class_rows.floats(), settings)
-        log_prior = _moved(shares, total.labels, settings)
         filled = ((family, _filled(tally)) for family, tally in total.blocks.items())
         blocks = tuple(
             block
@@ -82,14 +80,53 @@ class Scorer:
             for family, part in _by_family(counted, tally, families)
             for block in _by_smoothing(family, part, settings)
         )
-        derived = (block.family.derive(block.tally, block.smoothing) for block in blocks)
-        corrections = {} if settings.token_corrections is None else settings.token_corrections.of(total.labels)
-        predictives = tuple(
-            with_column_weights(predictive, settings.column_weights, total.labels, shares, corrections)
-            for predictive in derived
-        )
+        return cls._derived(state, total, tuple(total.labels), blocks)
+
+    @classmethod
+    def _derived(
+        cls, state: ModelState, total: SufficientStatistics, labels: Sequence[Any], blocks: tuple[Block, ...]
+    ) -> Scorer:
+        settings = state.settings
+        shares = _log_class_prior(labels, total.class_rows.floats(), settings)
+        predictives = tuple(block.family.derive(block.tally, block.smoothing) for block in blocks)
+        if settings.column_weights is not None or settings.token_corrections is not None:
+            corrections = {} if settings.token_corrections is None else settings.token_corrections.of(labels)
+            predictives = tuple(
+                with_column_weights(predictive, settings.column_weights, labels, shares, corrections)
+                for predictive in predictives
+            )
         missing = _missing_evidence(total, state, shares)
-        return cls(tuple(total.labels), log_prior, predictives, blocks, shares, missing)
+        return cls(labels, _moved(shares, labels, settings), predictives, blocks, shares, missing)
+
+    def renewed(self, state: ModelState) -> Scorer:
+        """The scorer of the same state after rows of its labels were added to its sums in place."""
+        return (
+            Scorer._derived(state, state.statistics, self.classes, self.blocks)
+            if self._follows(state)
+            else Scorer.of(state)
+        )
+
+    def _follows(self, state: ModelState) -> bool:
+        """Whether the blocks are the sums of a state: sums of a part of its columns or classes are copies."""
+        own = {id(tally) for tally in state.statistics.blocks.values()}
+        return len(self.classes) == len(state.statistics.labels) and all(
+            id(block.tally) in own for block in self.blocks
+        )
+
+    def renewed_prior(self, state: ModelState) -> Floats:
+        """Log P(c) of such a state."""
+        return log_class_prior(self.classes, state.statistics.class_rows.floats(), state.settings)
+
+    def row_scores(self, state: ModelState, values: Sequence[Floats]) -> list[RowScore]:
+        """What scores single rows of such a state, block by block; empty if something needs all of the scorer."""
+        settings = state.settings
+        if self.missing is not None or settings.column_weights is not None or settings.token_corrections is not None:
+            return []
+        if not self._follows(state):
+            return []
+        blocks = zip(self.blocks, values, strict=True)
+        scores = [block.family.row_score(block.tally, block.smoothing, own) for block, own in blocks]
+        return [score for score in scores if score is not None] if None not in scores else []
 
     def by_column(self, *, weighted: bool) -> dict[str, Predictive]:
         """The predictive of every column by name, with or without its weight."""

@@ -17,15 +17,16 @@ from tallybayes.arrays.column import Bag, Codes
 from tallybayes.arrays.sparse_matrix import checked_csr
 from tallybayes.data.schema import Schema
 from tallybayes.errors import DataError
-from tallybayes.families.family import Floats, Predictive
+from tallybayes.families.family import Floats, Predictive, RowScore
 from tallybayes.scoring.row_reader import BlockLayout, RowReader
 from tallybayes.scoring.scorer import Scorer
+from tallybayes.state.model_state import ModelState
 
-__all__ = ["ROWS", "SmallBatchScorer"]
+__all__ = ["NUMBERS", "ROWS", "SmallBatchScorer"]
 
-ROWS = 64  # rows in a buffer; more than this are a table
+ROWS = 256  # rows in a buffer; more than this are a table
 
-_NUMBERS = tuple(np.dtype(kind) for kind in ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1"))
+NUMBERS = tuple(np.dtype(kind) for kind in ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1"))
 _AMOUNTS = tuple(np.dtype(kind) for kind in ("f8", "f4", "i8", "i4"))
 
 
@@ -47,9 +48,24 @@ class SmallBatchScorer:
             return None
         return buffer.scored(1)
 
+    def row_of_stream(
+        self, row: dict[Any, Any], state: ModelState, rows: object, earlier: Scorer | None
+    ) -> Floats | None:
+        """The same while rows are learned one by one: only the sums have changed since `earlier`, by `rows` so far.
+
+        rows: an object for each set of sums; what was derived from it for another row is used again.
+        """
+        buffer: _Buffer | None = getattr(self._local, "buffer", None)
+        if buffer is None or earlier is None or buffer.scorer is not earlier or not buffer.is_ready:
+            return None
+        if buffer.renewed_for is not rows and not buffer.renew(state, rows):
+            return None
+        unknown = buffer.read(row, buffer.index, buffer.first)
+        return None if unknown < 0 or (unknown and self._has_forms) else buffer.scored_in_stream()
+
     def matrix(self, data: np.ndarray, scorer: Scorer, *, names: tuple[str, ...] | None = None) -> Floats | None:
         """Log P(c, x) of the rows of a matrix, (rows, classes); its columns are x0, x1, ..., or `names`."""
-        if data.ndim != 2 or not 0 < len(data) <= ROWS or data.dtype not in _NUMBERS:
+        if data.ndim != 2 or not 0 < len(data) <= ROWS or data.dtype not in NUMBERS:
             return None
         buffer = self._buffer(scorer)
         if buffer is None or not buffer.layout.put(data, buffer.values, names):
@@ -91,6 +107,8 @@ class _Buffer:
         self.values = np.empty((ROWS, layout.reader.width))
         self.first, self._parts = self.values[0], [self.values[:, part] for part in layout.reader.parts]
         self.scorer: Scorer | None = None
+        self._stream: list[RowScore] | None = None
+        self.renewed_for: object = None
 
     def bind(self, scorer: Scorer) -> None:
         """Bind the predictives of a scorer; not ready if one of them cannot be scored from numbers."""
@@ -102,6 +120,25 @@ class _Buffer:
             self._scores.append(None if lacking else scorer.missing.bind_matrix(self.values, places))
         self._start, self.scorer = scorer.start[None], scorer
         self.is_ready = None not in self._scores and len(scorer.log_prior) > 0
+        self._stream, self.renewed_for = None, None
+
+    def renew(self, state: ModelState, rows: object) -> bool:
+        """Derive again what depends on the sums; False if a family has no fast path for it."""
+        assert self.scorer is not None
+        if self._stream is None:
+            self._stream = self.scorer.row_scores(state, self._parts)
+        if not self._stream or not all(renew() for renew, _ in self._stream):
+            return False
+        self._stream_start = self.scorer.renewed_prior(state)[None]
+        self.renewed_for = rows
+        return True
+
+    def scored_in_stream(self) -> Floats:
+        """The scores of the first row by what was derived last."""
+        out: Floats = self._stream_start.copy()
+        for _, score in self._stream:  # type: ignore[union-attr]
+            score(out, 0, 1)
+        return out
 
     def scored(self, n_rows: int) -> Floats | None:
         """The scores of the first rows; None if a value cannot be scored."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tallybayes import kernels
 from tallybayes.arrays.column import Column, Flags
 from tallybayes.data.batch import columns_to_read, encode_columns, to_known_types
 from tallybayes.data.date_parts import UnreadDates, with_date_parts
@@ -36,14 +37,19 @@ __all__ = ["Snapshot", "checked_row"]
 class Snapshot:
     """The state of a model and what is derived from it; read-only.
 
-    small_batches: the fast path of an earlier snapshot with the same schema, which keeps its buffers.
+    before: the snapshot of the same state before rows of its labels and columns were added to its sums in place. What
+    does not depend on the sums is kept.
     """
 
-    def __init__(self, state: ModelState, small_batches: SmallBatchScorer | None = None) -> None:
+    def __init__(self, state: ModelState, before: Snapshot | None = None) -> None:
         self.state = state
-        self.small_batches = small_batches or SmallBatchScorer(state.schema)
         self._scorer: Scorer | None = None  # two threads may both derive it: the results are equal
         self._posterior: Posterior | None = None
+        self.is_used = False  # whether anything was derived from the sums as they are
+        if before is None:
+            self.small_batches, self._earlier = SmallBatchScorer(state.schema), None
+        else:
+            self.small_batches, self._earlier = before.small_batches, before._scorer or before._earlier
 
     @property
     def classes(self) -> list[Any]:
@@ -54,7 +60,9 @@ class Snapshot:
     def scorer(self) -> Scorer:
         """Log P(class) and the predictive of every block of columns."""
         if (found := self._scorer) is None:
-            self._scorer = found = Scorer.of(self.state)
+            earlier, self._earlier = self._earlier, None
+            self.is_used = True
+            self._scorer = found = Scorer.of(self.state) if earlier is None else earlier.renewed(self.state)
         return found
 
     @property
@@ -138,6 +146,17 @@ class Snapshot:
         proba = self.joined(part for _, (part, _) in parts)
         warn_ruled_out(sum(n_ruled_out for _, (_, n_ruled_out) in parts), len(proba))
         return proba
+
+    def quick_proba(self, row: dict[Any, Any]) -> Floats | None:
+        """P(class | row) of a dict, (1, classes), if that takes microseconds; None: ask `proba`."""
+        if self.state.settings.calibration is not None:
+            return None
+        if (scorer := self._scorer) is not None:
+            scores = self.small_batches.row(row, scorer)
+        else:
+            self.is_used = True
+            scores = self.small_batches.row_of_stream(row, self.state, self, self._earlier)
+        return None if scores is None or kernels.active.softmax(scores, 0, 1) else scores
 
     def proba_of_row(self, row: Mapping[Any, Any], *, calibrated: bool = True) -> Floats:
         """P(class | row) of a single row, (1, classes); columns that the model does not have are ignored."""

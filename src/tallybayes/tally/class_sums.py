@@ -88,7 +88,7 @@ class Sums(Tally):
         """Check that `other` can be added or subtracted; the function returned does it."""
         features = tuple(merged(self.features, other.features))
         a, b = self.with_features(features), other.with_features(features)
-        total = {name: (a[name] + b[name] if sign > 0 else a[name] - b[name]).trimmed() for name in self.statistics}
+        total = {name: a[name] + b[name] if sign > 0 else a[name] - b[name] for name in self.statistics}
         result = Sums(features, total, counts=self.counts)
         result.check(sign)
 

@@ -206,9 +206,10 @@ class Exact:
             wrapped = (a ^ total) & ((b if sign > 0 else ~b) ^ total) < 0
             if not wrapped.any():
                 return Exact(total)
-        low = min(self.wide().low, other.wide().low)
-        high = max(part.low + part.digits.shape[-1] for part in (self.wide(), other.wide()))
-        digits = self._window(low, high + 1) + sign * other._window(low, high + 1)
+        mine, theirs = self.wide(), other.wide()
+        low, high = min(mine.low, theirs.low), max(part.low + part.digits.shape[-1] for part in (mine, theirs))
+        first, second = mine._padded(low, high + 1), theirs._padded(low, high + 1)
+        digits = first + second if sign > 0 else first - second
         carry(digits)
         return Exact(digits, low).trimmed()
 
@@ -221,10 +222,14 @@ class Exact:
 
     def _window(self, low: int, high: int) -> Integers:
         """The digits from place low to high, the last digit's sign carried up."""
-        wide = self.wide()
-        before, after = wide.low - low, high - wide.low - wide.digits.shape[-1]
-        digits = np.pad(wide.digits, [(0, 0)] * len(self.shape) + [(before, after)])
+        digits = self.wide()._padded(low, high)
         carry(digits)
+        return digits
+
+    def _padded(self, low: int, high: int) -> Integers:
+        """The digits as they are among zeros from place low to high; the numbers are not stored as 64-bit integers."""
+        digits = np.zeros((*self.shape, high - low), np.int64)
+        digits[..., self.low - low : self.low - low + self.digits.shape[-1]] = self.digits
         return digits
 
     def widened(self, low: int, high: int) -> Exact:

@@ -17,6 +17,7 @@ from tallybayes.kernels.reference.derive import (
     negative_binomial,
     pooled_moments,
     pooled_rate,
+    pooled_student,
     student,
 )
 from tallybayes.kernels.reference.exact_sums import mean_variance, round_digits, sum_columns, sum_groups
@@ -111,6 +112,7 @@ __all__ = [
     "pack_texts",
     "pooled_moments",
     "pooled_rate",
+    "pooled_student",
     "read_row",
     "round_digits",
     "score_documents_leave_one_out",

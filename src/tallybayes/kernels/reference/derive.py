@@ -56,6 +56,35 @@ def student(
     return np.concatenate([[rows], moments, student_tables(rows * share, moments, units, prior, kappa, nu)])
 
 
+@checked(
+    "n: columns, classes; x: columns, classes, width; xx: columns, classes, squares; units, scales: columns; "
+    "tables: 9, columns, classes"
+)
+def pooled_student(
+    n: Integers,
+    x: Integers,
+    x_low: int,
+    xx: Integers,
+    xx_low: int,
+    kappa: float,
+    nu: float,
+    share: float,
+    units: Integers,
+    scales: Floats,
+    tables: Floats,
+) -> bool:
+    """Write the units of `pooled_moments`, 2**-units, and the tables of `student` with these moments as its prior.
+
+    False, with nothing to rely on, if `pooled_moments` is None.
+    """
+    pooled = pooled_moments(n, x, x_low, xx, xx_low)
+    if pooled is None:
+        return False
+    units[:], scales[:] = pooled[0], np.ldexp(1.0, -pooled[0])
+    tables[:] = student(n, x, x_low, xx, xx_low, *pooled, kappa, nu, share)
+    return True
+
+
 def log_shares(counts: Floats, k: float) -> Floats:
     """Log of the shares that counts (classes,) have, each k more than it is.
 
