@@ -1,10 +1,10 @@
 // What documents add to the sums (sum_documents, merge_cells), the logarithms of their amounts (log_amounts), and
 // numbers that tell documents apart (fingerprint_documents).
 //
-// sum_documents takes the documents class by class and sums one class at a time into an array over all tokens, with a
-// list of those it has met. The cells, class after class, are then put in order of tokens by counting (Knuth 5.2 D),
-// which keeps the order of the classes: nothing is ever compared.
+// sum_documents takes the documents class by class and puts their entries in order of tokens by counting (Knuth 5.2 D),
+// which keeps the order of the classes: then what belongs to a cell stands together, and nothing is ever compared.
 #include "columns.h"
+#include "tokens_array.h"
 
 #include <algorithm>
 #include <bit>
@@ -96,69 +96,82 @@ std::vector<int64_t> by_class(const int32_t *codes, int64_t n_rows, int64_t n_cl
     return rows;
 }
 
-struct Sum {
-    int64_t amount, log;
-    int32_t documents, token;
+// Arrays that are written all over once: not filled before, in large pages.
+template <class T> Growing<T> room_for(size_t n) {
+    Growing<T> result;
+    result.reserve(n);
+    use_huge_pages(result.data(), n * sizeof(T));
+    result.set_size(n);
+    return result;
+}
+
+struct DocumentSums {
+    Growing<int64_t> cells, sums; // token << 24 | class in order; (3, cells)
+    std::vector<int64_t> totals;  // (3, classes)
 };
 
-struct Cell {
-    Sum sum;
-    int64_t code;
-};
-
-class ByToken {
-  public:
-    ByToken(int64_t n_tokens, int64_t n_classes) : sums_(n_tokens), next_(n_tokens + 1), ends_(n_classes) {}
-
-    // Returns how many tokens the document has, each as often as it occurs.
-    int64_t add(const Documents &documents, int64_t row, double scale, const Logs &log) {
-        int64_t length = 0;
-        constexpr int64_t AHEAD = 16; // entries; their sums lie far apart
-        const int64_t end = documents.ends[row + 1];
-        for (int64_t i = documents.ends[row]; i < end; ++i) {
-            if (i + AHEAD < end) __builtin_prefetch(&sums_[documents.tokens[i + AHEAD]], 1);
-            Sum &sum = sums_[documents.tokens[i]];
-            if (sum.documents++ == 0) met_.push_back(documents.tokens[i]);
-            sum.amount += documents.amounts[i];
-            length += documents.amounts[i];
-            sum.log += to_whole(log(documents.amounts[i]) * scale);
+// The entries of some documents, which are in order of their classes, put in order of tokens and summed up.
+// Number: of entries and documents, as short as it may be: there is an entry to be written far away for each.
+template <class Number>
+DocumentSums sum_by_token(const Documents &documents, const std::vector<int64_t> &rows, const int32_t *codes,
+                          int64_t n_classes, int64_t n_tokens, bool unit) {
+    struct Entry {
+        Number row; // among `rows`
+        int32_t amount;
+    };
+    constexpr int64_t AHEAD = 32, NEXT = 16; // entries whose places are asked for beforehand
+    Growing<Number> next = room_for<Number>(size_t(n_tokens) + 1);
+    std::fill_n(next.data(), next.size(), Number(0));
+    for (int64_t row : rows)
+        for (int64_t i = documents.ends[row]; i < documents.ends[row + 1]; ++i) ++next[size_t(documents.tokens[i]) + 1];
+    for (size_t t = 1; t < next.size(); ++t) next[t] += next[t - 1];
+    const size_t n_entries = next[size_t(n_tokens)];
+    Growing<Entry> entries = room_for<Entry>(n_entries);
+    for (size_t r = 0; r < rows.size(); ++r) {
+        const int64_t end = documents.ends[rows[r] + 1];
+        for (int64_t i = documents.ends[rows[r]]; i < end; ++i) {
+            if (i + AHEAD < end) __builtin_prefetch(&next[documents.tokens[i + AHEAD]], 1);
+            if (i + NEXT < end) __builtin_prefetch(entries.data() + next[documents.tokens[i + NEXT]], 1);
+            entries[next[documents.tokens[i]]++] = {Number(r), documents.amounts[i]};
         }
-        return length;
-    }
-    void end_class(int64_t code) {
-        for (int32_t token : met_) {
-            cells_.push_back(sums_[token]);
-            cells_.back().token = token;
-            sums_[token] = {};
-            ++next_[token + 1];
-        }
-        met_.clear();
-        ends_[code] = int64_t(cells_.size());
-    }
-    // Cells as token << 24 | class in order, and their sums; the totals of the classes.
-    auto result() {
-        const size_t n = cells_.size(), n_classes = ends_.size();
-        for (size_t t = 1; t < next_.size(); ++t) next_[t] += next_[t - 1];
-        std::vector<Cell> sorted(n); // one write to a far place for each cell, not four
-        size_t k = 0;
-        for (size_t c = 0; c < n_classes; ++c)
-            for (; k < size_t(ends_[c]); ++k) sorted[next_[cells_[k].token]++] = {cells_[k], int64_t(c)};
-        std::vector<int64_t> cells(n), sums(3 * n), totals(3 * n_classes);
-        for (size_t i = 0; i < n; ++i) {
-            const Cell &cell = sorted[i];
-            cells[i] = int64_t(cell.sum.token) << 24 | cell.code;
-            totals[cell.code] += sums[i] = cell.sum.amount;
-            totals[n_classes + cell.code] += sums[n + i] = cell.sum.documents;
-            totals[2 * n_classes + cell.code] += sums[2 * n + i] = cell.sum.log;
-        }
-        return std::make_tuple(std::move(cells), std::move(sums), std::move(totals));
-    }
+    } // now next[t] is where the entries of token t end
 
-  private:
-    std::vector<Sum> sums_, cells_; // of the class at hand, by token; of all classes, one after the other
-    std::vector<int32_t> met_;
-    std::vector<int64_t> next_, ends_;
-};
+    std::vector<int32_t> code_of(rows.size());
+    for (size_t r = 0; r < rows.size(); ++r) code_of[r] = codes[rows[r]];
+    size_t n = 0;
+    for (size_t i = 0, t = 0; i < n_entries; ++t)
+        for (int32_t before = -1; i < next[t]; ++i) n += std::exchange(before, code_of[entries[i].row]) != code_of[entries[i].row];
+
+    const Logs log;
+    std::vector<double> scales(unit ? rows.size() : 0);
+    for (size_t r = 0; r < scales.size(); ++r) scales[r] = log.scale(documents, rows[r], unit);
+    DocumentSums result{room_for<int64_t>(n), room_for<int64_t>(3 * n), std::vector<int64_t>(3 * size_t(n_classes))};
+    int64_t *cells = result.cells.data(), *amounts = result.sums.data(), *counts = amounts + n, *logs = counts + n;
+    for (size_t i = 0, t = 0, cell = 0; i < n_entries; ++t)
+        while (i < next[t]) {
+            const int32_t code = code_of[entries[i].row];
+            int64_t amount = 0, units = 0;
+            const size_t from = i;
+            for (; i < next[t] && code_of[entries[i].row] == code; ++i) {
+                amount += entries[i].amount;
+                units += to_whole(log(entries[i].amount) * (unit ? scales[entries[i].row] : 0x1p30));
+            }
+            cells[cell] = int64_t(t) << 24 | code;
+            result.totals[code] += amounts[cell] = amount;
+            result.totals[n_classes + code] += counts[cell] = int64_t(i - from);
+            result.totals[2 * n_classes + code] += logs[cell] = units;
+            ++cell;
+        }
+    return result;
+}
+
+// As a NumPy array that owns the block.
+template <class T> nb::ndarray<nb::numpy, T> block_to_numpy(Growing<T> &&values, std::initializer_list<size_t> shape) {
+    if (!values.size()) values.reserve(1);
+    T *block = values.release();
+    nb::capsule owner(block, [](void *p) noexcept { std::free(p); });
+    return nb::ndarray<nb::numpy, T>(block, shape, owner);
+}
 
 auto sum_documents(Vector<int64_t> indptr, Vector<int32_t> indices, Vector<int32_t> amounts, Vector<int32_t> codes,
                    int64_t n_classes, int64_t n_tokens, bool unit, int64_t first, int64_t last) {
@@ -169,25 +182,23 @@ auto sum_documents(Vector<int64_t> indptr, Vector<int32_t> indices, Vector<int32
     contract.array("codes", codes, {ROWS});
     contract.codes(codes.data());
     const int32_t *code = codes.data();
-    decltype(ByToken(0, 0).result()) result;
+    DocumentSums result;
     std::vector<int64_t> lengths(static_cast<size_t>(documents.n_rows), -1);
     {
         nb::gil_scoped_release release;
-        const Logs log;
-        ByToken sums(n_tokens, n_classes);
-        const std::vector<int64_t> rows = by_class(code, documents.n_rows, n_classes);
-        size_t at = 0;
-        for (int64_t c = 0; c < n_classes; ++c) {
-            for (; at < rows.size() && code[rows[at]] == c; ++at)
-                if (c >= first && c < last)
-                    lengths[rows[at]] = sums.add(documents, rows[at], log.scale(documents, rows[at], unit), log);
-            sums.end_class(c);
+        std::vector<int64_t> rows = by_class(code, documents.n_rows, n_classes);
+        std::erase_if(rows, [&](int64_t row) { return code[row] < first || code[row] >= last; });
+        for (int64_t row : rows) {
+            lengths[row] = 0;
+            for (int64_t i = documents.ends[row]; i < documents.ends[row + 1]; ++i) lengths[row] += documents.amounts[i];
         }
-        result = sums.result();
+        const auto sum = std::max<size_t>(indices.shape(0), rows.size()) < UINT32_MAX ? &sum_by_token<uint32_t>
+                                                                                      : &sum_by_token<uint64_t>;
+        result = sum(documents, rows, code, n_classes, n_tokens, unit);
     }
     auto &[cells, sums, totals] = result;
     const size_t n = cells.size();
-    return nb::make_tuple(to_numpy(std::move(cells), {n}), to_numpy(std::move(sums), {3, n}),
+    return nb::make_tuple(block_to_numpy(std::move(cells), {n}), block_to_numpy(std::move(sums), {3, n}),
                           to_numpy(std::move(totals), {3, size_t(n_classes)}),
                           to_numpy(std::move(lengths), {size_t(documents.n_rows)}));
 }

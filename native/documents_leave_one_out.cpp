@@ -1,8 +1,28 @@
 // score_documents_leave_one_out: documents scored by the sums without themselves.
 //
-// Logarithms are the cost: those of all tokens and classes of a document are taken in one go.
+// Logarithms are the cost: those of all tokens and classes of a document are taken in one go. The classes that have none
+// of a token share one logarithm; for the others the difference to it is added.
 #ifndef TB_ISA
 #include "score.h"
+
+namespace tb {
+
+// Room for one document: the values whose logarithms are taken, the class of each (-1: of those that have none of the
+// token), and where the values of each token end.
+struct DocumentRoom {
+    std::vector<double> values, total;
+    std::vector<int32_t> classes;
+    std::vector<int64_t> ends;
+
+    explicit DocumentRoom(int64_t n_classes) : total(static_cast<size_t>(n_classes)) {}
+    void reserve(int64_t n_tokens, int64_t n_classes) {
+        const size_t wanted = static_cast<size_t>(n_tokens * (n_classes + 1)) + 8; // whole vectors are read
+        if (values.size() < wanted) values.resize(wanted), classes.resize(wanted);
+        if (ends.size() < static_cast<size_t>(n_tokens)) ends.resize(static_cast<size_t>(n_tokens));
+    }
+};
+
+} // namespace tb
 
 #define TB_FILE "documents_leave_one_out.cpp"
 #include "isa.h"
@@ -33,12 +53,12 @@ auto score_documents_leave_one_out(Matrix<double> table, Vector<double> whole, V
     {
         nb::gil_scoped_release release;
         auto score = n_classes == 2 ? TB_BEST(score_one<2>) : TB_BEST(score_one<0>);
-        std::vector<double> room, total(static_cast<size_t>(n_classes));
+        DocumentRoom room(n_classes);
         for (int64_t r = 0; r < n_rows; ++r) {
             const int64_t from = ends[r], n = ends[r + 1] - from;
             score(table.data(), whole.data(), totals.data(), n_tokens, indices.data() + from, own.data() + from,
                   amounts.data() + from, n, n_classes,
-                  codes.data()[r], weights.data()[r], k, complement, room, total, out.data() + r * n_classes);
+                  codes.data()[r], weights.data()[r], k, complement, room, out.data() + r * n_classes);
         }
     }
     return to_numpy(std::move(out), {size_t(n_rows), size_t(n_classes)});
@@ -62,40 +82,52 @@ namespace {
 
 // `few`: the number of classes where it is known beforehand, else 0.
 template <int few>
-void score_one(const double *table, const double *whole, const double *totals, double n_tokens, const int32_t *tokens, const double *own,
-               const double *amounts, int64_t n, int64_t all_classes, int64_t code, double weight, double k, bool complement,
-               std::vector<double> &room, std::vector<double> &total, double *out) {
-    const int64_t n_classes = few ? few : all_classes, cells = n * n_classes, padded = (cells + LANES - 1) / LANES * LANES;
-    if (room.size() < size_t(padded)) room.resize(size_t(padded));
-    for (int64_t i = cells; i < padded; ++i) room[i] = 1.0;
+void score_one(const double *table, const double *whole, const double *totals, double n_tokens, const int32_t *tokens,
+               const double *own, const double *amounts, int64_t n, int64_t all_classes, int64_t code, double weight,
+               double k, bool complement, DocumentRoom &room, double *out) {
+    const int64_t n_classes = few ? few : all_classes;
+    room.reserve(n, n_classes);
+    double *values = room.values.data();
+    int32_t *classes = room.classes.data();
     double known = 0, all = 0, lost = 0; // amounts of tokens that something is left of; own of all; tokens without any
-    for (int64_t i = 0; i < n; ++i) {
+    int64_t size = 0;
+    for (int64_t i = 0; i < n; room.ends[i++] = size) {
         const double *row = table + tokens[i] * n_classes;
-        double *to = room.data() + i * n_classes;
-        const double left = whole[tokens[i]] - weight * own[i];
-        for (int64_t c = 0; c < n_classes; ++c) to[c] = row[c];
-        to[code] -= weight * own[i];
+        const double added = weight * own[i], left = whole[tokens[i]] - added;
         all += own[i];
         if (!(left > 1e-9 * own[i])) {
-            for (int64_t c = 0; c < n_classes; ++c) to[c] = 1.0; // its logarithm is 0
             ++lost;
             continue;
         }
         known += amounts[i];
-        for (int64_t c = 0; c < n_classes; ++c) {
-            const double count = complement ? left - to[c] : to[c];
-            to[c] = std::max(count, 0.0) + k;
+        if (complement) values[size] = left + k, classes[size++] = -1;
+        for (int64_t c = 0; c < n_classes; ++c) { // written in any case, and kept if it is needed
+            const double count = c == code ? row[c] - added : row[c];
+            values[size] = std::max(complement ? left - count : count, 0.0) + k;
+            classes[size] = int32_t(c);
+            size += (row[c] != 0.0) | (c == code);
         }
     }
-    for (int64_t i = 0; i < padded; i += LANES) store(room.data() + i, lanes_log(load<Lanes>(room.data() + i)));
-    double every = 0;
-    for (int64_t c = 0; c < n_classes; ++c) total[c] = totals[c] - (c == code ? weight * all : 0.0), every += total[c];
+    for (int64_t i = size; i % LANES; ++i) values[i] = 1.0;
+    for (int64_t i = 0; i < size; i += LANES) store(values + i, lanes_log(load<Lanes>(values + i)));
+    const double log_k = lanes_log(broadcast<Lanes>(k))[0];
+    double none = 0; // what a class would have that has none of the tokens
     for (int64_t c = 0; c < n_classes; ++c) out[c] = 0;
-    for (int64_t i = 0; i < n; ++i)
-        for (int64_t c = 0; c < n_classes; ++c) out[c] += amounts[i] * room[i * n_classes + c];
+    for (int64_t i = 0, at = 0; i < n; ++i) {
+        if (at == room.ends[i]) continue;
+        const double amount = amounts[i], rest = complement ? values[at++] : log_k;
+        none += amount * rest;
+        if (room.ends[i] - at == n_classes)
+            for (int64_t c = 0; c < n_classes; ++c) out[c] += amount * (values[at + c] - rest);
+        else
+            for (int64_t j = at; j < room.ends[i]; ++j) out[classes[j]] += amount * (values[j] - rest);
+        at = room.ends[i];
+    }
+    double every = 0, *total = room.total.data();
+    for (int64_t c = 0; c < n_classes; ++c) total[c] = totals[c] - (c == code ? weight * all : 0.0), every += total[c];
     for (int64_t c = 0; c < n_classes; ++c) {
         const double rest = (complement ? every - total[c] : total[c]) + k * (n_tokens - lost);
-        out[c] -= known * std::log(rest);
+        out[c] += none - known * std::log(rest);
         if (complement) out[c] = -out[c];
     }
 }

@@ -1,9 +1,9 @@
 // Tokens numbered in the order in which they come.
 //
 // All tokens stand in one block of bytes, and an open-addressing table leads to them. A slot has the token itself if it
-// is of eight bytes or less, as most are, or else its place in the block. The table is at most 5/8 full; it grows by
-// being made anew from the block, the old one being freed first. A token takes its bytes, 8 for where it ends and 26 to
-// 52 in the table.
+// is of eight bytes or less, as most are, or else its place in the block. The table is at most 5/8 full. Where a token
+// stands is told by the highest bits of its hash, which are kept in the slot: so the table grows without a look at the
+// tokens, from the first slot to the last. A token takes its bytes, 8 for where it ends and 26 to 52 in the table.
 //
 // Any number of threads may look tokens up while nobody adds any.
 #pragma once
@@ -11,6 +11,7 @@
 #include "tokens_array.h"
 
 #include <algorithm>
+#include <bit>
 #include <climits>
 #include <memory>
 #include <stdexcept>
@@ -44,11 +45,11 @@ class Lexicon {
 
     // Asks for the memory that `find` or `add` will look at; the second part some time after the first.
     void fetch_slot(const Token &token) const {
-        if (slots_) __builtin_prefetch(&slots_[token.hash & mask_]);
+        if (slots_) __builtin_prefetch(&slots_[home(token.hash)]);
     }
     void fetch_bytes(const Token &token) const {
         if (token.length <= SHORT || !slots_) return;
-        const Slot &slot = slots_[token.hash & mask_];
+        const Slot &slot = slots_[home(token.hash)];
         if (slot.tag == tag(token)) __builtin_prefetch(bytes_.data() + slot.content);
     }
 
@@ -64,6 +65,7 @@ class Lexicon {
 
   private:
     static constexpr int64_t SHORT = 8;
+    static constexpr size_t MOST_BY_TAG = 1 << 24; // slots that the bits of the hash in a tag tell apart
 
     struct Slot {
         uint64_t content; // the bytes of a short token, the place of a long one
@@ -79,10 +81,12 @@ class Lexicon {
         return uint32_t(token.hash >> 40) << 8 | uint32_t(std::min<int64_t>(token.length, 254) + 1);
     }
 
+    size_t home(uint64_t hash) const { return size_t(hash >> shift_); }
+
     // Where the token is, or the free slot where it would be.
     size_t place(const Token &token) const {
         uint32_t wanted = tag(token);
-        for (size_t at = token.hash & mask_;; at = (at + 1) & mask_) {
+        for (size_t at = home(token.hash);; at = (at + 1) & mask_) {
             const Slot &slot = slots_[at];
             if (slot.tag == wanted ? same(slot, token) : !slot.tag) return at;
         }
@@ -123,11 +127,27 @@ class Lexicon {
 
     // The table anew, with `size` slots, a power of two.
     __attribute__((noinline)) void build(size_t size) {
-        slots_.reset();
+        const size_t old_size = mask_ + 1;
+        auto old = std::move(slots_);
+        if (size > MOST_BY_TAG) old.reset(); // before the new one is made: it is not needed
         slots_.reset(static_cast<Slot *>(std::calloc(size, sizeof(Slot))));
         if (!slots_) throw std::bad_alloc(); // and whatever is asked of this lexicon from now on, see `without_table`
         use_huge_pages(slots_.get(), size * sizeof(Slot));
         mask_ = size - 1;
+        shift_ = 64 - std::countr_zero(size);
+        if (!old) return fill();
+        for (size_t i = 0; i < old_size; ++i)
+            if (old[i].tag) slots_[free_from(uint64_t(old[i].tag >> 8) << 40)] = old[i];
+    }
+
+    size_t free_from(uint64_t hash) const {
+        size_t at = home(hash);
+        while (slots_[at].tag) at = (at + 1) & mask_;
+        return at;
+    }
+
+    // Puts all tokens into an empty table.
+    void fill() {
         Token some[32]; // their slots are fetched before any is written
         for (size_t i = 0, n = size_t(this->size()); i < n;) {
             size_t m = std::min(std::size(some), n - i);
@@ -137,9 +157,7 @@ class Lexicon {
                 fetch_slot(some[j]);
             }
             for (size_t j = 0; j < m; ++j, ++i) {
-                size_t at = some[j].hash & mask_;
-                while (slots_[at].tag) at = (at + 1) & mask_;
-                slots_[at] = slot_of(some[j], size_t(offsets_[i]), i);
+                slots_[free_from(some[j].hash)] = slot_of(some[j], size_t(offsets_[i]), i);
             }
         }
     }
@@ -153,6 +171,7 @@ class Lexicon {
     Growing<int64_t> offsets_;
     std::unique_ptr<Slot[], Free> slots_;
     size_t mask_ = 0;
+    int shift_ = 63;
 };
 
 } // namespace tb

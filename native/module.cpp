@@ -46,6 +46,8 @@ NB_MODULE(_native, m) {
     tb::register_binnings_leave_one_out(m);
     tb::register_hash_rows(m);
     tb::register_log_loss(m);
+    tb::register_log_counts(m);
+    tb::register_newton_terms(m);
     tb::register_cell_pairs(m);
     tb::register_cell_pair_sums(m);
     tb::register_one_dependence(m);

@@ -183,6 +183,22 @@ CALLS: dict[str, dict[str, Any]] = {
     },
     "log_amounts": {"indptr": bag()["indptr"], "amounts": np.ones(6, np.int32), "unit": True},
     "sum_documents": {**bag(np.int32), **COUNTED, "n_tokens": T, "unit": True, "first": 0, "last": K},
+    "sum_log_counts": {
+        "tokens": integers(0, 0, 1),
+        "classes": integers(0, 2, 1),
+        "counts": reals(3),
+        "n_classes": K,
+        "k": 1.0,
+        "complement": True,
+    },
+    "newton_terms": {
+        "scores": reals(K, N),
+        "base": reals(K, N),
+        "codes": codes(),
+        "row_weights": reals(N),
+        "temperature": 1.0,
+        "by_class": True,
+    },
     "log_gamma": {"values": reals(4)},
     "sort_entries": {"first": integers(0, 1), "second": integers(1, 0), "third": integers(0, 0)},
     "merge_cells": {"cells_a": np.arange(2), "sums_a": counts(3, 2), "cells_b": np.arange(3), "sums_b": counts(3, 3)},
@@ -214,7 +230,7 @@ CALLS: dict[str, dict[str, Any]] = {
         "valid": np.ones(2, bool),
     },
 }
-EVERY_ROW = ("add_pairs", "add_step_pairs", "log_loss", "correction_gradient")  # every row has a class
+EVERY_ROW = ("add_pairs", "add_step_pairs", "log_loss", "newton_terms", "correction_gradient")  # every row has a class
 # Arrays that may be shorter along an axis: they set the size, or their length is free.
 FREE = {
     *((name, "out", 1) for name in ("softmax", "log_softmax")),

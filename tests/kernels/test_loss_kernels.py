@@ -103,3 +103,27 @@ def test_log_gamma_is_near_the_reference_in_every_lane(values):
     assert np.abs(found - expected).max() <= 4e-15 * max(1.0, np.abs(expected).max())
     alone = [active.log_gamma(given_values[i : i + 1])[0] for i in range(len(values))]
     assert found.tolist() == alone
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 7, TILE - 1, TILE, TILE + 1, 1000])
+@pytest.mark.parametrize("n_classes", [1, 2, 3, 20, 40])
+@pytest.mark.parametrize("by_class", [True, False])
+def test_slopes_and_curvature_for_newtons_method(n_rows, n_classes, by_class):
+    rng = np.random.default_rng(n_rows + n_classes)
+    scores, base = rng.normal(size=(2, n_classes, n_rows))
+    codes, weights = rng.integers(0, n_classes, n_rows).astype(np.int32), rng.random(n_rows)
+    found, wanted = (kernel.newton_terms(scores, base, codes, weights, 0.7, by_class) for kernel in SIDES)
+    for own, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(own, other, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("complement", [True, False])
+@pytest.mark.parametrize("k", [0.0, 1e-310, 2.0**-6, 1.0])
+@pytest.mark.parametrize("n", [0, 1, 5, 511, 512, 513, 3000])
+def test_sums_of_logarithms_of_counts(n, k, complement):
+    rng = np.random.default_rng(n)
+    tokens, classes = np.sort(rng.integers(0, n // 2 + 1, n)), rng.integers(0, 4, n)
+    counts = rng.choice([0.25, 1.0, 3.0, 1e6], n)
+    found, wanted = (kernel.sum_log_counts(tokens, classes, counts, 4, k, complement) for kernel in SIDES)
+    assert np.abs(found[0] - wanted[0]).max() <= n  # a unit each, where a logarithm lies between two
+    assert np.array_equal(found[1], wanted[1])

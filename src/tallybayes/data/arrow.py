@@ -13,6 +13,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tallybayes import kernels
+
 __all__ = [
     "as_doubles",
     "combined",
@@ -131,6 +133,10 @@ def strings(values: Sequence[str | None]) -> Any:
     >>> strings(["a", None, "bc"]).to_pylist()
     ['a', None, 'bc']
     """
+    if (packed := kernels.active.pack_texts(list(values))) is not None:  # None: half of a surrogate pair
+        bits = None if packed[2] is None else pa.py_buffer(np.packbits(packed[2], bitorder="little"))
+        buffers = [bits, pa.py_buffer(packed[0]), pa.py_buffer(packed[1])]
+        return pa.Array.from_buffers(pa.large_string(), len(values), buffers)
     parts = [b"" if value is None else value.encode("utf-8", "replace") for value in values]
     offsets = np.zeros(len(parts) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)), out=offsets[1:])

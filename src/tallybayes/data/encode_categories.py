@@ -25,6 +25,7 @@ __all__ = ["check_key", "text_codes", "to_codes"]
 
 _TIMES = (datetime.date, datetime.time, datetime.timedelta)
 _KEYS = (str, bytes, bool, int, float, decimal.Decimal, uuid.UUID, np.generic, *_TIMES)
+_ONE_TYPE = {str, bytes, bool, int, float, np.str_, np.bool_, np.int64, np.int32, np.float64}  # equal means the same
 _SHORT = 256  # texts in a list that is too short to be worth a call of the kernel
 _SPAN = 65536  # integers within a span of this many stand for themselves; others get a dictionary
 _WIDE = (np.int64, np.int32, np.int16, np.int8, np.uint8)
@@ -44,11 +45,16 @@ def to_codes(name: str, raw: Raw) -> Codes:
         if pa.types.is_integer(raw.type) and raw.null_count == 0:
             return _integer_codes(to_numpy(combined(raw)))
         return _without_missing(*text_codes(combined(raw)))
-    if len(raw) > _SHORT and all(type(value) is str for value in raw):
+    types = set(map(type, raw)) if len(raw) > _SHORT else set()
+    if types == {str}:
         found = kernels.active.pack_texts(raw)
         if found is not None and len(found[1]) < 2**31:  # None for half of a surrogate pair
             codes, first = kernels.active.number_words(found[0].astype(np.int32), found[1], None)
             return Codes(codes, [raw[i] for i in first.tolist()])
+    if len(types - {type(None)}) == 1 and types <= {*_ONE_TYPE, type(None)}:
+        place = {value: i for i, value in enumerate(dict.fromkeys(raw))}  # a NaN may have several
+        once = _list_codes(name, list(place))
+        return Codes(once.codes[np.fromiter(map(place.__getitem__, raw), np.int64, len(raw))], once.keys)
     return _list_codes(name, raw)
 
 

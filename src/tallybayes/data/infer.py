@@ -203,6 +203,9 @@ def _distinct(n_values: int) -> str:
 
 
 def _from_values(name: str, values: list[Any], numeric: Family) -> Field:
+    types = set(map(type, values))
+    if str in types and types <= {str, type(None)}:  # nothing else to ask of every value
+        return _from_text(name, Counter(value for value in values if value is not None))
     there = list(itertools.filterfalse(is_missing, values))
     if not there:
         return Field(name, None, NO_VALUES)
@@ -245,7 +248,7 @@ def _from_text(name: str, values: Mapping[str, int]) -> Field:
     some = list(itertools.islice(values, _SOME))
     if n_rows >= IDENTIFIER_ROWS and n_values > n_rows / 10 and are_hashes(some):
         return Field(name, None, f"identifier: {n_values:,} distinct UUIDs or hashes in {n_rows:,} rows")
-    if n_values > n_rows / 2 and sum(len(_NO_SPACES.findall(value)) for value in some) > sum(map(len, some)) / 3 > 2:
+    if n_values > n_rows / 2 and _n_without_spaces(some) > sum(map(len, some)) / 3 > 2:
         return Field(name, Text(tokens="characters", ngrams=2), "prose without spaces between words")
     if n_values > n_rows / 2 and np.mean([len(value) for value in some]) > _LONG:
         return _prose(name, some)
@@ -262,6 +265,11 @@ def _from_text(name: str, values: Mapping[str, int]) -> Field:
         if n_rows >= IDENTIFIER_ROWS:
             return Field(name, None, f"identifier: {_distinct(n_values)} in {n_rows} rows")
     return Field(name, Categorical(), f"text, {_distinct(n_values)}")
+
+
+def _n_without_spaces(texts: list[str]) -> int:
+    """How many characters belong to writing without spaces between words."""
+    return sum(len(_NO_SPACES.findall(text)) for text in texts if not text.isascii())
 
 
 def _prose(name: str, some: list[str]) -> Field:

@@ -223,6 +223,8 @@ def _are_reals(raw: Any) -> bool:
         return bool(raw.dtype.kind == "f")
     if isinstance(raw, (pa.Array, pa.ChunkedArray)):
         return bool(pa.types.is_floating(raw.type))
+    if not any(issubclass(own, (float, np.floating)) for own in set(map(type, raw))):
+        return False
     return any(isinstance(value, (float, np.floating)) and value == value for value in raw)
 
 

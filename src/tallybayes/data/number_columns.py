@@ -41,8 +41,8 @@ def with_readings(table: Table, names: Collection[str]) -> Table:
     ([5.0, 1200.0], ['1', '2'])
     """
     new = {name: table.columns[name] for name in names if name not in table.readings}
-    texts = {name: text for name, raw in new.items() if not _is_dictionary(raw) and (text := _text(raw)) is not None}
-    cells = {name: MissingWords().cleaned(text[:HEAD]) for name, text in texts.items()}
+    first = {name: _text(raw, HEAD) for name, raw in new.items() if not _is_dictionary(raw)}
+    cells = {name: MissingWords().cleaned(text) for name, text in first.items() if text is not None}
     found = {
         name: reading
         for name, reading in detect_numbers(cells).items()
@@ -50,7 +50,8 @@ def with_readings(table: Table, names: Collection[str]) -> Table:
     }
     if not found:
         return table
-    numbers = {name: reading.format.parse(MissingWords().cleaned(texts[name])) for name, reading in found.items()}
+    texts = {name: MissingWords().cleaned(_text(table.columns[name])) for name in found}
+    numbers = {name: reading.format.parse(texts[name]) for name, reading in found.items()}
     return replace(table, columns={**table.columns, **numbers}, readings={**table.readings, **found})
 
 
@@ -112,25 +113,33 @@ def _parsed(name: str, text: Any, form: NumberFormat) -> Any:
     return values
 
 
-def _text(raw: Raw) -> Any:
-    """A column of text, or of numbers and text, as an Arrow array of text; None if it is something else."""
+def _text(raw: Raw, most: int | None = None) -> Any:
+    """The first rows of a column of text, or of numbers and text, as an Arrow array of text; None of any other column.
+
+    most: so many rows, or all.
+    """
     if isinstance(raw, (pa.Array, pa.ChunkedArray)):
         if pa.types.is_dictionary(raw.type) and is_text_type(raw.type.value_type):
-            return strings(to_list(raw))
+            return strings(to_list(raw[:most]))
         if not is_text_type(raw.type):
             return None
-        raw = combined(raw)
+        raw = combined(raw[:most])
         return raw.cast(pa.large_string()) if pa.types.is_string_view(raw.type) else raw
     if isinstance(raw, np.ndarray):
         if raw.dtype.kind not in "UO":
             return None
         raw = raw.tolist()
-    if not isinstance(raw, list) or not any(isinstance(value, str) for value in raw):
+    if not isinstance(raw, list):
         return None
+    types = set(map(type, raw))
+    if not any(issubclass(own, str) for own in types):
+        return None
+    if types <= {str, type(None)}:
+        return strings(raw[:most])
     values = [None if is_missing(value) else value for value in raw]
     if not all(value is None or isinstance(value, str) or _is_plain_number(value) for value in values):
         return None
-    return strings([value if value is None or isinstance(value, str) else repr(value) for value in values])
+    return strings([value if value is None or isinstance(value, str) else repr(value) for value in values[:most]])
 
 
 def _is_dictionary(raw: Raw) -> bool:

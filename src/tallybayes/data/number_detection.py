@@ -41,6 +41,7 @@ _PARTS = (
 _PAIRS = [(d, t) for t in ("", *THOUSANDS) for d in DECIMALS if d != t]
 _POINT_GROUPS = r"^[+-]?[1-9]\d{0,2}(\.\d{3})+$"  # could be thousands
 _ADDRESS = r"^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)$"  # 192.168.100.200
+_EARLY = r"^(?:[^a-z\n]|Rs|Fr){0,12}[0-9]"  # _PARTS allows no more before its first digit: rules out most prose at once
 _FIRST = 10  # cells that rule out most patterns
 _CODE = r"^[+-]?0\d"  # 007 is a name, not a number
 _FEW = 20  # below this many values a single odd word is a larger share
@@ -124,14 +125,14 @@ def detect_numbers(
 
 
 def _with_numbers(columns: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns that have a cell with a digit which looks like a number in some format.
+    """The columns that have a cell which looks like a number in some format.
 
     The different cells of all columns are looked at together: to prepare the pattern takes longer than to match a
     thousand cells.
     """
     plain = {name for name, cells in columns.items() if pc.match_substring_regex(cells[:_FIRST], NUMBER).true_count}
-    unsure = {name: cells.unique() for name, cells in columns.items() if name not in plain}
-    unsure = {name: cells.filter(pc.match_substring_regex(cells, "[0-9]")) for name, cells in unsure.items()}
+    unsure = {name: cells for name, cells in columns.items() if name not in plain}
+    unsure = {n: cells.filter(pc.match_substring_regex(cells, _EARLY)).unique() for n, cells in unsure.items()}
     together = pa.concat_arrays([cells.cast(pa.large_string()) for cells in unsure.values()]) if unsure else []
     is_like = to_numpy(pc.is_valid(pc.extract_regex(plain_signs(together), _PARTS))) if len(together) else np.zeros(0)
     ends = np.cumsum([len(cells) for cells in unsure.values()])

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tallybayes import kernels
 from tallybayes.arrays.array_types import Booleans, Codes32, Floats
 
 __all__ = ["Tempered", "tempered"]
@@ -45,72 +46,52 @@ def tempered(log_prior: Floats, scores: Floats, codes: Codes32, weights: Floats)
     finite = np.where(np.isfinite(scores), scores, 0.0)
     finite = finite - finite.mean(axis=1, keepdims=True)
     unit = float(np.sqrt((finite**2).mean()))
-    if not unit > 0.0:
-        fit, unit, best = _Fit(log_prior, finite, codes, weights), 1.0, np.eye(1, 1 + scores.shape[1])[0]
+    if unit > 0.0:
+        finite /= unit
+        best = _Fit(log_prior, finite, codes, weights).minimum()
     else:
-        fit = _Fit(log_prior, finite / unit, codes, weights)
-        best = fit.minimum()
-    return Tempered(float(best[0]) / unit, fit.losses(best), fit.log_joint(best).argmax(axis=1) != codes)
+        unit, best = 1.0, np.eye(1, 1 + scores.shape[1])[0]
+    joint = log_prior + best[1:] + best[0] * finite
+    joint -= joint.max(axis=1, keepdims=True)
+    losses = np.log(np.exp(joint).sum(axis=1)) - joint[np.arange(len(joint)), codes]
+    return Tempered(float(best[0]) / unit, losses, joint.argmax(axis=1) != codes)
 
 
-@dataclass(frozen=True, eq=False)
 class _Fit:
-    """The loss as a function of the temperature and the offsets, (1 + classes,)."""
+    """The loss as a function of the temperature and the offsets, (1 + classes,), or of the temperature alone."""
 
-    log_prior: Floats
-    scores: Floats
-    codes: Codes32
-    weights: Floats
+    def __init__(self, log_prior: Floats, scores: Floats, codes: Codes32, weights: Floats) -> None:
+        self._log_prior, self._scores = np.ascontiguousarray(log_prior.T), np.ascontiguousarray(scores.T)
+        self._codes, self._weights = np.ascontiguousarray(codes, np.int32), np.ascontiguousarray(weights, np.float64)
+        self._has_offsets = scores.shape[1] <= _OFFSETS
+        self._shrinkage = np.array([_WEAK, *np.ones(scores.shape[1] if self._has_offsets else 0)])
 
-    def log_joint(self, at: Floats) -> Floats:
-        """Log P(class, row) up to a constant of each row; the greatest is 0."""
-        joint = self.log_prior + at[1:] + at[0] * self.scores
-        return np.asarray(joint - joint.max(axis=1, keepdims=True))
-
-    def losses(self, at: Floats) -> Floats:
-        """-log P(y | x) of every row."""
-        joint = self.log_joint(at)
-        return np.asarray(np.log(np.exp(joint).sum(axis=1)) - joint[np.arange(len(joint)), self.codes])
-
-    def loss(self, at: Floats) -> float:
-        """The loss with the shrinkage."""
-        penalty = _WEAK * at[0] ** 2 + (at[1:] ** 2).sum()
-        return float((self.weights * self.losses(at)).sum() + 0.5 * penalty)
-
-    def step(self, at: Floats) -> Floats:
-        """Newton's step."""
-        (n, n_classes), scores, weights = self.scores.shape, self.scores, self.weights
-        p = np.exp(self.log_joint(at))
-        p /= (p @ np.ones(n_classes))[:, None]
-        mean = np.einsum("nc,nc->n", p, scores)
-        slope = float(weights @ (mean - scores[np.arange(n), self.codes])) + _WEAK * at[0]
-        steepness = float(weights @ (np.einsum("nc,nc,nc->n", p, scores, scores) - mean**2)) + _WEAK
-        if n_classes > _OFFSETS:
-            return np.concatenate([[-slope / steepness], np.zeros(n_classes)])
-        own = weights[:, None] * p
-        size = weights @ p
-        slopes = size - np.bincount(self.codes, weights, n_classes) + at[1:]
-        curvature = np.empty((1 + n_classes, 1 + n_classes))
-        curvature[0, 0] = steepness
-        curvature[0, 1:] = curvature[1:, 0] = np.einsum("nc,nc->c", own, scores) - mean @ own
-        curvature[1:, 1:] = np.diag(size + 1.0) - own.T @ p
-        return np.asarray(-np.linalg.solve(curvature, np.concatenate([[slope], slopes])))
+    def _terms(self, at: Floats) -> tuple[float, Floats, Floats]:
+        """The loss with the shrinkage, its slopes and its curvature."""
+        base = self._log_prior + at[1:, None]
+        own = self._scores, base, self._codes, self._weights
+        loss, slopes, curvature = kernels.active.newton_terms(*own, float(at[0]), self._has_offsets)
+        used = at[: len(slopes)]
+        loss += 0.5 * float(self._shrinkage @ used**2)
+        return loss, slopes + self._shrinkage * used, curvature + np.diag(self._shrinkage)
 
     def minimum(self) -> Floats:
         """The temperature and the offsets with the least loss."""
-        at = np.zeros(1 + self.scores.shape[1])
+        at = np.zeros(1 + len(self._scores))
         at[0] = 1.0
-        loss = self.loss(at)
+        loss, slopes, curvature = self._terms(at)
         for _ in range(_STEPS):
-            step = self.step(at)
+            step = np.zeros_like(at)
+            step[: len(slopes)] = -np.linalg.solve(curvature, slopes)
             for halving in range(_HALVINGS):
                 new = at + step * 0.5**halving
                 new[0] = max(new[0], 1e-6)
-                if (new_loss := self.loss(new)) < loss:
+                terms = self._terms(new)
+                if terms[0] < loss:
                     break
             else:
                 return at
-            gain, at, loss = loss - new_loss, new, new_loss
-            if gain < _ENOUGH * len(self.codes):
+            gain, at, (loss, slopes, curvature) = loss - terms[0], new, terms
+            if gain < _ENOUGH * len(self._codes):
                 break
         return at

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tallybayes.arrays.array_types import Integers
+from tallybayes import kernels
 from tallybayes.families.predictive import Floats
 from tallybayes.tally import Vocabulary
 
@@ -63,29 +63,17 @@ def balance(
     if factor is not None:
         n = n * factor[slot]
         slot, klass, n = slot[n > 0], klass[n > 0], n[n > 0]
-    whole = np.bincount(slot, n, words.n_slots)
-    n_finite, logs = np.full(words.n_classes, n_keys), np.zeros(words.n_classes, np.int64)
+    logs, n_infinite = kernels.active.sum_log_counts(slot, klass, n, words.n_classes, k, is_complement)
+    n_finite = n_keys - n_infinite
+    if is_complement:
+        totals = totals.sum() - totals
+    else:
+        n_without = n_keys - np.bincount(klass, minlength=words.n_classes)
+        logs = logs + n_without * (round(np.log(k) * _LOGS) if k > 0 else 0)
+        n_finite = n_finite - (n_without if k == 0 else 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        if is_complement:
-            totals, n_others = totals.sum() - totals, np.maximum(whole[slot] - n, 0.0)
-            log_whole = _in_units(np.log(whole + k))  # of every slot: the cells of a token share it
-            logs += log_whole[whole > 0].sum()
-            cells = _in_units(np.log(n_others + k)) - log_whole[slot]
-            n_finite = n_finite - np.bincount(klass[n_others + k == 0], minlength=words.n_classes)
-        else:
-            n_without = n_keys - np.bincount(klass, minlength=words.n_classes)
-            logs += n_without * _in_units(np.log(np.array([k])))
-            cells = _in_units(np.log(n + k))
-            n_finite = n_finite - (n_without if k == 0 else 0)
-        np.add.at(logs, klass, cells)
         size = n_finite * np.log(totals + k * n_keys) - logs / _LOGS
     used = (size > 0) & np.isfinite(size)
     size = np.where(used, size, 1.0)
     mean = float(size[used].mean()) if used.any() else 1.0
     return np.where(used, mean / size, 1.0)
-
-
-def _in_units(logs: Floats) -> Integers:
-    logs = logs * _LOGS
-    np.copyto(logs, 0.0, where=np.isinf(logs))
-    return np.rint(logs, out=logs).astype(np.int64)

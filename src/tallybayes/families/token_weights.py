@@ -254,9 +254,11 @@ class TokenWeights:
         """What amounts of tokens are multiplied with: weights in the unit of amounts, times that of the column."""
         if slots is None and self._scoring is not None:
             return self._scoring
-        table, factor = self._corrected(slots), self._unit * self.weight
-        if factor != 1.0:
-            table = table * factor
+        is_shared = slots is None and self._corrections is None and self._all is not None
+        is_plain = slots is None and self._corrections is None and not is_shared
+        table = self._all_weights() if is_plain else self._corrected(slots)
+        if (factor := self._unit * self.weight) != 1.0:
+            table = np.multiply(table, factor, out=None if is_shared else table)
         if slots is None:
             self._scoring, self._all = table, None  # one table is enough
         return table

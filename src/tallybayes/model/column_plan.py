@@ -89,7 +89,8 @@ class _ColumnPlan:
         self._derived = {name: field for name, field in every.items() if field.inputs}
         self._given = {name: field for name, field in every.items() if not field.inputs}
         self._inferred = {name for name in names if name not in self._given and name not in self._ignored}
-        self._head = with_readings(head, self._inferred) if settings.infer != "type" else head
+        texts = {name for name, own in chosen.items() if isinstance(own, Family) and own.tokeniser is not None}
+        self._head = with_readings(head, self._inferred - texts) if settings.infer != "type" else head
 
     def add_columns(self) -> None:
         """Plan the columns of the table, and the parts of dates."""

@@ -220,8 +220,11 @@ class CellStore:
             self.table()
         table, overlay = self._latest()
         first = np.searchsorted(table.cells, slots << CLASS_BITS)
-        last = np.searchsorted(table.cells, (slots + 1) << CLASS_BITS)
-        length = np.where(slots >= 0, last - first, 0)
+        if overlay or len(slots) <= _MANY:
+            length = np.where(slots >= 0, np.searchsorted(table.cells, (slots + 1) << CLASS_BITS) - first, 0)
+        else:  # one look at all slots is quicker than a second search
+            live = np.append(self.live, 0)
+            length = live[np.where((slots >= 0) & (slots < len(live)), slots, -1)]
         row = np.repeat(np.arange(len(slots)), length)
         cell = np.arange(len(row)) - np.repeat(np.cumsum(length) - length, length) + np.repeat(first, length)
         place = row * self.n_classes + (table.cells[cell] & CLASS_MASK)

@@ -29,8 +29,10 @@ from tallybayes.kernels.reference.leave_one_out_tables import (
     add_student_leave_one_out,
     binnings_leave_one_out,
 )
+from tallybayes.kernels.reference.log_counts import sum_log_counts
 from tallybayes.kernels.reference.log_gamma import log_gamma
 from tallybayes.kernels.reference.log_loss import log_loss
+from tallybayes.kernels.reference.newton_terms import newton_terms
 from tallybayes.kernels.reference.observe import (
     count_bags,
     count_bags_dense,
@@ -108,6 +110,7 @@ __all__ = [
     "mean_variance",
     "merge_cells",
     "negative_binomial",
+    "newton_terms",
     "number_words",
     "pack_texts",
     "pooled_moments",
@@ -124,4 +127,5 @@ __all__ = [
     "sum_columns",
     "sum_documents",
     "sum_groups",
+    "sum_log_counts",
 ]

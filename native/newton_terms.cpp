@@ -1,0 +1,127 @@
+// newton_terms: the log loss at a temperature, with the slopes and the curvature that a step of Newton's method needs.
+//
+// Rows are taken in tiles that stay in the cache. Sums over rows have four lanes whatever the instruction set, so that
+// all give the same bits.
+#ifndef TB_ISA
+#include "score.h"
+
+#define TB_FILE "newton_terms.cpp"
+#include "isa.h"
+
+namespace tb {
+namespace {
+
+nb::tuple newton_terms(Matrix<double> scores, Matrix<double> base, Vector<int32_t> codes, Vector<double> row_weights,
+                       double temperature, bool by_class) {
+    Contract contract;
+    contract.array("scores", scores, {CLASSES, ROWS});
+    contract.array("base", base, {CLASSES, ROWS});
+    contract.array("codes", codes, {ROWS});
+    contract.array("row_weights", row_weights, {ROWS});
+    contract.codes(codes.data(), false);
+    const int64_t n_classes = contract[CLASSES], n_rows = contract[ROWS];
+    const size_t n = 1 + (by_class ? size_t(n_classes) : 0);
+    std::vector<double> slopes(n), curvature(n * n);
+    double loss = 0;
+    {
+        nb::gil_scoped_release release;
+        loss = TB_BEST(add_terms)(scores.data(), base.data(), codes.data(), row_weights.data(), temperature, n_classes,
+                                  n_rows, by_class, slopes.data(), curvature.data());
+        for (size_t i = 0; i < n; ++i)
+            for (size_t j = 0; j < i; ++j) curvature[i * n + j] = curvature[j * n + i];
+    }
+    return nb::make_tuple(loss, to_numpy(std::move(slopes), {n}), to_numpy(std::move(curvature), {n, n}));
+}
+
+} // namespace
+
+void register_newton_terms(nb::module_ &m) { define_kernel(m, "newton_terms", &newton_terms); }
+
+} // namespace tb
+
+#else
+#include "tile.h"
+#include "logexp.h"
+
+namespace tb::TB_ISA {
+namespace {
+
+constexpr int64_t TERM_TILE = 128; // rows whose probabilities stay in the first cache
+
+TB_INLINE double tile_product(const double *a, const double *b) {
+    f64x4 lanes{}, more{};
+    for (int64_t i = 0; i < TERM_TILE; i += 8)
+        lanes += load(a + i) * load(b + i), more += load(a + i + 4) * load(b + i + 4);
+    lanes += more;
+    return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+}
+
+TB_INLINE double tile_sum(const double *a) {
+    f64x4 lanes{};
+    for (int64_t i = 0; i < TERM_TILE; i += 4) lanes += load(a + i);
+    return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+}
+
+// Fills the upper half of the curvature. Rows behind the last have probabilities and weights of 0.
+inline double add_terms(const double *scores, const double *base, const int32_t *codes, const double *row_weights,
+                        double temperature, int64_t n_classes, int64_t n_rows, bool by_class, double *slopes,
+                        double *curvature) {
+    std::vector<double> tile(size_t(2 * n_classes * TERM_TILE)); // probabilities; the same times the weights of the rows
+    alignas(64) double top[TERM_TILE], whole[TERM_TILE], own[TERM_TILE], weight[TERM_TILE], mean[TERM_TILE];
+    alignas(64) double square[TERM_TILE];
+    const int64_t size = 1 + n_classes;
+    double loss = 0;
+    for (int64_t row = 0; row < n_rows; row += TERM_TILE) {
+        const int64_t n = std::min(TERM_TILE, n_rows - row);
+        std::fill(top, top + TERM_TILE, -std::numeric_limits<double>::infinity());
+        std::fill(whole, whole + TERM_TILE, 0.0), std::fill(weight, weight + TERM_TILE, 0.0);
+        std::fill(mean, mean + TERM_TILE, 0.0), std::fill(square, square + TERM_TILE, 0.0);
+        std::copy_n(row_weights + row, n, weight);
+        for (int64_t c = 0; c < n_classes; ++c) {
+            double *joint = tile.data() + c * TERM_TILE;
+            const double *prior = base + c * n_rows + row, *score = scores + c * n_rows + row;
+            for (int64_t i = 0; i < n; ++i) joint[i] = prior[i] + temperature * score[i];
+            std::fill(joint + n, joint + TERM_TILE, 0.0);
+            for (int64_t i = 0; i < TERM_TILE; ++i) top[i] = std::max(top[i], joint[i]);
+        }
+        for (int64_t i = 0; i < n; ++i) own[i] = tile[codes[row + i] * TERM_TILE + i] - top[i];
+        for (int64_t c = 0; c < n_classes; ++c) {
+            double *p = tile.data() + c * TERM_TILE;
+            for (int64_t i = 0; i < TERM_TILE; i += 4) {
+                const f64x4 e = exp4(load(p + i) - load(top + i));
+                store(p + i, e);
+                store(whole + i, load(whole + i) + e);
+            }
+        }
+        for (int64_t i = 0; i < TERM_TILE; i += 4) store(top + i, log4(load(whole + i)));
+        for (int64_t i = 0; i < n; ++i) loss += weight[i] * (top[i] - own[i]);
+        for (int64_t i = 0; i < TERM_TILE; ++i) whole[i] = 1.0 / whole[i];
+        for (int64_t c = 0; c < n_classes; ++c) {
+            double *p = tile.data() + c * TERM_TILE, *weighted = tile.data() + (n_classes + c) * TERM_TILE;
+            const double *score = scores + c * n_rows + row;
+            for (int64_t i = 0; i < TERM_TILE; ++i) p[i] *= whole[i], weighted[i] = p[i] * weight[i];
+            for (int64_t i = 0; i < n; ++i) mean[i] += p[i] * score[i], square[i] += p[i] * score[i] * score[i];
+        }
+        for (int64_t i = 0; i < n; ++i) {
+            slopes[0] += weight[i] * (mean[i] - scores[codes[row + i] * n_rows + row + i]);
+            curvature[0] += weight[i] * (square[i] - mean[i] * mean[i]);
+        }
+        if (!by_class) continue;
+        for (int64_t i = 0; i < n; ++i) slopes[1 + codes[row + i]] -= weight[i];
+        for (int64_t c = 0; c < n_classes; ++c) {
+            const double *weighted = tile.data() + (n_classes + c) * TERM_TILE, *score = scores + c * n_rows + row;
+            const double sum = tile_sum(weighted);
+            slopes[1 + c] += sum;
+            double *line = curvature + (1 + c) * size;
+            line[1 + c] += sum;
+            for (int64_t d = c; d < n_classes; ++d) line[1 + d] -= tile_product(weighted, tile.data() + d * TERM_TILE);
+            for (int64_t i = 0; i < TERM_TILE; ++i) own[i] = i < n ? weighted[i] * (score[i] - mean[i]) : 0.0;
+            curvature[1 + c] += tile_sum(own);
+        }
+    }
+    return loss;
+}
+
+} // namespace
+} // namespace tb::TB_ISA
+#endif
