@@ -60,6 +60,16 @@ def predict(
     loaded = learned_model(model)
     _set_threshold(loaded, threshold, positive)
     n_rows = 0
+
+    def predicted() -> Iterator[Any]:
+        nonlocal n_rows
+        for kept, log_joint, ends, order in _scored(loaded, source, interval, raw):
+            own = kept if id is None else kept.select(id)
+            n_rows += kept.num_rows
+            yield _predicted(own, loaded, log_joint, ends, order, proba=proba, raw=raw)
+        if not n_rows:
+            yield _predicted(*_no_rows(id or names, loaded, interval), proba=proba, raw=raw)
+
     with progress("predicting", unless_shown=output is None) as step:
         source = reader(data, step)
         source.missing = loaded.schema.missing if source.missing is None else source.missing
@@ -68,12 +78,7 @@ def predict(
         types = getattr(next(iter(getattr(source, "formats", ())), None), "types", None)
         form = form_of(output, source, json=json)
         with Writer(output, form, dialect=dialect_of(source), types=types) as writer:
-            for kept, log_joint, ends, order in _scored(loaded, source, interval, raw):
-                own = kept if id is None else kept.select(id)
-                writer.write(_predicted(own, loaded, log_joint, ends, order, proba=proba, raw=raw))
-                n_rows += kept.num_rows
-            if not n_rows:
-                writer.write(_predicted(*_no_rows(id or names, loaded, interval), proba=proba, raw=raw))
+            writer.write_all(predicted())
     absent = sorted({*loaded.schema.columns_in_use} - {*names})
     if absent:
         note(f"columns of the model that are not in the data, treated as missing: {', '.join(absent)}")

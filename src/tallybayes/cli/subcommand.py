@@ -22,6 +22,25 @@ def from_config(name: str) -> bool:
     return name in _configured
 
 
+class _AsGiven:
+    """Values of parameters that have their type already, as they are.
+
+    typer would convert these too, by means of pydantic, which takes as long to import as NumPy.
+    """
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the value of a parameter; typer converts it if it must be converted."""
+        kind, is_list = param.type_descriptor.annotation, param.multiple or param.nargs == -1
+        if value is None:
+            return () if is_list else None
+        if type(value) is kind and kind in (str, int, float):
+            return value
+        if kind == list[str] and isinstance(value, (list, tuple)) and all(isinstance(own, str) for own in value):
+            return list(value)
+        param._runtime_param = None
+        return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
+
+
 class _ExampleFirst:
     """Help that shows an example before anything else."""
 
@@ -43,6 +62,10 @@ class Command(_ExampleFirst, TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the command line, with defaults from tally.toml; other words than numbers are reported in ours."""
+        parameters: list[Any] = self.params
+        for one in parameters:
+            if getattr(one, "_runtime_param", self) is None:  # since typer 0.29
+                one._runtime_param = _AsGiven()
         self._configure(ctx, args)
         try:
             return super().parse_args(ctx, args)

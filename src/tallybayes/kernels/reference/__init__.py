@@ -11,6 +11,7 @@ from tallybayes.kernels.reference.count_documents import (
     score_documents_leave_one_out,
     sum_documents,
 )
+from tallybayes.kernels.reference.csv_cells import join_cells, probability_texts
 from tallybayes.kernels.reference.derive import (
     beta,
     log_shares,
@@ -98,6 +99,7 @@ __all__ = [
     "hash_codes",
     "hash_columns",
     "hash_texts",
+    "join_cells",
     "laplace",
     "log_amounts",
     "log_gamma",
@@ -111,6 +113,7 @@ __all__ = [
     "pack_texts",
     "pooled_moments",
     "pooled_rate",
+    "probability_texts",
     "read_row",
     "round_digits",
     "score_documents_leave_one_out",
