@@ -41,6 +41,18 @@ class _AsGiven:
         return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
 
 
+class _WithoutConversion:
+    """A command whose parameters are converted only if they must be."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return all parameters, that for help included."""
+        found: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for one in found:
+            if getattr(one, "_runtime_param", one) is None:  # since typer 0.29
+                one._runtime_param = _AsGiven()
+        return found
+
+
 class _ExampleFirst:
     """Help that shows an example before anything else."""
 
@@ -57,15 +69,11 @@ class _ExampleFirst:
         """Write nothing: the example is at the top."""
 
 
-class Command(_ExampleFirst, TyperCommand):
+class Command(_WithoutConversion, _ExampleFirst, TyperCommand):
     """A subcommand, whose arguments are shown as their metavars say: MODEL DATA..."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the command line, with defaults from tally.toml; other words than numbers are reported in ours."""
-        parameters: list[Any] = self.params
-        for one in parameters:
-            if getattr(one, "_runtime_param", self) is None:  # since typer 0.29
-                one._runtime_param = _AsGiven()
         self._configure(ctx, args)
         try:
             return super().parse_args(ctx, args)
@@ -119,7 +127,7 @@ class Command(_ExampleFirst, TyperCommand):
         return [(one.metavar, one.help) for one in found]
 
 
-class Group(_ExampleFirst, TyperGroup):
+class Group(_WithoutConversion, _ExampleFirst, TyperGroup):
     """The command `tally`."""
 
 
