@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -61,10 +62,10 @@ COMMANDS = {
 
 def seconds(arguments: list[str], folder: str) -> tuple[float, float]:
     """Wall and processor time of one process."""
-    before, began = os.times(), time.perf_counter()
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run([sys.executable, *arguments], cwd=folder, check=True, capture_output=True)
-    wall, after = time.perf_counter() - began, os.times()
-    return wall, after.children_user + after.children_system - before.children_user - before.children_system
+    wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from tallybayes import kernels
 from tallybayes.cli.csv_dialect import OutputDialect
-from tallybayes.data.arrow import combined, is_text_type, pc, strings, text_buffers, to_numpy, valid_rows
+from tallybayes.data.arrow import combined, is_text_type, pc, strings, text_buffers, to_numpy, valid_rows, wide_texts
 from tallybayes.formatting import finite_json, shown
 
 __all__ = ["csv_header", "csv_lines"]
@@ -45,7 +45,7 @@ def csv_lines(table: pa.Table, dialect: OutputDialect) -> bytes:
         columns = [
             pc.if_else(pc.equal(columns[0], _scalar("")), _scalar(_QUOTE * 2), columns[0])
         ]  # an empty line would be no row
-    cells = pa.concat_arrays([column.cast(pa.large_string()) for column in columns])
+    cells = pa.concat_arrays(columns)
     offsets, content, _ = text_buffers(cells)
     between = np.frombuffer(dialect.delimiter.encode(), np.uint8)
     return bytes(kernels.active.join_cells(offsets, content, len(columns), between))
@@ -63,7 +63,7 @@ def _texts(field: Any, column: Any, dialect: OutputDialect) -> Any:
         values = [own if own is None else dict(own) for own in values] if pa.types.is_map(kind) else values
         return strings([None if own is None else _text(own) for own in values])
     if is_text_type(kind) or pa.types.is_boolean(kind) or pa.types.is_integer(kind):
-        return column.cast(pa.large_string())
+        return wide_texts(column)
     if pa.types.is_floating(kind):
         is_probability = (field.metadata or {}).get(b"kind") == b"probability"
         texts = _probabilities(column) if is_probability else _numbers(column)
