@@ -118,7 +118,7 @@ def texts_at(array: Any, rows: NDArray[np.integer]) -> list[str]:
     ['bc', 'a']
     """
     bounds, content, _ = text_buffers(array)
-    data = memoryview(content)
+    data = content.data
     places = zip(bounds[rows].tolist(), bounds[rows + 1].tolist(), strict=True)
     return [str(data[start:stop], "utf-8", "replace") for start, stop in places]
 
