@@ -5,7 +5,7 @@ comma := ,
 NATIVE := $(wildcard native/*)
 MEANING := $(addprefix tests/,model/test_awkward.py model/test_peers.py families docs/test_lectures.py scoring/test_leave_one_out.py)
 
-.PHONY: demo test check bench fuzz sanitize format browser clean
+.PHONY: demo test check bench guard fuzz sanitize format browser clean
 
 demo: .venv/ready
 	$(BIN)/python examples/demo.py
@@ -22,9 +22,23 @@ check: .venv/ready
 	PYTHONPATH=src $(BIN)/lint-imports
 	$(BIN)/interrogate -q src && echo "every public name is documented"
 
-bench: .venv/ready
-	$(BIN)/python -m bench
-	$(BIN)/python -m bench.memory
+# Beside all peers that can be installed, which takes about half an hour on two cores; make bench RECORD=--record puts the
+# results into bench/results, docs and README. A part that lacks a peer leaves it out; one that fails does not stop the others.
+BENCH_PARTS := $(patsubst bench/%.py,bench.%,$(wildcard $(addprefix bench/,small_batches.py cold_start.py tune_cost.py memory.py)))
+bench: .venv/ready build/peers/ready
+	$(BIN)/python -m bench --isa plain,avx2,avx512 $(RECORD)
+	$(BIN)/python -m bench.growth $(RECORD)
+	for part in $(BENCH_PARTS); do $(BIN)/python -m $$part || echo "$$part failed"; done
+
+# What is slower than recorded on this kind of machine, beside scikit-learn and river; some minutes.
+guard: .venv/ready
+	mkdir -p build
+	$(BIN)/python -m bench --systems scikit-learn,river --output build/measured-now.json
+	$(BIN)/python -m bench.guard build/measured-now.json
+
+build/peers/ready: pyproject.toml .venv/ready
+	$(BIN)/python -m bench.install_peers
+	touch $@
 
 fuzz: .venv/ready
 	$(BIN)/python tests/kernels/fuzz_tokens.py 1000000

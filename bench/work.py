@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["WORKS", "Data", "Work", "made"]
+__all__ = ["SIZES", "WORKS", "Data", "Work", "made"]
 
-COLUMNS = 20
+SIZES = ("rows", "columns", "classes", "threads")
 COLOURS = np.array(["red", "green", "blue", "black", "white"])
+TOKENS_OF_A_ROW = 100  # of sparse counts
 WORDS = 30_000  # of the made-up language of texts, the frequency of a word is about 1 / its number
 TEXT_WORDS = 120  # of a text, in the mean
 
@@ -31,13 +32,23 @@ class Data:
 
 @dataclass(frozen=True)
 class Work:
-    """A piece of work: what it is, how its data is made, and how many rows and classes it has unless told."""
+    """A piece of work: what it is, how its data is made, and its usual size."""
 
     what: str
     make: Callable[[np.random.Generator, int, int, int], tuple[Any, NDArray[Any]]]
     rows: int = 1_000_000
+    columns: int = 20
     classes: int = 2
-    in_files: bool = False
+    file: str | None = None  # the format of the file that holds the data
+
+    def sizes(self, **given: int | None) -> dict[str, int]:
+        """Rows, columns and classes: the usual ones unless given; texts have one column always."""
+        columns = 1 if self.columns == 1 else given.get("columns") or self.columns
+        return {
+            "rows": given.get("rows") or self.rows,
+            "columns": columns,
+            "classes": given.get("classes") or self.classes,
+        }
 
 
 def numbers(rng: np.random.Generator, rows: int, classes: int, columns: int) -> tuple[Any, NDArray[Any]]:
@@ -46,7 +57,7 @@ def numbers(rng: np.random.Generator, rows: int, classes: int, columns: int) -> 
 
 
 def categories(rng: np.random.Generator, rows: int, classes: int, columns: int) -> tuple[Any, NDArray[Any]]:
-    return rng.integers(0, 12, (rows, columns)).astype(np.int8), rng.integers(0, classes, rows)
+    return rng.integers(0, 12, (rows, columns), np.int8), rng.integers(0, classes, rows)
 
 
 def flags(rng: np.random.Generator, rows: int, classes: int, columns: int) -> tuple[Any, NDArray[Any]]:
@@ -56,8 +67,11 @@ def flags(rng: np.random.Generator, rows: int, classes: int, columns: int) -> tu
 def counts(rng: np.random.Generator, rows: int, classes: int, columns: int) -> tuple[Any, NDArray[Any]]:
     import scipy.sparse as sp
 
-    X = sp.csr_array(sp.random_array((rows, 50_000), density=0.002, format="csr", rng=rng))
-    X.data = np.ceil(X.data * 3)
+    n = min(TOKENS_OF_A_ROW, max(1, columns // 2))
+    tokens = np.sort(rng.integers(0, columns, (rows, n), np.int32), axis=1).ravel()
+    amounts = rng.integers(1, 4, rows * n).astype(float)
+    X = sp.csr_array((amounts, tokens, np.arange(0, rows * n + 1, n, dtype=np.int32)), shape=(rows, columns))
+    X.sum_duplicates()
     return X, rng.integers(0, classes, rows)
 
 
@@ -94,29 +108,34 @@ def rows_of_numbers(rng: np.random.Generator, rows: int, classes: int, columns: 
 
 WORKS = {
     "numbers": Work("dense numbers", numbers),
-    "numbers20": Work("dense numbers, 20 classes", numbers, classes=20),
+    "numbers20": Work("dense numbers", numbers, classes=20),
     "categories": Work("categories of 12 values, int8", categories),
     "flags": Work("flags as floats", flags),
-    "counts": Work("sparse counts, 50,000 tokens, 20 classes", counts, rows=100_000, classes=20),
+    "counts": Work("sparse counts", counts, rows=100_000, columns=50_000, classes=20),
+    "complement": Work("sparse counts, complement", counts, rows=100_000, columns=50_000, classes=20),
     "mixed": Work("mixed columns with gaps", mixed, rows=200_000),
-    "text": Work("raw text, a list of str, 20 classes", text, rows=10_000, classes=20),
-    "csv": Work("mixed columns, CSV end to end", mixed, rows=500_000, in_files=True),
-    "parquet": Work("mixed columns, Parquet end to end", mixed, rows=500_000, in_files=True),
+    "default": Work("mixed columns with gaps, column weights", mixed, rows=200_000),
+    "text_counts": Work("raw text, counts of words", text, rows=10_000, columns=1, classes=20),
+    "text": Work("raw text, nothing told", text, rows=10_000, columns=1, classes=20),
+    "csv": Work("mixed columns, from CSV", mixed, rows=500_000, file="csv"),
+    "parquet": Work("mixed columns, from Parquet", mixed, rows=500_000, file="parquet"),
+    "command": Work("mixed columns, commands, CSV to CSV", mixed, rows=500_000, file="csv"),
     "stream": Work("rows one at a time, as dicts", rows_of_numbers, rows=3_000),
-    "tuned": Work("mixed columns, the best each system does by itself", mixed, rows=10_000),
-    "left_out": Work("honest scores of all rows: leave-one-out, or 10-fold cross-validation", numbers, rows=100_000),
+    "tuned": Work("mixed columns, tuned", mixed, rows=10_000),
+    "left_out": Work("numbers, scores by leave-one-out or 10 folds", numbers, rows=100_000),
 }
 
 
-def made(name: str, folder: Path, *, rows: int, classes: int, columns: int = COLUMNS, threads: int = 1) -> Data:
+def made(name: str, folder: Path, *, rows: int, columns: int, classes: int, threads: int = 1) -> Data:
     """The data of a piece of work: the same for every system."""
-    X, y = WORKS[name].make(np.random.default_rng(0), rows, classes, columns)
-    if not WORKS[name].in_files:
+    work = WORKS[name]
+    path = folder / f"{work.make.__name__}-{rows}-{columns}-{classes}.{work.file}"
+    X, y = work.make(np.random.default_rng(0), rows, classes, columns)
+    if work.file is None:
         return Data(X, y, _n_bytes(X), folder, threads)
-    path = folder / f"{name}-{rows}-{classes}-{columns}.{name}"
     if not path.exists():
         frame = X.assign(label=np.array([f"class{c}" for c in range(classes)], object)[y])
-        if name == "csv":
+        if work.file == "csv":
             frame.to_csv(path, index=False)
         else:
             frame.to_parquet(path)
@@ -130,4 +149,4 @@ def _n_bytes(X: Any) -> int:
         return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
     if hasattr(X, "memory_usage"):
         return int(X.memory_usage(deep=False).sum())
-    return sum(map(len, X)) if isinstance(X[0], str) else 8 * len(X) * len(X[0])
+    return sum(len(one.encode()) for one in X) if isinstance(X[0], str) else 8 * len(X) * len(X[0])

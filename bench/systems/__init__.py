@@ -1,8 +1,9 @@
 """The systems that are compared, one module each.
 
 Every module has the same names: `PACKAGE`, the distribution whose version is printed; `CASES`, by piece of work a
-function from its data to steps by name, such as fit and predict. What is prepared outside the steps is not timed.
-A module whose package is not installed is reported as absent.
+function from its data to `Steps`, such as fit and predict_proba. What is prepared outside the steps is not timed.
+`ONE_THREAD = True` says that a system never uses more than one thread, so that it is measured once for all numbers.
+A module whose package is not installed is reported as absent, with the reason.
 """
 
 SYSTEMS = {

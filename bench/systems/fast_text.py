@@ -1,24 +1,21 @@
 """fastText: a linear classifier over averaged word vectors."""
 
-from typing import Any
-
 import fasttext
 
+from bench.steps import Steps, fit_and_score
 from bench.work import Data
 
-PACKAGE = "fasttext"
+PACKAGE = "fasttext-numpy2"  # the maintained wheels; the original has none and does not know NumPy 2
 
 
-def text(data: Data) -> dict[str, Any]:
+def text(data: Data) -> Steps:
     path = data.folder / "fasttext.txt"
     lines = (f"__label__{label} {words}\n" for label, words in zip(data.y.tolist(), data.X, strict=True))
     path.write_text("".join(lines))
-
-    def fit() -> Any:
-        return fasttext.train_supervised(str(path), thread=data.threads, verbose=0)
-
-    fitted = fit()
-    return {"fit": fit, "predict_proba": lambda: fitted.predict(data.X, k=-1)}
+    return fit_and_score(
+        lambda: fasttext.train_supervised(str(path), thread=data.threads, verbose=0),
+        lambda fitted: fitted.predict(data.X, k=-1),
+    )
 
 
 CASES = {"text": text}

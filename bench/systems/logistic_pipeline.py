@@ -7,7 +7,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from bench.systems.sklearn_bayes import steps, table_pipeline
+from bench.pandas_script import table_pipeline
+from bench.steps import Steps
+from bench.systems.sklearn_bayes import steps
 from bench.work import Data
 
 PACKAGE = "scikit-learn"
@@ -17,16 +19,17 @@ def _classifier() -> Any:
     return make_pipeline(StandardScaler(with_mean=False), LogisticRegression(max_iter=300))
 
 
-def numbers(data: Data) -> dict[str, Any]:
-    return steps(_classifier, data)
-
-
-def mixed(data: Data) -> dict[str, Any]:
+def mixed(data: Data) -> Steps:
     return steps(lambda: table_pipeline(_classifier()), data)
 
 
-def text(data: Data) -> dict[str, Any]:
+def text(data: Data) -> Steps:
     return steps(lambda: make_pipeline(TfidfVectorizer(), LogisticRegression(max_iter=300)), data)
 
 
-CASES = {"numbers": numbers, "mixed": mixed, "text": text, "tuned": lambda data: {"fit": mixed(data)["fit"]}}
+CASES = {
+    "numbers": lambda data: steps(_classifier, data),
+    "default": mixed,
+    "text": text,
+    "tuned": lambda data: {"fit": mixed(data)["fit"]},
+}

@@ -1,15 +1,15 @@
 """river: rows one at a time."""
 
-from typing import Any
-
 from river.naive_bayes import GaussianNB
 
+from bench.steps import Steps
 from bench.work import Data
 
 PACKAGE = "river"
+ONE_THREAD = True
 
 
-def stream(data: Data) -> dict[str, Any]:
+def stream(data: Data) -> Steps:
     rows, labels = data.X, data.y.tolist()
     model = GaussianNB()
     for row, label in zip(rows[:100], labels[:100], strict=True):

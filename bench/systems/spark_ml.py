@@ -2,23 +2,25 @@
 
 import os
 import sys
-from typing import Any
 
 from pyspark.ml import Pipeline
 from pyspark.ml.classification import NaiveBayes
 from pyspark.ml.feature import StringIndexer, VectorAssembler
 from pyspark.sql import SparkSession
 
+from bench.steps import Steps, fit_and_score
 from bench.work import Data
 
 PACKAGE = "pyspark"
 
 
-def numbers(data: Data) -> dict[str, Any]:
+def numbers(data: Data) -> Steps:
     import pandas as pd
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    path, names = data.folder / "spark-numbers.parquet", [f"x{j}" for j in range(data.X.shape[1])]
+    rows, columns = data.X.shape
+    path = data.folder / f"spark-{rows}-{columns}-{data.y.max() + 1}.parquet"
+    names = [f"x{j}" for j in range(columns)]
     if not path.exists():
         pd.DataFrame(data.X, columns=names).assign(label=[f"c{c}" for c in data.y]).to_parquet(path)
     builder = SparkSession.builder.master(f"local[{data.threads}]").config("spark.ui.enabled", "false")
@@ -32,11 +34,9 @@ def numbers(data: Data) -> dict[str, Any]:
             NaiveBayes(modelType="gaussian", labelCol="index"),
         ]
     )
-    fitted = pipeline.fit(frame)
-    return {
-        "fit": lambda: pipeline.fit(frame),
-        "predict_proba": lambda: fitted.transform(frame).write.format("noop").mode("overwrite").save(),
-    }
+    return fit_and_score(
+        lambda: pipeline.fit(frame), lambda model: model.transform(frame).write.format("noop").mode("overwrite").save()
+    )
 
 
 CASES = {"numbers": numbers}

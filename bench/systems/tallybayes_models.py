@@ -1,60 +1,51 @@
 """tallybayes: plain models where the others are plain, defaults where they are tuned or take raw tables."""
 
+import sys
 from typing import Any
 
 import tallybayes as tb
+from bench.peak_memory import ended
+from bench.steps import Steps, fit_and_score
 from bench.work import Data
+from tallybayes import kernels
 
 PACKAGE = "tallybayes"
 
 
-def _steps(data: Data, **options: Any) -> dict[str, Any]:
-    model = tb.fit(data.X, data.y, **options)
-    model.predict_proba(data.X[:10])
-    return {"fit": lambda: tb.fit(data.X, data.y, **options), "predict_proba": lambda: model.predict_proba(data.X)}
+def instruction_set() -> str:
+    """What the kernels use in this process."""
+    return str(getattr(kernels.active, "INSTRUCTION_SET", kernels.IMPLEMENTATION))
 
 
-def numbers(data: Data) -> dict[str, Any]:
-    return _steps(data, numeric="gaussian", weights=None)
+def _steps(data: Data, **options: Any) -> Steps:
+    return fit_and_score(lambda: tb.fit(data.X, data.y, **options), lambda model: model.predict_proba(data.X))
 
 
-def histograms(data: Data) -> dict[str, Any]:
-    steps = _steps(data, weights=None)
-    return {f"{name}, histogram": step for name, step in steps.items()}
+def numbers(data: Data) -> Steps:
+    histograms = _steps(data, weights=None)
+    plain = _steps(data, numeric="gaussian", weights=None)
+    return plain | {f"{name}, histogram": step for name, step in histograms.items()}
 
 
-def dense(data: Data) -> dict[str, Any]:
-    return numbers(data) | histograms(data)
-
-
-def categories(data: Data) -> dict[str, Any]:
-    return _steps(data, families="categorical", weights=None)
-
-
-def flags(data: Data) -> dict[str, Any]:
-    return _steps(data, families="bernoulli", weights=None)
-
-
-def counts(data: Data) -> dict[str, Any]:
-    return _steps(data, smoothing=1.0, weights=None)
-
-
-def mixed(data: Data) -> dict[str, Any]:
-    return _steps(data, weights=None)
-
-
-def text(data: Data) -> dict[str, Any]:
+def text(data: Data, **options: Any) -> Steps:
     column = {"text": data.X}
-    model = tb.fit(column, data.y, weights=None)
-    return {"fit": lambda: tb.fit(column, data.y, weights=None), "predict_proba": lambda: model.predict_proba(column)}
+    return fit_and_score(lambda: tb.fit(column, data.y, **options), lambda model: model.predict_proba(column))
 
 
-def file(data: Data) -> dict[str, Any]:
-    model = tb.fit(data.X, label="label")
-    return {"fit": lambda: tb.fit(data.X, label="label"), "predict_proba": lambda: model.predict_proba(data.X)}
+def file(data: Data) -> Steps:
+    return fit_and_score(lambda: tb.fit(data.X, label="label"), lambda model: model.predict_proba(data.X))
 
 
-def stream(data: Data) -> dict[str, Any]:
+def command(data: Data) -> Steps:
+    model, answers = (str(data.folder / name) for name in ("command.tally", "answers.csv"))
+    tally = [sys.executable, "-m", "tallybayes.cli.main"]
+    return {
+        "fit": lambda: ended([*tally, "fit", data.X, "--label", "label", "-o", model, "-q"]),
+        "predict": lambda: ended([*tally, "predict", model, data.X, "-o", answers, "-q"]),
+    }
+
+
+def stream(data: Data) -> Steps:
     rows, labels = data.X, data.y.tolist()
     model = tb.fit(rows[:100], labels[:100], numeric="gaussian", smoothing=1.0, weights=None)
 
@@ -70,26 +61,30 @@ def stream(data: Data) -> dict[str, Any]:
     }
 
 
-def tuned(data: Data) -> dict[str, Any]:
+def tuned(data: Data) -> Steps:
     frame = data.X.assign(label=data.y)
     return {"fit": lambda: tb.tune(frame, label="label")}
 
 
-def left_out(data: Data) -> dict[str, Any]:
+def left_out(data: Data) -> Steps:
     model = tb.fit(data.X, data.y, numeric="gaussian", weights=None)
-    return {"honest scores": lambda: model.leave_one_out(data.X, label=data.y)}
+    return {"scores of all rows": lambda: model.leave_one_out(data.X, label=data.y)}
 
 
 CASES = {
-    "numbers": dense,
-    "numbers20": dense,
-    "categories": categories,
-    "flags": flags,
-    "counts": counts,
-    "mixed": mixed,
+    "numbers": numbers,
+    "numbers20": numbers,
+    "categories": lambda data: _steps(data, families="categorical", weights=None),
+    "flags": lambda data: _steps(data, families="bernoulli", weights=None),
+    "counts": lambda data: _steps(data, smoothing=1.0, weights=None),
+    "complement": lambda data: _steps(data, families="multinomial:complement", smoothing=1.0, weights=None),
+    "mixed": lambda data: _steps(data, weights=None),
+    "default": _steps,
+    "text_counts": lambda data: text(data, families={"text": "text:counts,tf=count,k=1"}, weights=None),
     "text": text,
     "csv": file,
     "parquet": file,
+    "command": command,
     "stream": stream,
     "tuned": tuned,
     "left_out": left_out,

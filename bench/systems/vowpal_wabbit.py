@@ -4,24 +4,25 @@ from typing import Any
 
 import vowpalwabbit
 
+from bench.steps import Steps, fit_and_score
 from bench.work import Data
 
 PACKAGE = "vowpalwabbit"
+ONE_THREAD = True
 
 
-def text(data: Data) -> dict[str, Any]:
+def text(data: Data) -> Steps:
     n_classes = int(data.y.max()) + 1
     labelled = [f"{label + 1} |t {words}" for label, words in zip(data.y.tolist(), data.X, strict=True)]
     plain = [f"|t {words}" for words in data.X]
 
     def fit() -> Any:
-        model = vowpalwabbit.Workspace(f"--oaa {n_classes} --quiet -b 18")
+        model = vowpalwabbit.Workspace(f"--oaa {n_classes} --probabilities --loss_function logistic --quiet -b 18")
         for line in labelled:
             model.learn(line)
         return model
 
-    fitted = fit()
-    return {"fit": fit, "predict_proba": lambda: [fitted.predict(line) for line in plain]}
+    return fit_and_score(fit, lambda model: [model.predict(line) for line in plain])
 
 
 CASES = {"text": text}

@@ -4,17 +4,18 @@ from typing import Any
 
 from wnb import Distribution, GeneralNB
 
+from bench.steps import Steps, fit_and_score
 from bench.work import Data
 
 PACKAGE = "wnb"
+ONE_THREAD = True
 
 
-def _steps(data: Data, kind: Any) -> dict[str, Any]:
-    def make() -> Any:
-        return GeneralNB(distributions=[kind] * data.X.shape[1])
-
-    fitted = make().fit(data.X, data.y)
-    return {"fit": lambda: make().fit(data.X, data.y), "predict_proba": lambda: fitted.predict_proba(data.X)}
+def _steps(data: Data, kind: Any) -> Steps:
+    return fit_and_score(
+        lambda: GeneralNB(distributions=[kind] * data.X.shape[1]).fit(data.X, data.y),
+        lambda fitted: fitted.predict_proba(data.X),
+    )
 
 
 CASES = {
