@@ -204,6 +204,7 @@ void register_cell_pairs(nb::module_ &m);
 void register_cell_pair_sums(nb::module_ &m);
 void register_one_dependence(nb::module_ &m);
 void register_sort_entries(nb::module_ &m);
+void register_csv_cells(nb::module_ &m);
 void register_log_gamma(nb::module_ &m);
 
 } // namespace tb

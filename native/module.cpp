@@ -52,5 +52,6 @@ NB_MODULE(_native, m) {
     tb::register_cell_pair_sums(m);
     tb::register_one_dependence(m);
     tb::register_sort_entries(m);
+    tb::register_csv_cells(m);
     tb::register_log_gamma(m);
 }

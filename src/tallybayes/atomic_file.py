@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import secrets
 import stat
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -92,7 +91,7 @@ def _new_temporary(directory: str, mode: int) -> tuple[str, BinaryIO]:
     with contextlib.suppress(OSError):
         _remove_stale(directory)
     while True:
-        name = os.path.join(directory, f".tallybayes-{secrets.token_hex(8)}.tmp")
+        name = os.path.join(directory, f".tallybayes-{os.urandom(8).hex()}.tmp")
         file = open(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode), "wb")  # noqa: SIM115, for the caller
         if fcntl is None:
             return name, file

@@ -23,7 +23,8 @@ from tallybayes.data.label import Labels
 from tallybayes.estimator_input import TEXT, InputForm, read_input
 from tallybayes.families import Histogram, Text
 from tallybayes.families.family import Floats
-from tallybayes.model import Model, fit
+from tallybayes.model import Model
+from tallybayes.model.fit import fit
 from tallybayes.scoring.posterior import Posterior
 from tallybayes.sklearn_input import all_or_nothing, check_weights, find_classes, refuse_labels
 from tallybayes.state.options import OPTIONS, FitOptions, complete, with_options

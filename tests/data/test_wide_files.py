@@ -5,7 +5,7 @@ import pytest
 from pets import csv_file
 
 import tallybayes as tb
-from tallybayes.data.formats import duckdb_format
+from tallybayes.data.formats import delimited, duckdb_format
 from tallybayes.data.source import BadRows
 from tallybayes.errors import DataError, DataWarning
 from tallybayes.tally.grid import LIMIT
@@ -22,7 +22,7 @@ def wide_csv(n_rows, n_columns, bad_cell=None):
 
 
 def queries_of(monkeypatch, n_columns, *, keep, bad):
-    """The SQL that reading a file with so many columns runs."""
+    """The SQL that reading a file with so many columns runs where Arrow does not read it."""
     seen = []
     original = duckdb_format.DuckDBFormat._select
 
@@ -35,6 +35,7 @@ def queries_of(monkeypatch, n_columns, *, keep, bad):
     source.head()
     with monkeypatch.context() as patch:
         patch.setattr(duckdb_format.DuckDBFormat, "_select", select)
+        patch.setattr(delimited.Delimited, "quick_batches", lambda self, asked: None)
         source.bad = BadRows() if bad else None
         wanted = {f"x{j}": "number" for j in range(n_columns)}
         assert sum(table.n_rows for table in source.batches(wanted, keep=keep)) == 5
@@ -94,7 +95,7 @@ def test_columns_without_values_at_first_are_filled_in_one_pass(monkeypatch):
         duckdb_format.DuckDBFormat, "_select", lambda self, *given: seen.append(given) or original(self, *given)
     )
     assert [source.head().columns[name].to_pylist() for name in names] == [[j + 0.5] for j in range(50)]
-    assert len(seen) == 2
+    assert len(seen) == 1  # the first rows are read by Arrow
 
 
 def test_a_grid_is_coarsened_to_the_finest_level_that_fits():

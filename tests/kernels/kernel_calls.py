@@ -200,6 +200,13 @@ CALLS: dict[str, dict[str, Any]] = {
         "by_class": True,
     },
     "log_gamma": {"values": reals(4)},
+    "join_cells": {
+        "offsets": integers(0, 1, 3, 3, 4),
+        "data": np.zeros(4, np.uint8),
+        "n_columns": 2,
+        "between": np.zeros(1, np.uint8),
+    },
+    "probability_texts": {"values": reals(4)},
     "sort_entries": {"first": integers(0, 1), "second": integers(1, 0), "third": integers(0, 0)},
     "merge_cells": {"cells_a": np.arange(2), "sums_a": counts(3, 2), "cells_b": np.arange(3), "sums_b": counts(3, 3)},
     "fingerprint_documents": {**bag(np.int32), "data": np.zeros(8, np.uint8), "offsets": integers(0, 1, 2, 2, 8)},
@@ -239,7 +246,9 @@ FREE = {
         for name, axis in (("strengths", 0), ("rates", 0), ("counts", 1), ("offsets", 0))
     ),
     ("hash_texts", "offsets", 0),
+    ("join_cells", "between", 0),
     ("log_gamma", "values", 0),
+    ("probability_texts", "values", 0),
     ("add_laplace", "counts", 0),
     ("add_slots", "slots", 1),
     ("add_step_pairs", "edges", 0),

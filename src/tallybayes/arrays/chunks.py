@@ -5,13 +5,15 @@ are exact and rows are scored one by one, so no result depends on either.
 """
 
 import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from typing import TypeVar
 
-__all__ = ["SMALL", "in_threads", "n_threads", "split"]
+__all__ = ["SMALL", "ahead", "in_threads", "n_threads", "split"]
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 SMALL = 4096  # below this many rows a thread costs more than it brings (measured: some 50 us to start work)
@@ -70,3 +72,34 @@ def in_threads(
     if errors:
         raise errors[min(errors)]
     return results  # type: ignore[return-value]
+
+
+def ahead(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """work(item) of every item, in order; while the caller uses a result, threads work on the next ones.
+
+    >>> list(ahead(str, [1, 2, 3]))
+    ['1', '2', '3']
+    """
+    if (threads := n_threads()) == 1:
+        yield from map(work, items)
+        return
+    waiting: deque[Future[Result]] = deque()
+    failure: Exception | None = None
+    rest = iter(items)
+    try:
+        while failure is None:
+            try:
+                waiting.append(_pool(threads).submit(work, next(rest)))
+            except StopIteration:
+                break
+            except Exception as error:  # raised below: the results of the items before it come first
+                failure = error
+            if len(waiting) > threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+        if failure is not None:
+            raise failure
+    finally:
+        for left in waiting:
+            left.cancel()

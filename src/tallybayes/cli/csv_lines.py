@@ -1,6 +1,6 @@
-"""The rows of a table as lines of CSV: whole columns become text at once, and Arrow joins them.
+"""The rows of a table as lines of CSV: whole columns become text at once, and a kernel joins them.
 
-Written cell by cell, the lines would take several times as long as the predictions in them.
+Written cell by cell in Python, the lines would take several times as long as the predictions in them.
 """
 
 from __future__ import annotations
@@ -12,15 +12,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from tallybayes import kernels
 from tallybayes.cli.csv_dialect import OutputDialect
-from tallybayes.data.arrow import combined, is_text_type, strings
-from tallybayes.formatting import PROBABILITY_DIGITS, finite_json, shown
+from tallybayes.data.arrow import combined, is_text_type, pc, strings, text_buffers, to_numpy, valid_rows, wide_texts
+from tallybayes.formatting import finite_json, shown
 
 __all__ = ["csv_header", "csv_lines"]
 
-_FEW = 1000  # rows that are formatted sooner than DuckDB is started
 _QUOTE = '"'
 _NUMBER = r"^([+-]?[0-9][0-9.,]*([eE][+-]?[0-9]+)?|(?i:true|false))?$"
 
@@ -46,10 +45,10 @@ def csv_lines(table: pa.Table, dialect: OutputDialect) -> bytes:
         columns = [
             pc.if_else(pc.equal(columns[0], _scalar("")), _scalar(_QUOTE * 2), columns[0])
         ]  # an empty line would be no row
-    columns[-1] = _joined(columns[-1], "\n")
-    lines = combined(_joined(*columns, between=dialect.delimiter))
-    ends = np.frombuffer(lines.buffers()[1], np.int64, len(lines) + 1, lines.offset * 8)
-    return bytes(memoryview(lines.buffers()[2])[int(ends[0]) : int(ends[-1])])
+    cells = pa.concat_arrays(columns)
+    offsets, content, _ = text_buffers(cells)
+    between = np.frombuffer(dialect.delimiter.encode(), np.uint8)
+    return bytes(kernels.active.join_cells(offsets, content, len(columns), between))
 
 
 def _columns(table: pa.Table) -> list[tuple[Any, Any]]:
@@ -64,7 +63,7 @@ def _texts(field: Any, column: Any, dialect: OutputDialect) -> Any:
         values = [own if own is None else dict(own) for own in values] if pa.types.is_map(kind) else values
         return strings([None if own is None else _text(own) for own in values])
     if is_text_type(kind) or pa.types.is_boolean(kind) or pa.types.is_integer(kind):
-        return column.cast(pa.large_string())
+        return wide_texts(column)
     if pa.types.is_floating(kind):
         is_probability = (field.metadata or {}).get(b"kind") == b"probability"
         texts = _probabilities(column) if is_probability else _numbers(column)
@@ -91,20 +90,11 @@ def _numbers(column: Any) -> Any:
 
 def _probabilities(column: Any) -> Any:
     """Probabilities with ten significant digits, as Python writes such numbers."""
-    if len(column) <= _FEW:
-        return strings([None if p is None else _with_point(f"{p:.{PROBABILITY_DIGITS}g}") for p in column.to_pylist()])
-    from tallybayes.data.formats.duckdb_connection import connect
-
-    with connect() as connection:
-        numbers = connection.from_arrow(pa.table({"p": column}))
-        texts = numbers.project(f"printf('%.{PROBABILITY_DIGITS}g', p)").to_arrow_table().column(0)
-    texts = combined(texts).cast(pa.large_string())
-    whole = pc.is_in(texts, value_set=strings(["0", "1"]))
-    return pc.if_else(whole, _joined(texts, ".0"), texts)
-
-
-def _with_point(text: str) -> str:
-    return text if len(text) > 1 else text + ".0"
+    valid = valid_rows(column) if column.null_count else None
+    ends, content = kernels.active.probability_texts(to_numpy(column, null=0.0))
+    bits = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    buffers = [bits, pa.py_buffer(ends), pa.py_buffer(content)]
+    return pa.Array.from_buffers(pa.large_string(), len(column), buffers)
 
 
 def _quoted(texts: Any, dialect: OutputDialect) -> Any:

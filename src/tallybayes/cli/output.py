@@ -13,10 +13,11 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import IO, Any, Self
 
+from tallybayes.arrays.chunks import ahead
 from tallybayes.atomic_file import replacing
 from tallybayes.cli.csv_dialect import OutputDialect
 from tallybayes.errors import Described, FileError, ParameterError
@@ -109,12 +110,19 @@ class Writer:
 
     def write(self, table: Any) -> None:
         """Write more rows, with the same columns as before."""
-        if self._form == "parquet":
-            self._write_parquet(table)
-        elif self._form in ("json", "jsonl"):
-            self._write_json(table)
-        else:
-            self._write_csv(table)
+        self.write_all([table])
+
+    def write_all(self, tables: Iterable[Any]) -> None:
+        """Write tables with the same columns; lines of CSV are made in threads while the next table is computed."""
+        if self._form in ("csv", "tsv"):
+            for names, lines in ahead(self._csv_lines, tables):
+                self._write_csv(names, lines)
+            return
+        for table in tables:
+            if self._form == "parquet":
+                self._write_parquet(table)
+            else:
+                self._write_json(table)
 
     def _write_parquet(self, table: Any) -> None:
         import pyarrow.parquet
@@ -134,14 +142,19 @@ class Writer:
                 self._file.write((",\n" if self._writer else "[\n") + text)
                 self._writer = True  # the array has begun
 
-    def _write_csv(self, table: Any) -> None:
-        from tallybayes.cli.csv_lines import csv_header, csv_lines
+    def _csv_lines(self, table: Any) -> tuple[list[str], bytes]:
+        from tallybayes.cli.csv_lines import csv_lines
+
+        return table.column_names, csv_lines(table, self._dialect)
+
+    def _write_csv(self, names: list[str], lines: bytes) -> None:
+        from tallybayes.cli.csv_lines import csv_header
 
         if self._writer is None:
             mark = codecs.BOM_UTF8 if self._dialect.mark and self._path is not None else b""
-            self._write_bytes(mark + csv_header(table.column_names, self._dialect))
+            self._write_bytes(mark + csv_header(names, self._dialect))
             self._writer = True  # the header is written
-        self._write_bytes(csv_lines(table, self._dialect))
+        self._write_bytes(lines)
 
     def _write_bytes(self, data: bytes) -> None:
         """Write lines; on a terminal, control characters are escaped."""

@@ -18,6 +18,7 @@ tally predict films.tally new.csv --id title --proba
 tally predict films.tally new.csv --interval 0.95      # with credible intervals
 tally predict mail.tally new.csv --positive spam --threshold 0.9
 """
+_FEW = 1000
 
 
 @reads
@@ -60,6 +61,16 @@ def predict(
     loaded = learned_model(model)
     _set_threshold(loaded, threshold, positive)
     n_rows = 0
+
+    def predicted() -> Iterator[Any]:
+        nonlocal n_rows
+        for kept, log_joint, ends, order in _scored(loaded, source, interval, raw):
+            own = kept if id is None else kept.select(id)
+            n_rows += kept.num_rows
+            yield _predicted(own, loaded, log_joint, ends, order, proba=proba, raw=raw)
+        if not n_rows:
+            yield _predicted(*_no_rows(id or names, loaded, interval), proba=proba, raw=raw)
+
     with progress("predicting", unless_shown=output is None) as step:
         source = reader(data, step)
         source.missing = loaded.schema.missing if source.missing is None else source.missing
@@ -68,12 +79,7 @@ def predict(
         types = getattr(next(iter(getattr(source, "formats", ())), None), "types", None)
         form = form_of(output, source, json=json)
         with Writer(output, form, dialect=dialect_of(source), types=types) as writer:
-            for kept, log_joint, ends, order in _scored(loaded, source, interval, raw):
-                own = kept if id is None else kept.select(id)
-                writer.write(_predicted(own, loaded, log_joint, ends, order, proba=proba, raw=raw))
-                n_rows += kept.num_rows
-            if not n_rows:
-                writer.write(_predicted(*_no_rows(id or names, loaded, interval), proba=proba, raw=raw))
+            writer.write_all(predicted())
     absent = sorted({*loaded.schema.columns_in_use} - {*names})
     if absent:
         note(f"columns of the model that are not in the data, treated as missing: {', '.join(absent)}")
@@ -174,7 +180,7 @@ def _predicted(kept: Any, model: Any, log_joint: Any, ends: Any, order: Any, *, 
     best = snapshot.posterior.answer_codes(np.exp(snapshot.posterior.log_proba(log_joint)))
     answered = best >= 0  # where the model abstains, the cells are empty
     added = {
-        "predicted": _label_array(model.classes).take(integers(best, answered)),
+        "predicted": _answers(model.classes, best, answered),
         "probability": doubles(p[np.arange(len(p)), best], answered),
     }
     if ends is not None:
@@ -193,14 +199,21 @@ def _predicted(kept: Any, model: Any, log_joint: Any, ends: Any, order: Any, *, 
     return pa.table(columns, schema=pa.schema(fields))
 
 
-def _label_array(classes: list[Any]) -> Any:
-    """The classes as an Arrow array; texts without pyarrow's own conversion, which would import pandas."""
+def _answers(classes: list[Any], best: Any, answered: Any) -> Any:
+    """The label of every row, null where there is no answer.
+
+    Arrow's functions take longer to import than a few rows take without them, and its conversion of lists would import
+    pandas.
+    """
     import pyarrow as pa
 
-    from tallybayes.data.arrow import strings
+    from tallybayes.data.arrow import integers, strings
 
-    is_text = all(isinstance(label, str) for label in classes)
-    return strings(classes).cast(pa.string()) if is_text else pa.array(classes)
+    are_texts = all(isinstance(label, str) for label in classes)
+    if are_texts and len(best) <= _FEW:
+        return strings([classes[code] if code >= 0 else None for code in best.tolist()], pa.string())
+    labels = strings(classes, pa.string()) if are_texts else pa.array(classes)
+    return labels.take(integers(best, answered))
 
 
 COMMANDS = [(predict, EXAMPLE)]

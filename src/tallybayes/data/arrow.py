@@ -21,12 +21,27 @@ __all__ = [
     "doubles",
     "integers",
     "is_text_type",
+    "pc",
     "strings",
     "text_buffers",
+    "texts_at",
     "to_list",
     "to_numpy",
     "valid_rows",
+    "wide_texts",
 ]
+
+
+class _Compute:
+    """The functions of pyarrow.compute, which is imported when one is used: that takes half as long as NumPy."""
+
+    def __getattr__(self, name: str) -> Any:
+        import pyarrow.compute
+
+        return getattr(pyarrow.compute, name)
+
+
+pc: Any = _Compute()
 
 
 def to_numpy(array: Any, null: float = np.nan) -> NDArray[Any]:
@@ -71,8 +86,10 @@ def as_doubles(array: Any) -> Any:
 
 
 def combined(array: Any) -> Any:
-    """A chunked array as a single one."""
-    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    """A chunked array as a single one, without a copy where it is one already."""
+    if not isinstance(array, pa.ChunkedArray):
+        return array
+    return array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
 
 
 def is_text_type(kind: Any) -> bool:
@@ -94,6 +111,32 @@ def text_buffers(array: Any) -> tuple[NDArray[np.integer], NDArray[np.uint8], ND
     bounds = np.frombuffer(offsets, dtype, n + 1, array.offset * dtype.itemsize) if n else np.zeros(1, dtype)
     content = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
     return bounds, content, valid_rows(array) if array.null_count else None
+
+
+def texts_at(array: Any, rows: NDArray[np.integer]) -> list[str]:
+    """The texts in some rows that are not null; bytes that are not UTF-8 become U+FFFD.
+
+    >>> texts_at(pa.array(["a", "bc", "d"]), np.array([1, 0]))
+    ['bc', 'a']
+    """
+    bounds, content, _ = text_buffers(array)
+    data = content.data
+    places = zip(bounds[rows].tolist(), bounds[rows + 1].tolist(), strict=True)
+    return [str(data[start:stop], "utf-8", "replace") for start, stop in places]
+
+
+def wide_texts(array: Any) -> Any:
+    """Texts whose places are numbers of 64 bits, so that they may have more than 2 GB together.
+
+    >>> wide_texts(pa.array(["a", None, "bc"])[1:]).to_pylist()
+    [None, 'bc']
+    """
+    if not pa.types.is_string(array.type):
+        return array if pa.types.is_large_string(array.type) else array.cast(pa.large_string())
+    valid, offsets, data = array.buffers()
+    bounds = np.frombuffer(offsets, np.int32, array.offset + len(array) + 1) if len(array) else np.zeros(1, np.int32)
+    buffers = [valid, pa.py_buffer(bounds.astype(np.int64)), data]
+    return pa.Array.from_buffers(pa.large_string(), len(array), buffers, offset=array.offset if len(array) else 0)
 
 
 def valid_rows(array: Any) -> NDArray[np.bool_]:
@@ -127,8 +170,10 @@ def _numbers(kind: Any, values: NDArray[Any], valid: NDArray[np.bool_] | None) -
     return pa.Array.from_buffers(kind, len(values), [bits, pa.py_buffer(values)])
 
 
-def strings(values: Sequence[str | None]) -> Any:
+def strings(values: Sequence[str | None], kind: Any = None) -> Any:
     """Texts as an Arrow array; half of a surrogate pair becomes a question mark.
+
+    kind: pyarrow.string() instead of pyarrow.large_string().
 
     >>> strings(["a", None, "bc"]).to_pylist()
     ['a', None, 'bc']
@@ -141,8 +186,9 @@ def strings(values: Sequence[str | None]) -> Any:
     offsets = np.zeros(len(parts) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)), out=offsets[1:])
     there = np.packbits(np.array([value is not None for value in values], bool), bitorder="little")
+    offsets = offsets.astype(np.int32) if kind == pa.string() else offsets
     buffers = [pa.py_buffer(there), pa.py_buffer(offsets), pa.py_buffer(b"".join(parts))]
-    return pa.Array.from_buffers(pa.large_string(), len(parts), buffers)
+    return pa.Array.from_buffers(kind or pa.large_string(), len(parts), buffers)
 
 
 def _bits(data: Any, start: int, n: int) -> NDArray[np.bool_]:

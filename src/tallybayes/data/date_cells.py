@@ -6,19 +6,17 @@ Distinct texts are parsed once. Those in ISO form are converted by Arrow, all ot
 from __future__ import annotations
 
 import datetime
-import zoneinfo
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tallybayes.arrays.array_types import Booleans, Integers
-from tallybayes.data.arrow import combined, is_text_type, strings, to_list, to_numpy, valid_rows
+from tallybayes.data.arrow import combined, is_text_type, pc, strings, to_list, to_numpy, valid_rows
 from tallybayes.data.date_format import DAY, EPOCH_UNITS, DateFormat, parse_date
 from tallybayes.data.encode_categories import text_codes
-from tallybayes.data.table import Raw, is_missing, is_number
+from tallybayes.data.table import Raw, is_masked, is_missing, is_number
 
 __all__ = ["NO_DATE", "DateCells", "read_dates"]
 
@@ -51,7 +49,7 @@ def read_dates(raw: Raw, form: DateFormat) -> DateCells:
     >>> (cells.micros[:1] / 3.6e9).tolist(), cells.unread.tolist()
     ([6.0], [False, False, True])
     """
-    if isinstance(raw, np.ma.MaskedArray):
+    if is_masked(raw):
         raw = raw.tolist()
     if isinstance(raw, np.ndarray):
         if raw.dtype.kind == "M":
@@ -207,6 +205,8 @@ def _on_clock(micros: Integers, zone: str | None) -> Integers:
     """Instants as the times that a clock in a zone shows then: one look-up for each quarter of an hour."""
     if zone is None:
         return micros
+    import zoneinfo
+
     there, rules = micros != NO_DATE, zoneinfo.ZoneInfo(zone)
     seconds = np.clip(micros[there] // 1_000_000, _FIRST + 86_400, _LAST - 86_400)
     quarters, place = np.unique(seconds // _QUARTER, return_inverse=True)

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import datetime
 import re
-import zoneinfo
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import NamedTuple
 
 from tallybayes.errors import ParameterError
@@ -43,10 +43,14 @@ _TIME = (
     r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<fraction>\d{1,9}))?)?"
     r"(?:\s*(?P<half>[ap])\.?m\.?)?(?:\s*(?:(?P<utc>z|utc|gmt)|(?P<sign>[+-])(?P<off_h>\d{2}):?(?P<off_m>\d{2})?))?"
 )
-_FORMS = [re.compile(rf"{date}(?:(?:\s*t|\s*,?\s+){_TIME})?", re.IGNORECASE) for date in _DATES]
-_CLOCK = re.compile(_TIME, re.IGNORECASE)
 _LONGEST = 64  # characters of a date: what is longer is not looked at
 _DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+@cache
+def _forms() -> list[re.Pattern[str]]:
+    """The patterns of dates; made when they are needed, as that takes milliseconds."""
+    return [re.compile(rf"{date}(?:(?:\s*t|\s*,?\s+){_TIME})?", re.IGNORECASE) for date in _DATES]
 
 
 class Moment(NamedTuple):
@@ -79,6 +83,8 @@ class DateFormat:
         if self.epoch is not None and self.epoch not in (*_UNITS, "auto"):
             raise ParameterError(f"the unit of an epoch ({', '.join(_UNITS)})", got=self.epoch)
         if self.zone is not None:
+            import zoneinfo
+
             try:
                 zoneinfo.ZoneInfo(self.zone)
             except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError) as error:
@@ -126,13 +132,14 @@ def parse_date(text: str, *, day_first: bool = True) -> Moment | None:
     if len(text) > _LONGEST:
         return None
     text = text.strip()
-    for form in _FORMS:
+    for form in _forms():
         if (found := form.fullmatch(text)) is not None:
             parts = found.groupdict()
             day = _day(parts, day_first)
             time = _time(parts) if parts["hour"] is not None else (0, False)
             return None if day is None or time is None else Moment(day * DAY + time[0], False, time[1])
-    if (found := _CLOCK.fullmatch(text)) is not None and (time := _time(found.groupdict())) is not None:
+    found = re.fullmatch(_TIME, text, re.IGNORECASE)
+    if found is not None and (time := _time(found.groupdict())) is not None:
         return Moment(time[0], True, False)  # an offset needs a date
     return None
 
@@ -148,7 +155,7 @@ def day_first_of(texts: Mapping[str, int]) -> tuple[bool, Iterable[str]]:
     """
     votes, ambiguous, points = 0, [], 0
     for text, n in texts.items():
-        found = _FORMS[1].match(text.strip())
+        found = _forms()[1].match(text.strip())
         if found is None:
             continue
         a, b = int(found["a"]), int(found["b"])

@@ -18,7 +18,7 @@ from tallybayes.data.arrow import as_doubles, combined, is_text_type, to_list, t
 from tallybayes.data.encode_bag import to_bag
 from tallybayes.data.encode_categories import to_codes
 from tallybayes.data.key_form import as_boolean
-from tallybayes.data.table import Raw, is_missing, is_number
+from tallybayes.data.table import Raw, is_masked, is_missing, is_number
 from tallybayes.data.tokenise import to_documents
 from tallybayes.errors import DataError, Described
 from tallybayes.families.family import Family
@@ -146,7 +146,7 @@ def _flags_of_words(name: str, column: Codes) -> Flags:
 
 def _unwrapped(raw: Raw, name: str, expected: str) -> Raw:
     """Numbers in native byte order, masks and dictionaries of numbers resolved, other NumPy arrays as lists."""
-    if isinstance(raw, np.ma.MaskedArray):
+    if is_masked(raw):
         return raw.tolist() if raw.mask.any() else raw.data
     if isinstance(raw, np.ndarray) and raw.dtype.kind in "fiub":
         return raw if raw.dtype.isnative else raw.astype(raw.dtype.newbyteorder("="))

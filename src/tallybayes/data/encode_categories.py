@@ -16,7 +16,7 @@ import pyarrow as pa
 from tallybayes import kernels
 from tallybayes.arrays.axis import rough_kind
 from tallybayes.arrays.column import Codes, Key
-from tallybayes.data.arrow import combined, integers, text_buffers, to_list, to_numpy
+from tallybayes.data.arrow import combined, text_buffers, texts_at, to_list, to_numpy
 from tallybayes.data.table import Raw, is_missing
 from tallybayes.data.whole_numbers import has_fraction
 from tallybayes.errors import DataError
@@ -71,9 +71,11 @@ def _is_key(key: Any) -> bool:
 
 def text_codes(raw: Any) -> tuple[np.ndarray, list[Any]]:
     """An Arrow array, mostly of text, as the codes of its rows (-1 where it is null) and the distinct values."""
-    if pa.types.is_string(raw.type):
-        codes, first = kernels.active.number_words(*text_buffers(raw))
-        return codes, to_list(raw.take(integers(first)))
+    if pa.types.is_string(raw.type) or pa.types.is_large_string(raw.type):
+        bounds, content, valid = text_buffers(raw)
+        if bounds[-1] < 2**31:
+            codes, first = kernels.active.number_words(bounds.astype(np.int32, copy=False), content, valid)
+            return codes, list(texts_at(raw, first))
     encoded = raw if pa.types.is_dictionary(raw.type) else raw.dictionary_encode()
     indices = encoded.indices if encoded.indices.type == pa.int32() else encoded.indices.cast(pa.int32())
     return to_numpy(indices, null=-1), to_list(encoded.dictionary)

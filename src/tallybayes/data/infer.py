@@ -52,8 +52,8 @@ _SEPARATORS = "|;,"
 _FEW = 100  # rows that mostly tell whether numbers are only 0 and 1
 _MANY = 100  # distinct integers from which their number is not mentioned
 # Thai, Khmer, Chinese ...
-_NO_SPACES = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
-_SINGLE_NUMBER = re.compile(r"[^\w]*\d+([.,]\d+)?(?!\d*[.,;])|[^\w]*\d{1,3}([.,]\d{3})+(?!\d*[.,;])")
+_NO_SPACES = "[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]"
+_SINGLE_NUMBER = r"[^\w]*\d+([.,]\d+)?(?!\d*[.,;])|[^\w]*\d{1,3}([.,]\d{3})+(?!\d*[.,;])"
 _SOME = 1000  # texts whose words are counted
 _LONG = 200  # mean number of characters from which text that hardly repeats can only be prose
 _WORDS = 4  # mean number of words from which text that hardly repeats is prose
@@ -269,7 +269,7 @@ def _from_text(name: str, values: Mapping[str, int]) -> Field:
 
 def _n_without_spaces(texts: list[str]) -> int:
     """How many characters belong to writing without spaces between words."""
-    return sum(len(_NO_SPACES.findall(text)) for text in texts if not text.isascii())
+    return sum(len(re.findall(_NO_SPACES, text)) for text in texts if not text.isascii())
 
 
 def _prose(name: str, some: list[str]) -> Field:
@@ -287,7 +287,7 @@ def _n_tags(values: Mapping[str, int], separator: str, n_rows: int) -> int:
     if not separated or separated < _SEPARATED * n_rows:
         return 0
     parts = {part.strip() for value in values for part in value.split(separator)} - {""}
-    if separator != "|" and sum(n for value, n in values.items() if _SINGLE_NUMBER.match(value)) > separated / 2:
+    if separator != "|" and sum(n for value, n in values.items() if re.match(_SINGLE_NUMBER, value)) > separated / 2:
         return 0  # 1,5 and 5,201 are numbers, whatever else is among them
     few = max(50, n_rows // 2) if separator == "|" else min(len(values) // 2, n_rows // 5)
     return len(parts) if len(parts) <= few else 0

@@ -53,12 +53,12 @@ _SCALES = (
 )
 
 _NUMBER = r"[$€£]?\s*(-?\d{1,3}(?:,\d{3})+|-?\d+(?:\.\d+)?)\s*([km]?)"
-_BETWEEN = re.compile(rf"{_NUMBER}\s*(?:-|–|—|to|until|\.\.)\s*{_NUMBER}(?:\s*[a-z%€]+)?", re.IGNORECASE)
-_BELOW = re.compile(rf"(?:<=?|≤|under|below|less than|up to|until)\s*{_NUMBER}(?:\s*[a-z%€]+)?", re.IGNORECASE)
-_ABOVE = re.compile(rf"(?:>=?|≥|over|above|more than|from|at least)\s*{_NUMBER}(?:\s*[a-z%€]+)?", re.IGNORECASE)
-_MORE = re.compile(rf"{_NUMBER}\s*(?:\+|-?\s*(?:or|and)?\s*(?:more|over|above|older|plus|up))", re.IGNORECASE)
-_SINGLE = re.compile(_NUMBER, re.IGNORECASE)
-_PLACE = re.compile(r"(\d+)(?:st|nd|rd|th)", re.IGNORECASE)
+_BETWEEN = rf"{_NUMBER}\s*(?:-|–|—|to|until|\.\.)\s*{_NUMBER}(?:\s*[a-z%€]+)?"
+_BELOW = rf"(?:<=?|≤|under|below|less than|up to|until)\s*{_NUMBER}(?:\s*[a-z%€]+)?"
+_ABOVE = rf"(?:>=?|≥|over|above|more than|from|at least)\s*{_NUMBER}(?:\s*[a-z%€]+)?"
+_MORE = rf"{_NUMBER}\s*(?:\+|-?\s*(?:or|and)?\s*(?:more|over|above|older|plus|up))"
+_SINGLE = _NUMBER
+_PLACE = r"(\d+)(?:st|nd|rd|th)"
 _THOUSANDS = {"": 1.0, "k": 1e3, "m": 1e6}
 
 
@@ -114,7 +114,7 @@ def _in_spelling(calendar: Sequence[str], folded: Mapping[str, str]) -> tuple[st
 
 def _place(text: str) -> float | None:
     """1st is 1."""
-    found = _PLACE.fullmatch(text)
+    found = re.fullmatch(_PLACE, text, re.IGNORECASE)
     return float(found[1]) if found else None
 
 
@@ -132,14 +132,14 @@ def _ranges(folded: Mapping[str, str]) -> tuple[str, ...] | None:
 
 
 def _range(text: str) -> tuple[float, float] | None:
-    if found := _BETWEEN.fullmatch(text):
+    if found := re.fullmatch(_BETWEEN, text, re.IGNORECASE):
         low, high = _number(found[1], found[2] or found[4]), _number(found[3], found[4])
         return (low, high) if low < high else None
-    if found := _BELOW.fullmatch(text):
+    if found := re.fullmatch(_BELOW, text, re.IGNORECASE):
         return float("-inf"), _number(found[1], found[2])
-    if found := _ABOVE.fullmatch(text) or _MORE.fullmatch(text):
+    if found := re.fullmatch(_ABOVE, text, re.IGNORECASE) or re.fullmatch(_MORE, text, re.IGNORECASE):
         return _number(found[1], found[2]), float("inf")
-    if found := _SINGLE.fullmatch(text):
+    if found := re.fullmatch(_SINGLE, text, re.IGNORECASE):
         return _number(found[1], found[2]), _number(found[1], found[2])
     return None
 

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tallybayes.data.arrow import integers, strings, text_buffers, to_numpy
+from tallybayes.data.arrow import integers, pc, strings, text_buffers, to_numpy
 
 __all__ = ["USUAL", "MissingWords", "trimmed"]
 

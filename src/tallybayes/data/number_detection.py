@@ -17,9 +17,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from tallybayes.data.arrow import combined, strings, to_numpy
+from tallybayes.data.arrow import combined, pc, strings, to_numpy
 from tallybayes.data.number_format import CURRENCY, DECIMALS, THOUSANDS, NumberFormat, groups, plain_signs
 from tallybayes.data.number_reading import Doubt, NumberReading, listed, word_counts
 from tallybayes.errors import shorten

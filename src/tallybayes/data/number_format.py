@@ -17,9 +17,8 @@ from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from tallybayes.data.arrow import combined, strings
+from tallybayes.data.arrow import combined, pc, strings
 from tallybayes.data.missing_words import trimmed
 from tallybayes.errors import ParameterError
 

@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from tallybayes.arrays.column import Cells
@@ -184,7 +183,8 @@ class Schema:
     def load(cls, path: str | os.PathLike[str]) -> Schema:
         """The schema in a file that `save` wrote."""
         try:
-            return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
+            with open(path, encoding="utf-8") as file:
+                return cls.from_dict(json.load(file))
         except OSError as error:
             raise FileError(f"cannot be read: {error.strerror}", file=os.fspath(path)) from error
         except TallyError as error:

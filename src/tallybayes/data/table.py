@@ -29,6 +29,7 @@ __all__ = [
     "Table",
     "column_values",
     "concatenated",
+    "is_masked",
     "is_missing",
     "is_number",
     "is_row",
@@ -338,13 +339,18 @@ def _scalar(value: Any) -> Any:
     return (None if is_missing(value) else value.item()) if isinstance(value, np.ndarray) else value
 
 
+def is_masked(value: Any) -> bool:
+    """Whether a value is a masked array; `np.ma`, which takes a while to import, is not asked about other values."""
+    return type(value) is not np.ndarray and isinstance(value, np.ndarray) and isinstance(value, np.ma.MaskedArray)
+
+
 def is_missing(value: Any) -> bool:
     """Whether a value is None, NaN of any type, NaT, pandas' NA or NumPy's masked; lists and arrays never are.
 
     >>> [is_missing(value) for value in (None, np.float16("nan"), decimal.Decimal("sNaN"), 0, "", [None])]
     [True, True, True, False, False, False]
     """
-    if value is None or value is np.ma.masked:
+    if value is None or (is_masked(value) and value is np.ma.masked):
         return True
     if isinstance(value, np.ndarray) and value.ndim:
         return False

@@ -25,7 +25,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-import secrets
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -116,7 +116,7 @@ class Text(TokenFamily):
         self._settle("k", strength(self.k))
         self._settle("stop", stop_words(self.stop))
         if self.buckets and self.key == "":
-            self._settle("key", secrets.token_hex(16))
+            self._settle("key", os.urandom(16).hex())
         check_key(self)
 
     def _settle(self, option: str, value: object) -> None:

@@ -25,8 +25,6 @@ from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from types import ModuleType
 
-from tallybayes.kernels import reference
-
 
 def _choose() -> tuple[str, ModuleType]:
     """The native module if it was built, unless the environment selects another."""
@@ -41,9 +39,16 @@ def _choose() -> tuple[str, ModuleType]:
             return "native", importlib.import_module("tallybayes.kernels._native")
         except ImportError:
             pass  # built without a C++ compiler
-    return "reference", reference
+    return "reference", importlib.import_module("tallybayes.kernels.reference")
 
 
 IMPLEMENTATION, active = _choose()
 
 __all__ = ["IMPLEMENTATION", "active", "reference"]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """The reference kernels, imported when they are used."""
+    if name == "reference":
+        return importlib.import_module("tallybayes.kernels.reference")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,7 +15,6 @@ from tallybayes.data.label import find_weights
 from tallybayes.data.table import Table
 from tallybayes.errors import NONE, DataError, Described, ParameterError
 from tallybayes.families.family import Codes32, Floats
-from tallybayes.model.training_scores import log_proba_of_training_rows
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.calibration import Calibration
 from tallybayes.state.decision import Decision
@@ -67,6 +66,8 @@ def _scores(
     label = snapshot.label_or_default(label)
     weight = snapshot.state.schema.weight if weight is None and leave_one_out else weight
     if leave_one_out:
+        from tallybayes.model.training_scores import log_proba_of_training_rows
+
         batches = log_proba_of_training_rows(snapshot, data, label=label, weight=weight, calibrated=calibrated)
     else:
         batches = snapshot.log_proba_batches(data, label=label, calibrated=calibrated)

@@ -231,7 +231,7 @@ class Grid(Tally):
 
     def arrays(self) -> Arrays:
         """Levels and entries of each column; also amounts per (column, class), which limit the memory of reading."""
-        in_use = np.unique(self.owner).tolist()
+        in_use = np.flatnonzero(np.bincount(self.owner)).tolist()
         grid = self.only(tuple(self.features[i] for i in in_use))
         ends = np.searchsorted(grid.owner, np.arange(len(grid.features)), side="right").astype(np.int64)
         return Arrays(

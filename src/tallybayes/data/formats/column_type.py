@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from tallybayes.data.arrow import pc
 from tallybayes.data.number_reading import NumberReading
 from tallybayes.data.source import Kind
 

@@ -8,7 +8,6 @@ and given by the model once there is one.
 from __future__ import annotations
 
 import bisect
-import codecs
 import contextlib
 import csv
 import io
@@ -23,9 +22,11 @@ import numpy as np
 import pyarrow as pa
 
 from tallybayes.data.formats.column_type import holds_booleans, inferred_kind, typed
+from tallybayes.data.formats.csv_blocks import AskedColumn, CsvBlocks
 from tallybayes.data.formats.dialect import Dialect
-from tallybayes.data.formats.duckdb_connection import connect, sql_text
+from tallybayes.data.formats.duckdb_connection import sql_text
 from tallybayes.data.formats.duckdb_format import DuckDBFormat, Faults, line_in
+from tallybayes.data.formats.encoding import table_encoding
 from tallybayes.data.formats.file_format import ReadOptions
 from tallybayes.data.formats.header_names import header_names
 from tallybayes.data.formats.input_file import InputFile, without_compression_suffix
@@ -44,6 +45,7 @@ __all__ = ["Delimited"]
 
 _SAMPLE = 2**18  # characters from which the delimiter is detected
 _ONE_PART = 2**22  # bytes that DuckDB reads in one part anyway
+_BLOCK = 2**23  # bytes of a block that Arrow reads: some 100,000 rows
 _DUCKDB_LINE = 1_900_000  # bytes of a line that DuckDB reads unless told otherwise: its limit is 2,000,000
 _LONGEST_LINE = 2**27  # bytes of a line: DuckDB keeps several of them in memory
 _LARGEST = 2**31 - 1  # the csv module's own limit is 128 kB a cell
@@ -55,7 +57,7 @@ class Delimited(DuckDBFormat):
     kind = "csv"
 
     def __init__(self, file: InputFile, options: ReadOptions, *, lines: LineMap | None = None) -> None:
-        self.encoding = _encoding(file.start(), options.encoding, file.name)
+        self.encoding = table_encoding(file.start(), options.encoding, file.name)
         self.file = file if self.encoding in _DUCKDB else file.in_utf8(self.encoding)
         self._stored = self.encoding if self.encoding in _DUCKDB else "utf-8"
         self.name, self.size = file.name, file.size
@@ -70,7 +72,6 @@ class Delimited(DuckDBFormat):
         self.words = options.missing or MissingWords()
         self._keeps_words = False
         self.readings: dict[str, NumberReading] = {}
-        self.connection = connect()
         self._rejected: set[int] = set()  # lines that DuckDB could not read
         names, self._skip = self._names()
         self.expressions = {name: (f"f{i}", "VARCHAR") for i, name in enumerate(names)}
@@ -144,7 +145,7 @@ class Delimited(DuckDBFormat):
             start = sum(map(len, itertools.islice(as_bytes, self.dialect.skip)))
         with self.file.opened() as file:
             file.read(start)
-            return LineFacts.of(file, self.dialect.quote)
+            return LineFacts.of(file, self.dialect.quote, self.delimiter)
 
     @cached_property
     def _reader_options(self) -> list[str]:
@@ -172,6 +173,41 @@ class Delimited(DuckDBFormat):
         self._keeps_words = keep
         tables = super().tables(wanted, keep=keep, bad=bad)
         return tables if bad is None or not keep else self._with_rejected(tables, bad)
+
+    def quick_batches(self, asked: Sequence[AskedColumn]) -> Iterator[Any] | None:
+        """The columns as Arrow reads them, if the file is plain."""
+        blocks = self._plain_blocks
+        are_words = self.words.numbers and any(own.type is not None for own in asked)  # numbers that mean missing
+        return None if blocks is None or are_words else blocks.batches(asked, _BLOCK)
+
+    @property
+    def _plain_blocks(self) -> CsvBlocks | None:
+        """The file for Arrow's reader; None if that might read it in another way than DuckDB."""
+        lines = self._line_facts
+        is_divided = len(self.expressions) > 1 and self.delimiter.isascii() and (self.dialect.quote or "").isascii()
+        is_odd = (
+            lines.longest > _DUCKDB_LINE
+            or lines.have_mixed_ends
+            or lines.has_long_cells
+            or lines.has_open_quote
+            or not lines.has_plain_quotes
+        )
+        if is_odd or not is_divided or self._stored == "iso8859-1" or self.file.compression != "none":
+            return None
+        words = ("",) if self._keeps_words else self.words.spellings
+        skip = self._skip + int(self.header)
+        return CsvBlocks(
+            self.file, list(self.expressions), skip, self.delimiter, self.dialect.quote, words, self.words.cleaned
+        )
+
+    def _first_rows(self, n: int, skip_bad: bool) -> Any:
+        """The first rows, by Arrow if the file is plain."""
+        blocks = None if skip_bad else self._plain_blocks
+        with contextlib.suppress(pa.ArrowInvalid):
+            if blocks is not None and (found := blocks.first(n)) is not None:
+                self.row_bytes = max(found.nbytes / max(found.num_rows, 1), 1.0)
+                return pa.Table.from_batches([found])
+        return super()._first_rows(n, skip_bad)
 
     def _with_rejected(self, tables: Iterator[Table], bad: BadRows) -> Iterator[Table]:
         """The tables; the cells of lines that are no rows are kept as bad rows, in the order of the file."""
@@ -345,24 +381,6 @@ class Delimited(DuckDBFormat):
 
 _SKIP = "skip_bad=True (--skip-bad) skips and counts such lines"
 _DUCKDB = {"utf-8": "utf-8", "utf-8-sig": "utf-8", "iso8859-1": "latin-1"}
-
-
-def _encoding(sample: bytes, given: str | None, name: str) -> str:
-    """The encoding: given, by the byte order mark, UTF-8 if the bytes are valid, else Windows-1252 or Latin-1."""
-    if given is not None:
-        try:
-            return codecs.lookup(given).name
-        except LookupError as error:
-            raise FileError("an encoding that Python knows", got=given, file=name) from error
-    if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    if sample.startswith(codecs.BOM_UTF8):
-        return "utf-8-sig"
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(sample)  # the sample may end within a character
-    except UnicodeDecodeError:
-        return "cp1252" if re.search(rb"[\x80-\x9f]", sample) else "iso8859-1"  # quotes and the euro sign of Windows
-    return "utf-8"
 
 
 def _in_words(message: str) -> str:

@@ -11,15 +11,17 @@ not text is a bad row.
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
 
-from tallybayes.data.arrow import strings
+from tallybayes.data.arrow import integers, strings
 from tallybayes.data.formats.encoding import check_encoding, cleaned, decoded
 from tallybayes.data.formats.file_format import FileFormat, ReadOptions
 from tallybayes.data.formats.html_text import is_html, visible
@@ -39,6 +41,7 @@ _TEXTS = (".txt", ".text", ".md", ".html", ".htm", ".csv")  # never a mail, what
 _START = 2**12  # bytes from which the kind is detected
 _BATCH_ROWS, _BATCH_BYTES = 4096, 2**26  # whichever is reached first, so that memory is bounded
 _HEAD_BYTES = 2**26  # the same for the first rows
+_EPOCH = datetime.datetime(1970, 1, 1)
 _SKIP = "skip_bad=True (--skip-bad) leaves such files out and counts them"
 
 Item = TypeVar("Item")
@@ -231,7 +234,9 @@ def _located(error: TallyError | OSError, name: str) -> TallyError:
 def _column(name: str, values: list[Any]) -> Any:
     if name != "date" or not any(values):
         return strings(values)
-    return strings([None if own is None else own.isoformat() for own in values]).cast(pa.timestamp("s"))
+    seconds = [0 if own is None else (own - _EPOCH) // datetime.timedelta(seconds=1) for own in values]
+    there = np.array([own is not None for own in values])
+    return integers(np.array(seconds, np.int64), there).view(pa.timestamp("s"))
 
 
 def _if_any(column: Any) -> Any:

@@ -5,7 +5,7 @@ goes on from there: it selects each such column twice, as text and with TRY_CAST
 that only the text has. Of these, words are missing values and are counted; numbers that are written in another way, and
 what is no boolean, are errors. The same query is used where bad rows are skipped, and where words for missing values
 must be looked for. Columns with a format of their own are read as text and parsed. Queries and work grow linearly with
-the number of columns.
+the number of columns. A format that another reader can read faster, mostly, tries that one first (`quick_batches`).
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tallybayes.data.arrow import integers, strings, to_numpy, valid_rows
-from tallybayes.data.formats.duckdb_connection import duckdb_errors, first_line
+from tallybayes.data.arrow import integers, pc, strings, to_numpy, valid_rows
+from tallybayes.data.formats.csv_blocks import AskedColumn, CastType
+from tallybayes.data.formats.duckdb_connection import connect, duckdb_errors, first_line
 from tallybayes.data.formats.file_format import FileFormat
 from tallybayes.data.number_detection import looks_like_number
 from tallybayes.data.number_format import NumberFormat
@@ -52,14 +53,33 @@ class _Cells:
     form: NumberFormat | None = None
 
 
+@dataclass(frozen=True)
+class _Selection:
+    """What is read of every row.
+
+    expressions: SQL expressions, one for each column of a batch; asked: the same for other readers.
+    kept: the places of the original cells, if they are kept; bad_rows: the place of the condition for bad rows.
+    """
+
+    cells: list[_Cells]
+    expressions: list[str]
+    asked: list[AskedColumn]
+    kept: list[int] | None
+    bad_rows: int | None
+
+
 class DuckDBFormat(FileFormat):
     """Rows that DuckDB reads. `expressions` has the SQL expression and the DuckDB type of each column."""
 
-    connection: Any
     expressions: dict[str, tuple[str, str]]
     missing: tuple[str, ...] = ()  # words in columns of text that mean a missing value
     inferred: Mapping[str, Kind] = MappingProxyType({})  # the kinds of columns of text, by their first rows
     row_bytes: float = 100.0  # of an average row, to choose the size of batches
+
+    @cached_property
+    def connection(self) -> Any:
+        """To DuckDB; made when it is needed."""
+        return connect()
 
     @abstractmethod
     def relation(self, faults: Faults = "stop") -> str:
@@ -127,15 +147,19 @@ class DuckDBFormat(FileFormat):
         kinds = {name: kind for name, kind in kinds.items() if name in self.expressions}
         n_rows = 0
         try:
-            if bad is None and not self.must_look():
+            plain = self._selection(kinds, keep=keep)
+            for batches in self._fast_ways(plain) if bad is None else ():
                 try:
-                    for table in self._read(kinds, keep=keep):
+                    for table in self._read(plain, batches):
                         n_rows += table.n_rows
                         yield table
                     return
                 except duckdb_errors():
                     self.reported()
-            for table in self._read(kinds, keep=keep, bad=bad, look=True):
+                    if n_rows:
+                        break  # the cell at which this way has stopped would stop the other ways too
+            complete = self._selection(kinds, keep=keep, look=True, bad=bad)
+            for table in self._read(complete, self._selected(complete, bad is not None), bad):
                 before = 0 if bad is not None or table.origin is None else n_rows - table.origin.first
                 if before < table.n_rows:
                     yield table if before <= 0 else table.part(before, table.n_rows)
@@ -149,34 +173,61 @@ class DuckDBFormat(FileFormat):
         """Whether cells that are cast must be looked at as text too, for words that mean a missing value."""
         return bool(self.missing)
 
-    def _read(
-        self, kinds: Mapping[str, Kind | None], *, keep: bool, bad: BadRows | None = None, look: bool = False
-    ) -> Iterator[Table]:
-        """The batches; text that is cast is read as text too where the cells must be looked at."""
-        places: dict[str, int] = {}  # expressions, and where each is in the SELECT clause
+    def quick_batches(self, asked: Sequence[AskedColumn]) -> Iterator[Any] | None:
+        """The columns that are asked for, by a reader that is faster than DuckDB; None if it might read otherwise.
 
-        def place(expression: str) -> int:
+        It raises an error of Arrow at a value of another type.
+        """
+        return None
+
+    def _fast_ways(self, plain: _Selection) -> Iterator[Iterator[Any]]:
+        """Batches by ways of reading that stop at a value that is not a number; the fastest first."""
+        quick = None if any(own.type == "EITHER" for own in plain.asked) else self.quick_batches(plain.asked)
+        if quick is not None:
+            yield quick
+        if not self.must_look():
+            yield self._selected(plain)
+
+    def _selection(
+        self, kinds: Mapping[str, Kind | None], *, keep: bool, bad: BadRows | None = None, look: bool = False
+    ) -> _Selection:
+        """What to select; text that is cast is read as text too where the cells must be looked at."""
+        places: dict[str, int] = {}  # expressions, and where each is in the SELECT clause
+        asked: list[AskedColumn] = []
+
+        def place(expression: str, name: str, cast: CastType | None = None) -> int:
+            if expression not in places:
+                asked.append(AskedColumn(name, cast))
             return places.setdefault(expression, len(places))
 
         cells = []
         for name, kind in kinds.items():
             is_text = kind is not None and self.expressions[name][1] == "VARCHAR"
             form = self.format_of(name, kind) if is_text and kind is not None else None
-            cast = self._cast(name, kind, look) if is_text and form is None and kind is not None else None
-            read = place(self._cell(name)) if look or cast is None else None
-            cells.append(_Cells(name, kind, read, None if cast is None else place(cast), form))
-        kept = [place(self.original_cell(name)) for name in self.expressions] if keep else None
+            cast = self._cast_type(name, kind) if is_text and form is None and kind is not None else None
+            read = place(self._cell(name), name) if look or cast is None else None
+            numbers = None if cast is None else place(self._cast(name, cast, look), name, cast)
+            cells.append(_Cells(name, kind, read, numbers, form))
+        kept = [place(self.original_cell(name), name) for name in self.expressions] if keep else None
         condition = self.bad_row_condition() if bad is not None else None
-        bad_rows = None if condition is None else place(condition)
+        bad_rows = None if condition is None else place(condition, "")
+        return _Selection(cells, list(places), asked, kept, bad_rows)
+
+    def _selected(self, selection: _Selection, skip_bad: bool = False) -> Iterator[Any]:
+        """The rows as DuckDB reads them."""
         n_rows = int(np.clip(_BATCH_BYTES / self.row_bytes, *_BATCH_ROWS))
-        first = 0
-        for batch in _gathered(self._select(places, bad is not None).to_arrow_reader(n_rows), n_rows):
+        yield from _gathered(self._select(selection.expressions, skip_bad).to_arrow_reader(n_rows), n_rows)
+
+    def _read(self, selection: _Selection, batches: Iterator[Any], bad: BadRows | None = None) -> Iterator[Table]:
+        """Batches as tables."""
+        cells, first = selection.cells, 0
+        for batch in batches:
             table, faults = self._table(batch, cells, first)
-            if kept is not None:
-                columns = [batch.column(i) for i in kept]
+            if selection.kept is not None:
+                columns = [batch.column(i) for i in selection.kept]
                 table = replace(table, kept=pa.table(columns, names=list(self.expressions)))
-            if bad_rows is not None:
-                faults[to_numpy(batch.column(bad_rows))] = -1
+            if selection.bad_rows is not None:
+                faults[to_numpy(batch.column(selection.bad_rows))] = -1
             yield self._without_faults(table, batch, cells, faults, bad)
             first += batch.num_rows
 
@@ -237,13 +288,17 @@ class DuckDBFormat(FileFormat):
     def _cell_to_cast(self, name: str) -> str:
         return self._cell(name)
 
-    def _cast(self, name: str, kind: Kind, safe: bool) -> str:
+    def _cast_type(self, name: str, kind: Kind) -> CastType:
+        """The type that a column of text is cast to."""
+        known = kind if kind == "number" else self.inferred.get(name)
+        return "EITHER" if known is None else "DOUBLE" if known == "number" else "BOOLEAN"
+
+    def _cast(self, name: str, kind: CastType, safe: bool) -> str:
         """A column of text as numbers; null instead of an error if `safe`."""
         cast = "TRY_CAST" if safe else "CAST"
         value = self._cell_to_cast(name)
-        known = kind if kind == "number" else self.inferred.get(name)
-        if known is not None:
-            return f"{cast}({value} AS {'DOUBLE' if known == 'number' else 'BOOLEAN'})"
+        if kind != "EITHER":
+            return f"{cast}({value} AS {kind})"
         return f"coalesce(TRY_CAST({value} AS DOUBLE), {cast}({value} AS BOOLEAN)::DOUBLE)"
 
     def _without_words(self, column: Any) -> Any:

@@ -12,7 +12,7 @@ import re
 
 from tallybayes.errors import FileError
 
-__all__ = ["check_encoding", "cleaned", "decoded"]
+__all__ = ["check_encoding", "cleaned", "decoded", "table_encoding"]
 
 _MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _LONE = re.compile("[\ud800-\udfff]")
@@ -60,3 +60,21 @@ def _attempt(data: bytes, encoding: str) -> str | None:
         return None if codecs.lookup(encoding).name.replace("-", "_") in _NO_CHARSETS else data.decode(encoding)
     except (LookupError, ValueError):  # no such encoding, bytes that it does not have, NUL in its name
         return None
+
+
+def table_encoding(sample: bytes, given: str | None, name: str) -> str:
+    """That of a table: given, by the byte order mark, UTF-8 if the bytes are valid, else Windows-1252 or Latin-1."""
+    if given is not None:
+        try:
+            return codecs.lookup(given).name
+        except LookupError as error:
+            raise FileError("an encoding that Python knows", got=given, file=name) from error
+    if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    if sample.startswith(codecs.BOM_UTF8):
+        return "utf-8-sig"
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(sample)  # the sample may end within a character
+    except UnicodeDecodeError:
+        return "cp1252" if re.search(rb"[\x80-\x9f]", sample) else "iso8859-1"  # quotes and the euro sign of Windows
+    return "utf-8"

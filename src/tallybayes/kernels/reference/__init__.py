@@ -11,6 +11,7 @@ from tallybayes.kernels.reference.count_documents import (
     score_documents_leave_one_out,
     sum_documents,
 )
+from tallybayes.kernels.reference.csv_cells import join_cells, probability_texts
 from tallybayes.kernels.reference.derive import (
     beta,
     log_shares,
@@ -101,6 +102,7 @@ __all__ = [
     "hash_codes",
     "hash_columns",
     "hash_texts",
+    "join_cells",
     "laplace",
     "log_amounts",
     "log_gamma",
@@ -116,6 +118,7 @@ __all__ = [
     "pooled_moments",
     "pooled_rate",
     "pooled_student",
+    "probability_texts",
     "read_row",
     "round_digits",
     "score_documents_leave_one_out",
