@@ -67,20 +67,12 @@ class Scorer:
         """The scorer of a model's state."""
         if state.given is not None:
             return cls(state.given.classes, state.given.log_prior, (state.given.tables,))
-        settings, families = state.settings, state.families
-        total = state.statistics.aligned(state.statistics.in_use())
+        settings, total = state.settings, state.statistics.aligned(state.statistics.in_use())
         if not total.labels:
             return cls((), np.zeros(0), ())
         shares = _log_class_prior(total.labels, total.class_rows.floats(), settings)
         log_prior = _moved(shares, total.labels, settings)
-        filled = ((family, _filled(tally)) for family, tally in total.blocks.items())
-        blocks = tuple(
-            block
-            for counted, tally in filled
-            if tally.features
-            for family, part in _by_family(counted, tally, families)
-            for block in _by_smoothing(family, part, settings)
-        )
+        blocks = cls.blocks_of(state, total)
         derived = (block.family.derive(block.tally, block.smoothing) for block in blocks)
         corrections = {} if settings.token_corrections is None else settings.token_corrections.of(total.labels)
         predictives = tuple(
@@ -89,6 +81,18 @@ class Scorer:
         )
         missing = _missing_evidence(total, state, shares)
         return cls(tuple(total.labels), log_prior, predictives, blocks, shares, missing)
+
+    @staticmethod
+    def blocks_of(state: ModelState, total: SufficientStatistics) -> tuple[Block, ...]:
+        """The columns of a state that are derived together; total: its sums over the labels in use."""
+        filled = ((family, _filled(tally)) for family, tally in total.blocks.items())
+        return tuple(
+            block
+            for counted, tally in filled
+            if tally.features
+            for family, part in _by_family(counted, tally, state.families)
+            for block in _by_smoothing(family, part, state.settings)
+        )
 
     def by_column(self, *, weighted: bool) -> dict[str, Predictive]:
         """The predictive of every column by name, with or without its weight."""
