@@ -63,7 +63,7 @@ def main() -> None:
     )
     for name in asked.names:
         frame, label = table(name)
-        coded = frame.astype({column: "category" for column in text_columns(frame)})
+        coded = frame.astype(dict.fromkeys(text_columns(frame), "category"))
         works: dict[str, Callable[[], object]] = {
             "LightGBM": lambda: LGBMClassifier(n_jobs=1, verbose=-1).fit(coded, label),  # noqa: B023 - called at once
             "plain": lambda: tb.fit(frame, label=label, weights=None),  # noqa: B023

@@ -151,7 +151,7 @@ class DividedRows:
         if (rest <= 0).any() or state.statistics.in_use() != self.classes:
             return None
         learned, copies = _columns_to_learn(state, self.rows), None if (self.weights == 1).all() else self.weights
-        result = {}
+        result = dict[str, Floats]()
         for block in Scorer.blocks_of(state, total):
             columns = [learned[name].take(self.dealt.row) for name in block.tally.features]
             found = block.family.held_out(
