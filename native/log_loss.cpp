@@ -79,24 +79,50 @@ namespace {
 
 constexpr int64_t LOSS_TILE = 128; // rows whose scores stay in the first cache
 
-// The weighted sum of a class over its columns, on top of what is in `sum`.
+constexpr int64_t AT_ONCE = 4;     // columns, so that sums and errors are read once for all of them
+
+// The weighted sum of a class over its columns, on top of what is in `sum`; column after column.
 TB_INLINE void add_weighted(const double *evidence, const double *weights, int64_t n_columns, int64_t n_rows, int64_t n,
                             double *sum) {
-    for (int64_t j = 0; j < n_columns; ++j) {
+    int64_t j = 0;
+    for (; j + AT_ONCE <= n_columns; j += AT_ONCE) {
+        const double *e = evidence + j * n_rows, *w = weights + j;
+        for (int64_t i = 0; i < n; ++i)
+            sum[i] = (((sum[i] + w[0] * e[i]) + w[1] * e[n_rows + i]) + w[2] * e[2 * n_rows + i]) +
+                     w[3] * e[3 * n_rows + i];
+    }
+    for (; j < n_columns; ++j) {
         const double weight = weights[j], *own = evidence + j * n_rows;
-        if (weight == 0) continue;
         for (int64_t i = 0; i < n; ++i) sum[i] += weight * own[i];
     }
 }
 
-TB_INLINE double product(const double *a, const double *b, int64_t n) {
-    f64x4 lanes{}, more{};
+// Adds the products of the errors of a class with K columns: the same sums whatever K is.
+template <int64_t K>
+TB_INLINE void add_products(const double *error, const double *evidence, int64_t n_rows, int64_t n, double *sums) {
+    f64x4 lanes[K]{}, more[K]{};
     int64_t i = 0;
-    for (; i + 8 <= n; i += 8) lanes += load(a + i) * load(b + i), more += load(a + i + 4) * load(b + i + 4);
-    lanes += more;
-    double sum = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
-    for (; i < n; ++i) sum += a[i] * b[i];
-    return sum;
+    for (; i + 8 <= n; i += 8) {
+        const f64x4 first = load(error + i), second = load(error + i + 4);
+        for (int64_t k = 0; k < K; ++k) {
+            const double *own = evidence + k * n_rows + i;
+            lanes[k] += first * load(own), more[k] += second * load(own + 4);
+        }
+    }
+    for (int64_t k = 0; k < K; ++k) {
+        const f64x4 both = lanes[k] + more[k];
+        double sum = (both[0] + both[1]) + (both[2] + both[3]);
+        for (int64_t at = i; at < n; ++at) sum += error[at] * evidence[k * n_rows + at];
+        sums[k] += sum;
+    }
+}
+
+TB_INLINE void add_all_products(const double *error, const double *evidence, int64_t n_columns, int64_t n_rows,
+                                int64_t n, double *sums) {
+    int64_t j = 0;
+    for (; j + AT_ONCE <= n_columns; j += AT_ONCE)
+        add_products<AT_ONCE>(error, evidence + j * n_rows, n_rows, n, sums + j);
+    for (; j < n_columns; ++j) add_products<1>(error, evidence + j * n_rows, n_rows, n, sums + j);
 }
 
 inline double add_tiles(const Terms &t, const double *base, const int32_t *codes, const double *row_weights,
@@ -143,10 +169,9 @@ inline double add_tiles(const Terms &t, const double *base, const int32_t *codes
         for (int64_t i = 0; i < n; ++i) errors[codes[row + i] * n_rows + row + i] -= row_weights[row + i];
         for (int64_t c = 0; c < n_classes; ++c) {
             const double *error = errors + c * n_rows + row;
-            for (int64_t j = 0; j < n_columns; ++j)
-                by.weights[c * n_columns + j] += product(error, t.evidence + (c * n_columns + j) * n_rows + row, n);
-            for (int64_t j = 0; j < t.n_values; ++j)
-                by.slopes[c * t.n_values + j] += product(error, t.values + j * n_rows + row, n);
+            add_all_products(error, t.evidence + c * n_columns * n_rows + row, n_columns, n_rows, n,
+                             by.weights.data() + c * n_columns);
+            add_all_products(error, t.values + row, t.n_values, n_rows, n, by.slopes.data() + c * t.n_values);
             double *of_cells = by.tables.data() + c * t.n_cells;
             for (int64_t j = 0; j < t.n_tables; ++j) {
                 const int32_t *cell = t.cells + j * n_rows + row;

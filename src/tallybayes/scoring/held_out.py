@@ -8,6 +8,7 @@ evidence is that of new rows, except that the variant of a text is kept.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -30,9 +31,8 @@ from tallybayes.state.statistics import SufficientStatistics
 
 __all__ = ["FAR", "DividedRows", "HeldOutEvidence", "held_out_evidence"]
 
-FOLDS = 5
-_FEW = 2  # folds, if the sample is a small part of the rows: the model hardly changes without it
-_SMALL_PART = 0.1
+_FEW = 2  # folds at least
+_PART = 0.2  # of the rows of the model that a fold may have: five folds, or fewer of a sample
 _MANY_COLUMNS = 2000  # deriving them takes seconds
 _CELLS = 2**23  # (column, row, class) in memory, 64 MB
 _LEAST_ROWS = 300
@@ -66,7 +66,7 @@ def held_out_evidence(state: ModelState, rows: SampledRows) -> HeldOutEvidence:
     size = max((len(names) + len(gaps)) * len(classes), 1)
     rows = rows.first(max(_LEAST_ROWS, _CELLS // size))
     share = float((rows.counts * rows.weights).sum()) / sum(state.class_counts.values())
-    n_folds = _FEW if share < _SMALL_PART or len(names) > _MANY_COLUMNS else FOLDS
+    n_folds = _FEW if len(names) > _MANY_COLUMNS else max(_FEW, math.ceil(round(share / _PART, 6)))
     while len(_divided(rows, classes, n_folds).row) * size > 2 * _CELLS and len(rows) > _LEAST_ROWS:
         rows = rows.first(max(_LEAST_ROWS, len(rows) // 2))  # copies of a row are lines of their own in each fold
     divided = DividedRows(rows, _divided(rows, classes, n_folds), classes, n_folds)

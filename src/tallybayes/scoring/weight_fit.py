@@ -104,6 +104,10 @@ class FittedWeights:
         temperature = float(np.mean([own.temperature for own in fits]))
         return cls(weights, offsets, slopes, tables, temperature, (first, second))
 
+    def first_lines(self, n: int) -> FittedWeights:
+        """Without the weights of later lines."""
+        return replace(self, weights=self.weights[:n])
+
     def log_joint(self, rows: EvidenceLines) -> Floats:
         """Log P(class, row) of rows, up to a constant, (rows, classes)."""
         joint = rows.log_prior + self.offsets + np.einsum("jc,jnc->nc", self.weights, rows.lines)
@@ -136,16 +140,20 @@ def _last_maximum(values: Floats) -> Floats:
     return np.asarray(np.maximum.reduce([values[..., c] for c in range(values.shape[2])])[..., None])
 
 
-def fit_weights(kind: Kind, rows: EvidenceLines, *, start: FittedWeights | None = None) -> FittedWeights:
+def fit_weights(
+    kind: Kind, rows: EvidenceLines, *, start: FittedWeights | None = None, has_same_rows: bool = True
+) -> FittedWeights:
     """Fit the weights, offsets and slopes.
 
     kind: whether the lines that are not shared have a weight for each class or one for all, or all lines the same.
-    start: fitted to such rows with fewer lines or without cells, to start from.
+    start: fitted with fewer lines or without cells, to start from; has_same_rows: to the same rows, so that the
+    strengths are near. On other rows they are not: fewer rows determine fewer slopes.
     """
     problem = _Problem(kind, rows)
     variables = problem.start if start is None else problem.start_at(start)
-    strengths = (_STRENGTH, 3 * _STRENGTH) if start is None else start.strengths
-    n_rounds = 0 if not problem.has_strengths else _ROUNDS if start is None else _MORE_ROUNDS
+    is_near = start is not None and has_same_rows
+    strengths = start.strengths if start is not None and is_near else (_STRENGTH, 3 * _STRENGTH)
+    n_rounds = 0 if not problem.has_strengths else _MORE_ROUNDS if is_near else _ROUNDS
     for _ in range(n_rounds):
         variables = problem.minimum(variables, strengths, _ROUGH)
         before, strengths = strengths, problem.strengths(variables, strengths)
