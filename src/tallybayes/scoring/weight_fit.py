@@ -39,7 +39,7 @@ _LEAST_STRENGTH, _MOST_STRENGTH = 1.0, 1e6  # of slopes
 _ROUNDS = 4  # of the search for the strength of slopes; it hardly changes later
 _MORE_ROUNDS = 2  # from a start that is near
 _MANY_VALUES = 256  # columns of numbers from which on the curvature is taken as diagonal: eigenvalues would take long
-_ROUGH, _FINE = 1e-4, 1e-6  # relative change of the loss at which the search for a minimum ends
+_ROUGH, _FINE = 1e-5, 1e-7  # relative change of the loss at which the search for a minimum ends
 _SETTLED = 0.2  # change of the logarithm of that strength below which the search ends
 _NEW_WEIGHT = 0.1  # that a line without a start begins with
 _FEW = 8  # classes up to which a loop over the classes is faster
@@ -103,10 +103,6 @@ class FittedWeights:
         first, second = np.exp(np.mean(np.log([own.strengths for own in fits]), axis=0)).tolist()
         temperature = float(np.mean([own.temperature for own in fits]))
         return cls(weights, offsets, slopes, tables, temperature, (first, second))
-
-    def first_lines(self, n: int) -> FittedWeights:
-        """Without the weights of later lines."""
-        return replace(self, weights=self.weights[:n])
 
     def log_joint(self, rows: EvidenceLines) -> Floats:
         """Log P(class, row) of rows, up to a constant, (rows, classes)."""

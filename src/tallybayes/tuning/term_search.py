@@ -171,9 +171,9 @@ class _Search:
             return TermSearch(self._model, self._steps, (self._before, self._before), self._estimate())
         self._progress("fitting", 0.8)
         prepared = self._prepared(self._best, len(self._splits))
-        n_lines = len(self._base.lines.lines)  # the interactions of the splits are others
-        start = FittedWeights.mean([fit.first_lines(n_lines) for fit in self._best_fits])
-        fit = fit_weights(prepared.kind, prepared.lines, start=start, has_same_rows=False)
+        base, start = self._base.with_cells(()), FittedWeights.mean(self._fits)
+        fit = fit_weights(base.kind, base.lines, start=start, has_same_rows=False)  # as `fit` does
+        fit = fit_weights(prepared.kind, prepared.lines, start=fit) if self._best else fit
         weights = prepared.column_weights(fit)
         names = [name for name in prepared.more if self._counted.is_kept(name, weights.weights[name], _NEGLIGIBLE)]
         others = set(prepared.more) - set(names)
