@@ -69,16 +69,16 @@ class CellPairFamily(Family[CellPairCounts, PriorT]):
         if not tally.is_whole or n_rows > _COPIES * len(codes) or (copies is not None and (copies % 1).any()):
             return None
         at = np.arange(len(codes)) if copies is None else np.repeat(np.arange(len(codes)), copies.astype(np.int64))
+        numbers = range(int(folds.max(initial=-1)) + 1)
+        rows = [(np.flatnonzero(folds == number), at[folds[at] == number]) for number in numbers]
+        classes = [np.ascontiguousarray(codes[less]) for _, less in rows]
         scores = []
         for name, column in zip(tally.features, columns, strict=True):
             total, counted, sizes = tally.pair_table(name), self.to_count(column), np.array(column.sizes, np.int64)
             scores.append(out := np.zeros((len(codes), tally.n_classes)))
-            for number in range(int(folds.max(initial=-1)) + 1):
-                own, less = np.flatnonzero(folds == number), at[folds[at] == number]
-                if not len(own):
-                    continue
-                cells, classes = np.ascontiguousarray(counted.codes[less]), np.ascontiguousarray(codes[less])
-                counts = kernels.active.count_cell_pairs(cells, sizes, classes, tally.n_classes, 0, len(less))
+            for (own, less), labels in zip(rows, classes, strict=True):
+                cells = np.ascontiguousarray(counted.codes[less])
+                counts = kernels.active.count_cell_pairs(cells, sizes, labels, tally.n_classes, 0, len(less))
                 pairs = total - symmetric_pairs(counts[:-1].reshape(total.shape))
                 score = self.of_pairs(name, column.sizes, pairs, smoothing).bind([column.take(own)])
                 score(part := np.zeros((len(own), tally.n_classes)), 0, len(own))

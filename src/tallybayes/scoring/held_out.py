@@ -36,6 +36,7 @@ _PART = 0.2  # of the rows of the model that a fold may have: five folds, or few
 _MANY_COLUMNS = 2000  # deriving them takes seconds
 _CELLS = 2**23  # (column, row, class) in memory, 64 MB
 _LEAST_ROWS = 300
+_FEW_CLASSES = 8  # up to which a loop over the classes is faster
 FAR = 100.0  # nats: replaces an infinite difference between classes
 
 
@@ -67,9 +68,11 @@ def held_out_evidence(state: ModelState, rows: SampledRows) -> HeldOutEvidence:
     rows = rows.first(max(_LEAST_ROWS, _CELLS // size))
     share = float((rows.counts * rows.weights).sum()) / sum(state.class_counts.values())
     n_folds = _FEW if len(names) > _MANY_COLUMNS else max(_FEW, math.ceil(round(share / _PART, 6)))
-    while len(_divided(rows, classes, n_folds).row) * size > 2 * _CELLS and len(rows) > _LEAST_ROWS:
+    dealt = _divided(rows, classes, n_folds)
+    while len(dealt.row) * size > 2 * _CELLS and len(rows) > _LEAST_ROWS:
         rows = rows.first(max(_LEAST_ROWS, len(rows) // 2))  # copies of a row are lines of their own in each fold
-    divided = DividedRows(rows, _divided(rows, classes, n_folds), classes, n_folds)
+        dealt = _divided(rows, classes, n_folds)
+    divided = DividedRows(rows, dealt, classes, n_folds)
     n = len(divided)
     is_sum = n * size > 2 * _CELLS or len(names) >= n
     gaps = () if is_sum else gaps
@@ -249,6 +252,14 @@ def _bounded(evidence: Floats) -> Floats:
 
     Weights near the smallest doubles can leave sums that are not numbers: these rows have no evidence.
     """
-    evidence = np.nan_to_num(evidence, nan=0.0, posinf=FAR, neginf=-np.inf)
-    top = evidence.max(axis=1, keepdims=True, initial=-np.inf)
-    return np.asarray(np.maximum(evidence - np.where(np.isinf(top), 0.0, top), -FAR))
+    top = (
+        np.maximum.reduce(list(evidence.T))
+        if 0 < evidence.shape[1] <= _FEW_CLASSES
+        else evidence.max(axis=1, initial=-np.inf)
+    )
+    if not np.isfinite(evidence).all():
+        evidence = np.nan_to_num(evidence, nan=0.0, posinf=FAR, neginf=-np.inf)
+        top = evidence.max(axis=1, initial=-np.inf)
+        top = np.where(np.isinf(top), 0.0, top)
+    result = evidence - top[:, None]
+    return np.maximum(result, -FAR, out=result)

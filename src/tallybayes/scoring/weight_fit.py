@@ -237,7 +237,9 @@ class _Problem:
         if len(self._values) > _MANY_VALUES:
             of_slopes = variance @ (self._values**2).T
         else:
-            of_slopes = np.array([np.linalg.eigvalsh((self._values * own) @ self._values.T) for own in variance])
+            lines = variance[:1] if self._n_classes == 2 else variance  # of two classes they are equal
+            of_slopes = np.array([np.linalg.eigvalsh((self._values * own) @ self._values.T) for own in lines])
+            of_slopes = of_slopes.repeat(self._n_classes // len(lines), axis=0)
         return (
             _next_strength(variables[self._parts[3]], of_slopes, strengths[0]),
             _next_strength(variables[self._parts[4]], self._by_cell(variance), strengths[1]),

@@ -94,10 +94,12 @@ def find_interactions(
 
 def _gains(sums: Floats, curvature: Floats, sizes: NDArray[np.int64]) -> Floats:
     """The gain of every pair of inputs, (inputs, inputs)."""
-    starts = np.cumsum(sizes) - sizes
-    best = np.full((len(sizes), len(sizes)), -np.inf)
+    input_of = np.repeat(np.arange(len(sizes)), sizes)
+    first, second = np.nonzero(curvature.any(axis=2))  # pairs of cells that have rows
+    pair, n = input_of[first] * len(sizes) + input_of[second], len(sizes) ** 2
+    u, h = sums[first, second], curvature[first, second]
+    best = np.full(n, -np.inf)
     for t in _PRECISIONS:
-        cells: Floats = 0.5 * (sums**2 / (curvature + t) - np.log1p(curvature / t)).sum(axis=2)
-        both = np.add.reduceat(np.add.reduceat(cells, starts, axis=0), starts, axis=1)
-        best = np.maximum(best, both)
-    return best
+        cells = (u**2 / (h + t) - np.log1p(h / t)) @ np.full(u.shape[1], 0.5)
+        best = np.maximum(best, np.bincount(pair, weights=cells, minlength=n))
+    return best.reshape(len(sizes), len(sizes))
