@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,15 +65,17 @@ class EvidenceLines:
     n_cells: int = 0
 
     def take(self, rows: NDArray[np.integer]) -> EvidenceLines:
-        """Some of the rows."""
-        cells = None if self.cells is None else self.cells[:, rows]
+        """Some of the rows, not copied if they are in one piece."""
+        is_piece = len(rows) > 0 and bool((np.diff(rows) == 1).all())
+        some: Any = slice(int(rows[0]), int(rows[-1]) + 1) if is_piece else rows
+        cells = None if self.cells is None else self.cells[:, some]
         return replace(
             self,
-            log_prior=self.log_prior[rows],
-            lines=self.lines[:, rows],
-            codes=self.codes[rows],
-            weights=self.weights[rows],
-            values=self.values[:, rows],
+            log_prior=self.log_prior[some],
+            lines=self.lines[:, some],
+            codes=self.codes[some],
+            weights=self.weights[some],
+            values=self.values[:, some],
             cells=cells,
         )
 
