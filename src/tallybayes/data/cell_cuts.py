@@ -113,7 +113,7 @@ class _Runs:
         sums = np.zeros((buckets.shape[1], len(buckets) + 1), np.int64)
         np.cumsum(buckets.T, axis=1, out=sums[:, 1:])
         before = sums.sum(axis=0)
-        self._before = before.tolist()
+        self._before: list[int] = before.tolist()
         self._rows_before, self.n_rows = before, self._before[-1]
         self._least = min(_LEAST_ROWS, self.n_rows / 10)
         self._nats = _nats(np.maximum(sums[:, None] - sums[:, :, None], 0))  # (from, to)

@@ -265,5 +265,6 @@ def _bounded(evidence: Floats) -> Floats:
         evidence = np.nan_to_num(evidence, nan=0.0, posinf=FAR, neginf=-np.inf)
         top = evidence.max(axis=1, initial=-np.inf)
         top = np.where(np.isinf(top), 0.0, top)
-    result = evidence - top[:, None]
-    return np.maximum(result, -FAR, out=result)
+    result: Floats = evidence - top[:, None]
+    np.maximum(result, -FAR, out=result)
+    return result

@@ -277,7 +277,7 @@ class _Problem:
     def _by_variable(self, by_weight: Floats) -> Floats:
         """Sums over the classes and lines that share a weight."""
         n_weights = self._parts[0].stop - self._parts[0].start
-        return np.bincount(self._number.ravel(), weights=by_weight.ravel(), minlength=n_weights)
+        return np.asarray(np.bincount(self._number.ravel(), by_weight.ravel(), minlength=n_weights), np.float64)
 
     def _log_loss(self, variables: Floats) -> tuple[float, Floats, Floats, Floats, Floats]:
         """The log loss, and its slopes by weight, by slope, by entry of a table and by score of the rows."""

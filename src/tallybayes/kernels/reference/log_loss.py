@@ -45,5 +45,6 @@ def log_loss(
     errors[codes, row] -= row_weights
     by_cell = np.zeros(tables.shape)
     for own in cells:
-        np.add.at(by_cell, (slice(None), own), errors)
+        for line, error in zip(by_cell, errors, strict=True):
+            np.add.at(line, own, error)
     return loss, np.einsum("cn,cjn->cj", errors, evidence), errors @ values.T, by_cell, errors
