@@ -7,14 +7,12 @@ U / (H + t) of the score, drawn from a normal distribution with variance 1 / t, 
     1/2 (U^2 / (H + t) - log(1 + H / t))
 
 The gain of a pair of columns is the sum over its cells and classes, for the best t. (The classes are not independent,
-their residuals add up to 0: the sum is multiplied by (classes - 1) / classes.) The same for the cells of single columns
-says whether a correction of their values can gain anything at all, before one is fitted.
+their residuals add up to 0: the sum is multiplied by (classes - 1) / classes.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,42 +20,11 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Codes32, Floats
 
-__all__ = ["Residuals", "find_interactions"]
+__all__ = ["find_interactions"]
 
 _PRECISIONS = (3.0, 10.0, 30.0, 100.0)  # t, of which the best is taken
-_MORE_PRECISIONS = (*_PRECISIONS, 300.0, 1000.0)  # of corrections of values, which are smaller
 _LEAST_GAIN = 1.0  # nats; what does not help in the end has a small weight
 _SUMS = 2**22  # sums of pairs of cells at most, 32 MB
-
-
-@dataclass(frozen=True, eq=False)
-class Residuals:
-    """1[y = c] - p and p (1 - p) of rows, times their weights, (rows, classes) each."""
-
-    residual: Floats
-    curvature: Floats
-
-    @classmethod
-    def of(cls, log_joint: Floats, codes: Codes32, weights: Floats) -> Residuals:
-        """Of log P(class, row), (rows, classes), and the classes of the rows."""
-        n_rows, n_classes = log_joint.shape
-        p = np.exp(log_joint - log_joint.max(axis=1, keepdims=True))
-        p /= (p @ np.ones(n_classes))[:, None]
-        residual = -p
-        residual[np.arange(n_rows), codes] += 1.0
-        return cls(residual * weights[:, None], p * (1 - p) * weights[:, None])
-
-    def gain_of_cells(self, cells: NDArray[np.int32], n_cells: int) -> float:
-        """The gain of all cells of single columns together, for the best t; cells: (columns, rows), -1 if missing."""
-        sums = []
-        for values in (self.residual, self.curvature):
-            by_class = [
-                sum(np.bincount(own + 1, weights=line, minlength=n_cells + 1)[1:] for own in cells)
-                for line in np.ascontiguousarray(values.T)
-            ]
-            sums.append(np.array(by_class))
-        u, h = sums
-        return max(float(0.5 * (u**2 / (h + t) - np.log1p(h / t)).sum()) for t in _MORE_PRECISIONS)
 
 
 def find_interactions(
@@ -76,8 +43,11 @@ def find_interactions(
     the case that there are too many to look at all.
     """
     n_rows, n_classes = log_joint.shape
-    own = Residuals.of(log_joint, codes, weights)
-    values = np.concatenate([own.residual, own.curvature], axis=1)
+    p = np.exp(log_joint - log_joint.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    residual = -p
+    residual[np.arange(n_rows), codes] += 1.0
+    values = np.concatenate([residual, p * (1 - p)], axis=1) * weights[:, None]
     chosen = np.arange(len(sizes))
     if sum(sizes) ** 2 * 2 * n_classes > _SUMS:
         order = np.argsort(-spread(), kind="stable")

@@ -20,7 +20,7 @@ from tallybayes.model.weight_selection import WeightFit
 from tallybayes.scoring.weight_fit import centred
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.statistics import SufficientStatistics
-from tallybayes.tuning.interaction_search import Residuals, find_interactions
+from tallybayes.tuning.interaction_search import find_interactions
 
 __all__ = ["CountedTerms", "Pair", "TermCandidates"]
 
@@ -87,17 +87,6 @@ class TermCandidates:
         sizes = [own.n_cells for own in self.inputs.values()]
         found = find_interactions(self._cells[rows], sizes, *facts, spread=spread, limit=limit)
         return [(names[a], names[b]) for a, b in found]
-
-    def have_corrections(
-        self, inputs: Sequence[CellInput], rows: NDArray[np.int64], log_joint: Floats, cells: NDArray[np.int32]
-    ) -> bool:
-        """Whether the cells of single columns explain what a fit gets wrong on some rows.
-
-        log_joint: log P(class, row) of these rows by the fit; cells: of all rows among those of all inputs together.
-        """
-        lines = self._base.lines
-        values = Residuals.of(log_joint, lines.codes[rows], lines.weights[rows])
-        return values.gain_of_cells(cells[:, rows], sum(own.n_cells for own in inputs)) > 0
 
     @cached_property
     def _cells(self) -> NDArray[np.int16]:

@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.array_types import Floats
-from tallybayes.data.coarse_cells import CellInput
 from tallybayes.model import Model
 from tallybayes.model.weight_selection import WeightFit
 from tallybayes.scoring.weight_fit import FittedWeights, fit_weights, losses_of
@@ -100,7 +99,6 @@ class _Search:
         self._splits = [(*parts,)] if len(parts[1]) >= _ENOUGH else [(*parts,), (*reversed(parts),)]
         self._judges = np.concatenate([judges for _, judges in self._splits])
         self._fits: list[FittedWeights] = []  # of the splits, without terms
-        self._best_fits: list[FittedWeights] = []  # of the splits, with the best terms
         self._steps: list[Step] = []
         self._best: frozenset[str] = frozenset()
         self._counted = CountedTerms.none()
@@ -112,7 +110,6 @@ class _Search:
         self._plain = lines.log_prior + columns.sum(axis=0)
         self._before = self._loss(self._plain)
         self._fits = [fit_weights(self._base.kind, lines.take(rows)) for rows, _ in self._splits]
-        self._best_fits = self._fits
         self._joints = [fit.log_joint(lines) for fit in self._fits]
         self._joint = self._joints[0].copy()
         for (_, judges), joint in zip(self._splits, self._joints, strict=True):
@@ -136,21 +133,7 @@ class _Search:
         inputs = candidates.corrections() if "corrections" in wanted and not self._is_over() else []
         if inputs:
             self._base = self._base.with_cells(inputs)
-            if self._have_corrections(candidates, inputs):
-                self._try("corrections", 0.7)
-            else:
-                self._not_used("corrections", self._name("corrections"))
-
-    def _have_corrections(self, candidates: TermCandidates, inputs: Sequence[CellInput]) -> bool:
-        """Whether what the best fits get wrong on their own rows depends on single values."""
-        cells = self._base.lines.cells
-        assert cells is not None
-        return any(
-            candidates.have_corrections(
-                inputs, rows, fit.log_joint(self._prepared(self._best, number).lines.take(rows)), cells
-            )
-            for number, ((rows, _), fit) in enumerate(zip(self._splits, self._best_fits, strict=True))
-        )
+            self._try("corrections", 0.7)
 
     def _interactions(self, candidates: TermCandidates) -> list[list[Pair]]:
         """The interactions found on the rows of each fit, by what it gets wrong, and those found on all rows."""
@@ -185,30 +168,19 @@ class _Search:
 
     def _try(self, term: str, share: float) -> None:
         """Fit a kind of terms with the best so far, and use it if that is better."""
-        name = self._name(term)
+        name = TERMS[term] + (", in addition" if self._best else "")
         self._progress(name, share)
         combination, joint, before = self._best | {term}, self._joint.copy(), self._loss(self._joint)
-        fits = []
         for number, (rows, judges) in enumerate(self._splits):
             prepared = self._prepared(combination, number)
             fit = fit_weights(prepared.kind, prepared.lines.take(rows), start=self._fits[number])
             joint[judges] = fit.log_joint(prepared.lines.take(judges))
-            fits.append(fit)
-        if not self._is_better(joint):
-            self._not_used(term, name)
-            return
-        self._steps.append(Step(name, self._n_candidates(term), "used", before, self._loss(joint)))
-        self._best, self._joint, self._best_fits = combination, joint, fits
-
-    def _name(self, term: str) -> str:
-        return TERMS[term] + (", in addition" if self._best else "")
-
-    def _n_candidates(self, term: str) -> int:
-        return max(len(self._base.cells) if term == "corrections" else self._counted.n_candidates(term), 1)
-
-    def _not_used(self, term: str, name: str) -> None:
-        loss = self._loss(self._joint)
-        self._steps.append(Step(name, self._n_candidates(term), "not used", loss, loss))
+        is_better = self._is_better(joint)
+        n = len(self._base.cells) if term == "corrections" else self._counted.n_candidates(term)
+        after = self._loss(joint) if is_better else before
+        self._steps.append(Step(name, max(n, 1), "used" if is_better else "not used", before, after))
+        if is_better:
+            self._best, self._joint = combination, joint
 
     def _prepared(self, combination: frozenset[str], subset: int) -> WeightFit:
         """The evidence with the terms of a combination; subset: the split that interactions were found on, or all."""
