@@ -8,8 +8,7 @@ values, and few categories, are a cell each.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from tallybayes.arrays.axis import sort_keys
 from tallybayes.arrays.column import Codes, Column, Flags, Reals
 from tallybayes.data.coarse_cells import CellInput
 
-__all__ = ["coarse_inputs"]
+__all__ = ["coarse_inputs", "inputs_of_sizes"]
 
 _BUCKETS = 64  # of numbers, from which cells are made
 _LARGE = 0.25  # share of the rows above which a cell is divided, whatever the classes are: much over a fifth
@@ -40,87 +39,116 @@ def coarse_inputs(
     >>> coarse_inputs({"x": Reals(x)}, codes, n_cells=4)["x"].edges
     (25.0, 50.0, 75.0)
     """
-    found = {}
+    return inputs_of_sizes(columns, codes, (n_cells,), missing=missing)[0]
+
+
+def inputs_of_sizes(
+    columns: Mapping[str, Column], codes: Codes32, sizes: Sequence[int], *, missing: bool = False
+) -> list[dict[str, CellInput]]:
+    """The same for several numbers of cells at once: fewer cells come from the first divisions."""
+    found: list[dict[str, CellInput]] = [{} for _ in sizes]
     for name in sorted(columns):
-        column, own = columns[name], None
-        if isinstance(column, Reals):
-            own = CellInput(name, edges=_edges(column.values, codes, n_cells), missing=missing)
-        elif isinstance(column, Flags):
-            own = CellInput(name, missing=missing)
-        elif isinstance(column, Codes):
-            keys = _frequent_keys(column, codes)
-            own = CellInput(name, keys=keys, missing=missing) if keys else None
-        if own is not None and own.n_cells - missing > 1:
-            found[name] = own
+        for own, result in zip(_inputs(name, columns[name], codes, sizes, missing), found, strict=False):
+            if own.n_cells - missing > 1:
+                result[name] = own
     return found
 
 
-def _edges(values: np.ndarray, codes: Codes32, n_cells: int) -> tuple[float, ...]:
-    """The least value of each cell but the first."""
-    there = np.isfinite(values) & (codes >= 0)
-    distinct, place = np.unique(values[there].astype(np.float64), return_inverse=True)
-    if len(distinct) <= n_cells:
-        return tuple((distinct[1:] + 0.0).tolist())
-    n_classes = int(codes.max(initial=-1)) + 1
-    counts = np.bincount(place * n_classes + codes[there], minlength=len(distinct) * n_classes)
-    starts = _bucket_starts(counts.reshape(-1, n_classes).sum(axis=1))
-    buckets = np.add.reduceat(counts.reshape(-1, n_classes), starts, axis=0)
-    return tuple((distinct[starts[_cuts(buckets, n_cells)]] + 0.0).tolist())  # no negative zero
+def _inputs(name: str, column: Column, codes: Codes32, sizes: Sequence[int], missing: bool) -> list[CellInput]:
+    """The coarse cells of a column for each number of cells; none if it has no cells."""
+    if isinstance(column, Reals):
+        return [CellInput(name, edges=edges, missing=missing) for edges in _edges(column.values, codes, sizes)]
+    if isinstance(column, Flags):
+        return [CellInput(name, missing=missing)] * len(sizes)
+    keys = _frequent_keys(column, codes) if isinstance(column, Codes) else ()
+    return [CellInput(name, keys=keys, missing=missing)] * len(sizes) if keys else []
 
 
-def _bucket_starts(rows: Integers) -> Integers:
-    """The first value of each bucket, so that buckets have about equal numbers of rows."""
-    before = np.cumsum(rows) - rows
-    bucket = before * _BUCKETS // max(int(rows.sum()), 1)
-    return np.flatnonzero(np.diff(bucket, prepend=-1))
+def _edges(values: np.ndarray, codes: Codes32, sizes: Sequence[int]) -> list[tuple[float, ...]]:
+    """The least value of each cell but the first, for each number of cells."""
+    there = np.flatnonzero(np.isfinite(values) & (codes >= 0))
+    own, own_codes = values[there].astype(np.float64), codes[there]
+    ordered, n_classes = np.sort(own), int(own_codes.max(initial=-1)) + 1
+    first = np.append(np.zeros(min(len(own), 1), np.int64), np.flatnonzero(ordered[1:] > ordered[:-1]) + 1)
+    distinct = ordered[first] + 0.0  # no negative zero
+    if len(distinct) <= min(sizes):
+        return [tuple(distinct[1:].tolist())] * len(sizes)
+    starts = distinct[_bucket_starts(first, len(own))]
+    bucket = np.searchsorted(starts, own, side="right") - 1
+    buckets = np.bincount(bucket * n_classes + own_codes, minlength=len(starts) * n_classes)
+    cuts = _cuts(buckets.reshape(-1, n_classes), max(sizes))
+    few = tuple(distinct[1:].tolist()) if len(distinct) <= max(sizes) else ()
+    return [few if len(distinct) <= n else tuple(starts[sorted(cuts[: n - 1])].tolist()) for n in sizes]
+
+
+def _bucket_starts(before: Integers, n_rows: int) -> Integers:
+    """The first value of each bucket, so that buckets have about equal numbers of rows; before: rows of less value."""
+    return np.flatnonzero(np.diff(before * _BUCKETS // max(n_rows, 1), prepend=-1))
 
 
 def _cuts(buckets: Integers, n_cells: int) -> list[int]:
-    """The first bucket of each cell but the first; buckets are (buckets, classes)."""
-    sums = np.concatenate([np.zeros((1, buckets.shape[1]), np.int64), np.cumsum(buckets, axis=0)])
-    n_rows = int(sums[-1].sum())
-    least = min(_LEAST_ROWS, n_rows / 10)
-    # What a cut costs: a place among the buckets, and a share for every class, by the usual approximation.
-    cost = np.log(max(len(buckets) - 1, 1)) + (np.count_nonzero(sums[-1]) - 1) / 2 * np.log(max(n_rows, 1))
-    best_cut = functools.cache(lambda start, stop: _best_cut(sums, start, stop, least, cost))
-    cells = [(0, len(buckets))]
-    while len(cells) < n_cells:
-        found = {cell: best for cell in cells if (best := best_cut(*cell)) is not None}
+    """The first bucket of each cell but the first, in the order of the divisions; buckets are (buckets, classes)."""
+    runs, cuts = _Runs(buckets), list[int]()
+    best = {(0, len(buckets)): runs.best_cut(0, len(buckets))}  # of each cell
+    while len(cuts) + 1 < n_cells:
+        found = {cell: own for cell, own in best.items() if own is not None}
         if not found:
             break
-        rows = {cell: int(sums[cell[1]].sum() - sums[cell[0]].sum()) for cell in found}
-        cell = max(found, key=lambda own: (rows[own], -own[0]))
-        if rows[cell] <= _LARGE * n_rows:
+        cell = max(found, key=lambda own: (runs.rows(*own), -own[0]))
+        if runs.rows(*cell) <= _LARGE * runs.n_rows:
             cell = max(found, key=lambda own: (found[own][0], -own[0]))
             if not found[cell][0]:
                 break
         cut = found[cell][1]
-        cells = sorted([*(own for own in cells if own != cell), (cell[0], cut), (cut, cell[1])])
-    return [start for start, _ in cells[1:]]
+        del best[cell]
+        best |= {part: runs.best_cut(*part) for part in ((cell[0], cut), (cut, cell[1]))}
+        cuts.append(cut)
+    return cuts
 
 
-def _best_cut(sums: Integers, start: int, stop: int, least: float, cost: float) -> tuple[float, int] | None:
-    """The cut of a cell that says most about the class, and how much, in nats over all its rows.
+class _Runs:
+    """Runs of buckets from one to before another: their rows, and the rows times the entropy of the class, in nats."""
 
-    Where that is not more than the cost, the cut into halves, which counts as 0. None if no cut leaves enough rows.
-    """
-    cuts = np.arange(start + 1, stop)
-    left, right = sums[cuts] - sums[start], sums[stop] - sums[cuts]
-    n_left, n_right = left.sum(axis=1), right.sum(axis=1)
-    possible = np.flatnonzero((n_left >= least) & (n_right >= least))
-    if not len(possible):
-        return None
-    gain = (_nats(sums[stop] - sums[start]) - _nats(left) - _nats(right))[possible]
-    best = int(np.argmax(gain))
-    if gain[best] > cost:
-        return float(gain[best]), int(cuts[possible[best]])
-    return 0.0, int(cuts[possible[np.argmin(np.abs(n_left - n_right)[possible])]])
+    def __init__(self, buckets: Integers) -> None:
+        sums = np.zeros((buckets.shape[1], len(buckets) + 1), np.int64)
+        np.cumsum(buckets.T, axis=1, out=sums[:, 1:])
+        before = sums.sum(axis=0)
+        self._before: list[int] = before.tolist()
+        self._rows_before, self.n_rows = before, self._before[-1]
+        self._least = min(_LEAST_ROWS, self.n_rows / 10)
+        self._nats = _nats(np.maximum(sums[:, None] - sums[:, :, None], 0))  # (from, to)
+        # What a cut costs: a place among the buckets, and a share for every class, by the usual approximation.
+        n_classes = np.count_nonzero(sums[:, -1])
+        self._cost = np.log(max(len(buckets) - 1, 1)) + (n_classes - 1) / 2 * np.log(max(self.n_rows, 1))
+
+    def rows(self, start: int, stop: int) -> int:
+        """The rows of a run."""
+        return self._before[stop] - self._before[start]
+
+    def best_cut(self, start: int, stop: int) -> tuple[float, int] | None:
+        """The cut of a run that says most about the class, and how much, in nats over all its rows.
+
+        Where that is not more than the cost, the cut into halves, which counts as 0. None if no cut leaves enough rows.
+        """
+        inner = self._rows_before[start + 1 : stop]
+        left, right = inner - self._before[start], self._before[stop] - inner
+        possible = np.flatnonzero((left >= self._least) & (right >= self._least))
+        if not len(possible):
+            return None
+        cuts = possible + (start + 1)
+        gain = self._nats[start, stop] - self._nats[start, cuts] - self._nats[cuts, stop]
+        best = int(np.argmax(gain))
+        if gain[best] > self._cost:
+            return float(gain[best]), int(cuts[best])
+        return 0.0, int(cuts[np.argmin(np.abs(left - right)[possible])])
 
 
 def _nats(counts: Integers) -> Floats:
-    """Rows times the entropy of the class, for counts (..., classes)."""
-    n = counts.sum(axis=-1)
-    return np.asarray(n * np.log(np.maximum(n, 1)) - (counts * np.log(np.maximum(counts, 1))).sum(axis=-1))
+    """Rows times the entropy of the class, for counts (classes, ...); the logarithms of numbers are looked up."""
+    total = counts.sum(axis=0)
+    number = np.arange(int(total.max(initial=0)) + 1)
+    terms = number * np.log(np.maximum(number, 1))
+    return np.asarray(terms[total] - sum(terms[own] for own in counts))
 
 
 def _frequent_keys(column: Codes, codes: Codes32) -> tuple[object, ...]:

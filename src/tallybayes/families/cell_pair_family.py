@@ -6,6 +6,7 @@ of cells, so their number is limited; `check_pairs` says how much memory they wo
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,17 +14,19 @@ from typing import ClassVar
 import numpy as np
 
 from tallybayes import kernels
-from tallybayes.arrays.array_types import Codes32, Integers, Weights
+from tallybayes.arrays.array_types import Codes32, Floats, Integers, Weights
 from tallybayes.arrays.chunks import in_threads, split
 from tallybayes.arrays.column import Cells, Column
 from tallybayes.errors import Described, ParameterError
-from tallybayes.families.family import Family, PriorT
+from tallybayes.families.family import Family, Predictive, PriorT, Smoothing
 from tallybayes.tally import CellPairCounts, Exact
+from tallybayes.tally.cell_pair_counts import symmetric_pairs
 
 __all__ = ["CellPairFamily", "check_pairs"]
 
 _MEMORY = 2**30  # bytes of the table of pairs of one column; deriving from it takes a few times as much
 _SMALL = 2**16  # cells of a table that is used however few rows there are
+_COPIES = 4  # of a row in the mean, up to which copies are counted one by one
 _ENTRIES = 2**22  # pairs of rows that are listed at a time
 
 
@@ -37,12 +40,50 @@ class CellPairFamily(Family[CellPairCounts, PriorT]):
         self, features: tuple[str, ...], columns: Sequence[Cells], codes: Codes32, n_classes: int, weights: Weights
     ) -> CellPairCounts:
         """Count every cell and every pair of cells of a row."""
-        named = dict(zip(features, columns, strict=True))
+        named = dict(zip(features, map(self.to_count, columns), strict=True))
         for name, column in named.items():
             check_pairs(name, sum(column.sizes), n_classes)
         sizes = {name: column.sizes for name, column in named.items()}
-        counted = [_counted(column, codes, n_classes, weights) for column in columns]
+        counted = [_counted(column, codes, n_classes, weights) for column in named.values()]
         return CellPairCounts.of_pairs(sizes, counted, n_classes)
+
+    def to_count(self, column: Cells) -> Cells:
+        """The cells of a column that are counted."""
+        return column
+
+    @abstractmethod
+    def of_pairs(self, name: str, sizes: tuple[int, ...], pairs: Floats, smoothing: Smoothing) -> Predictive:
+        """The predictive of one column, from a symmetric table of counts (`CellPairCounts.pair_table`)."""
+
+    def held_out(
+        self,
+        tally: CellPairCounts,
+        smoothing: Smoothing,
+        columns: Sequence[Cells],
+        codes: Codes32,
+        copies: Weights,
+        folds: Integers,
+    ) -> list[Floats] | None:
+        """Each row scored by the counts without its fold: dense tables are subtracted, not sums by key."""
+        n_rows = int(len(codes) if copies is None else copies.sum())
+        if not tally.is_whole or n_rows > _COPIES * len(codes) or (copies is not None and (copies % 1).any()):
+            return None
+        at = np.arange(len(codes)) if copies is None else np.repeat(np.arange(len(codes)), copies.astype(np.int64))
+        numbers = range(int(folds.max(initial=-1)) + 1)
+        rows = [(np.flatnonzero(folds == number), at[folds[at] == number]) for number in numbers]
+        classes = [np.ascontiguousarray(codes[less]) for _, less in rows]
+        scores = []
+        for name, column in zip(tally.features, columns, strict=True):
+            total, counted, sizes = tally.pair_table(name), self.to_count(column), np.array(column.sizes, np.int64)
+            scores.append(out := np.zeros((len(codes), tally.n_classes)))
+            for (own, less), labels in zip(rows, classes, strict=True):
+                cells = np.ascontiguousarray(counted.codes[less])
+                counts = kernels.active.count_cell_pairs(cells, sizes, labels, tally.n_classes, 0, len(less))
+                pairs = total - symmetric_pairs(counts[:-1].reshape(total.shape))
+                score = self.of_pairs(name, column.sizes, pairs, smoothing).bind([column.take(own)])
+                score(part := np.zeros((len(own), tally.n_classes)), 0, len(own))
+                out[own] = part
+        return scores
 
 
 def check_pairs(name: str, n_cells: int, n_classes: int) -> None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
 import numpy as np
 
-from tallybayes.arrays.array_types import Weights
+from tallybayes.arrays.array_types import Integers, Weights
 from tallybayes.arrays.column import Bag, Cells, Codes, Column, Flags, Reals
 from tallybayes.arrays.token_rules import Tokeniser
 from tallybayes.errors import ForgetError
@@ -132,6 +132,22 @@ class Family(ABC, Generic[TallyT, PriorT]):
     def display_name(self) -> str:
         """The string form without secrets, for people."""
         return str(self)
+
+    def held_out(
+        self,
+        tally: TallyT,
+        smoothing: Smoothing,
+        columns: Sequence[Any],
+        codes: Codes32,
+        copies: Weights,
+        folds: Integers,
+    ) -> list[Floats] | None:
+        """Scores (rows, classes) of each column, each row by the sums without its fold, where there is a short cut.
+
+        copies: how often each row was learned; folds: the number of the fold of each row. None: no short cut, subtract
+        the rows of each fold and derive from what is left, which gives the same.
+        """
+        return None
 
     def derives_by_selection(self, smoothing: Smoothing) -> bool:
         """Whether deriving selects something from the data that leave-one-out keeps, such as a strength by evidence."""

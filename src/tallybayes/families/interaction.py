@@ -70,9 +70,18 @@ class Interaction(CellPairFamily[InteractionPrior]):
         for name, column in zip(features, columns, strict=True):
             if len(column.sizes) != 2:
                 raise DataError("two inputs of an interaction", got=len(column.sizes), column=name)
-        gaps = [np.asarray((own.codes < 0).any(axis=1, keepdims=True)) for own in columns]
-        complete = [Cells(np.where(gap, -1, own.codes), own.sizes) for gap, own in zip(gaps, columns, strict=True)]
-        return super().observe(features, complete, codes, n_classes, weights)
+        return super().observe(features, columns, codes, n_classes, weights)
+
+    def to_count(self, column: Cells) -> Cells:
+        """A row counts if it has both cells."""
+        gap = np.asarray((column.codes < 0).any(axis=1, keepdims=True))
+        return Cells(np.where(gap, np.int16(-1), column.codes), column.sizes)
+
+    def of_pairs(self, name: str, sizes: tuple[int, ...], pairs: Floats, smoothing: Smoothing) -> Predictive:
+        """Shrunk shares of one column over those of naive Bayes."""
+        table = _Table.of_pairs(pairs[: sizes[0], sizes[0] :])
+        strength = table.best_strength() if smoothing == "auto" else float(smoothing)
+        return InteractionPredictive((name,), pairs.shape[2], ((sizes[0], sizes[1]),), (table.scores(strength),))
 
     def prior(self, tally: CellPairCounts, smoothing: Smoothing) -> InteractionPrior:
         """The given strength, or those with the greatest evidence."""
@@ -118,8 +127,12 @@ class _Table:
     @classmethod
     def of(cls, tally: CellPairCounts, feature: str) -> _Table:
         first, second = tally.sizes.get(feature, (0, 0))
-        counts = tally.pair_table(feature)[:first, first : first + second]
-        share = counts.sum(axis=(0, 1)) + 1.0 / max(tally.n_classes, 1)
+        return cls.of_pairs(tally.pair_table(feature)[:first, first : first + second])
+
+    @classmethod
+    def of_pairs(cls, counts: Floats) -> _Table:
+        """From the counts of pairs of cells, (first, second, classes)."""
+        share = counts.sum(axis=(0, 1)) + 1.0 / max(counts.shape[2], 1)
         p = share / share.sum()
         logs = [np.log((own + p) / (own.sum(axis=1, keepdims=True) + 1)) for own in (counts.sum(1), counts.sum(0))]
         log_q = logs[0][:, None] + logs[1][None] - np.log(p)
@@ -137,7 +150,15 @@ class _Table:
 
     def best_strength(self) -> float:
         """The strength with the greatest evidence; the greatest of those that are as good."""
-        return float(max(STRENGTHS[::-1].tolist(), key=self.evidence))
+        counts = self.counts.reshape(-1, self.counts.shape[2])
+        total = counts.sum(axis=1)
+        known = total > 0  # nothing is known about pairs of cells without rows, whatever the strength
+        counts, total, strengths = counts[known], total[known], STRENGTHS[::-1]
+        prior = np.maximum(np.multiply.outer(strengths, self.naive.reshape(-1, counts.shape[1])[known]), _TINY)
+        there = counts > 0
+        pairs = gammaln((prior + counts)[:, there]) - gammaln(prior[:, there])
+        rows = gammaln(strengths)[:, None] - gammaln(np.add.outer(strengths, total))
+        return float(strengths[np.argmax(pairs.sum(axis=1) + rows.sum(axis=1))])
 
     def scores(self, strength: float) -> Floats:
         """Log ratios of every pair of cells, (pairs, classes); 0 where nothing is known."""

@@ -64,6 +64,12 @@ class OneDependence(CellPairFamily[OneDependencePrior]):
         tables = tuple(OneDependenceTables.of(PairSums.of(tally, name), prior.k) for name in tally.features)
         return OneDependencePredictive(tally.features, tally.n_classes, tables)
 
+    def of_pairs(self, name: str, sizes: tuple[int, ...], pairs: Floats, smoothing: Smoothing) -> Predictive:
+        """Smoothed frequencies of one column."""
+        k = 1.0 if smoothing == "auto" else float(smoothing)
+        tables = OneDependenceTables.of(PairSums.of_pairs(sizes, pairs), k)
+        return OneDependencePredictive((name,), pairs.shape[2], (tables,))
+
     def plug_in(self, tally: CellPairCounts) -> OneDependencePredictive:
         """Frequencies."""
         return self.predictive(tally, OneDependencePrior(0.0))

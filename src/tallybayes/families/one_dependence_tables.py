@@ -41,7 +41,11 @@ class PairSums:
         """The counts of a column."""
         sizes = tally.sizes[feature]
         check_pairs(feature, sum(sizes), tally.n_classes)
-        pairs = tally.pair_table(feature)
+        return cls.of_pairs(sizes, tally.pair_table(feature))
+
+    @classmethod
+    def of_pairs(cls, sizes: tuple[int, ...], pairs: Floats) -> PairSums:
+        """From the counts of pairs of cells, symmetric, with those of single cells on the diagonal."""
         first, single = np.cumsum([0, *sizes])[:-1], np.ascontiguousarray(np.diagonal(pairs).T)
         input_of = np.repeat(np.arange(len(sizes)), sizes)
         if not sizes:

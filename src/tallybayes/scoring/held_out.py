@@ -8,6 +8,7 @@ evidence is that of new rows, except that the variant of a text is kept.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -30,12 +31,12 @@ from tallybayes.state.statistics import SufficientStatistics
 
 __all__ = ["FAR", "DividedRows", "HeldOutEvidence", "held_out_evidence"]
 
-FOLDS = 5
-_FEW = 2  # folds, if the sample is a small part of the rows: the model hardly changes without it
-_SMALL_PART = 0.1
+_FEW = 2  # folds at least
+_PART = 0.2  # of the rows of the model that a fold may have: five folds, or fewer of a sample
 _MANY_COLUMNS = 2000  # deriving them takes seconds
 _CELLS = 2**23  # (column, row, class) in memory, 64 MB
 _LEAST_ROWS = 300
+_FEW_CLASSES = 8  # up to which a loop over the classes is faster
 FAR = 100.0  # nats: replaces an infinite difference between classes
 
 
@@ -66,10 +67,12 @@ def held_out_evidence(state: ModelState, rows: SampledRows) -> HeldOutEvidence:
     size = max((len(names) + len(gaps)) * len(classes), 1)
     rows = rows.first(max(_LEAST_ROWS, _CELLS // size))
     share = float((rows.counts * rows.weights).sum()) / sum(state.class_counts.values())
-    n_folds = _FEW if share < _SMALL_PART or len(names) > _MANY_COLUMNS else FOLDS
-    while len(_divided(rows, classes, n_folds).row) * size > 2 * _CELLS and len(rows) > _LEAST_ROWS:
+    n_folds = _FEW if len(names) > _MANY_COLUMNS else max(_FEW, math.ceil(round(share / _PART, 6)))
+    dealt = _divided(rows, classes, n_folds)
+    while len(dealt.row) * size > 2 * _CELLS and len(rows) > _LEAST_ROWS:
         rows = rows.first(max(_LEAST_ROWS, len(rows) // 2))  # copies of a row are lines of their own in each fold
-    divided = DividedRows(rows, _divided(rows, classes, n_folds), classes, n_folds)
+        dealt = _divided(rows, classes, n_folds)
+    divided = DividedRows(rows, dealt, classes, n_folds)
     n = len(divided)
     is_sum = n * size > 2 * _CELLS or len(names) >= n
     gaps = () if is_sum else gaps
@@ -129,13 +132,38 @@ class DividedRows:
         """The columns of another state of the same rows, and their evidence, (columns, lines, classes)."""
         names = tuple(sorted(state.schema.families))
         result = np.zeros((len(names), len(self), len(self.classes)))
-        columns, scorers = self.scorers(_unfitted(state, ()))
+        state = _unfitted(state, ())
+        if (found := self._by_short_cut(state)) is not None:
+            for name, part in found.items():
+                result[names.index(name)] = _bounded(part)
+            return names, result
+        columns, scorers = self.scorers(state)
         for own, scorer in scorers:
             here = positions(list(scorer.classes), self.classes)
             fold = {name: column.take(own) for name, column in columns.items()}
             for name, part in scorer.column_evidence(fold, len(own)).items():
                 result[names.index(name)][np.ix_(own, here)] = _bounded(part)
         return names, result
+
+    def _by_short_cut(self, state: ModelState) -> dict[str, Floats] | None:
+        """The evidence by name, if every family has a short cut and every class has rows outside of each fold."""
+        n_classes, fold = len(self.classes), self.dealt.fold
+        by_class = np.bincount(fold * n_classes + self.dealt.codes, self.weights, minlength=self.n_folds * n_classes)
+        total = state.statistics.aligned(self.classes)
+        rest = total.class_rows.floats() - by_class.reshape(-1, n_classes)
+        if (rest <= 0).any() or state.statistics.in_use() != self.classes:
+            return None
+        learned, copies = _columns_to_learn(state, self.rows), None if (self.weights == 1).all() else self.weights
+        result = dict[str, Floats]()
+        for block in Scorer.blocks_of(state, total):
+            columns = [learned[name].take(self.dealt.row) for name in block.tally.features]
+            found = block.family.held_out(
+                block.tally, block.smoothing, columns, self.dealt.codes, copies, self.dealt.fold
+            )
+            if found is None:
+                return None
+            result |= dict(zip(block.tally.features, found, strict=True))
+        return result
 
 
 def _gaps(state: ModelState) -> list[str]:
@@ -181,16 +209,20 @@ class _Dealt:
 
 
 def _divided(rows: SampledRows, classes: list[Any], n_folds: int) -> _Dealt:
-    """The copies of the rows dealt to the folds in turn, class by class in the order of their hashes."""
+    """The copies of the rows dealt to the folds in turn, class by class in the order of their hashes.
+
+    Every other fold comes first, then the others: they are the two parts of a search for terms, each in one piece.
+    """
     codes, counts = positions(rows.labels, classes).astype(np.int32), rows.counts
-    order = np.argsort(codes, kind="stable")
+    by_class = np.argsort(codes, kind="stable")
     end = np.empty(len(codes), np.int64)
-    end[order] = np.cumsum(counts[order])
-    end -= np.concatenate([[0], np.cumsum(counts[order])])[np.searchsorted(codes[order], codes)]
+    end[by_class] = np.cumsum(counts[by_class])
+    end -= np.concatenate([[0], np.cumsum(counts[by_class])])[np.searchsorted(codes[by_class], codes)]
     start, fold = end - counts, np.arange(n_folds)
+    order = np.concatenate([fold[::2], fold[1::2]])
     copies = (end[:, None] - fold + n_folds - 1) // n_folds - (start[:, None] - fold + n_folds - 1) // n_folds
-    row, number = np.nonzero(copies)
-    return _Dealt(row, number, copies[row, number], codes[row])
+    number, row = np.nonzero(copies[:, order].T)  # fold after fold
+    return _Dealt(row, order[number], copies[row, order[number]], codes[row])
 
 
 def _columns_to_learn(state: ModelState, rows: SampledRows) -> dict[str, Column]:
@@ -224,6 +256,15 @@ def _bounded(evidence: Floats) -> Floats:
 
     Weights near the smallest doubles can leave sums that are not numbers: these rows have no evidence.
     """
-    evidence = np.nan_to_num(evidence, nan=0.0, posinf=FAR, neginf=-np.inf)
-    top = evidence.max(axis=1, keepdims=True, initial=-np.inf)
-    return np.asarray(np.maximum(evidence - np.where(np.isinf(top), 0.0, top), -FAR))
+    top = (
+        np.maximum.reduce(list(evidence.T))
+        if 0 < evidence.shape[1] <= _FEW_CLASSES
+        else evidence.max(axis=1, initial=-np.inf)
+    )
+    if not np.isfinite(evidence).all():
+        evidence = np.nan_to_num(evidence, nan=0.0, posinf=FAR, neginf=-np.inf)
+        top = evidence.max(axis=1, initial=-np.inf)
+        top = np.where(np.isinf(top), 0.0, top)
+    result: Floats = evidence - top[:, None]
+    np.maximum(result, -FAR, out=result)
+    return result

@@ -68,19 +68,10 @@ class Scorer:
         """The scorer of a model's state."""
         if state.given is not None:
             return cls(state.given.classes, state.given.log_prior, (state.given.tables,))
-        settings, families = state.settings, state.families
         total = state.statistics.aligned(state.statistics.in_use())
         if not total.labels:
             return cls((), np.zeros(0), ())
-        filled = ((family, _filled(tally)) for family, tally in total.blocks.items())
-        blocks = tuple(
-            block
-            for counted, tally in filled
-            if tally.features
-            for family, part in _by_family(counted, tally, families)
-            for block in _by_smoothing(family, part, settings)
-        )
-        return cls._derived(state, total, tuple(total.labels), blocks)
+        return cls._derived(state, total, tuple(total.labels), cls.blocks_of(state, total))
 
     @classmethod
     def _derived(
@@ -127,6 +118,18 @@ class Scorer:
         blocks = zip(self.blocks, values, strict=True)
         scores = [block.family.row_score(block.tally, block.smoothing, own) for block, own in blocks]
         return [score for score in scores if score is not None] if None not in scores else []
+
+    @staticmethod
+    def blocks_of(state: ModelState, total: SufficientStatistics) -> tuple[Block, ...]:
+        """The columns of a state that are derived together; total: its sums over the labels in use."""
+        filled = ((family, _filled(tally)) for family, tally in total.blocks.items())
+        return tuple(
+            block
+            for counted, tally in filled
+            if tally.features
+            for family, part in _by_family(counted, tally, state.families)
+            for block in _by_smoothing(family, part, state.settings)
+        )
 
     def by_column(self, *, weighted: bool) -> dict[str, Predictive]:
         """The predictive of every column by name, with or without its weight."""

@@ -12,7 +12,7 @@ tables over coarse cells (`state/value_correction.py`), which only `tallybayes.t
 that was learned without the row, so they could fit noise: their strengths s and r are chosen by evidence, by MacKay's
 fixed point s = g / sum b^2, where g = sum of h / (h + s) is the number of slopes that the data determine and h are the
 eigenvalues of the curvature of the loss, class by class (for cells, its diagonal). On columns that tell nothing s grows
-until the slopes vanish. The loss is convex in all variables for given strengths, and is minimised by L-BFGS.
+until the slopes vanish. The loss is convex in all variables for given strengths (`scoring/bounded_minimum.py`).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Booleans, Codes32, Floats
+from tallybayes.scoring.bounded_minimum import bounded_minimum
 
 __all__ = ["EvidenceLines", "FittedWeights", "Kind", "centred", "fit_weights", "losses_of"]
 
@@ -38,7 +39,7 @@ _LEAST_STRENGTH, _MOST_STRENGTH = 1.0, 1e6  # of slopes
 _ROUNDS = 4  # of the search for the strength of slopes; it hardly changes later
 _MORE_ROUNDS = 2  # from a start that is near
 _MANY_VALUES = 256  # columns of numbers from which on the curvature is taken as diagonal: eigenvalues would take long
-_ROUGH, _FINE = 1e-4, 1e-6  # relative change of the loss at which the search for a minimum ends
+_ROUGH, _FINE = 1e-4, 1e-7  # relative change of the loss at which the search for a minimum ends
 _SETTLED = 0.2  # change of the logarithm of that strength below which the search ends
 _NEW_WEIGHT = 0.1  # that a line without a start begins with
 _FEW = 8  # classes up to which a loop over the classes is faster
@@ -64,15 +65,17 @@ class EvidenceLines:
     n_cells: int = 0
 
     def take(self, rows: NDArray[np.integer]) -> EvidenceLines:
-        """Some of the rows."""
-        cells = None if self.cells is None else self.cells[:, rows]
+        """Some of the rows, not copied if they are in one piece."""
+        is_piece = len(rows) > 0 and bool((np.diff(rows) == 1).all())
+        some: Any = slice(int(rows[0]), int(rows[-1]) + 1) if is_piece else rows
+        cells = None if self.cells is None else self.cells[:, some]
         return replace(
             self,
-            log_prior=self.log_prior[rows],
-            lines=self.lines[:, rows],
-            codes=self.codes[rows],
-            weights=self.weights[rows],
-            values=self.values[:, rows],
+            log_prior=self.log_prior[some],
+            lines=self.lines[:, some],
+            codes=self.codes[some],
+            weights=self.weights[some],
+            values=self.values[:, some],
             cells=cells,
         )
 
@@ -135,16 +138,20 @@ def _last_maximum(values: Floats) -> Floats:
     return np.asarray(np.maximum.reduce([values[..., c] for c in range(values.shape[2])])[..., None])
 
 
-def fit_weights(kind: Kind, rows: EvidenceLines, *, start: FittedWeights | None = None) -> FittedWeights:
+def fit_weights(
+    kind: Kind, rows: EvidenceLines, *, start: FittedWeights | None = None, has_same_rows: bool = True
+) -> FittedWeights:
     """Fit the weights, offsets and slopes.
 
     kind: whether the lines that are not shared have a weight for each class or one for all, or all lines the same.
-    start: fitted to such rows with fewer lines or without cells, to start from.
+    start: fitted with fewer lines or without cells, to start from; has_same_rows: to the same rows, so that the
+    strengths are near. On other rows they are not: fewer rows determine fewer slopes.
     """
     problem = _Problem(kind, rows)
     variables = problem.start if start is None else problem.start_at(start)
-    strengths = (_STRENGTH, 3 * _STRENGTH) if start is None else start.strengths
-    n_rounds = 0 if not problem.has_strengths else _ROUNDS if start is None else _MORE_ROUNDS
+    is_near = start is not None and has_same_rows
+    strengths = start.strengths if start is not None and is_near else (_STRENGTH, 3 * _STRENGTH)
+    n_rounds = 0 if not problem.has_strengths else _MORE_ROUNDS if is_near else _ROUNDS
     for _ in range(n_rounds):
         variables = problem.minimum(variables, strengths, _ROUGH)
         before, strengths = strengths, problem.strengths(variables, strengths)
@@ -164,18 +171,19 @@ class _Problem:
         self._row_weights, self._codes = np.ascontiguousarray(rows.weights), np.ascontiguousarray(rows.codes, np.int32)
         self._evidence = np.ascontiguousarray(lines.transpose(2, 0, 1))
         self._log_prior = np.ascontiguousarray(rows.log_prior.T)
-        self._values = rows.values[:0] if kind == "temperature" else rows.values
+        self._values = np.ascontiguousarray(rows.values[:0] if kind == "temperature" else rows.values)
         self._n_classes, self._n_lines = rows.log_prior.shape[1], len(rows.lines)
-        self._cells: Any = None
         n_lines = self._evidence.shape[1]
         number = np.arange(self._n_classes * n_lines).reshape(self._n_classes, n_lines)
         one = rows.is_shared if kind == "per class" else np.ones(n_lines, bool)
         number[:, one] = number[0, one]
         self._number = np.unique(number, return_inverse=True)[1].reshape(number.shape)  # of each (class, line)
         n_weights, n_cells = int(self._number.max(initial=-1)) + 1, 0
+        self._cells = np.zeros((0, len(self._codes)), np.int32)
         if rows.cells is not None and kind != "temperature":
-            self._cells, n_cells = _one_hot(rows.cells, rows.n_cells), rows.n_cells
-            self._rows_of_cells = self._cells.T.tocsr()
+            self._cells, n_cells = np.where(rows.cells < 0, rows.n_cells, rows.cells).astype(np.int32), rows.n_cells
+        self._tables = np.zeros((self._n_classes, n_cells + 1))  # the last is of a missing cell, and stays 0
+        self._curvature: Floats | None = None
         ends = np.cumsum([n_weights, 1, *(self._n_classes * n for n in (1, len(self._values), n_cells))]).tolist()
         self._parts = [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
         self.start = np.concatenate([np.full(n_weights + 1, 0.5), np.zeros(ends[-1] - n_weights - 1)])
@@ -187,21 +195,22 @@ class _Problem:
 
     def minimum(self, start: Floats, strengths: Strengths, tolerance: float) -> Floats:
         """The variables that minimise the loss for given strengths of slopes and tables."""
-        from scipy.optimize import minimize
-
-        weights, temperature, *_ = self._parts
+        weights, temperature, _, slopes, tables = self._parts
         low, high = np.full(len(start), -_BOUND), np.full(len(start), _BOUND)
         low[weights], low[temperature] = 0.0, 0.0
-        found = minimize(
-            self._loss,
+        if self._curvature is None:
+            self._curvature = self._curvatures(start)
+        curvature = self._curvature.copy()
+        curvature[slopes] += strengths[0]
+        curvature[tables] += strengths[1]
+        return bounded_minimum(
+            lambda variables: self._loss(variables, strengths),
             start,
-            args=(strengths,),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=np.stack([low, high], axis=1),
-            options={"maxiter": 200, "ftol": tolerance},
+            low=low,
+            high=high,
+            curvature=curvature,
+            tolerance=tolerance,
         )
-        return np.asarray(found.x)
 
     def start_at(self, fit: FittedWeights) -> Floats:
         """Variables to start from: those of a fit with fewer lines or without cells, which come last."""
@@ -226,46 +235,80 @@ class _Problem:
 
     def strengths(self, variables: Floats, strengths: Strengths) -> Strengths:
         """The next strengths of slopes and tables by evidence."""
-        errors = self._errors(variables)[1]
-        p = errors / np.maximum(self._row_weights, 1e-300)
-        p[self._codes, np.arange(p.shape[1])] += 1.0
-        variance = p * (1 - p) * self._row_weights
+        variance = self._variance(variables)
         if len(self._values) > _MANY_VALUES:
             of_slopes = variance @ (self._values**2).T
         else:
-            of_slopes = np.array([np.linalg.eigvalsh((self._values * own) @ self._values.T) for own in variance])
-        of_tables = np.zeros(0) if self._cells is None else self._rows_of_cells @ variance.T
+            lines = variance[:1] if self._n_classes == 2 else variance  # of two classes they are equal
+            of_slopes = np.array([np.linalg.eigvalsh((self._values * own) @ self._values.T) for own in lines])
+            of_slopes = of_slopes.repeat(self._n_classes // len(lines), axis=0)
         return (
             _next_strength(variables[self._parts[3]], of_slopes, strengths[0]),
-            _next_strength(variables[self._parts[4]], of_tables, strengths[1]),
+            _next_strength(variables[self._parts[4]], self._by_cell(variance), strengths[1]),
         )
 
-    def _errors(self, variables: Floats) -> tuple[float, Floats, Floats]:
-        """The log loss, and its slopes by score of the rows and by weight."""
-        own, _, offsets, slopes, tables = (variables[part] for part in self._parts)
-        base = self._log_prior + offsets[:, None]
-        if len(slopes):
-            base += slopes.reshape(self._n_classes, -1) @ self._values
-        if self._cells is not None:
-            base += (self._cells @ tables.reshape(self._n_classes, -1).T).T
-        weights = np.ascontiguousarray(own[self._number])
-        loss, by_weight, errors = kernels.active.log_loss(self._evidence, weights, base, self._codes, self._row_weights)
-        return loss, errors, by_weight
+    def _variance(self, variables: Floats) -> Floats:
+        """P (1 - P) of the classes of every row, times its weight, (classes, rows)."""
+        errors = self._log_loss(variables)[-1]
+        p = errors / np.maximum(self._row_weights, 1e-300)
+        p[self._codes, np.arange(p.shape[1])] += 1.0
+        return np.asarray(p * (1 - p) * self._row_weights)
 
-    def _loss(self, variables: Floats, strengths: Strengths) -> tuple[float, Any]:
+    def _by_cell(self, values: Floats) -> Floats:
+        """The sums of values (classes, rows) over the rows of each cell, (classes, cells)."""
+        n_cells = self._tables.shape[1]
+        sums = [np.bincount(own, weights=line, minlength=n_cells) for line in values for own in self._cells]
+        shape = self._n_classes, len(self._cells), n_cells
+        return np.asarray(np.array(sums).reshape(shape).sum(axis=1)[:, :-1])
+
+    def _curvatures(self, variables: Floats) -> Floats:
+        """About the second derivative of the loss by each variable, without the strengths of slopes and tables."""
+        weights, temperature, offsets, slopes, tables = self._parts
+        variance, result = self._variance(variables), np.ones(len(variables))
+        by_weight = np.einsum("cn,cjn,cjn->cj", variance, self._evidence, self._evidence)
+        n_weights = weights.stop - weights.start
+        result[weights] = self._by_variable(by_weight) + _STRENGTH
+        result[temperature] = _STRENGTH * (n_weights + 1)
+        result[offsets] = variance.sum(axis=1) + _OFFSETS
+        result[slopes] = (variance @ (self._values**2).T).ravel()
+        result[tables] = self._by_cell(variance).ravel()
+        return result
+
+    def _by_variable(self, by_weight: Floats) -> Floats:
+        """Sums over the classes and lines that share a weight."""
+        n_weights = self._parts[0].stop - self._parts[0].start
+        return np.asarray(np.bincount(self._number.ravel(), by_weight.ravel(), minlength=n_weights), np.float64)
+
+    def _log_loss(self, variables: Floats) -> tuple[float, Floats, Floats, Floats, Floats]:
+        """The log loss, and its slopes by weight, by slope, by entry of a table and by score of the rows."""
+        own, _, offsets, slopes, tables = (variables[part] for part in self._parts)
+        self._tables[:, :-1] = tables.reshape(self._n_classes, -1)
+        found: tuple[float, Floats, Floats, Floats, Floats] = kernels.active.log_loss(
+            self._evidence,
+            own[self._number],
+            self._values,
+            slopes.reshape(self._n_classes, -1),
+            self._cells,
+            self._tables,
+            self._log_prior + offsets[:, None],
+            self._codes,
+            self._row_weights,
+        )
+        return found
+
+    def _loss(self, variables: Floats, strengths: Strengths) -> tuple[float, Floats]:
         own, temperature, offsets, slopes, tables = (variables[part] for part in self._parts)
-        loss, errors, by_weight = self._errors(variables)
+        loss, by_weight, by_slope, by_cell, errors = self._log_loss(variables)
         gap, far = own - temperature, temperature - 1.0
         penalty = _STRENGTH * (gap @ gap + far @ far) + _OFFSETS * (offsets @ offsets)
         penalty += strengths[0] * (slopes @ slopes) + strengths[1] * (tables @ tables)
-        by_cell = np.zeros(0) if self._cells is None else (self._rows_of_cells @ errors.T).T.ravel()
         gradient = np.concatenate(
             [
-                np.bincount(self._number.ravel(), weights=by_weight.ravel(), minlength=len(own)) + _STRENGTH * gap,
+                self._by_variable(by_weight) + _STRENGTH * gap,
                 _STRENGTH * far - _STRENGTH * gap.sum(),
                 errors.sum(axis=1) + _OFFSETS * offsets,
-                (errors @ self._values.T).ravel() + strengths[0] * slopes,
-                by_cell + strengths[1] * tables,
+                by_slope.ravel() + strengths[0] * slopes,
+                by_cell[:, :-1].ravel() + strengths[1] * tables,
             ]
         )
         return loss + 0.5 * float(penalty), gradient
@@ -277,12 +320,3 @@ def _next_strength(variables: Floats, curvature: Floats, strength: float) -> flo
         return strength
     n_determined = float((curvature / (curvature + strength)).sum())
     return float(np.clip(n_determined / max(float(variables @ variables), 1e-12), _LEAST_STRENGTH, _MOST_STRENGTH))
-
-
-def _one_hot(cells: NDArray[np.int32], n_cells: int) -> Any:
-    """The cells of rows as a sparse matrix of ones, (rows, cells)."""
-    from scipy.sparse import csr_array
-
-    there = cells.T >= 0
-    ends = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
-    return csr_array((np.ones(int(ends[-1])), cells.T[there], ends), shape=(cells.shape[1], n_cells))

@@ -20,7 +20,7 @@ from tallybayes.tally.exact import Exact, require
 from tallybayes.tally.tally import Arrays, Commit
 from tallybayes.tally.vocabulary import BAG_KINDS
 
-__all__ = ["CellPairCounts"]
+__all__ = ["CellPairCounts", "symmetric_pairs"]
 
 _AMOUNTS = BAG_KINDS[0]
 
@@ -91,13 +91,16 @@ class CellPairCounts(Counts):
 
     def pair_table(self, feature: str) -> Floats:
         """Rounded amounts of pairs of cells, (cells, cells, classes), symmetric; of single cells on the diagonal."""
-        n_cells = self.n_cells(feature)
-        keys = np.array([key for key in self.index.get(feature, {}) if key != n_cells**2], np.int64)
-        first, second = np.divmod(keys, max(n_cells, 1))
-        amounts = self.table(feature, keys.tolist())
-        table = np.zeros((n_cells, n_cells, self.n_classes))
-        table[first, second] = table[second, first] = amounts
-        return table
+        n_cells, index = self.n_cells(feature), self.index.get(feature, {})
+        keys, slots = np.array([*index], np.int64), np.array([*index.values()], np.int64)
+        table = np.zeros((n_cells * n_cells + 1, self.n_classes))
+        table[keys] = self.rows(slots)
+        return symmetric_pairs(table[:-1].reshape(n_cells, n_cells, self.n_classes))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all amounts are integers."""
+        return self.store.table().sums[_AMOUNTS].is_whole
 
     def prepare(self, other: Counts, sign: int) -> Commit:
         """Check that `other` can be added or subtracted; the function returned does it."""
@@ -144,3 +147,11 @@ class CellPairCounts(Counts):
         totals = np.zeros((len(self.sizes[feature]), self.n_classes))
         np.add.at(totals, input_of, single)
         require((totals <= rows * (1 + 1e-9)).all(), "more cells than rows")  # fractional weights are rounded
+
+
+def symmetric_pairs(pairs: Floats) -> Floats:
+    """Amounts of pairs of cells in either order, from those where the first cell has the smaller number."""
+    result = pairs + pairs.transpose(1, 0, 2)
+    diagonal = np.arange(len(pairs))
+    result[diagonal, diagonal] = pairs[diagonal, diagonal]
+    return result

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import ClassVar, Self
 
 import numpy as np
@@ -99,10 +100,11 @@ class Counts(Tally):
         return result
 
     def _add_keys(self, names: Sequence[tuple[str, Key]]) -> None:
-        for feature, key in names:
-            self.index[feature][key] = len(self.key_of)
-            self.column_of.append(feature)
-            self.key_of.append(key)
+        for feature, own in itertools.groupby(names, key=itemgetter(0)):  # one column after the other
+            keys, first = [key for _, key in own], len(self.key_of)
+            self.index[feature].update(zip(keys, range(first, first + len(keys)), strict=True))
+            self.column_of += [feature] * len(keys)
+            self.key_of += keys
 
     def _fill(self, table: CellTable) -> None:
         """Take the cells of a table, and derive totals and keys in use."""

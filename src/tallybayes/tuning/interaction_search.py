@@ -12,7 +12,7 @@ their residuals add up to 0: the sum is multiplied by (classes - 1) / classes.)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ def find_interactions(
     codes: Codes32,
     weights: Floats,
     *,
-    spread: Floats,
+    spread: Callable[[], Floats],
     limit: int,
 ) -> list[tuple[int, int]]:
     """The pairs of inputs with the greatest gains, the greatest first.
@@ -48,9 +48,11 @@ def find_interactions(
     residual = -p
     residual[np.arange(n_rows), codes] += 1.0
     values = np.concatenate([residual, p * (1 - p)], axis=1) * weights[:, None]
-    order = np.argsort(-spread, kind="stable")
-    n_cells = np.cumsum(np.array(sizes)[order])
-    chosen = np.sort(order[: max(2, int((n_cells**2 * 2 * n_classes <= _SUMS).sum()))])
+    chosen = np.arange(len(sizes))
+    if sum(sizes) ** 2 * 2 * n_classes > _SUMS:
+        order = np.argsort(-spread(), kind="stable")
+        n_cells = np.cumsum(np.array(sizes)[order])
+        chosen = np.sort(order[: max(2, int((n_cells**2 * 2 * n_classes <= _SUMS).sum()))])
     own_sizes = np.array([sizes[i] for i in chosen.tolist()], np.int64)
     own_cells = np.ascontiguousarray(cells[:, chosen])
     table = kernels.active.sum_cell_pairs(own_cells, own_sizes, np.ascontiguousarray(values), 0, n_rows)
@@ -62,10 +64,12 @@ def find_interactions(
 
 def _gains(sums: Floats, curvature: Floats, sizes: NDArray[np.int64]) -> Floats:
     """The gain of every pair of inputs, (inputs, inputs)."""
-    starts = np.cumsum(sizes) - sizes
-    best = np.full((len(sizes), len(sizes)), -np.inf)
+    input_of = np.repeat(np.arange(len(sizes)), sizes)
+    first, second = np.nonzero(curvature.any(axis=2))  # pairs of cells that have rows
+    pair, n = input_of[first] * len(sizes) + input_of[second], len(sizes) ** 2
+    u, h = sums[first, second], curvature[first, second]
+    best = np.full(n, -np.inf)
     for t in _PRECISIONS:
-        cells: Floats = 0.5 * (sums**2 / (curvature + t) - np.log1p(curvature / t)).sum(axis=2)
-        both = np.add.reduceat(np.add.reduceat(cells, starts, axis=0), starts, axis=1)
-        best = np.maximum(best, both)
-    return best
+        cells = (u**2 / (h + t) - np.log1p(h / t)) @ np.full(u.shape[1], 0.5)
+        best = np.maximum(best, np.bincount(pair, weights=cells, minlength=n))
+    return best.reshape(len(sizes), len(sizes))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.array_types import Floats
-from tallybayes.data.cell_cuts import coarse_inputs
+from tallybayes.data.cell_cuts import inputs_of_sizes
 from tallybayes.data.coarse_cells import CellInput
 from tallybayes.data.schema import Field, Schema
 from tallybayes.families import Interaction, OneDependence
@@ -48,24 +48,24 @@ class TermCandidates:
 
     def corrections(self) -> list[CellInput]:
         """The coarse cells of columns that may have a table of corrections; none if there are few rows for them."""
-        inputs = list(self._cut(_CELLS).values())
+        inputs = list(self._cut[1].values())
         n_corrections = sum(own.n_cells for own in inputs) * len(self._base.state.classes)
         return inputs if n_corrections <= _PER_ROW * len(self._base.lines.codes) else []
 
     @cached_property
     def inputs(self) -> dict[str, CellInput]:
         """The coarse cells of columns in interactions, by name."""
-        return self._cut(_FEW_CELLS)
+        return self._cut[0]
 
-    def _cut(self, n_cells: int) -> dict[str, CellInput]:
-        """The coarse cells of the columns, by rows: a row that occurs often counts as often, within limits."""
-        lines = self._base.lines
+    @cached_property
+    def _cut(self) -> list[dict[str, CellInput]]:
+        """Few and many coarse cells of the columns, by rows: a row that occurs often counts as often, within limits."""
+        lines, columns, codes = self._base.lines, self._columns, self._base.lines.codes
         times = np.clip(np.rint(lines.weights), 1, _MOST_COPIES).astype(np.int64)
-        if times.max(initial=1) == 1:
-            return coarse_inputs(self._columns, lines.codes, n_cells=n_cells)
-        at = np.repeat(np.arange(len(times)), times)
-        columns = {name: own.take(at) for name, own in self._columns.items()}
-        return coarse_inputs(columns, lines.codes[at], n_cells=n_cells)
+        if times.max(initial=1) > 1:
+            at = np.repeat(np.arange(len(times)), times)
+            columns, codes = {name: own.take(at) for name, own in columns.items()}, codes[at]
+        return inputs_of_sizes(columns, codes, (_FEW_CELLS, _CELLS))
 
     def interactions(self, rows: NDArray[np.int64], weights: Floats, log_joint: Floats) -> list[Pair]:
         """The pairs of columns that explain what a fit gets wrong on some rows, the best first.
@@ -75,12 +75,15 @@ class TermCandidates:
         names = list(self.inputs)
         if len(names) < 2:
             return []
-        lines = self._base.lines.take(rows)
-        contribution = weights[:, None, :] * lines.lines
+        lines = self._base.lines
         line_of = {name: i for i, name in enumerate(self._base.held_out.names)}
-        spread = np.array([contribution[line_of[name]].std(axis=0).sum() for name in names])
+
+        def spread() -> Floats:
+            at = [line_of[name] for name in names]
+            return np.array([(lines.lines[i][rows] * weights[i]).std(axis=0).sum() for i in at])
+
         limit = min(max(10, 2 * len(names)), _INTERACTIONS)
-        facts = log_joint, lines.codes, lines.weights
+        facts = log_joint, lines.codes[rows], lines.weights[rows]
         sizes = [own.n_cells for own in self.inputs.values()]
         found = find_interactions(self._cells[rows], sizes, *facts, spread=spread, limit=limit)
         return [(names[a], names[b]) for a, b in found]

@@ -110,9 +110,10 @@ class _Search:
         self._plain = lines.log_prior + columns.sum(axis=0)
         self._before = self._loss(self._plain)
         self._fits = [fit_weights(self._base.kind, lines.take(rows)) for rows, _ in self._splits]
-        self._joint = self._fits[0].log_joint(lines)
-        if len(self._splits) > 1:
-            self._joint[self._splits[1][1]] = self._fits[1].log_joint(lines.take(self._splits[1][1]))
+        self._joints = [fit.log_joint(lines) for fit in self._fits]
+        self._joint = self._joints[0].copy()
+        for (_, judges), joint in zip(self._splits, self._joints, strict=True):
+            self._joint[judges] = joint[judges]
         kinds = {"temperature": "one weight for all columns", "shared": "a weight for each column"}
         choice = kinds.get(self._base.kind, "weights by column and class, slopes")
         self._steps.append(Step("column weights", 1, choice, self._before, self._loss(self._joint)))
@@ -138,8 +139,8 @@ class _Search:
         """The interactions found on the rows of each fit, by what it gets wrong, and those found on all rows."""
         lines = self._base.lines
         found = [
-            candidates.interactions(rows, fit.weights, fit.log_joint(lines.take(rows)))
-            for (rows, _), fit in zip(self._splits, self._fits, strict=True)
+            candidates.interactions(rows, fit.weights, joint[rows])
+            for (rows, _), fit, joint in zip(self._splits, self._fits, self._joints, strict=True)
         ]
         if not any(found):
             return []  # there would be nothing to judge
@@ -154,7 +155,8 @@ class _Search:
             return TermSearch(self._model, self._steps, (self._before, self._before), self._estimate())
         self._progress("fitting", 0.8)
         prepared = self._prepared(self._best, len(self._splits))
-        fit = fit_weights(self._base.kind, self._base.with_cells(()).lines)  # as `fit` does; a start for the terms
+        base, start = self._base.with_cells(()), FittedWeights.mean(self._fits) if self._best else None
+        fit = fit_weights(base.kind, base.lines, start=start, has_same_rows=False)  # without terms, as `fit` does
         fit = fit_weights(prepared.kind, prepared.lines, start=fit) if self._best else fit
         weights = prepared.column_weights(fit)
         names = [name for name in prepared.more if self._counted.is_kept(name, weights.weights[name], _NEGLIGIBLE)]
