@@ -3,20 +3,25 @@
 // A file that includes this defines TB_FILE as its own name and keeps its kernels in a part that is read while TB_ISA
 // is defined, in the namespace tb::TB_ISA. TB_BEST(f) is the f for the machine that runs. TB_LANES is how many doubles
 // a vector register holds; results must not depend on it, nor on the instruction set: no fma, no contraction.
+// TB_BITS is how wide the registers are. (GCC before 13 defines no __AVX__ where a pragma has set the target.)
 //
 // Why not target_clones: GCC splits the operations on vectors that the default target lacks before it makes the
 // clones, and before it inlines, so the AVX2 clone would get the pieces.
 #define TB_ISA plain
 #define TB_LANES 4
+#define TB_BITS 128
 #include TB_FILE
 #undef TB_ISA
+#undef TB_BITS
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #pragma GCC push_options
 #pragma GCC target("avx2")
 #define TB_ISA wide
+#define TB_BITS 256
 #include TB_FILE
 #undef TB_ISA
+#undef TB_BITS
 #pragma GCC pop_options
 
 #undef TB_LANES
@@ -24,8 +29,10 @@
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512dq,avx512vl,avx512bw,prefer-vector-width=512")
 #define TB_ISA widest
+#define TB_BITS 512
 #include TB_FILE
 #undef TB_ISA
+#undef TB_BITS
 #pragma GCC pop_options
 
 #define TB_BEST(...)                                                                                                  \

@@ -18,6 +18,34 @@ struct alignas(32) Seen { // four columns, one class
     i64x4 zero, one;
 };
 
+// A tile without missing values: the sum of flags is how many are one. Returns false, and has counted nothing, if there
+// is anything but 0 and 1.
+template <bool Adjacent, class T>
+TB_INLINE bool tile_of_bits(const Quad<T> &quad, int64_t start, int64_t stop, const Runs &runs, Seen *seen) {
+    struct alignas(32) Sum {
+        typename Quad<T>::Lanes of;
+    } sums[Runs::MANY];
+    if (runs.count > Runs::MANY) return false;
+    i64x4 strange = i64x4{};
+    for (int64_t k = 0, i = 0; k < runs.count; ++k) {
+        typename Quad<T>::Lanes sum{};
+        for (; i < runs.run[k].end; ++i) {
+            quad.prefetch(stop + i);
+            const auto x = quad.template read<Adjacent>(start + runs.row[i]);
+            strange |= x * x != x;
+            sum += x;
+        }
+        sums[k].of = sum;
+    }
+    if (any_set(strange)) return false;
+    for (int64_t k = 0, before = 0; k < runs.count; before = runs.run[k++].end) {
+        const i64x4 ones = __builtin_convertvector(sums[k].of, i64x4);
+        seen[runs.run[k].code].one += ones;
+        seen[runs.run[k].code].zero += runs.run[k].end - before - ones;
+    }
+    return true;
+}
+
 template <bool Adjacent, class T>
 TB_INLINE bool tile_flags(const Quad<T> &quad, int64_t start, int64_t stop, const Runs &runs, Seen *seen) {
     i64x4 strange = i64x4{};
@@ -40,6 +68,9 @@ TB_INLINE bool tile_flags(const Quad<T> &quad, int64_t start, int64_t stop, cons
 
 #define TB_TILE_FLAGS(T)                                                                                               \
     TB_CLONES bool count_tile_flags(const Quad<T> &quad, int64_t start, int64_t stop, const Runs &runs, Seen *seen) {       \
+        if (quad.adjacent ? tile_of_bits<true>(quad, start, stop, runs, seen)                                          \
+                          : tile_of_bits<false>(quad, start, stop, runs, seen))                                        \
+            return false;                                                                                              \
         return quad.adjacent ? tile_flags<true>(quad, start, stop, runs, seen)                                         \
                              : tile_flags<false>(quad, start, stop, runs, seen);                                       \
     }

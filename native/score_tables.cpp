@@ -16,7 +16,10 @@ struct Codes {
     const int64_t *origins, *offsets;
     Pointer table, zeros;
     int64_t n_classes;
-    std::vector<Pointer> bytes; // [column][value as a byte], for columns of bytes in calls with many rows
+    // For columns of bytes in calls with many rows: the table with a line of zeros behind it, and where in it a value is,
+    // [column][value as a byte]. Half as large as pointers, so that the first cache holds it for many columns.
+    std::vector<double> lines;
+    std::vector<uint32_t> bytes;
 
     TB_INLINE Pointer find(int64_t j, int64_t value) const {
         const uint64_t code = static_cast<uint64_t>(value) - static_cast<uint64_t>(origins[j]);
@@ -25,9 +28,16 @@ struct Codes {
     }
 
     template <class T> void list_bytes(int64_t n_columns) {
+        const int64_t size = offsets[n_columns] * n_classes;
+        if (size >= std::numeric_limits<uint32_t>::max()) return;
+        lines.assign(table, table + size);
+        lines.resize(size + n_classes);
         bytes.resize(256 * n_columns);
         for (int64_t j = 0; j < n_columns; ++j)
-            for (int byte = 0; byte < 256; ++byte) bytes[256 * j + byte] = find(j, static_cast<T>(byte));
+            for (int byte = 0; byte < 256; ++byte) {
+                const Pointer found = find(j, static_cast<T>(byte));
+                bytes[256 * j + byte] = static_cast<uint32_t>(found == zeros ? size : found - table);
+            }
     }
 };
 
@@ -66,7 +76,7 @@ void add_codes(nb::object list, Vector<int64_t> origins, Vector<int64_t> offsets
     Contract::ends("offsets", offsets.data(), contract[COLUMNS] + 1, contract[LINES]);
     block.visit<int64_t, int8_t, int16_t, int32_t, uint8_t>([&]<class T>(const std::vector<Column<T>> &columns) {
         const std::vector<double> zeros(out.shape(1));
-        Codes codes{origins.data(), offsets.data(), table.data(), zeros.data(), contract[CLASSES], {}};
+        Codes codes{origins.data(), offsets.data(), table.data(), zeros.data(), contract[CLASSES], {}, {}};
         double *to = out.data();
         nb::gil_scoped_release release;
         if (sizeof(T) == 1 && stop - start >= 1024) codes.list_bytes<T>(contract[COLUMNS]);
@@ -179,8 +189,9 @@ template <class T>
 TB_INLINE void find_codes(const Codes &codes, int64_t j, Column<T> column, int64_t row, int rows, Pointer *where,
                           int n) {
     if (sizeof(T) == 1 && !codes.bytes.empty()) {
-        const Pointer *found = &codes.bytes[256 * j];
-        for (int r = 0; r < rows; ++r) where[r * n] = found[static_cast<uint8_t>(column[row + r])];
+        const uint32_t *found = &codes.bytes[256 * j];
+        const Pointer lines = codes.lines.data();
+        for (int r = 0; r < rows; ++r) where[r * n] = lines + found[static_cast<uint8_t>(column[row + r])];
         return;
     }
     for (int r = 0; r < rows; ++r) where[r * n] = codes.find(j, static_cast<int64_t>(column[row + r]));

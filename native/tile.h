@@ -24,11 +24,15 @@ template <class V> TB_INLINE V only(V x, Mask<V> where) { return as_reals<V>(as_
 
 // Whether any bit is set.
 template <class M> TB_INLINE bool any(M mask) {
-#ifdef __AVX512F__
-    if constexpr (sizeof mask == 64) return __builtin_ia32_ptestmq512(mask, mask, -1) != 0;
+#if TB_BITS == 512
+    typedef long long Eight __attribute__((vector_size(64)));
+    if constexpr (sizeof mask == 64)
+        return __builtin_ia32_ptestmq512(reinterpret_cast<Eight>(mask), reinterpret_cast<Eight>(mask), -1) != 0;
 #endif
-#ifdef __AVX__
-    if constexpr (sizeof mask == 32) return !__builtin_ia32_ptestz256(mask, mask);
+#if TB_BITS >= 256
+    typedef long long Four __attribute__((vector_size(32)));
+    if constexpr (sizeof mask == 32)
+        return !__builtin_ia32_ptestz256(reinterpret_cast<Four>(mask), reinterpret_cast<Four>(mask));
 #endif
     int64_t joint = 0;
 #pragma GCC unroll 8

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from tallybayes.families.predictive import Predictive, Score
 from tallybayes.tally import Counts
 
 __all__ = ["KeyedPredictive"]
+
+_FEW_KEYS = 256  # of a column whose table is remembered
 
 
 class KeyedPredictive(Predictive):
@@ -39,7 +42,7 @@ class KeyedPredictive(Predictive):
         own = [column.with_keys_in_use() for column in columns if isinstance(column, Codes)]
         arrays = integer_arrays(own)
         origins = np.array([column.origin for column in own], np.int64)
-        tables = [self.log_table(j, column.keys) for j, column in enumerate(own)]
+        tables = [self._table(j, column.keys) for j, column in enumerate(own)]
         offsets = np.cumsum([0, *(len(table) for table in tables)]).astype(np.int64)
         table = np.concatenate([*tables, np.zeros((0, self.n_classes))])
 
@@ -47,6 +50,19 @@ class KeyedPredictive(Predictive):
             kernels.active.add_codes(arrays, origins, offsets, table, out, start, stop)
 
         return score
+
+    def _table(self, number: int, keys: Sequence[Key]) -> Floats:
+        """The table of one column, remembered for integers that stand for themselves: many batches have the same."""
+        if not isinstance(keys, range) or len(keys) > _FEW_KEYS:
+            return self.log_table(number, keys)
+        found = self._tables.get((number, keys))
+        if found is None:
+            found = self._tables[number, keys] = self.log_table(number, keys)
+        return found
+
+    @cached_property
+    def _tables(self) -> dict[tuple[int, range], Floats]:
+        return {}
 
     def bind_matrix(self, values: Floats) -> Score | None:
         """Prepare to score a matrix of slots, slot by slot as they occur."""
