@@ -326,18 +326,16 @@ TB_INLINE void score_tile(const double *x, const Tables &t, int rows, const Next
     }
 }
 
-// Multiplies the columns by their units; returns true if a value is not finite then.
-TB_INLINE bool scale(double *x, int n, int rows, const double *units) {
-    Mask<Lanes> strange{};
-    rows = (rows + ROWS - 1) / ROWS * ROWS; // those that go through a block together
-    for (int j = 0; j < n; ++j) {
-        const Lanes unit = broadcast<Lanes>(units[j]);
-        for (int r = 0; r < rows; r += LANES) {
-            const Lanes scaled = load<Lanes>(x + j * TILE + r) * unit;
-            strange |= as_bits(scaled - scaled); // 0 where finite, else NaN
-            store(x + j * TILE + r, scaled);
-        }
-    }
+// Reads a tile with the columns multiplied by their units; returns true if a value is not finite then.
+template <class T>
+TB_INLINE bool read_scaled(const Column<T> *columns, int n, const Layout &layout, int64_t row, int rows, const double *units,
+                           double *x) {
+    i64x4 strange{};
+    read_tile(columns, n, layout, row, rows, x, [&](int j, f64x4 four) __attribute__((always_inline)) {
+        four *= broadcast(units[j]);
+        strange |= as_bits(four - four); // 0 where finite, else NaN
+        return four;
+    });
     return any(strange);
 }
 
@@ -367,9 +365,9 @@ int64_t add_chunk(const Column<T> *columns, const Layout &layout, const double *
     int64_t bad = -1;
     for (int64_t row = start; row < stop; row += TILE) {
         const int rows = static_cast<int>(std::min<int64_t>(TILE, stop - row));
-        read_tile(columns, t.n, layout, row, rows, x);
+        const bool gaps = read_scaled(columns, t.n, layout, row, rows, units, x);
         const Next behind = Next::behind(columns, layout, row), *next = row + TILE < stop ? &behind : nullptr;
-        if (scale(x, t.n, rows, units)) {
+        if (gaps) {
             bad = first_place(bad, drop_infinite(columns, t.n, row, rows, n_columns, x));
             score_tile<kind, true>(x, t, rows, next, out + row * n_classes, n_classes);
         } else {

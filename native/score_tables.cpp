@@ -265,12 +265,6 @@ TB_INLINE void find_steps(const Steps &steps, int64_t j, const double *x, int ro
         for (int r = 0; r < rows; ++r) where[r * n] = steps.zeros;
 }
 
-TB_INLINE bool all_finite(const double *x, int n) {
-    i64x4 strange{};
-    for (int i = 0; i < n * TILE; i += 4) strange |= as_bits(load(x + i) - load(x + i)); // 0 where finite, else NaN
-    return !any(strange);
-}
-
 // Lets the missing values of a tile add nothing; returns the first infinite one as r * n_columns + j, or -1.
 inline int64_t drop_missing(const double *x, int rows, Pointer zeros, Pointer *where, int n, int64_t n_columns) {
     int64_t bad = -1;
@@ -297,10 +291,14 @@ int64_t step_rows(const std::vector<Column<T>> &columns, const Steps &steps, dou
         for (int64_t first = 0; first < n_columns; first += CHUNK) {
             const int n = static_cast<int>(std::min<int64_t>(CHUNK, n_columns - first));
             const Layout &layout = layouts[first / CHUNK];
-            read_tile(&columns[first], n, layout, row, rows, x);
+            i64x4 strange{};
+            read_tile(&columns[first], n, layout, row, rows, x, [&](int, f64x4 four) __attribute__((always_inline)) {
+                strange |= as_bits(four - four); // 0 where finite, else NaN
+                return four;
+            });
             Next::behind(&columns[first], layout, row).prefetch(0, TILE);
             for (int j = 0; j < n; ++j) find_steps(steps, first + j, x + j * TILE, rows, where + j, n);
-            if (!all_finite(x, n)) {
+            if (any(strange)) {
                 const int64_t place = drop_missing(x, rows, steps.zeros, where, n, n_columns);
                 if (place >= 0) bad = first_place(bad, row * n_columns + first + place);
             }

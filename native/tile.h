@@ -88,11 +88,16 @@ template <class T> TB_INLINE void read_column(const Column<T> column, int64_t ro
     for (int r = rows; r < TILE; ++r) to[r] = 0.0;
 }
 
-// The same for all n columns: x[j * TILE + r] of column j.
-template <class T>
-TB_INLINE void read_tile(const Column<T> *columns, int n, const Layout &layout, int64_t row, int rows, double *x) {
+// The same for all n columns, x[j * TILE + r] of column j, after f(j, four rows), which must leave zeros as they are.
+template <class T, class F>
+TB_INLINE void read_tile(const Column<T> *columns, int n, const Layout &layout, int64_t row, int rows, double *x, F f) {
+    const auto read_one = [&](int j) __attribute__((always_inline)) {
+        double *to = x + j * TILE;
+        read_column(columns[j], row, rows, to);
+        for (int r = 0; r < rows; r += 4) store(to + r, f(j, load(to + r)));
+    };
     if (rows < TILE) {
-        for (int j = 0; j < n; ++j) read_column(columns[j], row, rows, x + j * TILE);
+        for (int j = 0; j < n; ++j) read_one(j);
         return;
     }
     for (const std::array<int, 4> &four : layout.fours) {
@@ -103,10 +108,15 @@ TB_INLINE void read_tile(const Column<T> *columns, int n, const Layout &layout, 
             f64x4 a = load_reals(p), b = load_reals(p + stride), c = load_reals(p + 2 * stride),
                   d = load_reals(p + 3 * stride);
             transpose(a, b, c, d);
-            store(to[0] + r, a), store(to[1] + r, b), store(to[2] + r, c), store(to[3] + r, d);
+            store(to[0] + r, f(four[0], a)), store(to[1] + r, f(four[1], b));
+            store(to[2] + r, f(four[2], c)), store(to[3] + r, f(four[3], d));
         }
     }
-    for (int j : layout.others) read_column(columns[j], row, TILE, x + j * TILE);
+    for (int j : layout.others) read_one(j);
+}
+template <class T>
+TB_INLINE void read_tile(const Column<T> *columns, int n, const Layout &layout, int64_t row, int rows, double *x) {
+    read_tile(columns, n, layout, row, rows, x, [](int, f64x4 four) __attribute__((always_inline)) { return four; });
 }
 
 // out[r, c] += totals[c * TILE + r] for a block of classes; `out` points at the first of them in the first row.
