@@ -92,8 +92,7 @@ class Grid {
         return at < span.size ? int64_t(span.start + at) : -1;
     }
 
-    // Both count until a key is outside the spans, or without an id, which may change everything, and return the row
-    // behind it.
+    // Both count until a key has no cell yet, which may change everything, and return the row behind it.
     int64_t add_by_key(const int64_t *key, const int32_t *codes, int64_t r, int64_t rows) {
         const Span spans[] = {spans_[0], spans_[1]};
         const int64_t level = level_, n_classes = n_classes_;
@@ -102,8 +101,13 @@ class Grid {
             const int64_t own = key[4 * r];
             if (own == NO_KEY || codes[r] < 0) continue;
             const int64_t place = place_of(own >> level, spans[own < 0]);
-            if (place < 0) [[unlikely]] return count_new(own, codes[r]), r + 1;
-            ++counts[place * n_classes + codes[r]];
+            if (place >= 0) [[likely]] {
+                ++counts[place * n_classes + codes[r]];
+            } else if (const int64_t id = hashed(own >> level); id >= 0) {
+                ++counts_[id * n_classes + codes[r]];
+            } else {
+                return count_new(own, codes[r]), r + 1;
+            }
         }
         return r;
     }
@@ -115,11 +119,17 @@ class Grid {
         for (; r < rows; ++r) {
             const int64_t own = key[4 * r];
             if (own == NO_KEY || codes[r] < 0) continue;
-            const int64_t place = place_of(own >> level, spans[own < 0]), id = place < 0 ? -1 : ids[place];
+            const int64_t place = place_of(own >> level, spans[own < 0]);
+            const int64_t id = place < 0 ? hashed(own >> level) : ids[place];
             if (id < 0) [[unlikely]] return count_new(own, codes[r]), r + 1;
             ++counts[id * n_classes + codes[r]];
         }
         return r;
+    }
+    int64_t hashed(int64_t key) const {
+        size_t s = home(key);
+        while (slots_[s].key != key && slots_[s].key != NO_KEY) s = (s + 1) & (slots_.size() - 1);
+        return slots_[s].key == key ? slots_[s].id : -1;
     }
     void count_new(int64_t full_key, int64_t code) {
         const int64_t id = look_up(full_key);

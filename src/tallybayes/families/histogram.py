@@ -21,7 +21,7 @@ import numpy as np
 
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Weights
-from tallybayes.arrays.chunks import in_threads
+from tallybayes.arrays.chunks import SMALL, in_threads, n_threads
 from tallybayes.arrays.column import Column, Reals
 from tallybayes.arrays.float_order import ordered
 from tallybayes.families.alignment import first_true, real_arrays, refuse
@@ -69,23 +69,31 @@ class Histogram(Family[Grid, HistogramPrior]):
         arrays = real_arrays(columns)
         if weights is not None or n_classes > _DENSE_CLASSES:
             return _observe_sparse(features, arrays, codes, n_classes, weights)
-        by_column = len(features) >= 64  # then threads share the columns, not the rows, and there is nothing to merge
+        threads, bad = n_threads(), list[int]()
+        by_column = len(features) >= threads  # then threads share the columns, not the rows: there is nothing to merge
 
         def count(start: int, stop: int) -> Grid:
-            part = arrays[start:stop] if by_column else arrays
-            names = features[start:stop] if by_column else features
+            first, end = (start, stop) if by_column else (0, len(features))
             rows = (0, len(codes)) if by_column else (start, stop)
-            levels, offsets, cells, table, bad = kernels.active.count_cells(part, codes, n_classes, LIMIT, *rows)
-            refuse(bad, names, part, "a finite number")
-            return Grid.of_table(names, levels, offsets, cells, Exact.whole(table))
+            levels, offsets, cells, table, place = kernels.active.count_cells(
+                arrays[first:end], codes, n_classes, LIMIT, *rows
+            )
+            if place >= 0:
+                row, column = divmod(place, end - first)
+                bad.append(row * len(features) + first + column)
+            return Grid.of_table(features[first:end], levels, offsets, cells, Exact.whole(table))
 
         if by_column:
-            parts = in_threads(count, len(features), size=_COLUMNS, small=0)
+            size = min(_COLUMNS, -(-len(features) // threads)) if len(codes) > SMALL else _COLUMNS
+            parts = in_threads(count, len(features), size=size, small=0)
+        else:
+            parts = in_threads(count, len(codes))
+        refuse(min(bad, default=-1), features, arrays, "a finite number")
+        if by_column:
             return Grid.side_by_side(features, parts, n_classes)
-        first, *rest = in_threads(count, len(codes))
-        for part in rest:
-            first.prepare(part, 1)()
-        return first
+        for part in parts[1:]:
+            parts[0].prepare(part, 1)()
+        return parts[0]
 
     def derives_by_selection(self, smoothing: Smoothing) -> bool:
         """Buckets, strength and rate, unless the column contributes nothing or is a table of frequencies."""
