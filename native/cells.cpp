@@ -184,6 +184,7 @@ class Grid {
     // Adds what was counted by key to the cells, which may become more than the limit until they are coarsened.
     void fold() {
         since_fold_ = 0;
+        if (by_key_.empty()) return; // as without classes
         const std::vector<uint32_t> counted = std::exchange(by_key_, {});
         for (size_t place = 0; place < counted.size() / n_classes_; ++place) {
             const uint32_t *own = &counted[place * n_classes_];
@@ -192,7 +193,7 @@ class Grid {
             const int64_t key = span.first + int64_t(place - span.start), id = ids_[place] >= 0 ? ids_[place] : appended(key);
             for (int64_t c = 0; c < n_classes_; ++c) counts_[id * n_classes_ + c] += own[c];
         }
-        if (!counted.empty()) rehash(std::max(slots_.size(), std::bit_ceil(2 * keys_.size())));
+        rehash(std::max(slots_.size(), std::bit_ceil(2 * keys_.size())));
         by_key_.assign(counted.size(), 0);
     }
 
