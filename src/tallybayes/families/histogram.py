@@ -43,6 +43,7 @@ __all__ = ["Histogram", "HistogramPredictive", "HistogramPrior"]
 Result = TypeVar("Result")
 
 _COLUMNS = 256  # columns counted or derived at a time, where there are many
+_MANY_COLUMNS, _FEW_CLASSES = 64, 4  # of a matrix whose rows are counted in parts
 _FEW_COLUMNS = 8  # and where there are few: fewer would cost more in calls than threads can gain
 _DENSE_CLASSES = 256  # above, a dense table of cells x classes would be mostly empty
 
@@ -70,7 +71,7 @@ class Histogram(Family[Grid, HistogramPrior]):
         if weights is not None or n_classes > _DENSE_CLASSES:
             return _observe_sparse(features, arrays, codes, n_classes, weights)
         threads, bad = n_threads(), list[int]()
-        by_column = len(features) >= threads  # then threads share the columns, not the rows: there is nothing to merge
+        by_column = len(features) >= threads and _pays_by_column(arrays, n_classes)
 
         def count(start: int, stop: int) -> Grid:
             first, end = (start, stop) if by_column else (0, len(features))
@@ -168,6 +169,11 @@ def _by_columns(tally: Grid, work: Callable[[Grid], Result]) -> list[Result]:
     n = len(tally.features)
     size = max(_FEW_COLUMNS, min(_COLUMNS, -(-n // 8)))
     return in_threads(lambda start, stop: work(tally.between(start, stop)), n, size=size, small=1)
+
+
+def _pays_by_column(arrays: Sequence[np.ndarray], n_classes: int) -> bool:
+    """Whether threads share the columns, not the rows: nothing is merged, but each reads the rows of a matrix."""
+    return len(arrays) >= _MANY_COLUMNS or n_classes > _FEW_CLASSES or arrays[0].strides[0] == arrays[0].itemsize
 
 
 def _observe_sparse(
