@@ -113,7 +113,7 @@ def main(words: list[str] | None = None) -> None:
     )
     parser.add_argument("works", nargs="*", metavar="WORK", help=", ".join(AXES))
     parser.add_argument("--most-rows", type=int, default=max(ROWS))
-    parser.add_argument("--most", type=int, default=max(FEW_TO_MANY), help="of columns and classes")
+    parser.add_argument("--most", type=int, default=100_000, help="of columns and classes")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=20.0, help="at most, for a step")

@@ -56,7 +56,10 @@ def picture(lines: Sequence[Result], path: Path, title: str) -> None:
     chart = (even + points).properties(
         width=430, height=alt.Step(17), title=alt.Title(title, fontSize=12, anchor="start")
     )
-    chart.configure(background="white", padding=12).configure_view(stroke=None).save(path)
+    # On the left there is room for a browser whose letters are wider.
+    chart.configure(background="white", padding={"left": 60, "top": 12, "right": 12, "bottom": 12}).configure_view(
+        stroke=None
+    ).save(path)
 
 
 def _what(line: Result) -> str:

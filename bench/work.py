@@ -122,7 +122,7 @@ WORKS = {
     "command": Work("mixed columns, commands, CSV to CSV", mixed, rows=500_000, file="csv"),
     "stream": Work("rows one at a time, as dicts", rows_of_numbers, rows=3_000),
     "tuned": Work("mixed columns, tuned", mixed, rows=10_000),
-    "left_out": Work("numbers, scores by leave-one-out or 10 folds", numbers, rows=100_000),
+    "left_out": Work("numbers, leave-one-out or 10 folds", numbers, rows=100_000),
 }
 
 
