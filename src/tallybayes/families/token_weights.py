@@ -69,6 +69,7 @@ class TokenWeights:
         self.weight = 1.0  # of the column
         self._corrections: tuple[Slots, Floats] | None = None  # slots in order, and what is added to their weights
         self._scoring: Floats | None = None
+        self._n_scored = 0
 
     def multiplied(self, weight: float) -> TokenWeights:
         """The same with a column weight: scores are multiplied by it."""
@@ -243,7 +244,8 @@ class TokenWeights:
     def bind_known(self, bag: Bag) -> Score:
         """The same for bags whose indices are slots of tokens that have been counted."""
         indices, slots = bag.indices, None
-        if len(indices) * _FEW < self.words.n_slots:
+        self._n_scored += len(indices)  # small batches after each other pay for the whole table, too
+        if self._scoring is None and self._n_scored * _FEW < self.words.n_slots:
             slots, place = np.unique(indices.astype(np.int64), return_inverse=True)
             indices = place.astype(np.int32)
         table = self._table(slots)

@@ -45,6 +45,7 @@ class KeyIndex:
         self._keys = list(keys)
         self._slot_of = dict(zip(self._keys, range(len(self._keys)), strict=True))
         self._found: tuple[range, int, Slots] | None = None  # slots of the columns of a matrix, which are asked again
+        self._asked: range | None = None  # the columns of a matrix that were asked for some at a time
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -61,9 +62,10 @@ class KeyIndex:
         return slots
 
     def slots_of(self, keys: Any, indices: Indices) -> Indices:
-        """The slots of `keys[index]` for each index."""
-        if len(indices) * 4 >= len(keys):
+        """The slots of `keys[index]` for each index; of matrices that come again in small parts all at once."""
+        if len(indices) * 4 >= len(keys) or (isinstance(keys, range) and keys == self._asked):
             return np.asarray(self.find(keys)[indices])
+        self._asked = keys if isinstance(keys, range) else None
         return self.find([keys[i] for i in indices.tolist()])
 
     def add(self, keys: Iterable[Key]) -> None:
