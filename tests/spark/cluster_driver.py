@@ -38,34 +38,40 @@ WAIT = 60  # seconds
 
 
 def with_mishap(frame, mishap, folder, at):
-    """The same rows; the watched partition has a mishap when it is computed for the `at`-th time."""
+    """The same rows; the watched partition has a mishap in the `at`-th stage that computes it, the first time it does.
+
+    A stage computes a partition again when a task fails or is lost, and when Spark starts a copy of a slow one.
+    """
 
     def passed(batches):
         from pyspark import TaskContext
 
-        number = claimed(folder) if TaskContext.get().partitionId() == WATCHED else 0
+        task = TaskContext.get()
+        watched = task.partitionId() == WATCHED
+        run = f"{task.stageId()}-{task.taskAttemptId()}"
+        number = stage_number(folder, task.stageId()) if watched else None
+        if watched:
+            (folder / f"started-{run}").touch()
         for position, batch in enumerate(batches):
             yield batch
-            if number == at and position == 0:
-                act(mishap, folder, number)
-        if number:
-            (folder / f"finished-{number}").touch()
+            if number is not None and number == at and position == 0:
+                act(mishap, folder, task.stageId())
+        if watched:
+            (folder / f"finished-{run}").touch()
 
     return frame.mapInArrow(passed, frame.schema)
 
 
-def claimed(folder):
-    """How often the watched partition has been computed, this time included."""
-    for number in range(1, 100):
-        try:
-            (folder / f"started-{number}").touch(exist_ok=False)
-            return number
-        except FileExistsError:
-            continue
-    raise RuntimeError("the partition was computed a hundred times")
+def stage_number(folder, stage):
+    """The how-manieth stage this is, counted from 1, for the first to ask in that stage; None for the others."""
+    try:
+        (folder / f"stage-{stage}").touch(exist_ok=False)
+    except FileExistsError:
+        return None
+    return len(list(folder.glob("stage-*")))
 
 
-def act(mishap, folder, number):
+def act(mishap, folder, stage):
     """What goes wrong in the worker, after it has passed on some rows."""
     if mishap == "task failed":
         raise RuntimeError("this task fails once")
@@ -74,22 +80,22 @@ def act(mishap, folder, number):
         executor = daemon.rpartition(")")[2].split()[1]  # the process that started the Python daemon
         (folder / "executor.part").write_text(executor)
         (folder / "executor.part").rename(folder / "executor")
-        wait_for(folder / "never")
+        wait_for(folder, "never")
     if mishap == "task copied":
-        wait_for(folder / f"finished-{number + 1}")
+        wait_for(folder, f"finished-{stage}-*")
 
 
-def wait_for(path):
-    """Wait for a file, for a bounded time."""
+def wait_for(folder, pattern):
+    """Wait for a file of such a name, for a bounded time."""
     for _ in range(WAIT * 20):
-        if path.exists():
+        if any(folder.glob(pattern)):
             return
         time.sleep(0.05)
 
 
 def kill_executor(folder):
     """Kill the executor whose process number is in a file."""
-    wait_for(folder / "executor")
+    wait_for(folder, "executor")
     if (folder / "executor").exists():
         os.kill(int((folder / "executor").read_text()), signal.SIGKILL)
 
@@ -110,10 +116,10 @@ def main():
         if mishap == "executor killed":
             killer.start()
         model = tbs.fit(with_mishap(frame, mishap, own, last), label="pet", weight="copies")
-        started, finished = (len(list(own.glob(f"{word}-*"))) for word in ("started", "finished"))
-        last = started if mishap == "none" else last  # the last time is the one that counts rows
+        seen = {word: len(list(own.glob(f"{word}-*"))) for word in ("stage", "started", "finished")}
+        last = seen["stage"] if mishap == "none" else last  # the last stage is the one that counts rows
         alone = tb.fit(rows, label="pet", weight="copies", schema=model.schema)
-        answers[mishap] = {"started": started, "finished": finished, "equal": dumps(model) == dumps(alone)}
+        answers[mishap] = {**seen, "equal": dumps(model) == dumps(alone)}
     print(json.dumps(answers), flush=True)
     spark.stop()
 

@@ -27,16 +27,16 @@ def fits(java, tmp_path_factory):
 
 def test_a_fit_on_two_workers_equals_the_fit_on_one_machine(fits):
     assert fits["none"]["equal"]
-    assert fits["none"]["started"] == fits["none"]["finished"]
+    assert fits["none"]["finished"] >= fits["none"]["stage"] > 0
 
 
 @pytest.mark.parametrize("mishap", ["executor killed", "task failed"])
 def test_rows_that_are_computed_again_are_counted_once(fits, mishap):
-    assert fits[mishap]["started"] > fits["none"]["started"]
+    assert fits[mishap]["started"] > fits[mishap]["stage"] == fits["none"]["stage"]
     assert fits[mishap]["finished"] < fits[mishap]["started"]
     assert fits[mishap]["equal"]
 
 
 def test_rows_of_a_task_that_runs_twice_at_the_same_time_are_counted_once(fits):
-    assert fits["task copied"]["finished"] > fits["none"]["finished"]
+    assert fits["task copied"]["finished"] > fits["task copied"]["stage"] == fits["none"]["stage"]
     assert fits["task copied"]["equal"]
