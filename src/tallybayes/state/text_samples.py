@@ -60,6 +60,7 @@ class DocumentSample:
         first = _first(prints, np.diff(bag.indptr)[rows])
         rows = rows[first]
         bag, lexicon = bag.take(rows), lexicon_of(bag.keys)
+        used: Any
         used, indices = distinct(bag.indices, len(lexicon))
         bag = Bag(bag.indptr, indices, integer_amounts(bag), used)
         return cls(prints[first], [keys[code] for code in codes[rows].tolist()], weights[rows], bag, lexicon)

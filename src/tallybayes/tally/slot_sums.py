@@ -43,8 +43,8 @@ class SlotSums:
     def whole(self, kind: str) -> Floats:
         """The sums over the classes, (slots,), added in the order of the classes."""
         if kind not in self._wholes:
-            self._wholes[kind] = np.bincount(self._row, self._values(kind), self._n_slots)
+            self._wholes[kind] = np.asarray(np.bincount(self._row, self._values(kind), self._n_slots), np.float64)
         return self._wholes[kind]
 
     def _values(self, kind: str) -> Floats:
-        return self._cells.floats(kind)[self._cell]
+        return np.asarray(self._cells.floats(kind)[self._cell])
