@@ -114,6 +114,7 @@ CALLS: dict[str, dict[str, Any]] = {
         "is_parent": np.array([True, False, True, True]),
         **SCORED,
     },
+    "code_integers": {"values": integers(3, 4, 5, 3, 4), "low": 3, "counts": counts(K), "codes": codes(), **ROWS},
     "count_bags": {**bag(), **COUNTED, "n_tokens": T, **ROWS},
     "count_bags_dense": {**bag(), **COUNTED, "n_tokens": T, "lengths": reals(N), **ROWS},
     "add_student": {

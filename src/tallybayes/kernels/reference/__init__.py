@@ -35,6 +35,7 @@ from tallybayes.kernels.reference.log_gamma import log_gamma
 from tallybayes.kernels.reference.log_loss import log_loss
 from tallybayes.kernels.reference.newton_terms import newton_terms
 from tallybayes.kernels.reference.observe import (
+    code_integers,
     count_bags,
     count_bags_dense,
     count_cells,
@@ -89,6 +90,7 @@ __all__ = [
     "average_binnings",
     "beta",
     "binnings_leave_one_out",
+    "code_integers",
     "correction_gradient",
     "count_bags",
     "count_bags_dense",
