@@ -78,11 +78,11 @@ class Counters {
     std::vector<int64_t> counts_;
 };
 
-std::pair<int64_t, int64_t> code_integers(Array values, int64_t low, OutVector<int64_t> counts, OutVector<int32_t> codes,
+std::pair<int64_t, int64_t> code_integers(Array values, int64_t low, OutVector<int64_t> counts, OutVector<int32_t> out,
                                         int64_t start, int64_t stop) {
     Contract contract(start, stop);
     contract.array("values", values, {ROWS});
-    contract.array("codes", codes, {ROWS});
+    contract.array("out", out, {ROWS});
     const int64_t size = static_cast<int64_t>(counts.shape(0));
     if (size > std::numeric_limits<int32_t>::max()) refuse("at most 2**31 - 1 counts", size);
     nb::gil_scoped_release release;
@@ -92,8 +92,8 @@ std::pair<int64_t, int64_t> code_integers(Array values, int64_t low, OutVector<i
         const T *from = static_cast<const T *>(values.data());
         for (int64_t row = start; row < stop; row += AT_ONCE) {
             const int64_t rows = std::min(AT_ONCE, stop - row), stride = values.stride(0);
-            number_some(from + row * stride, stride, rows, low, size, codes.data() + row, seen);
-            counters.add(codes.data() + row, rows);
+            number_some(from + row * stride, stride, rows, low, size, out.data() + row, seen);
+            counters.add(out.data() + row, rows);
         }
         counters.add_to(counts.data());
         return std::pair(seen.least, seen.greatest);

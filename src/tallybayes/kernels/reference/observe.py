@@ -13,11 +13,9 @@ _CODES = "codes: rows | codes classes; "
 _BAGS = "indptr: rows+1; indices, amounts: entries; indices: entries | bags tokens"
 
 
-@checked("values, codes: rows")
-def code_integers(
-    values: Integers, low: int, counts: Integers, codes: Codes32, start: int, stop: int
-) -> tuple[int, int]:
-    """Number integers from `low` on into `codes`, add up in `counts` how often each occurs; the least and greatest.
+@checked("values, out: rows")
+def code_integers(values: Integers, low: int, counts: Integers, out: Codes32, start: int, stop: int) -> tuple[int, int]:
+    """Number integers from `low` on into `out`, add up in `counts` how often each occurs; the least and greatest.
 
     Those for which there is no count get the code -1.
 
@@ -28,8 +26,8 @@ def code_integers(
     if len(counts) >= 2**31:
         raise DataError("at most 2**31 - 1 counts", got=len(counts))
     own = [int(value) - low for value in values[start:stop]]
-    codes[start:stop] = [place if 0 <= place < len(counts) else -1 for place in own]
-    counts += np.bincount(codes[start:stop][codes[start:stop] >= 0], minlength=len(counts))
+    out[start:stop] = [place if 0 <= place < len(counts) else -1 for place in own]
+    counts += np.bincount(out[start:stop][out[start:stop] >= 0], minlength=len(counts))
     limits = np.iinfo(np.int64)
     return min(own, default=limits.max - low) + low, max(own, default=limits.min - low) + low
 
