@@ -60,6 +60,8 @@ from tallybayes.kernels.reference.single_rows import (
     add_flag_row,
     add_real_row,
     count_value_row,
+    learn_row,
+    read_real_columns,
     read_row,
 )
 from tallybayes.kernels.reference.sort_entries import sort_entries
@@ -104,6 +106,7 @@ __all__ = [
     "hash_texts",
     "join_cells",
     "laplace",
+    "learn_row",
     "log_amounts",
     "log_gamma",
     "log_loss",
@@ -119,6 +122,7 @@ __all__ = [
     "pooled_rate",
     "pooled_student",
     "probability_texts",
+    "read_real_columns",
     "read_row",
     "round_digits",
     "score_documents_leave_one_out",
