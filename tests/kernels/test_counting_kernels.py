@@ -133,6 +133,23 @@ def test_reading_a_row(row):
         assert np.array_equal(values, wanted, equal_nan=True)
 
 
+@given(st.lists(st.dictionaries(names, cell)), st.lists(names, max_size=4))
+def test_reading_columns_of_dicts(rows, asked):
+    wanted, found = (module.read_real_columns(rows, asked) for module in (reference, active))
+    assert wanted[1] is found[1]
+    for plain, own in zip(wanted[0], found[0], strict=True):
+        assert (plain is None) == (own is None)
+        assert plain is None or np.array_equal(plain, own, equal_nan=True)
+
+
+def test_dicts_of_reals_are_read_as_arrays_and_others_are_not():
+    (a, b, c), are_alike = active.read_real_columns(
+        [{"a": 0.5, "b": 1}, {"b": 2.0, "a": np.float64(1)}], ["a", "b", "c"]
+    )
+    assert a.tolist() == [0.5, 1.0]
+    assert (b, c, are_alike) == (None, None, False)
+
+
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, -1]), st.booleans(), st.booleans())
 def test_counting_a_row_in_place(seed, sign, strange, wide):
     rng = np.random.default_rng(seed)

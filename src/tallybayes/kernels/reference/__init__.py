@@ -61,6 +61,8 @@ from tallybayes.kernels.reference.single_rows import (
     add_flag_row,
     add_real_row,
     count_value_row,
+    learn_row,
+    read_real_columns,
     read_row,
 )
 from tallybayes.kernels.reference.sort_entries import sort_entries
@@ -106,6 +108,7 @@ __all__ = [
     "hash_texts",
     "join_cells",
     "laplace",
+    "learn_row",
     "log_amounts",
     "log_gamma",
     "log_loss",
@@ -121,6 +124,7 @@ __all__ = [
     "pooled_rate",
     "pooled_student",
     "probability_texts",
+    "read_real_columns",
     "read_row",
     "round_digits",
     "score_documents_leave_one_out",
