@@ -23,6 +23,7 @@ template <class T> using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig
 template <class T> using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T> using Cube = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 template <class T> using Out = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T> using OutVector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 template <class T> struct Column {
     const T *data;
@@ -158,16 +159,18 @@ class BagArrays {
 template <class T> constexpr bool is_optional = false;
 template <class T> constexpr bool is_optional<std::optional<T>> = true;
 
+template <class T> constexpr bool is_written = std::is_same_v<T, Out<double>> || std::is_same_v<T, OutVector<double>>;
+
 template <class A> auto annotation() {
     if constexpr (is_optional<A>) return nb::arg().none();
-    else if constexpr (std::is_same_v<A, Out<double>>) return nb::arg().noconvert();
+    else if constexpr (is_written<A>) return nb::arg().noconvert();
     else return nb::arg();
 }
 
 // Defines a kernel for Python. Only optional arguments may be None. An array that is written must be as it should be: a
 // converted copy would be written instead.
 template <class R, class... A> void define_kernel(nb::module_ &m, const char *name, R (*kernel)(A...)) {
-    if constexpr ((is_optional<A> || ...) || (std::is_same_v<A, Out<double>> || ...))
+    if constexpr ((is_optional<A> || ...) || (is_written<A> || ...))
         m.def(name, kernel, annotation<A>()...);
     else // without annotations a call is quicker
         m.def(name, kernel);

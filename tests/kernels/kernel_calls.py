@@ -115,7 +115,7 @@ CALLS: dict[str, dict[str, Any]] = {
         **SCORED,
     },
     "count_bags": {**bag(), **COUNTED, "n_tokens": T, **ROWS},
-    "count_bags_dense": {**bag(), **COUNTED, "n_tokens": T, **ROWS},
+    "count_bags_dense": {**bag(), **COUNTED, "n_tokens": T, "lengths": reals(N), **ROWS},
     "add_student": {
         "columns": columns(),
         "units": reals(J),

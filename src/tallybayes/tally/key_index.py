@@ -43,9 +43,16 @@ class KeyIndex:
 
     def __init__(self, keys: Iterable[Key] = ()) -> None:
         self._keys = list(keys)
-        self._slot_of = dict(zip(self._keys, range(len(self._keys)), strict=True))
+        self._slots: dict[Key, int] | None = None
         self._found: tuple[range, int, Slots] | None = None  # slots of the columns of a matrix, which are asked again
         self._asked: range | None = None  # the columns of a matrix that were asked for some at a time
+
+    @property
+    def _slot_of(self) -> dict[Key, int]:
+        """The slot of each key, made when it is first asked for."""
+        if self._slots is None:
+            self._slots = dict(zip(self._keys, range(len(self._keys)), strict=True))
+        return self._slots
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -56,7 +63,8 @@ class KeyIndex:
         found = self._found if isinstance(keys, range) else None
         if found is not None and found[:2] == (keys, len(self)):
             return found[2]
-        slots = np.fromiter((self._slot_of.get(key, -1) for key in keys), np.int64, len(keys))
+        slot_of = self._slot_of
+        slots = np.fromiter((slot_of.get(key, -1) for key in keys), np.int64, len(keys))
         if isinstance(keys, range):
             self._found = (keys, len(self), slots)
         return slots
@@ -81,7 +89,7 @@ class KeyIndex:
     def copy(self) -> KeyIndex:
         """An index with the same slots that can grow independently."""
         result = KeyIndex()
-        result._keys, result._slot_of = list(self._keys), dict(self._slot_of)
+        result._keys, result._slots = list(self._keys), dict(self._slot_of)
         return result
 
     def with_keys(self, keys: Iterable[Key]) -> KeyIndex:

@@ -2,14 +2,15 @@
 
 import numpy as np
 
-from tallybayes.arrays.array_types import Amounts, Codes32, Columns, Indices, Integers, Weights
+from tallybayes.arrays.array_types import Amounts, Codes32, Columns, Floats, Indices, Integers, Weights
 from tallybayes.arrays.float_order import ordered
 from tallybayes.errors import DataError
 from tallybayes.kernels.contract import checked
 from tallybayes.kernels.reference.column_values import as_list, earlier_place
 from tallybayes.kernels.reference.exact_sums import Digits, sum_groups
 
-_BAGS = "codes: rows | codes classes; indptr: rows+1; indices, amounts: entries; indices: entries | bags tokens"
+_CODES = "codes: rows | codes classes; "
+_BAGS = "indptr: rows+1; indices, amounts: entries; indices: entries | bags tokens"
 
 
 @checked("columns: columns; codes: rows | codes classes")
@@ -134,7 +135,7 @@ def count_known_cells(
     return table, unknown
 
 
-@checked(_BAGS)
+@checked(_CODES + _BAGS)
 def count_bags(
     indptr: Indices,
     indices: Indices,
@@ -165,7 +166,7 @@ def count_bags(
     return place, total.astype(np.int64)
 
 
-@checked(_BAGS)
+@checked(_CODES + "lengths: rows; " + _BAGS)
 def count_bags_dense(
     indptr: Indices,
     indices: Indices,
@@ -173,17 +174,26 @@ def count_bags_dense(
     codes: Codes32,
     n_classes: int,
     n_tokens: int,
+    lengths: Floats,
     start: int,
     stop: int,
 ) -> Integers | None:
     """`count_bags` as a dense table (tokens, classes): for few classes, where most cells are in use.
 
-    >>> count_bags_dense(np.array([0, 2]), np.array([0, 2]), None, np.zeros(1, np.int32), 1, 3, 0, 1).tolist()
+    The total amount of each row is written into `lengths`, if a table is returned.
+
+    >>> lengths = np.empty(1)
+    >>> count_bags_dense(np.array([0, 2]), np.array([0, 2]), None, np.zeros(1, np.int32), 1, 3, lengths, 0, 1).tolist()
     [[1], [0], [1]]
+    >>> lengths.tolist()
+    [2.0]
     """
     found = count_bags(indptr, indices, amounts, codes, n_classes, n_tokens, start, stop)
     if found is None:
         return None
+    for row in range(start, stop):
+        entries = slice(int(indptr[row]), int(indptr[row + 1]))
+        lengths[row] = entries.stop - entries.start if amounts is None else amounts[entries].sum(dtype=np.float64)
     table = np.zeros(n_tokens * n_classes, np.int64)
     table[found[0]] = found[1]
     return table.reshape(n_tokens, n_classes)
