@@ -212,5 +212,7 @@ void register_one_dependence(nb::module_ &m);
 void register_sort_entries(nb::module_ &m);
 void register_csv_cells(nb::module_ &m);
 void register_log_gamma(nb::module_ &m);
+void register_known_cells(nb::module_ &m);
+void register_cut_buckets(nb::module_ &m);
 
 } // namespace tb

@@ -54,5 +54,7 @@ NB_MODULE(_native, m) {
     tb::register_one_dependence(m);
     tb::register_sort_entries(m);
     tb::register_csv_cells(m);
+    tb::register_known_cells(m);
+    tb::register_cut_buckets(m);
     tb::register_log_gamma(m);
 }

@@ -12,6 +12,7 @@ from tallybayes.kernels.reference.count_documents import (
     sum_documents,
 )
 from tallybayes.kernels.reference.csv_cells import join_cells, probability_texts
+from tallybayes.kernels.reference.cut_buckets import cut_buckets
 from tallybayes.kernels.reference.derive import (
     beta,
     log_shares,
@@ -40,6 +41,7 @@ from tallybayes.kernels.reference.observe import (
     count_bags_dense,
     count_cells,
     count_flags,
+    count_known_cells,
     count_values,
     sum_bags,
 )
@@ -99,8 +101,10 @@ __all__ = [
     "count_cell_pairs",
     "count_cells",
     "count_flags",
+    "count_known_cells",
     "count_value_row",
     "count_values",
+    "cut_buckets",
     "fingerprint_documents",
     "hash_bags",
     "hash_codes",

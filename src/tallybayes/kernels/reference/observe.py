@@ -117,6 +117,43 @@ def count_cells(
     )
 
 
+@checked(
+    "columns: columns; codes: rows | codes classes; levels: columns | below 64; cells: lines; "
+    "offsets: columns+1 | ends lines"
+)
+def count_known_cells(
+    columns: Columns,
+    codes: Codes32,
+    n_classes: int,
+    levels: Integers,
+    offsets: Integers,
+    cells: Integers,
+    start: int,
+    stop: int,
+) -> tuple[Integers, int]:
+    """Counts per class in given cells, as those of `count_cells`: (cells, classes), and the first unknown place.
+
+    NaN is missing; a number in no cell of its column is unknown and not counted, and so is an infinity.
+
+    >>> facts = np.zeros(1, np.int64), np.array([0, 2]), ordered(np.array([2.0, 3.0]))
+    >>> count_known_cells([np.array([2.0, 2.0, np.nan, 4.0])], np.zeros(4, np.int32), 1, *facts, 0, 4)
+    (array([[2],
+           [0]]), 3)
+    """
+    table, unknown = np.zeros((len(cells), n_classes), np.int64), -1
+    for j, column in enumerate(columns):
+        own, values, code = cells[offsets[j] : offsets[j + 1]], column[start:stop], codes[start:stop]
+        keys = ordered(values) >> levels[j]
+        place = np.searchsorted(own, keys)
+        is_known = np.append(own, 0)[place] == keys if len(own) else np.zeros(len(keys), bool)
+        is_known &= (place < len(own)) & np.isfinite(values)
+        counted = (code >= 0) & ~np.isnan(values)
+        unknown = earlier_place(unknown, counted & ~is_known, start, j, len(columns))
+        kept = counted & is_known
+        np.add.at(table, (place[kept] + offsets[j], code[kept]), 1)
+    return table, unknown
+
+
 @checked(_CODES + _BAGS)
 def count_bags(
     indptr: Indices,
