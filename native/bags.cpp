@@ -1,11 +1,11 @@
 // Totals of whole amounts per token and class, of a sparse matrix in rows.
 //
-// `bags` lists them. Rows are brought together by class, and one class at a time is summed into an array over all
+// `count_bags` lists them. Rows are brought together by class, and one class at a time is summed into an array over all
 // tokens, which stays in the cache. The entries, class after class, are then put in order of tokens by counting (Knuth
 // 5.2 D, distribution counting), which keeps the order of the classes: nothing is ever compared.
 //
-// `bag_table` is dense. Rows are taken as they come, into a table of 32 bits a cell laid out [class][token], so that a
-// row stays within one class's slice of it. Amounts that do not fit there, which are rare, are left to `bags`.
+// `count_bags_dense` has a dense table. Rows are taken as they come, into a table of 32 bits a cell laid out [class][token], so that a
+// row stays within one class's slice of it. Amounts that do not fit there, which are rare, are left to the list.
 #include "columns.h"
 #include "simd.h"
 
@@ -154,26 +154,39 @@ template <class I, class Values> class Bags {
     Amounts seen_;
 };
 
-// Amounts that together stay below 2**32. They are checked by what they leave behind, without a branch.
+// Amounts that together stay below 2**32. They are turned into integers some at a time, in a loop without a branch
+// which the compiler makes vectors of, and are checked by what they leave behind.
 class SmallAmounts {
   public:
-    template <class A> TB_INLINE uint32_t take(A amount) {
-        uint64_t whole;
-        if constexpr (std::is_floating_point_v<A>) {
-            const double shifted = double(amount) + 0x1p52; // a whole number now sits in the lowest bits
-            lost_ |= std::bit_cast<uint64_t>((shifted - 0x1p52) - double(amount));
-            whole = std::bit_cast<uint64_t>(shifted) ^ std::bit_cast<uint64_t>(0x1p52);
-        } else {
-            whole = uint64_t(int64_t(amount));
+    static constexpr int64_t AT_ONCE = 256;
+
+    template <class Values> TB_INLINE const uint32_t *take(Values amounts, int64_t from, int64_t n) {
+        uint64_t lost = 0, seen = 0, total = 0;
+        for (int64_t i = 0; i < n; ++i) {
+            const auto amount = amounts[from + i];
+            uint64_t whole;
+            if constexpr (std::is_floating_point_v<std::remove_cv_t<decltype(amount)>>) {
+                const double shifted = double(amount) + 0x1p52; // a whole number now sits in the lowest bits
+                lost |= std::bit_cast<uint64_t>((shifted - 0x1p52) - double(amount));
+                whole = std::bit_cast<uint64_t>(shifted) ^ std::bit_cast<uint64_t>(0x1p52);
+            } else {
+                whole = uint64_t(int64_t(amount));
+            }
+            seen |= whole; // negative, too large and NaN: some of the upper 32 bits are set
+            total += whole;
+            whole_[i] = uint32_t(whole);
         }
-        seen_ |= whole; // negative, too large and NaN: some of the upper 32 bits are set
-        total_ += uint32_t(whole);
-        return uint32_t(whole);
+        lost_ |= lost;
+        seen_ |= seen;
+        total_ += total;
+        return whole_;
     }
+    uint64_t total() const { return total_; }
     bool fit() const { return lost_ == 0 && (seen_ | total_) >> 32 == 0; }
 
   private:
     uint64_t lost_ = 0, seen_ = 0, total_ = 0;
+    uint32_t whole_[AT_ONCE];
 };
 
 // Asks for what stands some way behind the entries from `i` to `end`: the scattered sums keep the processor from
@@ -187,21 +200,27 @@ TB_INLINE void prefetch_behind(const I *indices, Values amounts, int64_t i, int6
     }
 }
 
-// Adds the rows up in counts[class][token], of which the last class is for rows to be left out.
-// False if the amounts do not fit; then `counts` has no meaning.
+// Adds the rows up in counts[class][token], of which the last class is for rows to be left out, and writes the total
+// of each row into `lengths`. False if the amounts do not fit; then neither has a meaning.
 template <class I, class Values>
-bool count_small(const Ends &indptr, const I *indices, Values amounts, const int32_t *codes,
-                 int64_t n_classes, int64_t n_tokens, int64_t start, int64_t stop, uint32_t *counts) {
+bool count_small(const Ends &indptr, const I *indices, Values amounts, const int32_t *codes, int64_t n_classes,
+                 int64_t n_tokens, int64_t start, int64_t stop, uint32_t *counts, double *lengths) {
     constexpr int64_t CHECKED = 256; // rows whose indices are checked at a time: then they are in the cache
     SmallAmounts small;
     for (int64_t row = start; row < stop; ++row) {
         if ((row - start) % CHECKED == 0)
             BagArrays::check_indices(indptr, indices, n_tokens, row, std::min(row + CHECKED, stop));
         const int64_t end = indptr[row + 1];
+        const uint64_t before = small.total();
         uint32_t *slice = counts + (codes[row] < 0 ? n_classes : codes[row]) * n_tokens;
         prefetch_behind(indices, amounts, indptr[row], end);
-        for (int64_t i = indptr[row]; i < end; ++i) slice[indices[i]] += small.take(amounts[i]);
+        for (int64_t from = indptr[row]; from < end; from += SmallAmounts::AT_ONCE) {
+            const int64_t n = std::min(SmallAmounts::AT_ONCE, end - from);
+            const uint32_t *whole = small.take(amounts, from, n);
+            for (int64_t i = 0; i < n; ++i) slice[indices[from + i]] += whole[i];
+        }
         if (!small.fit()) return false;
+        lengths[row] = static_cast<double>(small.total() - before);
     }
     return true;
 }
@@ -240,12 +259,13 @@ bool list_bags(Input &in, std::vector<int64_t> &places, std::vector<int64_t> &to
     });
 }
 
-bool fill_table(Input &in, std::vector<int64_t> &table) {
+bool fill_table(Input &in, std::vector<int64_t> &table, const OutVector<double> &lengths) {
     const size_t size = in.n_classes * in.n_tokens;
+    in.contract.array("lengths", lengths, {ROWS});
     std::vector<uint32_t> counts(size + in.n_tokens);
     const bool small = in.visit<false>([&]<class I, class Values>(const Ends &ends, const I *tokens, Values amounts) {
         return count_small(ends, tokens, amounts, in.codes, in.n_classes, in.n_tokens, in.contract.start(),
-                           in.contract.end(), counts.data());
+                           in.contract.end(), counts.data(), lengths.data());
     });
     if (small) {
         table.resize(size);
@@ -256,7 +276,14 @@ bool fill_table(Input &in, std::vector<int64_t> &table) {
     if (!list_bags(in, places, totals)) return false;
     table.resize(size);
     for (size_t k = 0; k < places.size(); ++k) table[places[k]] = totals[k];
-    return true;
+    return in.visit<false>([&](const Ends &ends, auto, auto amounts) {
+        for (int64_t row = in.contract.start(); row < in.contract.end(); ++row) {
+            Amounts seen;
+            for (int64_t i = ends[row]; i < ends[row + 1]; ++i) seen.take(amounts[i]);
+            lengths.data()[row] = static_cast<double>(seen.total);
+        }
+        return true;
+    });
 }
 
 // f(input, results ...) without the lock of the interpreter, after the codes have been checked.
@@ -279,10 +306,10 @@ nb::object count_bags(Array indptr, Contiguous indices, std::optional<Contiguous
 }
 
 nb::object count_bags_dense(Array indptr, Contiguous indices, std::optional<Contiguous> amounts, Vector<int32_t> codes,
-                            int64_t n_classes, int64_t n_tokens, int64_t start, int64_t stop) {
+                            int64_t n_classes, int64_t n_tokens, OutVector<double> lengths, int64_t start, int64_t stop) {
     Input in{{indptr, indices, amounts}, codes.data(), n_classes, n_tokens, {start, stop}};
     std::vector<int64_t> table;
-    if (!unlocked(fill_table, in, codes, table)) return nb::none();
+    if (!unlocked(fill_table, in, codes, table, lengths)) return nb::none();
     return nb::cast(to_numpy(std::move(table), {size_t(n_tokens), size_t(n_classes)}));
 }
 

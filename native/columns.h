@@ -23,6 +23,7 @@ template <class T> using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig
 template <class T> using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T> using Cube = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 template <class T> using Out = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T> using OutVector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 template <class T> struct Column {
     const T *data;
@@ -158,16 +159,20 @@ class BagArrays {
 template <class T> constexpr bool is_optional = false;
 template <class T> constexpr bool is_optional<std::optional<T>> = true;
 
+template <class T> constexpr bool is_written = false;
+template <class T, class N>
+constexpr bool is_written<nb::ndarray<T, N, nb::c_contig, nb::device::cpu>> = std::is_arithmetic_v<T> && !std::is_const_v<T>;
+
 template <class A> auto annotation() {
     if constexpr (is_optional<A>) return nb::arg().none();
-    else if constexpr (std::is_same_v<A, Out<double>>) return nb::arg().noconvert();
+    else if constexpr (is_written<A>) return nb::arg().noconvert();
     else return nb::arg();
 }
 
 // Defines a kernel for Python. Only optional arguments may be None. An array that is written must be as it should be: a
 // converted copy would be written instead.
 template <class R, class... A> void define_kernel(nb::module_ &m, const char *name, R (*kernel)(A...)) {
-    if constexpr ((is_optional<A> || ...) || (std::is_same_v<A, Out<double>> || ...))
+    if constexpr ((is_optional<A> || ...) || (is_written<A> || ...))
         m.def(name, kernel, annotation<A>()...);
     else // without annotations a call is quicker
         m.def(name, kernel);
@@ -185,6 +190,7 @@ void register_groups(nb::module_ &m);
 void register_single_rows(nb::module_ &m);
 void register_derive(nb::module_ &m);
 void register_observe(nb::module_ &m);
+void register_code_integers(nb::module_ &m);
 void register_score(nb::module_ &m);
 void register_binnings(nb::module_ &m);
 void register_words(nb::module_ &m);
@@ -206,5 +212,7 @@ void register_one_dependence(nb::module_ &m);
 void register_sort_entries(nb::module_ &m);
 void register_csv_cells(nb::module_ &m);
 void register_log_gamma(nb::module_ &m);
+void register_known_cells(nb::module_ &m);
+void register_cut_buckets(nb::module_ &m);
 
 } // namespace tb

@@ -60,7 +60,7 @@ def main() -> None:
     in_parallel(lambda a, b: active.count_values(list(values.T), np.zeros(J, np.int64), sizes, codes, K, a, b))
     in_parallel(lambda a, b: active.count_cells(columns, codes, K, 256, a, b))
     in_parallel(lambda a, b: active.count_bags(indptr, indices, amounts, codes, K, 50, a, b))
-    in_parallel(lambda a, b: active.count_bags_dense(indptr, indices, amounts, codes, K, 50, a, b))
+    in_parallel(lambda a, b: active.count_bags_dense(indptr, indices, amounts, codes, K, 50, np.empty(N), a, b))
     in_parallel(lambda a, b: active.sum_bags(indptr, indices, amounts / 3, None, codes, 50, a * K // N, b * K // N))
     scored(lambda out, a, b: active.add_student(columns, np.ones(J), *np.abs(tables[:5]), out, a, b))
     scored(lambda out, a, b: active.add_normal(columns, np.ones(J), *tables[:4], out, a, b))

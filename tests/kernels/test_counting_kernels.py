@@ -133,6 +133,23 @@ def test_reading_a_row(row):
         assert np.array_equal(values, wanted, equal_nan=True)
 
 
+@given(st.lists(st.dictionaries(names, cell)), st.lists(names, max_size=4))
+def test_reading_columns_of_dicts(rows, asked):
+    wanted, found = (module.read_real_columns(rows, asked) for module in (reference, active))
+    assert wanted[1] is found[1]
+    for plain, own in zip(wanted[0], found[0], strict=True):
+        assert (plain is None) == (own is None)
+        assert plain is None or np.array_equal(plain, own, equal_nan=True)
+
+
+def test_dicts_of_reals_are_read_as_arrays_and_others_are_not():
+    (a, b, c), are_alike = active.read_real_columns(
+        [{"a": 0.5, "b": 1}, {"b": 2.0, "a": np.float64(1)}], ["a", "b", "c"]
+    )
+    assert a.tolist() == [0.5, 1.0]
+    assert (b, c, are_alike) == (None, None, False)
+
+
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, -1]), st.booleans(), st.booleans())
 def test_counting_a_row_in_place(seed, sign, strange, wide):
     rng = np.random.default_rng(seed)
@@ -258,31 +275,6 @@ def test_cells_of_many_rows():
         assert np.array_equal(a, b)
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.sampled_from(["f8", "f4", "i8", "i4", None]), st.booleans())
-def test_bags(seed, n_classes, dtype, long):
-    rng = np.random.default_rng(seed)
-    lengths = rng.integers(0, 6, 30)
-    index = np.int64 if long else np.int32
-    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(index)
-    indices = rng.integers(0, 12, lengths.sum()).astype(index)
-    amounts = None if dtype is None else rng.integers(0, 4, lengths.sum()).astype(dtype)
-    if dtype in ("f8", "f4") and seed % 5 == 0 and len(amounts):
-        amounts[0] = 0.5
-    codes = rng.integers(-1, n_classes, 30).astype(np.int32)
-    arguments = (indptr, indices, amounts, codes, n_classes, 12, 3, 28)
-    found, wanted = active.count_bags(*arguments), reference.count_bags(*arguments)
-    assert (found is None) == (wanted is None)
-    if wanted is not None:
-        assert np.array_equal(found[0], wanted[0])
-        assert np.array_equal(found[1], wanted[1])
-    table = rng.normal(size=(12, n_classes))
-    table[rng.random(table.shape) < 0.1] = -np.inf
-    both = [np.zeros((30, n_classes)) for _ in range(2)]
-    active.add_bags(indptr, indices, amounts, table, both[0], 3, 28)
-    reference.add_bags(indptr, indices, amounts, table, both[1], 3, 28)
-    close(*both)
-
-
 @given(
     st.lists(
         st.one_of(
@@ -338,24 +330,6 @@ def test_sums_by_group(rows, weighted):
     assert np.array_equal(rounded, reference.round_digits(a.digits, a.low))
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.int32, None])
-@pytest.mark.parametrize("weighted", [False, True])
-@given(seed=st.integers(0, 99))
-def test_sums_of_bags(dtype, weighted, seed):
-    rng = np.random.default_rng(seed)
-    indptr = np.concatenate([[0], np.cumsum(rng.integers(0, 6, 20))]).astype(rng.choice([np.int32, np.int64]))
-    indices = rng.integers(0, 7, indptr[-1]).astype(rng.choice([np.int32, np.int64]))
-    amounts = None if dtype is None else (rng.normal(size=indptr[-1]) * 10.0 ** rng.integers(-9, 9)).astype(dtype)
-    if dtype is np.int64:
-        amounts = rng.integers(-(2**62), 2**62, len(amounts))
-    codes = rng.integers(-1, 4, 20).astype(np.int32)
-    first, last = sorted(rng.integers(0, 5, 2).tolist())
-    arguments = (indptr, indices, amounts, rng.random(20) if weighted else None, codes, 7, first, last)
-    a, b = (Exact(*module.sum_bags(*arguments)) for module in (active, reference))
-    assert a.shape == b.shape == (last - first, 7)
-    assert a.trimmed() == b.trimmed()
-
-
 def test_matrices_are_lists_of_columns():
     rng = np.random.default_rng(0)
     flags, codes = rng.integers(0, 2, (50, 3)).astype(np.int8), rng.integers(0, 2, 50).astype(np.int32)
@@ -382,3 +356,31 @@ def test_sorting_entries(seed, n, n_different, in_runs):
         )
         keys = [key[order] for key in keys]
     assert np.array_equal(active.sort_entries(*keys), reference.sort_entries(*keys))
+
+
+@given(
+    st.lists(st.integers(-128, 127), max_size=40),
+    st.sampled_from([np.int8, np.int16, np.int32, np.int64]),
+    st.sampled_from([-(2**63), -128, -3, 0, 100]),
+    st.sampled_from([0, 1, 7, 256, 2000]),
+    st.booleans(),
+)
+def test_coding_integers(values, dtype, low, n_counts, apart):
+    values = np.repeat(np.array(values, dtype), 2)[::2] if apart else np.array(values, dtype)
+    found = []
+    for module in (active, reference):
+        counts, codes = np.ones(n_counts, np.int64), np.full(len(values), 5, np.int32)
+        ends = module.code_integers(values, low, counts, codes, len(values) // 3, len(values))
+        found.append((ends, counts.tolist(), codes.tolist()))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("span", [3, 5000])
+def test_coding_many_integers_and_extreme_ones(span):
+    values = np.random.default_rng(span).integers(-2, span, 10_000)
+    values[4321], values[4322] = -(2**63), 2**63 - 1
+    found = []
+    for module in (active, reference):
+        counts, codes = np.zeros(span, np.int64), np.zeros(len(values), np.int32)
+        found.append((module.code_integers(values, -2, counts, codes, 0, 10_000), counts.tolist(), codes.tolist()))
+    assert found[0] == found[1]

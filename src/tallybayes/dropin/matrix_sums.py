@@ -12,7 +12,7 @@ from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag
 from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.errors import DataError
-from tallybayes.families.bag_counts import fractional_sums
+from tallybayes.families.bag_counts import dense_tables, fractional_sums
 from tallybayes.families.family import Codes32, Floats, Score
 from tallybayes.tally import Exact
 
@@ -54,14 +54,9 @@ def _least(values: Any) -> float:
 def _counted(bag: Bag, codes: Codes32, n_classes: int, weights: Floats | None) -> Exact:
     """Amounts of tokens, summed as integers if they are integers."""
     if weights is None:
-        parts = in_threads(
-            lambda start, stop: kernels.active.count_bags_dense(
-                bag.indptr, bag.indices, bag.amounts, codes, n_classes, len(bag.keys), start, stop
-            ),
-            len(codes),
-        )
-        if all(part is not None for part in parts):
-            return Exact(np.swapaxes(Exact.added([Exact.whole(part) for part in parts]).digits, 0, 1))
+        tables, _ = dense_tables(bag, codes, n_classes)
+        if tables is not None:
+            return Exact(np.swapaxes(Exact.added([Exact.whole(table) for table in tables]).digits, 0, 1))
     return fractional_sums(bag, codes, n_classes, weights)
 
 

@@ -6,8 +6,6 @@ are many, and in digits where amounts or weights are not integers.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tallybayes import kernels
@@ -22,9 +20,9 @@ __all__ = [
     "DENSE",
     "add_columns",
     "check_products",
-    "counted_lengths",
+    "counted_bags",
     "counted_places",
-    "counted_tokens",
+    "dense_tables",
     "each_once",
     "fractional_sums",
     "lengths_by_class",
@@ -45,22 +43,24 @@ def each_once(bag: Bag, codes: Codes32, n_classes: int, weights: Weights) -> tup
     return distinct, (there % max(n_classes, 1)).astype(np.int32), times[there].astype(np.float64)
 
 
-def counted_tokens(bag: Bag, codes: Codes32, n_classes: int, weights: Weights) -> Vocabulary:
-    """Total amount of every token in every class."""
+def counted_bags(name: str, bag: Bag, codes: Codes32, n_classes: int, weights: Weights) -> tuple[Vocabulary, Counts]:
+    """Total amount of every token in every class, and bags by length, rounded up."""
     n_cells = len(bag.keys) * n_classes
     if weights is None and n_cells <= min(DENSE, len(bag.indices) * 4):
-        parts = _in_parts(kernels.active.count_bags_dense, bag, codes, n_classes)
-        if all(part is not None for part in parts):
-            for part in parts[1:]:
-                parts[0] += part
-            return Vocabulary.of_dense(bag.keys, parts[0])
-    return Vocabulary.of_places(bag.keys, *counted_places(bag, codes, n_classes, weights), n_classes)
+        tables, lengths = dense_tables(bag, codes, n_classes)
+        if tables is not None:
+            for table in tables[1:]:
+                tables[0] += table
+            return Vocabulary.of_dense(bag.keys, tables[0]), lengths_by_class(name, lengths, codes, n_classes, None)
+    tokens = Vocabulary.of_places(bag.keys, *counted_places(bag, codes, n_classes, weights), n_classes)
+    return tokens, lengths_by_class(name, _lengths(bag), codes, n_classes, weights)
 
 
 def counted_places(bag: Bag, codes: Codes32, n_classes: int, weights: Weights) -> tuple[Integers, Exact]:
     """The same as sorted places `token number * n_classes + class`, and the amount at each."""
     if weights is None:
-        parts = _in_parts(kernels.active.count_bags, bag, codes, n_classes)
+        arguments = (bag.indptr, bag.indices, bag.amounts, codes, n_classes, len(bag.keys))
+        parts = in_threads(lambda start, stop: kernels.active.count_bags(*arguments, start, stop), len(codes))
         if len(parts) == 1 and parts[0] is not None:
             return parts[0][0], Exact.whole(parts[0][1])
         if all(part is not None for part in parts):
@@ -78,12 +78,13 @@ def counted_places(bag: Bag, codes: Codes32, n_classes: int, weights: Weights) -
     return place, Exact.summed(amount[kept], group, len(place), weights=own_weights)
 
 
-def _in_parts(kernel: Any, bag: Bag, codes: Codes32, n_classes: int) -> list[Any]:
-    """What a kernel returns for each range of rows; None where amounts are not integers."""
-    return in_threads(
-        lambda start, stop: kernel(bag.indptr, bag.indices, bag.amounts, codes, n_classes, len(bag.keys), start, stop),
-        len(codes),
-    )
+def dense_tables(bag: Bag, codes: Codes32, n_classes: int) -> tuple[list[Integers] | None, Floats]:
+    """Tables (tokens, classes) of ranges of rows, None if amounts are not integers; and the total of every row."""
+    lengths = np.empty(len(codes))
+    arguments = (bag.indptr, bag.indices, bag.amounts, codes, n_classes, len(bag.keys), lengths)
+    parts = in_threads(lambda start, stop: kernels.active.count_bags_dense(*arguments, start, stop), len(codes))
+    tables = [part for part in parts if part is not None]
+    return tables if len(tables) == len(parts) else None, lengths
 
 
 def check_products(name: str, bag: Bag, weights: Weights) -> None:
@@ -126,8 +127,8 @@ def add_columns(parts: list[Counts], n_classes: int) -> Counts:
     return first
 
 
-def counted_lengths(name: str, bag: Bag, codes: Codes32, n_classes: int, weights: Weights) -> Counts:
-    """Bags by length, rounded up."""
+def _lengths(bag: Bag) -> Floats:
+    """The total amount of every bag, rounded up."""
     length = np.diff(bag.indptr).astype(np.float64)
     if (amounts := bag.amounts) is not None:
         filled = np.flatnonzero(length)
@@ -141,7 +142,7 @@ def counted_lengths(name: str, bag: Bag, codes: Codes32, n_classes: int, weights
 
         in_threads(add_up, len(filled))
         length = np.minimum(np.ceil(np.round(length, 6)), 2.0**53)
-    return lengths_by_class(name, length, codes, n_classes, weights)
+    return length
 
 
 def lengths_by_class(name: str, length: np.ndarray, codes: Codes32, n_classes: int, weights: Weights) -> Counts:

@@ -23,7 +23,7 @@ import numpy as np
 from tallybayes.arrays.array_types import Weights
 from tallybayes.arrays.column import Bag
 from tallybayes.errors import ParameterError, UnsupportedError
-from tallybayes.families.bag_counts import add_columns, check_products, counted_lengths, counted_tokens, each_once
+from tallybayes.families.bag_counts import add_columns, check_products, counted_bags, each_once
 from tallybayes.families.family import Codes32, Floats, Smoothing
 from tallybayes.families.token_family import TokenFamily, TokenPrior
 from tallybayes.families.token_options import TokenOptions
@@ -51,8 +51,8 @@ class BagFamily(TokenFamily):
             own_codes = codes if bag.present is None else np.where(bag.present, codes, np.int32(-1))
             bag, own_codes, own_weights = each_once(bag, own_codes, n_classes, weights)
             check_products(name, bag, own_weights)
-            tokens[name] = counted_tokens(bag, own_codes, n_classes, own_weights)
-            lengths.append(counted_lengths(name, bag, own_codes, n_classes, own_weights))
+            tokens[name], own_lengths = counted_bags(name, bag, own_codes, n_classes, own_weights)
+            lengths.append(own_lengths)
         return TokenTally(tokens, add_columns(lengths, n_classes), Vocabulary.empty(KeyIndex(), n_classes, BAG_KINDS))
 
     def prior(self, tally: TokenTally, smoothing: Smoothing) -> TokenPrior:

@@ -27,7 +27,6 @@ from tallybayes.scoring.scorer import Scorer
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.row_sample import SampledRows
-from tallybayes.state.statistics import SufficientStatistics
 
 __all__ = ["FAR", "DividedRows", "HeldOutEvidence", "held_out_evidence"]
 
@@ -252,10 +251,7 @@ def _without(
     columns = {name: column.take(rows) for name, column in learned.items()}
     labels = Labels(classes, codes, np.bincount(codes, minlength=len(classes)))
     batch = Batch(len(codes), columns, labels, None if (weights == 1).all() else weights)
-    statistics = state.statistics.copy()
-    part = SufficientStatistics.observed(batch, classes, classes, state.schema)
-    statistics.add(part.aligned(statistics.labels), -1)
-    return replace(state, statistics=statistics)
+    return replace(state, statistics=state.statistics.without(batch, classes, state.schema))
 
 
 def _bounded(evidence: Floats) -> Floats:

@@ -133,8 +133,7 @@ class TextSamples:
     def add(self, batch: Batch, keys: list[Any], families: Mapping[str, Family], settings: Settings) -> None:
         """Add documents of a batch whose labels are `keys`."""
         for name, column in batch.columns.items():
-            if is_open(families.get(name), settings, name):
-                assert isinstance(column, Bag)  # only families of bags are ever open
+            if isinstance(column, Bag) and is_open(families.get(name), settings, name):  # no other is ever open
                 new = DocumentSample.of(column.expanded(), batch, keys)
                 self._of[name] = DocumentSample.merged([self._of[name], new]) if name in self._of else new
 
@@ -152,6 +151,8 @@ def select_text_variants(
 ) -> tuple[Schema, TextSamples]:
     """The schema with the options of text selected where there are enough documents, and the samples of the others."""
     result = schema
+    if not samples.items():
+        return schema, samples
     for name, family in schema.families.items():
         if not is_open(family, settings, name) or (sample := samples.get(name)) is None:
             continue

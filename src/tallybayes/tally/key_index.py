@@ -10,6 +10,7 @@ one of the two adds a key (`Vocabulary.copy`), so an index that other threads re
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
@@ -43,12 +44,18 @@ class KeyIndex:
 
     def __init__(self, keys: Iterable[Key] = ()) -> None:
         self._keys = list(keys)
-        self._slot_of = dict(zip(self._keys, range(len(self._keys)), strict=True))
+        self._by_key: dict[Key, int] | None = None  # made when a key is looked up: an index of one batch is only read
         self._found: tuple[range, int, Slots] | None = None  # slots of the columns of a matrix, which are asked again
         self._asked: range | None = None  # the columns of a matrix that were asked for some at a time
 
     def __len__(self) -> int:
         return len(self._keys)
+
+    @property
+    def _slot_of(self) -> dict[Key, int]:
+        if (found := self._by_key) is None:
+            self._by_key = found = dict(zip(self._keys, range(len(self._keys)), strict=True))
+        return found
 
     def find(self, keys: Any) -> Slots:
         """The slots of keys (a sequence, or another index), -1 for those that have none."""
@@ -56,7 +63,7 @@ class KeyIndex:
         found = self._found if isinstance(keys, range) else None
         if found is not None and found[:2] == (keys, len(self)):
             return found[2]
-        slots = np.fromiter((self._slot_of.get(key, -1) for key in keys), np.int64, len(keys))
+        slots = np.fromiter(map(self._slot_of.get, keys, itertools.repeat(-1)), np.int64, len(keys))
         if isinstance(keys, range):
             self._found = (keys, len(self), slots)
         return slots
@@ -70,8 +77,9 @@ class KeyIndex:
 
     def add(self, keys: Iterable[Key]) -> None:
         """Give slots to keys that have none."""
+        slot_of = self._slot_of
         for key in keys:
-            self._slot_of[key] = len(self._keys)
+            slot_of[key] = len(self._keys)
             self._keys.append(key)
 
     def keys(self, slots: Slots) -> list[Key]:
@@ -80,8 +88,8 @@ class KeyIndex:
 
     def copy(self) -> KeyIndex:
         """An index with the same slots that can grow independently."""
-        result = KeyIndex()
-        result._keys, result._slot_of = list(self._keys), dict(self._slot_of)
+        result = KeyIndex(self._keys)
+        result._by_key = None if self._by_key is None else self._by_key.copy()
         return result
 
     def with_keys(self, keys: Iterable[Key]) -> KeyIndex:

@@ -12,6 +12,7 @@ from tallybayes.kernels.reference.count_documents import (
     sum_documents,
 )
 from tallybayes.kernels.reference.csv_cells import join_cells, probability_texts
+from tallybayes.kernels.reference.cut_buckets import cut_buckets
 from tallybayes.kernels.reference.derive import (
     beta,
     log_shares,
@@ -35,10 +36,12 @@ from tallybayes.kernels.reference.log_gamma import log_gamma
 from tallybayes.kernels.reference.log_loss import log_loss
 from tallybayes.kernels.reference.newton_terms import newton_terms
 from tallybayes.kernels.reference.observe import (
+    code_integers,
     count_bags,
     count_bags_dense,
     count_cells,
     count_flags,
+    count_known_cells,
     count_values,
     sum_bags,
 )
@@ -60,6 +63,8 @@ from tallybayes.kernels.reference.single_rows import (
     add_flag_row,
     add_real_row,
     count_value_row,
+    learn_row,
+    read_real_columns,
     read_row,
 )
 from tallybayes.kernels.reference.sort_entries import sort_entries
@@ -89,14 +94,17 @@ __all__ = [
     "average_binnings",
     "beta",
     "binnings_leave_one_out",
+    "code_integers",
     "correction_gradient",
     "count_bags",
     "count_bags_dense",
     "count_cell_pairs",
     "count_cells",
     "count_flags",
+    "count_known_cells",
     "count_value_row",
     "count_values",
+    "cut_buckets",
     "fingerprint_documents",
     "hash_bags",
     "hash_codes",
@@ -104,6 +112,7 @@ __all__ = [
     "hash_texts",
     "join_cells",
     "laplace",
+    "learn_row",
     "log_amounts",
     "log_gamma",
     "log_loss",
@@ -119,6 +128,7 @@ __all__ = [
     "pooled_rate",
     "pooled_student",
     "probability_texts",
+    "read_real_columns",
     "read_row",
     "round_digits",
     "score_documents_leave_one_out",
