@@ -266,11 +266,16 @@ def test_cells(block, limit):
         assert np.array_equal(a, b)
 
 
-def test_cells_of_many_rows():
+@pytest.mark.parametrize("n_rows", [700, 5_000, 30_000])
+@pytest.mark.parametrize("n_values", [1, 60, 1_000, None])
+def test_cells_of_many_rows(n_rows, n_values):
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(30_000, 3)) * 10.0 ** rng.integers(-3, 3, (30_000, 3))
-    codes = rng.integers(-1, 4, 30_000).astype(np.int32)
-    arguments = ([x[:, j] for j in range(3)], codes, 4, 1024, 5, 29_999)
+    x = rng.normal(size=(n_rows, 5)) * 10.0 ** rng.integers(-3, 3, (n_rows, 5))
+    if n_values is not None:
+        x = rng.normal(size=(n_values, 5))[rng.integers(0, n_values, n_rows)]
+    x[rng.random(x.shape) < 0.05] = np.nan
+    codes = rng.integers(-1, 4, n_rows).astype(np.int32)
+    arguments = ([x[:, j] for j in range(5)], codes, 4, 1024, 5, n_rows - 1)
     for a, b in zip(active.count_cells(*arguments), reference.count_cells(*arguments), strict=True):
         assert np.array_equal(a, b)
 

@@ -70,7 +70,7 @@ class Grid(Tally):
     ) -> Grid:
         """From the result of the kernel `cells`: a dense table (cells, classes)."""
         n_classes, flat = table.shape[1], table.reshaped(-1)
-        place = np.flatnonzero(flat.digits if flat.is_whole else flat.nonzero())
+        place = np.flatnonzero(flat.digits[:, 0] != 0 if flat.is_whole else flat.nonzero())
         row = place // n_classes
         owner = np.repeat(np.arange(len(features)), np.diff(offsets))
         return cls(features, n_classes, levels, owner[row], cells[row], place - row * n_classes, flat[place])
