@@ -335,6 +335,23 @@ def test_sums_by_group(rows, weighted):
     assert np.array_equal(rounded, reference.round_digits(a.digits, a.low))
 
 
+digit = st.one_of(st.sampled_from([0, 1, 2**31 - 1, 2**31, 2**32 - 1]), st.integers(0, 2**32 - 1))
+last_digit = st.one_of(st.integers(-2, 2), st.integers(-(2**40), 2**40))
+numbers_of_one_width = st.integers(0, 4).flatmap(
+    lambda width: st.lists(st.tuples(*[st.one_of(st.just(0), digit)] * width, last_digit), max_size=5).map(
+        lambda rows: np.array(rows, np.int64).reshape(len(rows), width + 1)
+    )
+)
+
+
+@given(numbers_of_one_width, st.integers(-3, 2))
+@settings(max_examples=300)
+def test_the_shortest_digits(digits, low):
+    found, wanted = active.trim_digits(digits, low), reference.trim_digits(digits, low)
+    assert (found[0].tolist(), found[1]) == (wanted[0].tolist(), wanted[1])
+    assert found[0].shape == wanted[0].shape
+
+
 def test_matrices_are_lists_of_columns():
     rng = np.random.default_rng(0)
     flags, codes = rng.integers(0, 2, (50, 3)).astype(np.int8), rng.integers(0, 2, 50).astype(np.int32)

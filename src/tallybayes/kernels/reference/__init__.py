@@ -21,7 +21,7 @@ from tallybayes.kernels.reference.derive import (
     pooled_student,
     student,
 )
-from tallybayes.kernels.reference.exact_sums import mean_variance, round_digits, sum_columns, sum_groups
+from tallybayes.kernels.reference.exact_sums import mean_variance, round_digits, sum_columns, sum_groups, trim_digits
 from tallybayes.kernels.reference.hash_rows import hash_bags, hash_codes, hash_columns, hash_texts
 from tallybayes.kernels.reference.leave_one_out_tables import (
     add_normal_leave_one_out,
@@ -135,4 +135,5 @@ __all__ = [
     "sum_documents",
     "sum_groups",
     "sum_log_counts",
+    "trim_digits",
 ]
