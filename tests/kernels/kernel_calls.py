@@ -216,6 +216,7 @@ CALLS: dict[str, dict[str, Any]] = {
         "between": np.zeros(1, np.uint8),
     },
     "probability_texts": {"values": reals(4)},
+    "list_entries": {"owner": integers(0, 1), "cell": integers(5, 3), "table": counts(2, K)},
     "sort_entries": {"first": integers(0, 1), "second": integers(1, 0), "third": integers(0, 0)},
     "merge_cells": {"cells_a": np.arange(2), "sums_a": counts(3, 2), "cells_b": np.arange(3), "sums_b": counts(3, 3)},
     "fingerprint_documents": {**bag(np.int32), "data": np.zeros(8, np.uint8), "offsets": integers(0, 1, 2, 2, 8)},
@@ -269,4 +270,5 @@ FREE = {
     ("fingerprint_documents", "indptr", 0),
     ("log_amounts", "indptr", 0),
     ("number_words", "data", 0),
+    ("list_entries", "table", 1),
 }

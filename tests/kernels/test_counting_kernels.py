@@ -378,3 +378,12 @@ def test_sorting_entries(seed, n, n_different, in_runs):
         )
         keys = [key[order] for key in keys]
     assert np.array_equal(active.sort_entries(*keys), reference.sort_entries(*keys))
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 6), st.integers(0, 3))
+def test_entries_of_a_table(seed, n_lines, n_classes):
+    rng = np.random.default_rng(seed)
+    owner, cell = rng.integers(0, 9, (2, n_lines))
+    table = rng.integers(-1, 2, (n_lines, n_classes))
+    for a, b in zip(*(module.list_entries(owner, cell, table) for module in SIDES), strict=True):
+        assert (a.tolist(), a.dtype) == (b.tolist(), b.dtype)

@@ -64,7 +64,7 @@ from tallybayes.kernels.reference.single_rows import (
     read_real_columns,
     read_row,
 )
-from tallybayes.kernels.reference.sort_entries import sort_entries
+from tallybayes.kernels.reference.sort_entries import list_entries, sort_entries
 from tallybayes.kernels.reference.tokeniser import Buckets, Lexicon, pack_texts
 from tallybayes.kernels.reference.word_tables import number_words
 
@@ -107,6 +107,7 @@ __all__ = [
     "join_cells",
     "laplace",
     "learn_row",
+    "list_entries",
     "log_amounts",
     "log_gamma",
     "log_loss",
