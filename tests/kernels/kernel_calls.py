@@ -226,6 +226,7 @@ CALLS: dict[str, dict[str, Any]] = {
         **ROWS,
     },
     "cut_buckets": {"buckets": counts(4, K), "terms": reals(13), "n_cells": 3, "large": 4.0, "least": 1.0, "cost": 1.0},
+    "list_entries": {"owner": integers(0, 1), "cell": integers(5, 3), "table": counts(2, K)},
     "sort_entries": {"first": integers(0, 1), "second": integers(1, 0), "third": integers(0, 0)},
     "merge_cells": {"cells_a": np.arange(2), "sums_a": counts(3, 2), "cells_b": np.arange(3), "sums_b": counts(3, 3)},
     "fingerprint_documents": {**bag(np.int32), "data": np.zeros(8, np.uint8), "offsets": integers(0, 1, 2, 2, 8)},
@@ -282,4 +283,5 @@ FREE = {
     ("cut_buckets", "buckets", 1),
     ("log_amounts", "indptr", 0),
     ("number_words", "data", 0),
+    ("list_entries", "table", 1),
 }

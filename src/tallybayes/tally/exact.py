@@ -249,24 +249,9 @@ class Exact:
         """The shortest form of these numbers, which is unique: equal numbers have equal bytes."""
         if self.is_whole:
             return self
-        digits, low = self.digits, self.low
-        while digits.shape[-1] > 1:
-            joined = (digits[..., -1] << 32) + digits[..., -2]
-            small = (np.abs(digits[..., -1]) <= 1) & (joined >= -(2**31)) & (joined < 2**31)
-            if not small.all():
-                break
-            digits = np.concatenate([digits[..., :-2], joined[..., None]], axis=-1)
-        first = 0
-        while first < digits.shape[-1] - 1 and not digits[..., first].any():
-            first += 1
-        digits, low = digits[..., first:], low + first
-        if not digits.any():
-            return Exact.zeros(self.shape)
-        if low == 0 and digits.shape[-1] == 2:
-            return Exact.whole((digits[..., 1] << 32) + digits[..., 0])
-        if low == 1 and digits.shape[-1] == 1:
-            return Exact.whole(digits[..., 0] << 32)
-        return Exact(np.ascontiguousarray(digits), low)
+        flat = np.ascontiguousarray(self.digits.reshape(-1, self.digits.shape[-1]))
+        digits, low = kernels.active.trim_digits(flat, self.low)
+        return Exact(digits.reshape(*self.shape, digits.shape[-1]), low)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Exact) or self.shape != other.shape:

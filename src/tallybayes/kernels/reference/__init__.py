@@ -22,7 +22,7 @@ from tallybayes.kernels.reference.derive import (
     pooled_student,
     student,
 )
-from tallybayes.kernels.reference.exact_sums import mean_variance, round_digits, sum_columns, sum_groups
+from tallybayes.kernels.reference.exact_sums import mean_variance, round_digits, sum_columns, sum_groups, trim_digits
 from tallybayes.kernels.reference.hash_rows import hash_bags, hash_codes, hash_columns, hash_texts
 from tallybayes.kernels.reference.leave_one_out_tables import (
     add_normal_leave_one_out,
@@ -67,7 +67,7 @@ from tallybayes.kernels.reference.single_rows import (
     read_real_columns,
     read_row,
 )
-from tallybayes.kernels.reference.sort_entries import sort_entries
+from tallybayes.kernels.reference.sort_entries import list_entries, sort_entries
 from tallybayes.kernels.reference.tokeniser import Buckets, Lexicon, pack_texts
 from tallybayes.kernels.reference.word_tables import number_words
 
@@ -113,6 +113,7 @@ __all__ = [
     "join_cells",
     "laplace",
     "learn_row",
+    "list_entries",
     "log_amounts",
     "log_gamma",
     "log_loss",
@@ -141,4 +142,5 @@ __all__ = [
     "sum_documents",
     "sum_groups",
     "sum_log_counts",
+    "trim_digits",
 ]
