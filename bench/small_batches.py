@@ -62,7 +62,8 @@ def cases(rows: int = TRAINING) -> dict[str, Callable[[], Case]]:
         return Case(X, y, getattr(theirs, name), options, getattr(dropin, name))
 
     def sparse() -> Case:
-        return Case(*of(counts, 50_000), theirs.MultinomialNB, {"smoothing": 1.0}, dropin.MultinomialNB)
+        X, y = counts(np.random.default_rng(0), rows, 20, 50_000)
+        return Case(X, y, theirs.MultinomialNB, {"smoothing": 1.0}, dropin.MultinomialNB)
 
     def texts() -> Case:
         pipeline = lambda: make_pipeline(CountVectorizer(), theirs.MultinomialNB())  # noqa: E731

@@ -7,6 +7,7 @@
 #include "array_view.h"
 
 #include <cmath>
+#include <cstring>
 
 namespace tb {
 namespace {
@@ -81,6 +82,36 @@ class Places {
     std::vector<uint64_t> many_;
 };
 
+// Whether two names are the same text; equal names of different rows are mostly different objects.
+bool same_name(PyObject *name, PyObject *expected) {
+    if (name == expected) return true;
+    if (!PyUnicode_CheckExact(name) || !PyUnicode_IS_COMPACT(name) || !PyUnicode_IS_COMPACT(expected)) return false;
+    return PyUnicode_GET_LENGTH(name) == PyUnicode_GET_LENGTH(expected) && PyUnicode_KIND(name) == PyUnicode_KIND(expected) &&
+           !std::memcmp(PyUnicode_DATA(name), PyUnicode_DATA(expected), PyUnicode_GET_LENGTH(name) * PyUnicode_KIND(name));
+}
+
+// The entry of a name in the index, null if there is none. Rows mostly have the names of the index in its order, from
+// `next` on, and sometimes not all: then nothing is looked up.
+PyObject *entry_of(PyObject *name, PyObject *index, Py_ssize_t &next) {
+    constexpr int AHEAD = 3;
+    PyObject *expected, *entry;
+    Py_ssize_t here = next;
+    for (int i = 0; i < AHEAD && PyDict_Next(index, &here, &expected, &entry); ++i)
+        if (same_name(name, expected)) {
+            next = here;
+            return entry;
+        }
+    nb::object text;
+    if (!PyUnicode_CheckExact(name)) {
+        text = nb::steal(PyObject_Str(name));
+        if (!text.is_valid()) nb::raise_python_error();
+        name = text.ptr();
+    }
+    entry = PyDict_GetItemWithError(index, name);
+    if (!entry && PyErr_Occurred()) nb::raise_python_error();
+    return entry;
+}
+
 int64_t read_row(nb::handle row, nb::handle index, nb::handle values) {
     if (!PyDict_CheckExact(row.ptr()) || !PyDict_CheckExact(index.ptr())) return -1;
     const View<double> out(values, 1);
@@ -88,22 +119,10 @@ int64_t read_row(nb::handle row, nb::handle index, nb::handle values) {
     Places met(out.shape[0]);
     int64_t unknown = 0;
     Py_ssize_t position = 0, next = 0;
-    PyObject *name, *value, *expected, *entry;
+    PyObject *name, *value;
     while (PyDict_Next(row.ptr(), &position, &name, &value)) {
-        // Rows mostly have the names of the index in its order, as the same objects: then nothing is looked up.
-        if (!PyDict_Next(index.ptr(), &next, &expected, &entry) || expected != name) {
-            nb::object text;
-            if (!PyUnicode_CheckExact(name)) {
-                text = nb::steal(PyObject_Str(name));
-                if (!text.is_valid()) nb::raise_python_error();
-                name = text.ptr();
-            }
-            entry = PyDict_GetItemWithError(index.ptr(), name);
-            if (!entry) {
-                if (PyErr_Occurred()) nb::raise_python_error();
-                return -1;
-            }
-        }
+        PyObject *entry = entry_of(name, index.ptr(), next);
+        if (!entry) return -1;
         const bool coded = PyTuple_CheckExact(entry);
         const Py_ssize_t place = PyLong_AsSsize_t(coded ? PyTuple_GET_ITEM(entry, 0) : entry);
         if (place == -2) continue; // the label, or an excluded column
@@ -121,6 +140,47 @@ int64_t read_row(nb::handle row, nb::handle index, nb::handle values) {
         unknown += coded && number == -1;
     }
     return unknown;
+}
+
+// The value of a name in a dict, null if it is absent. Rows mostly have the names in one order, as the same objects.
+PyObject *value_of(PyObject *row, PyObject *name, Py_ssize_t &next) {
+    PyObject *key, *value;
+    if (PyDict_Next(row, &next, &key, &value) && key == name) return value;
+    value = PyDict_GetItemWithError(row, name);
+    if (!value && PyErr_Occurred()) nb::raise_python_error();
+    return value;
+}
+
+nb::tuple read_real_columns(nb::sequence rows, nb::sequence names) {
+    const nb::list every(rows), named(names); // neither can change while their values are read
+    const Py_ssize_t n_rows = PyList_GET_SIZE(every.ptr()), n_names = PyList_GET_SIZE(named.ptr());
+    const nb::module_ numpy = nb::module_::import_("numpy");
+    std::vector<nb::object> arrays(n_names);
+    std::vector<double *> values(n_names, nullptr); // null where a value is no float
+    bool alike = true;
+    for (Py_ssize_t i = 0; i < n_rows; ++i) alike &= bool(PyDict_CheckExact(PyList_GET_ITEM(every.ptr(), i)));
+    const Py_ssize_t n_read = alike ? n_rows : 0;
+    for (Py_ssize_t j = 0; j < n_names && alike; ++j) {
+        arrays[j] = numpy.attr("empty")(n_rows);
+        values[j] = reinterpret_cast<double *>(View<double>(arrays[j], 1).data);
+    }
+    for (Py_ssize_t i = 0; i < n_read; ++i) {
+        PyObject *row = PyList_GET_ITEM(every.ptr(), i);
+        alike &= PyDict_GET_SIZE(row) == n_names;
+        Py_ssize_t next = 0;
+        for (Py_ssize_t j = 0; j < n_names; ++j) {
+            PyObject *value = value_of(row, PyList_GET_ITEM(named.ptr(), j), next);
+            alike &= value != nullptr;
+            if (!values[j]) continue;
+            if (value && (PyFloat_CheckExact(value) || Py_TYPE(value) == float64_type))
+                values[j][i] = PyFloat_AS_DOUBLE(value);
+            else
+                values[j] = nullptr;
+        }
+    }
+    nb::list found;
+    for (Py_ssize_t j = 0; j < n_names; ++j) found.append(values[j] ? arrays[j] : nb::none());
+    return nb::make_tuple(found, alike);
 }
 
 // The digits of one class in all columns.
@@ -262,6 +322,30 @@ int64_t count_value_row(nb::handle table, nb::handle totals, nb::handle values, 
     return fresh;
 }
 
+int64_t learn_row(nb::handle kind, nb::handle codes, nb::handle index, nb::handle values, nb::handle add,
+                  nb::handle class_rows, nb::handle row, nb::handle label) {
+    if (reinterpret_cast<PyObject *>(Py_TYPE(label.ptr())) != kind.ptr() || !PyDict_CheckExact(codes.ptr())) return -1;
+    PyObject *code = PyDict_GetItemWithError(codes.ptr(), label.ptr());
+    if (!code) {
+        if (PyErr_Occurred()) nb::raise_python_error();
+        return -1;
+    }
+    const nb::object own = nb::borrow(code);
+    if (const int64_t unknown = read_row(row, index, values)) return unknown;
+    const View<int64_t> rows(class_rows, 1);
+    const Py_ssize_t place = PyLong_AsSsize_t(code);
+    if (place < 0 || place >= rows.shape[0]) refuse("codes below " + std::to_string(rows.shape[0]), place);
+    static PyObject *one = PyLong_FromLong(1);
+    PyObject *arguments[] = {code, one};
+    const nb::object added = nb::steal(PyObject_Vectorcall(add.ptr(), arguments, 2, nullptr));
+    if (!added.is_valid()) nb::raise_python_error();
+    const int is_added = PyObject_IsTrue(added.ptr());
+    if (is_added < 0) nb::raise_python_error();
+    if (!is_added) return -1;
+    ++rows(place);
+    return 0;
+}
+
 } // namespace
 
 void register_single_rows(nb::module_ &m) {
@@ -271,6 +355,8 @@ void register_single_rows(nb::module_ &m) {
         scalar_types.push_back(reinterpret_cast<PyTypeObject *>(nb::object(numpy.attr(name)).release().ptr()));
     float64_type = reinterpret_cast<PyTypeObject *>(nb::object(numpy.attr("float64")).release().ptr());
     define_kernel(m, "read_row", &read_row);
+    define_kernel(m, "learn_row", &learn_row);
+    define_kernel(m, "read_real_columns", &read_real_columns);
     define_kernel(m, "add_real_row", &add_real_row);
     define_kernel(m, "add_event_row", &add_event_row);
     define_kernel(m, "add_flag_row", &add_flag_row);

@@ -79,7 +79,8 @@ def check_matrix(
         known = vars(estimator)
         if known.get("n_features_in_") == X.shape[1] and "feature_names_in_" not in known:
             return X, y
-    if y is NO_TARGET and not reset and (few := small_numeric_frame(estimator, X)) is not None and few.dtype in plain:
+    few = None if reset else small_numeric_frame(estimator, X)
+    if few is not None and few.dtype in plain and (y is NO_TARGET or _is_plain_target(y, len(few))):
         return few, y
     options = {"ensure_all_finite": False, "accept_sparse": "csr" if sparse else False} | options
     found = validate_data(estimator, X, y, reset=reset, **options)

@@ -114,6 +114,7 @@ CALLS: dict[str, dict[str, Any]] = {
         "is_parent": np.array([True, False, True, True]),
         **SCORED,
     },
+    "code_integers": {"values": integers(3, 4, 5, 3, 4), "low": 3, "counts": counts(K), "out": codes(), **ROWS},
     "count_bags": {**bag(), **COUNTED, "n_tokens": T, **ROWS},
     "count_bags_dense": {**bag(), **COUNTED, "n_tokens": T, "lengths": reals(N), **ROWS},
     "add_student": {
@@ -265,6 +266,7 @@ CALLS: dict[str, dict[str, Any]] = {
 EVERY_ROW = ("add_pairs", "add_step_pairs", "log_loss", "newton_terms", "correction_gradient")  # every row has a class
 # Arrays that may be shorter along an axis: they set the size, or their length is free.
 FREE = {
+    ("code_integers", "counts", 0),
     *((name, "out", 1) for name in ("softmax", "log_softmax")),
     *(
         ("average_binnings", name, axis)

@@ -133,6 +133,23 @@ def test_reading_a_row(row):
         assert np.array_equal(values, wanted, equal_nan=True)
 
 
+@given(st.lists(st.dictionaries(names, cell)), st.lists(names, max_size=4))
+def test_reading_columns_of_dicts(rows, asked):
+    wanted, found = (module.read_real_columns(rows, asked) for module in (reference, active))
+    assert wanted[1] is found[1]
+    for plain, own in zip(wanted[0], found[0], strict=True):
+        assert (plain is None) == (own is None)
+        assert plain is None or np.array_equal(plain, own, equal_nan=True)
+
+
+def test_dicts_of_reals_are_read_as_arrays_and_others_are_not():
+    (a, b, c), are_alike = active.read_real_columns(
+        [{"a": 0.5, "b": 1}, {"b": 2.0, "a": np.float64(1)}], ["a", "b", "c"]
+    )
+    assert a.tolist() == [0.5, 1.0]
+    assert (b, c, are_alike) == (None, None, False)
+
+
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, -1]), st.booleans(), st.booleans())
 def test_counting_a_row_in_place(seed, sign, strange, wide):
     rng = np.random.default_rng(seed)
@@ -339,3 +356,31 @@ def test_sorting_entries(seed, n, n_different, in_runs):
         )
         keys = [key[order] for key in keys]
     assert np.array_equal(active.sort_entries(*keys), reference.sort_entries(*keys))
+
+
+@given(
+    st.lists(st.integers(-128, 127), max_size=40),
+    st.sampled_from([np.int8, np.int16, np.int32, np.int64]),
+    st.sampled_from([-(2**63), -128, -3, 0, 100]),
+    st.sampled_from([0, 1, 7, 256, 2000]),
+    st.booleans(),
+)
+def test_coding_integers(values, dtype, low, n_counts, apart):
+    values = np.repeat(np.array(values, dtype), 2)[::2] if apart else np.array(values, dtype)
+    found = []
+    for module in (active, reference):
+        counts, codes = np.ones(n_counts, np.int64), np.full(len(values), 5, np.int32)
+        ends = module.code_integers(values, low, counts, codes, len(values) // 3, len(values))
+        found.append((ends, counts.tolist(), codes.tolist()))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("span", [3, 5000])
+def test_coding_many_integers_and_extreme_ones(span):
+    values = np.random.default_rng(span).integers(-2, span, 10_000)
+    values[4321], values[4322] = -(2**63), 2**63 - 1
+    found = []
+    for module in (active, reference):
+        counts, codes = np.zeros(span, np.int64), np.zeros(len(values), np.int32)
+        found.append((module.code_integers(values, -2, counts, codes, 0, 10_000), counts.tolist(), codes.tolist()))
+    assert found[0] == found[1]

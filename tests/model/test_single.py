@@ -19,10 +19,11 @@ QUICK = {
     "kind": "categorical",
     "code": "categorical",
     "events": "poisson",
+    "fine": "histogram",
 }
 START = [
-    {"real": 1.0, "size": 2.0, "flag": True, "kind": "red", "code": 1, "events": 3, LABEL: "p"},
-    {"real": 2.5, "size": -1.0, "flag": False, "kind": "blue", "code": 2, "events": 0, LABEL: "q"},
+    {"real": 1.0, "size": 2.0, "flag": True, "kind": "red", "code": 1, "events": 3, "fine": 0.5, LABEL: "p"},
+    {"real": 2.5, "size": -1.0, "flag": False, "kind": "blue", "code": 2, "events": 0, "fine": 7.5, LABEL: "q"},
 ]
 
 numbers = st.one_of(doubles, st.integers(-(2**60), 2**60), st.booleans(), doubles.map(np.float64), st.just(np.int64(3)))
@@ -34,6 +35,7 @@ cells = {
     "kind": st.sampled_from(["red", "blue", "green", "white", np.str_("red")]),
     "code": st.sampled_from([1, 2, 3, 1.0, 2.5, 10**20, np.int64(2), np.float32(3)]),
     "events": st.sampled_from([0, 1, 2, 7, 3.0, 10**6, np.int64(5), True]),
+    "fine": numbers,
 }
 label = st.sampled_from(["p", "q", "r", np.str_("p"), None])
 row = st.fixed_dictionaries({}, optional={name: st.one_of(gap, values) for name, values in cells.items()})
@@ -162,6 +164,7 @@ def test_an_empty_model_learns_single_rows():
     [
         ({"real": float("inf")}, "finite"),
         ({"real": "x"}, "a number"),
+        ({"fine": float("inf")}, "finite"),
         ({"flag": 2}, "a boolean"),
         ({"flag": "maybe"}, "a boolean"),
         ({"code": "x"}, "number"),

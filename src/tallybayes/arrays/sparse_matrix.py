@@ -17,6 +17,7 @@ from tallybayes.errors import DataError, Described
 
 __all__ = ["checked_csr", "is_sparse"]
 
+_DENSE = (np.ndarray, list)
 _INDICES = (np.dtype(np.int32), np.dtype(np.int64))
 
 
@@ -26,6 +27,8 @@ def is_sparse(data: Any) -> bool:
     >>> is_sparse(np.zeros((2, 2)))
     False
     """
+    if type(data) in _DENSE:  # mostly: the question is asked of every column
+        return False
     module = sys.modules.get("scipy.sparse")
     return module is not None and bool(module.issparse(data))
 

@@ -18,7 +18,7 @@ from tallybayes.data.arrow import as_doubles, combined, is_text_type, to_list, t
 from tallybayes.data.encode_bag import to_bag
 from tallybayes.data.encode_categories import to_codes
 from tallybayes.data.key_form import as_boolean
-from tallybayes.data.table import Raw, is_masked, is_missing, is_number
+from tallybayes.data.table import Raw, is_masked, is_missing, is_number, plain_reals
 from tallybayes.data.tokenise import to_documents
 from tallybayes.errors import DataError, Described
 from tallybayes.families.family import Family
@@ -27,6 +27,7 @@ __all__ = ["as_codes", "as_flags", "as_reals", "empty_column", "encode"]
 
 ColumnT = TypeVar("ColumnT", bound=Column)
 
+_REALS = (np.dtype(np.float64), np.dtype(np.float32))
 _BOOLEAN = "a boolean (0, 1, true, false)"
 
 
@@ -45,6 +46,8 @@ def encode(name: str, raw: Raw, family: Family, known: Any = None) -> Column:
 
 def as_reals(name: str, raw: Raw) -> Reals:
     """Numbers, or a DataError."""
+    if type(raw) is np.ndarray and raw.dtype in _REALS:
+        return Reals(raw)
     return _checked(to_reals, name, raw, "numbers")
 
 
@@ -91,7 +94,7 @@ def to_reals(name: str, raw: Raw, expected: str = "a number") -> Reals:
     """Numbers; missing becomes NaN."""
     raw = _unwrapped(raw, name, expected)
     if isinstance(raw, np.ndarray) and raw.dtype.kind in "fiub":
-        if raw.dtype in (np.float32, np.float64):
+        if raw.dtype in _REALS:
             return Reals(raw)
         return Reals(raw.astype(np.float32 if raw.dtype == np.float16 else np.float64))
     if isinstance(raw, (pa.Array, pa.ChunkedArray)):
@@ -102,6 +105,8 @@ def to_reals(name: str, raw: Raw, expected: str = "a number") -> Reals:
         if not any(is_kind(kind) for is_kind in numeric):
             raise _wrong_type(name, raw, expected)
         return Reals(to_numpy(combined(raw if kind in (pa.float32(), pa.float64()) else as_doubles(raw))))
+    if isinstance(raw, list) and (plain := plain_reals(raw)) is not None:
+        return Reals(plain)
     values = np.full(len(raw), np.nan)
     for row, value in enumerate(raw):
         if type(value) is not float and type(value) is not int:

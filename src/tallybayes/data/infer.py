@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from tallybayes import kernels
 from tallybayes.arrays.column import Codes
 from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.data.arrow import as_doubles, combined, is_text_type, to_list, to_numpy, valid_rows
@@ -33,7 +34,7 @@ from tallybayes.data.identifier import IDENTIFIER_ROWS, are_hashes, named_as_ide
 from tallybayes.data.key_form import KeyForm
 from tallybayes.data.known_order import known_order
 from tallybayes.data.schema import Field
-from tallybayes.data.table import Raw, is_missing, is_number
+from tallybayes.data.table import Raw, is_missing, is_number, plain_reals
 from tallybayes.data.whole_numbers import has_fraction
 from tallybayes.errors import DataError
 from tallybayes.families import Bernoulli, Categorical, Family, Multinomial, Ordinal, Tags, Text
@@ -45,6 +46,7 @@ ONLY_BITS = "only 0 and 1"  # numbers taken for booleans: later ones may differ
 
 SAMPLE = 10_000  # rows that are examined before the whole column is
 _BOOLEANS = "booleans"
+_REALS = "real numbers"
 _DATES = "dates and times"
 _DURATIONS = "durations have no family"
 _SEPARATED = 0.2  # share of values with a separator from which text is taken for tags
@@ -115,8 +117,9 @@ def with_key_form(field: Field, raw: Raw) -> Field:
         column = as_codes(field.name, raw[:SAMPLE])
     except DataError:  # learning names the row, or skips it
         return field
-    used = np.unique(column.codes.astype(np.int64) - column.origin).tolist()
-    form = KeyForm.of([column.keys[code] for code in used if 0 <= code < len(column.keys)])
+    n, codes = np.zeros(len(column.keys), np.int64), np.empty(len(column), np.int32)
+    kernels.active.code_integers(column.codes, column.origin, n, codes, 0, len(codes))
+    form = KeyForm.of([column.keys[code] for code in np.flatnonzero(n).tolist()])
     return field if form is None else replace(field, key_form=form)
 
 
@@ -170,6 +173,8 @@ def _from_numbers(name: str, values: np.ndarray, numeric: Family, integral: bool
     if values.dtype == np.bool_:
         return Field(name, Bernoulli(), _BOOLEANS)
     integral = values.dtype.kind in "iu" if integral is None else integral
+    if not integral and has_fraction(values[:_FEW]):  # mostly: then nothing else can be true
+        return Field(name, numeric, _REALS)
     for part in (values[:_FEW], values[:SAMPLE], values):
         there = part[~np.isnan(part)] if part.dtype.kind == "f" else part
         if not np.all((there == 0) | (there == 1)):
@@ -190,10 +195,10 @@ def _from_numbers(name: str, values: np.ndarray, numeric: Family, integral: bool
 def _describe_numbers(values: np.ndarray, integral: bool) -> str:
     """What kind of numbers they are, in words."""
     if not integral and values.dtype.kind == "f" and has_fraction(values):
-        return "real numbers"
+        return _REALS
     there = values[np.isfinite(values)] if values.dtype.kind == "f" else values
     if not integral and not len(there):
-        return "real numbers"
+        return _REALS
     n_values = len(np.unique(there))
     return f"integers, {_distinct(n_values)}" if n_values < _MANY else "integers"
 
@@ -206,6 +211,9 @@ def _from_values(name: str, values: list[Any], numeric: Family) -> Field:
     types = set(map(type, values))
     if str in types and types <= {str, type(None)}:  # nothing else to ask of every value
         return _from_text(name, Counter(value for value in values if value is not None))
+    if (reals := plain_reals(values)) is not None and len(known := reals[~np.isnan(reals)]):
+        integral = float not in types or all(type(value) is int or is_missing(value) for value in values)
+        return _from_numbers(name, known, numeric, integral=integral)
     there = list(itertools.filterfalse(is_missing, values))
     if not there:
         return Field(name, None, NO_VALUES)

@@ -40,7 +40,9 @@ def with_readings(table: Table, names: Collection[str]) -> Table:
     >>> table.columns["price"].to_pylist(), table.columns["code"]
     ([5.0, 1200.0], ['1', '2'])
     """
-    new = {name: table.columns[name] for name in names if name not in table.readings}
+    new = {name: raw for name in names if name not in table.readings and not _is_array(raw := table.columns[name])}
+    if not new:
+        return table
     first = {name: _text(raw, HEAD) for name, raw in new.items() if not _is_dictionary(raw)}
     cells = {name: MissingWords().cleaned(text) for name, text in first.items() if text is not None}
     found = {
@@ -87,9 +89,8 @@ def tell_none(name: str, table: Table, *, is_label: bool = False) -> None:
 
 def with_numbers(table: Table, schema: Schema) -> Table:
     """A table whose columns of text are parsed as the schema says; a word is a missing value, and told if it is new."""
-    formats = {name: field.format for name, field in schema.fields.items() if field.format is not None}
     parsed: dict[str, Any] = {}
-    for name, form in formats.items():
+    for name, form in schema.formats.items():
         text = _text(table.columns[name]) if name in table.columns else None
         if text is not None:
             parsed[name] = _parsed(name, (schema.missing or MissingWords()).cleaned(text), form)
@@ -126,7 +127,7 @@ def _text(raw: Raw, most: int | None = None) -> Any:
         raw = combined(raw[:most])
         return raw.cast(pa.large_string()) if pa.types.is_string_view(raw.type) else raw
     if isinstance(raw, np.ndarray):
-        if raw.dtype.kind not in "UO":
+        if _is_array(raw):
             return None
         raw = raw.tolist()
     if not isinstance(raw, list):
@@ -140,6 +141,11 @@ def _text(raw: Raw, most: int | None = None) -> Any:
     if not all(value is None or isinstance(value, str) or _is_plain_number(value) for value in values):
         return None
     return strings([value if value is None or isinstance(value, str) else repr(value) for value in values[:most]])
+
+
+def _is_array(raw: Raw) -> bool:
+    """Whether a column is an array of numbers, booleans or dates: it has no text to be read."""
+    return isinstance(raw, np.ndarray) and raw.dtype.kind not in "UO"
 
 
 def _is_dictionary(raw: Raw) -> bool:

@@ -70,6 +70,33 @@ class Field:
         return self.family is not None and self.family.tokeniser is not None
 
 
+class _Used(NamedTuple):
+    """What follows from the fields of a schema: it is asked for many times for every batch of rows."""
+
+    fields: dict[str, Field]  # a copy of those that it follows from
+    families: dict[str, Family]
+    derived: dict[str, Field]
+    formats: dict[str, NumberFormat]
+    date_parts: dict[str, dict[str, str]]
+
+    @classmethod
+    def of(cls, fields: dict[str, Field]) -> _Used:
+        names = sorted(fields)
+        families = {name: family for name in names if (family := fields[name].family) is not None}
+        derived = {name: fields[name] for name in names if fields[name].inputs and name in families}
+        formats = {name: field.format for name, field in fields.items() if field.format is not None}
+        parts: dict[str, dict[str, str]] = {}
+        for name in sorted(_counted(families, derived)):
+            if name in fields and (part := fields[name].part) is not None:
+                parts.setdefault(part.column, {})[name] = part.part
+        return cls(dict(fields), families, derived, formats, parts)
+
+
+def _counted(families: dict[str, Family], derived: dict[str, Field]) -> set[str]:
+    """The columns that are counted, by themselves or for derived columns."""
+    return {*families.keys() - derived.keys(), *(own.column for field in derived.values() for own in field.inputs)}
+
+
 @dataclass(repr=False)
 class Schema:
     """The columns of a model by name, printable.
@@ -86,28 +113,40 @@ class Schema:
     missing: MissingWords | None = None  # the words that mean a missing value in files of text, if they were given
     label_form: KeyForm | None = None  # how labels are written, if they mean booleans or numbers
     bins: LabelBins | None = None  # the ranges that a label of numbers is cut into
+    _remembered: _Used | None = field(default=None, init=False, compare=False)
+
+    @property
+    def _used(self) -> _Used:
+        """What follows from the fields, which may be changed in place: computed anew when they have been."""
+        found = self._remembered
+        if found is None or found.fields != self.fields:
+            self._remembered = found = _Used.of(self.fields)
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: not what is remembered."""
+        return self.__dict__ | {"_remembered": None}
 
     @property
     def families(self) -> dict[str, Family]:
         """The family of every column that is used, in the order of their names."""
-        return {
-            name: self.fields[name].family  # type: ignore[misc]
-            for name in sorted(self.fields)
-            if self.fields[name].family is not None
-        }
+        return self._used.families.copy()
 
     @property
     def derived(self) -> dict[str, Field]:
         """The columns that are used and computed from other columns, in the order of their names."""
-        used = [name for name, field in self.fields.items() if field.inputs and field.family is not None]
-        return {name: self.fields[name] for name in sorted(used)}
+        return self._used.derived.copy()
+
+    @property
+    def formats(self) -> dict[str, NumberFormat]:
+        """How cells of text are read as numbers, of the columns where they are not plain."""
+        return self._used.formats.copy()
 
     @property
     def columns_counted(self) -> list[str]:
         """The columns that the model counts, by themselves or for derived columns, parts of dates among them."""
-        derived = self.derived
-        inputs = {own.column for field in derived.values() for own in field.inputs}
-        return sorted({*self.families.keys() - derived.keys(), *inputs})
+        used = self._used
+        return sorted(_counted(used.families, used.derived))
 
     @property
     def columns_in_use(self) -> list[str]:
@@ -118,12 +157,7 @@ class Schema:
     @property
     def date_parts(self) -> dict[str, dict[str, str]]:
         """By column of dates, the columns that are parts of it and are used, each with the name of the part."""
-        result: dict[str, dict[str, str]] = {}
-        if any(field.part is not None for field in self.fields.values()):
-            for name in self.columns_counted:
-                if name in self.fields and (part := self.fields[name].part) is not None:
-                    result.setdefault(part.column, {})[name] = part.part
-        return result
+        return {column: dict(parts) for column, parts in self._used.date_parts.items()}
 
     def family_of(self, name: str) -> Family | None:
         """The family of one column; None if it is excluded or unknown."""

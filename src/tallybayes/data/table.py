@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import decimal
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tallybayes import kernels
 from tallybayes.arrays.sparse_matrix import checked_csr, is_sparse
 from tallybayes.data.arrow import integers
 from tallybayes.data.input_kind import has_attribute, is_pandas_frame, library_of
@@ -33,12 +34,15 @@ __all__ = [
     "is_missing",
     "is_number",
     "is_row",
+    "plain_reals",
     "raw_column",
+    "small_frame",
     "to_table",
 ]
 
-_FEW_ROWS = 64
+_FEW_ROWS = 1024
 _TAKEABLE = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}  # Arrow takes no rows of views
+_PLAIN = {float, int, type(None)}
 _NUMBERS = (int, float, np.integer, np.floating, np.bool_, decimal.Decimal)
 
 Raw = Any  # a NumPy array, an Arrow (chunked) array, a list, or a SciPy sparse matrix
@@ -205,6 +209,11 @@ def to_table(data: Any) -> Table:
     raise DataError(expected, got=type(data).__name__)
 
 
+def small_frame(data: Any) -> Any:
+    """A pandas frame of a few rows as a table, which may be a matrix; other data as it is."""
+    return to_table(data) if is_pandas_frame(data) and len(data) <= _FEW_ROWS else data
+
+
 def raw_column(values: Any) -> Raw:
     """One column of any kind: a list, an array, a series."""
     if isinstance(values, np.ndarray):
@@ -246,10 +255,9 @@ def _named(names: Sequence[Any], columns: Sequence[Raw], n_rows: int) -> Table:
 def _from_pandas(data: Any) -> Table:
     """Column by column, so that one bad column does not spoil the rest; the index is not a column."""
     if len(data) <= _FEW_ROWS and len(kinds := set(data.dtypes)) == 1 and _is_numeric(kinds.pop()):
-        columns = list(data.to_numpy().T)  # a copy of a few rows costs less than a loop over the columns
-    else:
-        columns = [_from_series(values) for _, values in data.items()]
-    return _named(list(data.columns), columns, len(data))
+        matrix = data.to_numpy()  # a copy of a few rows costs less than a loop over the columns
+        return replace(_named(list(data.columns), list(matrix.T), len(data)), matrix=matrix)
+    return _named(list(data.columns), [_from_series(values) for _, values in data.items()], len(data))
 
 
 def _from_series(values: Any) -> Raw:
@@ -328,10 +336,13 @@ def _from_rows(data: Sequence[Any]) -> Table:
             return _from_numpy(matrix)
         row = next(i for i, row in enumerate(data) if not isinstance(row, Mapping))
         raise DataError("a dict of column names and values", got=data[row], row=row)
-    names: dict[Any, None] = {}
-    for row_dict in data:
-        names.update(dict.fromkeys(row_dict))
-    return _named(list(names), [[row.get(name) for row in data] for name in names], len(data))
+    names = list(data[0]) if data else []
+    reals, are_alike = kernels.active.read_real_columns(data, names)
+    if not are_alike:
+        names = list(dict.fromkeys(name for row_dict in data for name in row_dict))
+    found = dict(zip(names, reals, strict=False))
+    columns = [[row.get(name) for row in data] if found.get(name) is None else found[name] for name in names]
+    return _named(names, columns, len(data))
 
 
 def _scalar(value: Any) -> Any:
@@ -358,6 +369,20 @@ def is_missing(value: Any) -> bool:
         return bool(value != value)
     except (TypeError, ArithmeticError):  # pandas' NA is not a truth value; a signalling NaN cannot be compared
         return True
+
+
+def plain_reals(values: list[Any]) -> NDArray[np.float64] | None:
+    """A list of floats, integers and None as doubles, NaN for None; None if it holds anything else.
+
+    >>> plain_reals([1, None, 2.5]), plain_reals([1, "2"]), plain_reals([10**400])
+    (array([1. , nan, 2.5]), None, None)
+    """
+    if not set(map(type, values)) <= _PLAIN:
+        return None
+    try:
+        return np.array(values, np.float64)
+    except OverflowError:  # no double holds it
+        return None
 
 
 def is_number(value: Any) -> bool:

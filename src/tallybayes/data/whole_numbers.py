@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow as pa
 from tallybayes.arrays.column import Reals
 from tallybayes.data.arrow import combined, to_numpy
 from tallybayes.data.schema import Field
-from tallybayes.data.table import Raw, is_missing, is_number
+from tallybayes.data.table import Raw, is_missing, is_number, plain_reals
 
 __all__ = ["are_whole", "has_fraction", "with_whole"]
 
@@ -32,9 +33,11 @@ def has_fraction(values: np.ndarray) -> bool:
     >>> has_fraction(np.array([1.0, np.nan, 2.5])), has_fraction(np.array([1.0, np.inf]))
     (True, False)
     """
-    for part in (values[:_FEW], values):
-        finite = part[np.isfinite(part)]
-        if (finite != np.floor(finite)).any():
+    first = values.item(0) if len(values) else 0.0
+    if math.isfinite(first) and not first.is_integer():  # mostly tells already, at the least cost
+        return True
+    for part in (values[:_FEW], values) if len(values) > _FEW else (values,):
+        if np.count_nonzero(np.floor(part) < part):  # false for infinities and NaN
             return True
     return False
 
@@ -45,13 +48,16 @@ def are_whole(raw: Raw) -> bool:
     >>> are_whole([1, None, 2.0]), are_whole(np.array([1.5, 2.0])), are_whole(pa.array([3, None])), are_whole([])
     (True, False, True, False)
     """
-    raw = raw[:_FIRST] if isinstance(raw, (pa.Array, pa.ChunkedArray, np.ndarray, list)) else raw
-    if isinstance(raw, (pa.Array, pa.ChunkedArray)):
+    is_array = isinstance(raw, np.ndarray)
+    raw = raw[:_FIRST] if is_array or isinstance(raw, (pa.Array, pa.ChunkedArray, list)) else raw
+    if not is_array and isinstance(raw, (pa.Array, pa.ChunkedArray)):
         if pa.types.is_integer(raw.type):
             return bool(raw.null_count < len(raw))
         if not pa.types.is_floating(raw.type) or pa.types.is_float16(raw.type):
             return False
         raw = to_numpy(combined(raw))
+    if isinstance(raw, list) and (plain := plain_reals(raw)) is not None:
+        raw = plain
     if isinstance(raw, list):
         given = list(itertools.filterfalse(is_missing, raw))
         if not all(is_number(value) and not isinstance(value, (bool, np.bool_)) for value in given):

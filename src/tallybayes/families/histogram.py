@@ -35,6 +35,7 @@ from tallybayes.families.histogram_predictive import (
     predictive_at,
 )
 from tallybayes.families.leave_one_out_scores import added
+from tallybayes.families.waiting_rows import WaitingRows
 from tallybayes.tally import Exact, Grid
 from tallybayes.tally.grid import LIMIT
 
@@ -95,6 +96,10 @@ class Histogram(Family[Grid, HistogramPrior]):
         for part in parts[1:]:
             parts[0].prepare(part, 1)()
         return parts[0]
+
+    def adder(self, tally: Grid, values: Floats) -> WaitingRows:
+        """Rows wait: every change of the cells writes all of them anew."""
+        return WaitingRows(self, tally, values)
 
     def without(self, tally: Grid, columns: Sequence[Reals], codes: Codes32, weights: Weights) -> Grid:
         """Look up the cells of the rows among those of the tally, unless they have weights or very many classes."""

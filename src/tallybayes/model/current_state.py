@@ -13,16 +13,15 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any
 
-import numpy as np
-
 from tallybayes.data.read import to_source
+from tallybayes.data.table import small_frame
 from tallybayes.errors import Described, ParameterError
 from tallybayes.families.family import Floats
 from tallybayes.model.label_plan import label_notes
 from tallybayes.model.row_counter import RowCounter
 from tallybayes.model.single_row import SingleRowLearner
 from tallybayes.model.update import add_rows, change_notes, subtract_rows
-from tallybayes.scoring.small_batch import ROWS
+from tallybayes.scoring.small_batch import few_rows
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.counted_rows import CountedRows
 from tallybayes.state.counting_plan import CountingPlan
@@ -45,21 +44,47 @@ class Change:
 ONE_ROW = Change(1)
 
 
+class _Turn:
+    """The turn of a writer: one change at a time, which may begin another one itself."""
+
+    __slots__ = ("_lock", "n_taken")
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self.n_taken = 0  # how often by the one that has it: single rows look here instead of taking a second lock
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        self.n_taken += 1
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.n_taken -= 1
+        self._lock.release()
+
+
 class CurrentState:
     """The current snapshot of a model, and the ways to read and to replace it."""
 
     def __init__(self, state: ModelState) -> None:
         self.snapshot = Snapshot(state)
         self.lock = threading.Lock()  # guards the current snapshot and the number of its readers
-        self._writing = threading.RLock()  # one change at a time
+        self._writing = _Turn()
         self._row_learner: SingleRowLearner | None = None
         self._n_changes = 0
 
     def shared(self) -> Snapshot:
         """The current snapshot, to be kept: its statistics are never changed in place again."""
         with self.lock:
+            self.settle()
             self.snapshot.state.statistics.is_shared = True
             return self.snapshot
+
+    def settle(self) -> None:
+        """Count rows that are waiting to be counted; the caller holds `lock`."""
+        if self._row_learner is not None:
+            self._row_learner.settle()
 
     def set(self, **settings: Any) -> None:
         """Change settings; the statistics stay."""
@@ -67,43 +92,58 @@ class CurrentState:
             state = self.snapshot.state
             self.snapshot = Snapshot(replace(state, settings=replace(state.settings, **settings)))
 
-    def learn_few(self, data: Any, label: Any) -> Change | None:
-        """Learn a dict with its label, or a small matrix, by the fast path; None if the general path is needed."""
+    def learn(self, data: Any, label: Any, weight: Any) -> Change:
+        """Add rows, all or nothing."""
+        data = small_frame(data)
+        change = self._learn_few(data, label) if weight is None else None
+        return self.change(data, label, weight, 1) if change is None else change
+
+    def _learn_few(self, data: Any, label: Any) -> Change | None:
+        """Learn a dict with its label, or a few rows, by the fast path; None if the general path is needed."""
         if type(data) is dict and label is None:
             name = self.snapshot.state.schema.label
             return ONE_ROW if name is not None and self.learn_row(data, data.get(name)) else None
-        if type(data) is np.ndarray and data.ndim == 2 and 0 < len(data) <= ROWS and label is not None:
+        if (n_rows := few_rows(data)) and label is not None and not isinstance(label, str):
             if any(tally.has_keys for tally in self.snapshot.state.statistics.blocks.values()):
                 return None  # counts of keys are not taken back by the fast path
-            return Change(len(data)) if self.learn_row(data, label, SingleRowLearner.learn_matrix) else None
+            return Change(n_rows) if self.learn_row(data, label, SingleRowLearner.learn_rows) else None
         return None
 
     def learn_row(self, row: Any, label: Any, learn: Callable[..., bool] = SingleRowLearner.learn) -> bool:
         """Learn a dict, or rows, by the fast path; False, with nothing changed, if the general path is needed."""
+        with self.lock:
+            if not self._writing.n_taken:
+                return self._learn_now(row, label, learn)
         with self._writing, self.lock:
-            snapshot = self.snapshot
-            statistics = snapshot.state.statistics
-            if statistics.n_readers or statistics.is_shared:
-                return False
-            if (learner := self._row_learner) is None:
-                self._row_learner = learner = SingleRowLearner(snapshot.state)
-            if not learn(learner, row, label):
-                return False
-            self._n_changes += 1
-            if snapshot.is_used:
-                self.snapshot = Snapshot(snapshot.state, snapshot)
-            return True
+            return self._learn_now(row, label, learn)
+
+    def _learn_now(self, row: Any, label: Any, learn: Callable[..., bool]) -> bool:
+        snapshot = self.snapshot
+        statistics = snapshot.state.statistics
+        if statistics.n_readers or statistics.is_shared:
+            return False
+        if (learner := self._row_learner) is None:
+            self._row_learner = learner = SingleRowLearner(snapshot.state)
+        if not learn(learner, row, label):
+            return False
+        self._n_changes += 1
+        if snapshot.is_used:
+            self.snapshot = Snapshot(snapshot.state, snapshot)
+        return True
 
     def row_proba(self, row: Any) -> Floats | None:
         """P(class | row) of a dict by the fast path, (1, classes); None if the general path is needed."""
         if type(row) is not dict:
             return None
         with self.lock:  # held throughout: quicker than counting readers
+            self.settle()
             return self.snapshot.quick_proba(row)
 
     def change(self, data: Any, label: Any, weight: Any, sign: int, sample: RowSample | None = None) -> Change:
         """Add (1) or subtract (-1) rows, all or nothing; sample: to which the rows are added."""
         with self._writing:
+            with self.lock:
+                self.settle()
             snapshot, n_changes = self.snapshot, self._n_changes
             state = snapshot.state
             state.require_learned("learn" if sign > 0 else "forget")
@@ -123,9 +163,10 @@ class CurrentState:
         apply = add_rows if sign > 0 else subtract_rows
         counted.unread_dates.warn()
         with self._writing:
-            state = self.snapshot.state
-            before = state.statistics.in_use() if sign > 0 else []
-            with self.lock:
+            with self.lock:  # single rows that began before this turn are learned now, others after it
+                self.settle()
+                state = self.snapshot.state
+                before = state.statistics.in_use() if sign > 0 else []
                 in_place = state.statistics.may_change
                 if in_place:
                     self.snapshot = Snapshot(apply(state, counted))
@@ -150,6 +191,7 @@ class Reading:
 
     def __enter__(self) -> Snapshot:
         with self._current.lock:
+            self._current.settle()
             self._snapshot = self._current.snapshot
             self._snapshot.state.statistics.n_readers += 1
         return self._snapshot

@@ -284,9 +284,7 @@ class Model(Viewed):
 
     def learn(self, data: Any, *, label: Any = None, weight: Any = None) -> Change:
         """Add rows, all or nothing; new labels, categories and columns are added to the model."""
-        if weight is None and (change := self._current.learn_few(data, label)) is not None:
-            return change
-        return self._current.change(data, label, weight, 1)
+        return self._current.learn(data, label, weight)
 
     def learn_one(self, row: Mapping[Any, Any], label: Any) -> Change:
         """Add a single row, a dict without its label, and its label.

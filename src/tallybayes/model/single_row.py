@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import kernels
 from tallybayes.data.infer import NO_VALUES
+from tallybayes.data.input_kind import has_attribute, library_of
 from tallybayes.data.label import Labels
+from tallybayes.data.table import Table
 from tallybayes.families.family import Add, Family, Floats
+from tallybayes.families.waiting_rows import WaitingRows
 from tallybayes.scoring.row_reader import RowReader
 from tallybayes.scoring.small_batch import NUMBERS
 from tallybayes.state.model_state import ModelState
@@ -27,7 +33,10 @@ class SingleRowLearner:
     def __init__(self, state: ModelState) -> None:
         schema, total = state.schema, state.statistics
         self._codes: dict[Any, int] = {}  # none, if there is no fast path
+        self._waiting: list[tuple[WaitingRows, slice]] = []
+        self._places: tuple[Any, list[int], list[int]] | None = None  # of the columns of the last matrix
         self._kind: type | None = None
+        self._learn: Callable[[dict[Any, Any], Any], int] = _unknown
         self._has_forms = any(field.key_form is not None for field in schema.fields.values())
         labels, class_rows = total.in_use(), total.class_rows
         if not labels or type(labels[0]) not in _LABELS or schema.weight is not None:
@@ -51,85 +60,134 @@ class SingleRowLearner:
         if None in adders:
             return
         total.class_rows = Exact(class_rows.digits.copy())
-        self._class_rows = memoryview(total.class_rows.digits[:, 0])  # type: ignore[arg-type]
+        self._class_rows = total.class_rows.digits[:, 0]
         self._codes = {label: code for code, label in enumerate(total.labels)}
         self._kind = type(labels[0])
-        self._adders: list[Add] = adders  # type: ignore[assignment]
+        found: list[Add] = adders  # type: ignore[assignment]
+        parts = zip(found, reader.parts, strict=True)
+        self._waiting = [(add, part) for add, part in parts if isinstance(add, WaitingRows)]
+        at_once = [add for add in found if not isinstance(add, WaitingRows)]
+        self._add_at_once = _together(at_once) if at_once else None
+        own = (self._kind, self._codes, self._index, self._values, _together(found), self._class_rows)
+        self._learn = partial(kernels.active.learn_row, *own)
+
+    def settle(self) -> None:
+        """Count the rows that are waiting: before anyone reads the sums."""
+        for rows, _ in self._waiting:
+            rows.settle()
 
     def learn(self, row: dict[Any, Any], label: Any) -> bool:
         """Add a row and its label; False, with nothing changed, if the general path is needed."""
-        if type(label) is not self._kind:
-            label = label.item() if isinstance(label, np.generic) else None
-            if type(label) is not self._kind:
-                return False
-        if (code := self._codes.get(label)) is None:
+        unknown = self._learn(row, label) if label is not None else -1
+        if unknown == 0:
+            return True
+        if isinstance(label, np.generic):
+            return type(own := label.item()) is self._kind and self.learn(row, own)
+        if unknown < 0 or self._has_forms:
             return False
-        unknown = self._read(row, self._index, self._values)
-        if unknown and (self._has_forms or not (unknown > 0 and self._add_keys(row))):
-            return False
-        if not self._add(code):
-            return False
-        self._class_rows[code] += 1
-        return True
+        self._add_keys(row)
+        return self._learn(row, label) == 0
 
-    def _add(self, code: int) -> bool:
-        """Add the row that was read to the sums of a class; False, with nothing changed, if it does not fit."""
-        for add in self._adders:
-            if not add(code, 1):
-                for added in self._adders[: self._adders.index(add)]:
-                    added(code, -1)
-                return False
-        return True
+    def learn_rows(self, data: Any, labels: Any) -> bool:
+        """Add a few rows with known labels, a matrix or dicts; False, with nothing changed, for the general path.
 
-    def learn_matrix(self, data: NDArray[Any], labels: Any) -> bool:
-        """Add the rows of a small matrix with the columns x0, x1, ... and known labels; False, with nothing changed."""
-        if not self._codes or self._tallies or (values := self._matrix(data)) is None:
+        data: a matrix, whose columns are x0, x1, ...; a table that is one; or a list of dicts.
+        """
+        if not self._codes or self._tallies:
             return False
         codes = [self._codes.get(label, -1) if type(label) is self._kind else -1 for label in _plain_labels(labels)]
-        if len(codes) != len(values) or -1 in codes:
+        if len(codes) != (data.n_rows if isinstance(data, Table) else len(data)) or -1 in codes:
             return False
-        for i, code in enumerate(codes):
-            self._values[:] = values[i]
-            if not self._add(code):
-                for row, own in zip(values[:i], codes[:i], strict=True):
-                    self._values[:] = row
-                    for add in self._adders:
-                        add(own, -1)
-                return False
-        for code in codes:
-            self._class_rows[code] += 1
+        if isinstance(data, list):
+            values = self._dicts(data)
+        else:
+            is_table = isinstance(data, Table)
+            values = self._matrix(data.matrix if is_table else data, tuple(data.columns) if is_table else None)
+        if values is None or not self._add_rows(values, codes):
+            return False
+        self._class_rows += np.bincount(codes, minlength=len(self._class_rows))
         return True
 
-    def _matrix(self, data: NDArray[Any]) -> Floats | None:
+    def _add_rows(self, values: Floats, codes: list[int]) -> bool:
+        """Add rows to the sums, those that may wait last: nothing is refused after them."""
+        if (add := self._add_at_once) is not None:
+            for i, code in enumerate(codes):
+                self._values[:] = values[i]
+                if not add(code, 1):
+                    for row, own in zip(values[:i], codes[:i], strict=True):
+                        self._values[:] = row
+                        add(own, -1)
+                    return False
+        for rows, part in self._waiting:
+            rows.extend(values[:, part], codes)
+        return True
+
+    def _dicts(self, rows: list[Any]) -> Floats | None:
+        """Rows that are dicts as the adders take them; None if a column is new, or a value is unusual."""
+        values = np.empty((len(rows), len(self._values)))
+        for row, own in zip(rows, values, strict=True):
+            if type(row) is not dict or self._read(row, self._index, own):
+                return None
+        return values
+
+    def _matrix(self, data: NDArray[Any], names: tuple[str, ...] | None) -> Floats | None:
         """The rows of a matrix as the adders take them; None if a column is new or lacking, or a value is unusual."""
         if data.ndim != 2 or data.dtype not in NUMBERS:
             return None
-        entries = [self._index.get(f"x{j}", -1) for j in range(data.shape[1])]
-        places = [entry[0] if isinstance(entry, tuple) else entry for entry in entries]
+        key = data.shape[1] if names is None else names
+        if self._places is None or self._places[0] != key:
+            entries = [self._index.get(name, -1) for name in names or [f"x{j}" for j in range(data.shape[1])]]
+            places = [entry[0] if isinstance(entry, tuple) else entry for entry in entries]
+            flags = [place for place, entry in zip(places, entries, strict=True) if isinstance(entry, tuple)]
+            self._places = key, places, flags
+        _, places, flags = self._places
         used = [j for j, place in enumerate(places) if place >= 0]
         if -1 in places or len(used) != len(self._values):
             return None
         values = np.empty((len(data), len(used)))
-        values[:, [places[j] for j in used]] = data[:, used]
-        flags = values[:, [places[j] for j in used if isinstance(entries[j], tuple)]]
-        is_usual = not (np.abs(values) >= 2.0**53).any() if data.dtype.kind in "iu" else not np.isinf(values).any()
-        return values if is_usual and ((flags == 0) | (flags == 1) | np.isnan(flags)).all() else None
+        values[:, [places[j] for j in used]] = data if len(used) == len(places) else data[:, used]
+        if not (np.abs(values) >= 2.0**53).any() if data.dtype.kind in "iu" else not np.isinf(values).any():
+            bits = values[:, flags]
+            return values if not flags or ((bits == 0) | (bits == 1) | np.isnan(bits)).all() else None
+        return None
 
-    def _add_keys(self, row: dict[Any, Any]) -> bool:
-        """Give slots to the new keys of a row, which are not visible until counted, and read it again."""
+    def _add_keys(self, row: dict[Any, Any]) -> None:
+        """Give slots to the new keys of a row, which are not visible until counted."""
         by_column = {name: tally for tally in self._tallies for name in tally.features}
         for name, value in row.items():
             tally, entry = by_column.get(str(name)), self._index[str(name)]
             key = value.item() if isinstance(value, np.generic) else value
             if tally is not None and type(key) in entry[2] and key == key:
                 tally.slot_for(str(name), int(key) if isinstance(key, float) and key.is_integer() else key)
-        return bool(self._read(row, self._index, self._values) == 0)
+
+
+def _unknown(row: dict[Any, Any], label: Any) -> int:
+    """The general path."""
+    return -1
+
+
+def _together(adders: list[Add]) -> Add:
+    """What adds a row to the sums of several blocks, all or nothing."""
+    if len(adders) == 1:
+        return adders[0]
+
+    def add_all(code: int, sign: int) -> bool:
+        for i, add in enumerate(adders):
+            if not add(code, sign):
+                for added in adders[:i]:
+                    added(code, -sign)
+                return False
+        return True
+
+    return add_all
 
 
 def _plain_labels(labels: Any) -> list[Any]:
-    """Labels as Python values; none for other forms than an array or encoded labels."""
+    """Labels as Python values; none for other forms than a list, an array, a series or encoded labels."""
     if isinstance(labels, Labels):
         return [labels.keys[code] if code >= 0 else None for code in labels.codes.tolist()]
-    if type(labels) is np.ndarray and labels.ndim == 1 and labels.dtype.kind in "iubUf":
+    if library_of(labels) == "pandas" and has_attribute(labels, "to_numpy"):
+        labels = labels.to_numpy()
+    if type(labels) is np.ndarray and labels.ndim == 1 and labels.dtype.kind in "iubUfO":
         return list(labels.tolist())
-    return []
+    return labels if type(labels) is list else []

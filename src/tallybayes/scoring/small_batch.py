@@ -8,7 +8,7 @@ table, so the scores have the same bits. Anything unusual about a row is left to
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,18 +16,37 @@ import numpy as np
 from tallybayes.arrays.column import Bag, Codes
 from tallybayes.arrays.sparse_matrix import checked_csr
 from tallybayes.data.schema import Schema
+from tallybayes.data.table import Table
 from tallybayes.errors import DataError
 from tallybayes.families.family import Floats, Predictive, RowScore
 from tallybayes.scoring.row_reader import BlockLayout, RowReader
 from tallybayes.scoring.scorer import Scorer
 from tallybayes.state.model_state import ModelState
 
-__all__ = ["NUMBERS", "ROWS", "SmallBatchScorer"]
+__all__ = ["NUMBERS", "ROWS", "SmallBatchScorer", "few_rows"]
 
 ROWS = 256  # rows in a buffer; more than this are a table
 
 NUMBERS = tuple(np.dtype(kind) for kind in ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1"))
+_FEW_CELLS = 64  # of keys, that are looked up one by one
+_SLOTS, _FAR = 2**16, 2**40  # entries of a table of slots, and the size of its keys, at most
 _AMOUNTS = tuple(np.dtype(kind) for kind in ("f8", "f4", "i8", "i4"))
+
+
+def few_rows(data: Any) -> int:
+    """How many rows a small matrix has, or a table that is one, or a list of dicts; 0 for anything else.
+
+    >>> few_rows(np.zeros((2, 3))), few_rows([{"a": 1.5}]), few_rows(np.zeros((1000, 3))), few_rows({"a": [1]})
+    (2, 1, 0, 0)
+    """
+    kind = type(data)
+    if kind is np.ndarray:
+        n_rows = len(data) if data.ndim == 2 else 0
+    elif kind is Table:
+        n_rows = 0 if data.matrix is None else data.n_rows
+    else:
+        n_rows = len(data) if kind is list else 0
+    return n_rows if n_rows <= ROWS else 0
 
 
 class SmallBatchScorer:
@@ -168,6 +187,7 @@ class _Layout:
         entries = [self.reader.index[names[i]] for i in self._coded_to.tolist()]
         are_numbers = all(isinstance(entry, tuple) and entry[2] == (int, float) for entry in entries)
         self._codes = [entry[1] for entry in entries] if are_numbers and not silent else None
+        self._slots = _SlotTable(self._codes or ())
         self._sources: dict[tuple[str, ...] | None, tuple[np.ndarray, np.ndarray, int]] = {}
 
     def fits(self, predictives: Sequence[Predictive]) -> bool:
@@ -204,9 +224,52 @@ class _Layout:
         if len(source):
             rows[:, self._to] = data.take(source, axis=1)
         keys = data.take(coded_source, axis=1)
-        slots = [[codes.get(key, -1) for codes, key in zip(self._codes, row, strict=True)] for row in keys.tolist()]
+        slots = self._slots.of(keys) if keys.size > _FEW_CELLS else None
+        if slots is None:
+            columns = self._codes
+            slots = np.array(
+                [[own.get(key, -1) for own, key in zip(columns, row, strict=True)] for row in keys.tolist()]
+            )
         rows[:, self._coded_to] = slots if keys.dtype.kind != "f" else np.where(np.isnan(keys), np.nan, slots)
         return True
+
+
+class _SlotTable:
+    """The slots of whole numbers that are keys, in one array for all columns, so that a matrix is looked up at once."""
+
+    def __init__(self, codes: Sequence[Mapping[Any, int]]) -> None:
+        self._codes = codes
+        self._sizes: list[int] | None = None  # of the mappings when the array was made: keys are added, never changed
+
+    def of(self, keys: np.ndarray) -> np.ndarray | None:
+        """The slot of every key of a matrix, -1 for one that has none; None if the keys are far apart."""
+        sizes = [len(own) for own in self._codes]
+        if sizes != self._sizes:
+            self._sizes = sizes
+            self._fill()
+        if self._table is None:
+            return None
+        if keys.dtype.kind == "f":
+            keys = np.where(keys == np.floor(keys), keys, np.inf)
+            place = np.where(np.abs(keys) < 2.0**53, keys, -(2.0**53)).astype(np.int64) - self._first
+        else:
+            place = keys.astype(np.int64) - self._first
+        return self._table[np.where((place < 0) | (place >= self._widths), -1, place + self._starts)]
+
+    def _fill(self) -> None:
+        """Make the array: for each column the slots from its least key to its greatest, and -1 at the end."""
+        self._table = None
+        every = [{int(key): slot for key, slot in own.items() if key == int(key)} for own in self._codes]
+        least, most = ([pick(own, default=0) for own in every] for pick in (min, max))
+        if min(least, default=0) < -_FAR or max(most, default=0) > _FAR:
+            return
+        self._first, self._widths = np.array(least), np.array(most) - np.array(least) + 1
+        if self._widths.sum() > _SLOTS:
+            return
+        self._starts = np.cumsum(self._widths) - self._widths
+        self._table = np.full(self._widths.sum() + 1, -1.0)
+        for own, first, start in zip(every, least, self._starts.tolist(), strict=True):
+            self._table[start - first + np.fromiter(own, np.int64)] = list(own.values())
 
 
 def _number(name: str) -> int:

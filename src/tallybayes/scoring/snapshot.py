@@ -20,7 +20,7 @@ from tallybayes.data.infer import ONLY_BITS
 from tallybayes.data.label import Labels, find_labels, find_weights
 from tallybayes.data.read import to_source
 from tallybayes.data.source import Source, Whole
-from tallybayes.data.table import Table, to_table
+from tallybayes.data.table import Table, small_frame, to_table
 from tallybayes.errors import DataError, ParameterError, shorten
 from tallybayes.families.family import Codes32, Floats
 from tallybayes.scoring.interval import IntervalScorer
@@ -133,12 +133,14 @@ class Snapshot:
 
     def log_joint(self, data: Any) -> Floats:
         """Log P(class, row), (rows, classes)."""
+        data = small_frame(data)
         if (found := self._small_batch(data)) is not None:
             return found
         return self.joined(scores for _, scores in self.log_joint_batches(data))
 
     def proba(self, data: Any, *, calibrated: bool = True) -> Floats:
         """P(class | row), (rows, classes)."""
+        data = small_frame(data)
         if (found := self._small_batch(data)) is not None:
             return self._finished(found, calibrated=calibrated)
         finish = self.posterior_for(calibrated).write_proba

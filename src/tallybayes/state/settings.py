@@ -108,4 +108,5 @@ class Settings(_Chosen):  # type: ignore[misc]  # the fields come from the decla
 
     def with_unseen(self, field: Field) -> Field:
         """The column with a family that treats unseen values as these settings do."""
-        return field if field.family is None else replace(field, family=field.family.with_unseen(self.unseen))
+        family = None if field.family is None else field.family.with_unseen(self.unseen)
+        return field if family is field.family else replace(field, family=family)

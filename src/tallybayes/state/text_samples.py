@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import positions
 from tallybayes.arrays.column import Bag
+from tallybayes.arrays.distinct_numbers import distinct
 from tallybayes.data.batch import Batch
 from tallybayes.data.schema import Schema
 from tallybayes.families import Family
@@ -59,7 +60,8 @@ class DocumentSample:
         first = _first(prints, np.diff(bag.indptr)[rows])
         rows = rows[first]
         bag, lexicon = bag.take(rows), lexicon_of(bag.keys)
-        used, indices = np.unique(bag.indices, return_inverse=True)
+        used: Any
+        used, indices = distinct(bag.indices, len(lexicon))
         bag = Bag(bag.indptr, indices, integer_amounts(bag), used)
         return cls(prints[first], [keys[code] for code in codes[rows].tolist()], weights[rows], bag, lexicon)
 
@@ -131,8 +133,7 @@ class TextSamples:
     def add(self, batch: Batch, keys: list[Any], families: Mapping[str, Family], settings: Settings) -> None:
         """Add documents of a batch whose labels are `keys`."""
         for name, column in batch.columns.items():
-            if is_open(families.get(name), settings, name):
-                assert isinstance(column, Bag)  # only families of bags are ever open
+            if isinstance(column, Bag) and is_open(families.get(name), settings, name):  # no other is ever open
                 new = DocumentSample.of(column.expanded(), batch, keys)
                 self._of[name] = DocumentSample.merged([self._of[name], new]) if name in self._of else new
 
@@ -150,6 +151,8 @@ def select_text_variants(
 ) -> tuple[Schema, TextSamples]:
     """The schema with the options of text selected where there are enough documents, and the samples of the others."""
     result = schema
+    if not samples.items():
+        return schema, samples
     for name, family in schema.families.items():
         if not is_open(family, settings, name) or (sample := samples.get(name)) is None:
             continue

@@ -203,6 +203,8 @@ class Exact:
         if self.is_whole and other.is_whole:
             a, b = self.digits, other.digits
             total = a + b if sign > 0 else a - b
+            if min(a.min(initial=0), b.min(initial=0), total.min(initial=0)) >= 0:  # mostly, as these are counts
+                return Exact(total)
             wrapped = (a ^ total) & ((b if sign > 0 else ~b) ^ total) < 0
             if not wrapped.any():
                 return Exact(total)

@@ -69,9 +69,11 @@ class Grid(Tally):
         cls, features: tuple[str, ...], levels: Integers, offsets: Integers, cells: Integers, table: Exact
     ) -> Grid:
         """From the result of the kernel `cells`: a dense table (cells, classes)."""
-        row, klass = np.nonzero(table.nonzero())
+        n_classes, flat = table.shape[1], table.reshaped(-1)
+        place = np.flatnonzero(flat.digits if flat.is_whole else flat.nonzero())
+        row = place // n_classes
         owner = np.repeat(np.arange(len(features)), np.diff(offsets))
-        return cls(features, table.shape[1], levels, owner[row], cells[row], klass, table[row, klass])
+        return cls(features, n_classes, levels, owner[row], cells[row], place - row * n_classes, flat[place])
 
     @classmethod
     def side_by_side(cls, features: tuple[str, ...], grids: Sequence[Grid], n_classes: int) -> Grid:

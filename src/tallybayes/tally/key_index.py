@@ -10,6 +10,7 @@ one of the two adds a key (`Vocabulary.copy`), so an index that other threads re
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
@@ -43,19 +44,18 @@ class KeyIndex:
 
     def __init__(self, keys: Iterable[Key] = ()) -> None:
         self._keys = list(keys)
-        self._slots: dict[Key, int] | None = None
+        self._by_key: dict[Key, int] | None = None  # made when a key is looked up: an index of one batch is only read
         self._found: tuple[range, int, Slots] | None = None  # slots of the columns of a matrix, which are asked again
         self._asked: range | None = None  # the columns of a matrix that were asked for some at a time
 
-    @property
-    def _slot_of(self) -> dict[Key, int]:
-        """The slot of each key, made when it is first asked for."""
-        if self._slots is None:
-            self._slots = dict(zip(self._keys, range(len(self._keys)), strict=True))
-        return self._slots
-
     def __len__(self) -> int:
         return len(self._keys)
+
+    @property
+    def _slot_of(self) -> dict[Key, int]:
+        if (found := self._by_key) is None:
+            self._by_key = found = dict(zip(self._keys, range(len(self._keys)), strict=True))
+        return found
 
     def find(self, keys: Any) -> Slots:
         """The slots of keys (a sequence, or another index), -1 for those that have none."""
@@ -63,8 +63,7 @@ class KeyIndex:
         found = self._found if isinstance(keys, range) else None
         if found is not None and found[:2] == (keys, len(self)):
             return found[2]
-        slot_of = self._slot_of
-        slots = np.fromiter((slot_of.get(key, -1) for key in keys), np.int64, len(keys))
+        slots = np.fromiter(map(self._slot_of.get, keys, itertools.repeat(-1)), np.int64, len(keys))
         if isinstance(keys, range):
             self._found = (keys, len(self), slots)
         return slots
@@ -78,8 +77,9 @@ class KeyIndex:
 
     def add(self, keys: Iterable[Key]) -> None:
         """Give slots to keys that have none."""
+        slot_of = self._slot_of
         for key in keys:
-            self._slot_of[key] = len(self._keys)
+            slot_of[key] = len(self._keys)
             self._keys.append(key)
 
     def keys(self, slots: Slots) -> list[Key]:
@@ -88,8 +88,8 @@ class KeyIndex:
 
     def copy(self) -> KeyIndex:
         """An index with the same slots that can grow independently."""
-        result = KeyIndex()
-        result._keys, result._slots = list(self._keys), dict(self._slot_of)
+        result = KeyIndex(self._keys)
+        result._by_key = None if self._by_key is None else self._by_key.copy()
         return result
 
     def with_keys(self, keys: Iterable[Key]) -> KeyIndex:
@@ -109,9 +109,14 @@ class LexiconIndex:
 
     def __init__(self, lexicon: Any = None) -> None:
         self.lexicon = kernels.active.Lexicon() if lexicon is None else lexicon
+        self._n_words = np.zeros(0, np.int64)  # of the tokens that were there when it was asked for
 
     def __len__(self) -> int:
         return len(self.lexicon)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: the tokens."""
+        return self.__dict__ | {"_n_words": np.zeros(0, np.int64)}
 
     @property
     def pooled_slot(self) -> int:
@@ -144,9 +149,11 @@ class LexiconIndex:
 
     def n_words(self) -> Integers:
         """The number of words in each token: of an n-gram they are separated by blanks."""
-        data, offsets = self.lexicon.packed()
-        blanks = np.searchsorted(np.flatnonzero(data == ord(" ")), offsets)  # before each token, and in all
-        return np.asarray(1 + np.diff(blanks), np.int64)
+        if len(self._n_words) < len(self):
+            data, offsets = self.lexicon.packed()
+            blanks = np.searchsorted(np.flatnonzero(data == ord(" ")), offsets)  # before each token, and in all
+            self._n_words = 1 + np.diff(blanks)
+        return self._n_words
 
     def copy(self) -> LexiconIndex:
         """An index with the same slots that can grow independently."""

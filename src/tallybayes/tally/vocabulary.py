@@ -56,7 +56,7 @@ class Vocabulary:
         """A bag's integer amounts from a dense table (keys, classes), which is kept until cells are needed."""
         used = np.flatnonzero(table.any(axis=1))
         if len(used) < len(table):
-            table, keys = table[used], [keys[i] for i in used.tolist()]
+            table, keys = table[used], _keys_at(keys, used)
         store = CellStore(table.shape[1], BAG_KINDS, dense=table)
         return cls(KeyIndex(keys), store, {"amounts": Exact.whole(table).sum(axis=0)})
 
@@ -67,7 +67,7 @@ class Vocabulary:
         token, klass = np.divmod(places[there], max(n_classes, 1))
         used, slots = np.unique(token, return_inverse=True)
         table = CellTable(slots << CLASS_BITS | klass, {"amounts": amounts[there].trimmed()})
-        return cls(KeyIndex(keys[i] for i in used.tolist()), CellStore(n_classes, BAG_KINDS, table))
+        return cls(KeyIndex(_keys_at(keys, used)), CellStore(n_classes, BAG_KINDS, table))
 
     # Reading
 
@@ -200,7 +200,7 @@ class Vocabulary:
     def _placed(self, other: Vocabulary) -> tuple[Slots, KindSums, Slots]:
         """The other's cells by our slots, in order, their sums, and those of the other's slots that are new here."""
         table = other.store.table()
-        if self.index.is_hashed:
+        if self.index.is_hashed or (other.index.lexicon is not None and other.index.lexicon is self.index.lexicon):
             return table.cells, table.sums, np.zeros(0, np.int64)
         slots = self.index.find(other.index)[: other.n_slots]
         new = np.flatnonzero((slots < 0) & (other.store.live > 0))
@@ -259,3 +259,10 @@ class Vocabulary:
 def not_learned(what: str, column: str) -> ForgetError:
     """The error for a key that is to be forgotten more often than it was learned."""
     return ForgetError(f"{what} was not learned that often in this class", column=column)
+
+
+def _keys_at(keys: Sequence[Key], places: Slots) -> list[Key]:
+    """Some of the keys; those of a matrix are the numbers of its columns."""
+    if isinstance(keys, range):
+        return list((keys.start + keys.step * places).tolist())
+    return [keys[i] for i in places.tolist()]

@@ -36,6 +36,7 @@ from tallybayes.kernels.reference.log_gamma import log_gamma
 from tallybayes.kernels.reference.log_loss import log_loss
 from tallybayes.kernels.reference.newton_terms import newton_terms
 from tallybayes.kernels.reference.observe import (
+    code_integers,
     count_bags,
     count_bags_dense,
     count_cells,
@@ -62,6 +63,8 @@ from tallybayes.kernels.reference.single_rows import (
     add_flag_row,
     add_real_row,
     count_value_row,
+    learn_row,
+    read_real_columns,
     read_row,
 )
 from tallybayes.kernels.reference.sort_entries import sort_entries
@@ -91,6 +94,7 @@ __all__ = [
     "average_binnings",
     "beta",
     "binnings_leave_one_out",
+    "code_integers",
     "correction_gradient",
     "count_bags",
     "count_bags_dense",
@@ -108,6 +112,7 @@ __all__ = [
     "hash_texts",
     "join_cells",
     "laplace",
+    "learn_row",
     "log_amounts",
     "log_gamma",
     "log_loss",
@@ -124,6 +129,7 @@ __all__ = [
     "pooled_rate",
     "pooled_student",
     "probability_texts",
+    "read_real_columns",
     "read_row",
     "round_digits",
     "score_documents_leave_one_out",

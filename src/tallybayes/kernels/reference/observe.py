@@ -1,4 +1,4 @@
-"""Counting: flags, categories, cells of a float grid and bags of tokens, per class."""
+"""Counting: integers, flags, categories, cells of a float grid and bags of tokens, per class."""
 
 import numpy as np
 
@@ -11,6 +11,25 @@ from tallybayes.kernels.reference.exact_sums import Digits, sum_groups
 
 _CODES = "codes: rows | codes classes; "
 _BAGS = "indptr: rows+1; indices, amounts: entries; indices: entries | bags tokens"
+
+
+@checked("values, out: rows")
+def code_integers(values: Integers, low: int, counts: Integers, out: Codes32, start: int, stop: int) -> tuple[int, int]:
+    """Number integers from `low` on into `out`, add up in `counts` how often each occurs; the least and greatest.
+
+    Those for which there is no count get the code -1.
+
+    >>> counts, codes = np.zeros(2, np.int64), np.zeros(3, np.int32)
+    >>> code_integers(np.array([8, 7, 9]), 7, counts, codes, 0, 3), codes.tolist(), counts.tolist()
+    ((7, 9), [1, 0, -1], [1, 1])
+    """
+    if len(counts) >= 2**31:
+        raise DataError("at most 2**31 - 1 counts", got=len(counts))
+    own = [int(value) - low for value in values[start:stop]]
+    out[start:stop] = [place if 0 <= place < len(counts) else -1 for place in own]
+    counts += np.bincount(out[start:stop][out[start:stop] >= 0], minlength=len(counts))
+    limits = np.iinfo(np.int64)
+    return min(own, default=limits.max - low) + low, max(own, default=limits.min - low) + low
 
 
 @checked("columns: columns; codes: rows | codes classes")

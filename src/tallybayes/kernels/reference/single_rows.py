@@ -1,17 +1,19 @@
 """One row at a time: the kernels that keep learning and scoring a single dict in proportion to the row."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.array_types import Floats, Integers
+from tallybayes.errors import DataError
 from tallybayes.kernels.contract import checked
 from tallybayes.kernels.reference.exact_sums import Digits, sum_columns
 
 Entry = int | tuple[int, Mapping[Any, int], tuple[type, ...]]
 
+_FLOATS = {float, np.float64}
 _SCALARS = {np.bool_, np.str_, np.float16, np.float32, np.float64, np.longlong, np.ulonglong}
 _SCALARS |= {np.dtype(f"{sign}{size}").type for sign in "iu" for size in (1, 2, 4, 8)}
 
@@ -53,6 +55,51 @@ def read_row(row: Mapping[Any, Any], index: Mapping[str, Entry], values: Floats)
         values[place] = own if codes is None else codes.get(own, -1)
         unknown += codes is not None and own not in codes
     return unknown
+
+
+def learn_row(
+    kind: type,
+    codes: Mapping[Any, int],
+    index: Mapping[str, Entry],
+    values: Floats,
+    add: Callable[[int, int], bool],
+    class_rows: Integers,
+    row: Mapping[Any, Any],
+    label: Any,
+) -> int:
+    """Read a dict into `values`, let `add` add it to the sums of its class (see `Family.adder`), and count it.
+
+    kind: the type of the labels; codes: the code of each; class_rows: the rows of each class.
+
+    Returns 0 if the row was learned. Else nothing has changed: how many values have no code, as `read_row` returns
+    it, or -1 for a row that must take the general path.
+    """
+    code = codes.get(label) if type(label) is kind else None
+    if code is None:
+        return -1
+    if unknown := read_row(row, index, values):
+        return unknown
+    if not 0 <= code < len(class_rows):
+        raise DataError(f"codes below {len(class_rows)}", got=code)
+    if not add(code, 1):
+        return -1
+    class_rows[code] += 1
+    return 0
+
+
+def read_real_columns(rows: Sequence[Any], names: Sequence[Any]) -> tuple[list[Floats | None], bool]:
+    """The columns of dicts by name, as an array where every value is a float, else None; and whether rows are alike.
+
+    Rows are alike if they are plain dicts that have these names and no others.
+
+    >>> read_real_columns([{"a": 1.5, "b": 1}, {"a": 2.5, "b": 2}], ["a", "b"])
+    ([array([1.5, 2.5]), None], True)
+    """
+    if not all(type(row) is dict for row in rows):
+        return [None for _ in names], False
+    columns = [[row.get(name) for row in rows] for name in names]
+    reals = [np.array(column, np.float64) if set(map(type, column)) <= _FLOATS else None for column in columns]
+    return reals, all(len(row) == len(names) and all(name in row for name in names) for row in rows)
 
 
 @checked(
