@@ -216,6 +216,13 @@ CALLS: dict[str, dict[str, Any]] = {
         "n_columns": 2,
         "between": np.zeros(1, np.uint8),
     },
+    "mark_cells": {
+        "offsets": integers(0, 1, 3, 3, 4),
+        "data": np.zeros(4, np.uint8),
+        "first": np.zeros(256, np.uint8),
+        "last": np.zeros(256, np.uint8),
+        "longest": 3,
+    },
     "probability_texts": {"values": reals(4)},
     "count_known_cells": {
         "columns": columns(),
@@ -269,6 +276,7 @@ FREE = {
     ("hash_texts", "offsets", 0),
     ("join_cells", "between", 0),
     ("log_gamma", "values", 0),
+    ("mark_cells", "offsets", 0),
     ("log_loss", "cells", 0),
     ("probability_texts", "values", 0),
     ("add_laplace", "counts", 0),
