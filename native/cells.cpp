@@ -15,8 +15,6 @@
 
 namespace tb {
 
-void register_cells(nb::module_ &m);
-
 namespace {
 
 constexpr int64_t NO_KEY = std::numeric_limits<int64_t>::min(); // no finite number has it

@@ -18,6 +18,8 @@ struct Codes {
     int64_t n_classes;
     // For columns of bytes in calls with many rows: the table with a line of zeros behind it, and where in it a value is,
     // [column][value as a byte]. Half as large as pointers, so that the first cache holds it for many columns.
+    // (Not 256 apart: most columns use the same few bytes, and the cache would have all of them in the same few places.)
+    static constexpr int64_t APART = 256 + 16;
     std::vector<double> lines;
     std::vector<uint32_t> bytes;
     // With few classes lines are whole vectors, and for columns with one stride, as those of a matrix or of most frames,
@@ -41,11 +43,11 @@ struct Codes {
         lines.resize((n_lines + 1) * width);
         for (int64_t line = 0; line < n_lines; ++line)
             std::copy_n(table + line * n_classes, n_classes, lines.begin() + line * width);
-        bytes.resize(256 * columns.size());
+        bytes.resize(APART * columns.size());
         for (size_t j = 0; j < columns.size(); ++j)
             for (int byte = 0; byte < 256; ++byte) {
                 const int64_t found = line(j, static_cast<T>(byte));
-                bytes[256 * j + byte] = static_cast<uint32_t>((found < 0 ? n_lines : found) * width);
+                bytes[APART * j + byte] = static_cast<uint32_t>((found < 0 ? n_lines : found) * width);
             }
         if (n_classes < 1 || n_classes > 4) return;
         for (const Column<T> &column : columns) {
@@ -204,7 +206,7 @@ template <class T>
 TB_INLINE void find_codes(const Codes &codes, int64_t j, Column<T> column, int64_t row, int rows, Pointer *where,
                           int n) {
     if (sizeof(T) == 1 && !codes.bytes.empty()) {
-        const uint32_t *found = &codes.bytes[256 * j];
+        const uint32_t *found = &codes.bytes[Codes::APART * j];
         const Pointer lines = codes.lines.data();
         for (int r = 0; r < rows; ++r) where[r * n] = lines + found[static_cast<uint8_t>(column[row + r])];
         return;
@@ -223,7 +225,7 @@ TB_INLINE void add_byte_lines(const Codes &codes, const uint8_t *from, int64_t s
         const uint8_t *value = from + place;
 #pragma GCC unroll 4
         for (int r = 0; r < rows; ++r) sum[r] += load<V>(codes.lines.data() + found[value[r * stride]]);
-        found += 256;
+        found += Codes::APART;
     }
     for (int r = 0; r < rows; ++r) __builtin_memcpy(out + r * classes, &sum[r], 8 * classes);
 }

@@ -1,4 +1,4 @@
-"""The kernel that numbers and counts integers against its definition."""
+"""Kernels that number and count integers against their definitions."""
 
 import numpy as np
 import pytest
@@ -37,3 +37,15 @@ def test_coding_many_integers_and_extreme_ones(span):
         counts, codes = np.zeros(span, np.int64), np.zeros(len(values), np.int32)
         found.append((module.code_integers(values, -2, counts, codes, 0, 10_000), counts.tolist(), codes.tolist()))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("layout", ["rows", "columns", "unlike"])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+def test_counting_many_bytes(layout, dtype):
+    rng = np.random.default_rng(0)
+    X = np.asarray(rng.integers(0, 256, (4000, 5)).astype(dtype), order="F" if layout == "columns" else "C")
+    columns = [X[:, j].copy() if layout == "unlike" and j == 2 else X[:, j] for j in range(5)]
+    codes = rng.integers(-1, 3, 4000).astype(np.int32)
+    origins, sizes = np.array([-128, 0, 100, -(2**63), 250]), np.array([256, 300, 0, 9, 20])
+    arguments = (columns, origins, sizes, codes, 3, 7, 3999)
+    assert np.array_equal(active.count_values(*arguments), reference.count_values(*arguments))
