@@ -159,7 +159,9 @@ class BagArrays {
 template <class T> constexpr bool is_optional = false;
 template <class T> constexpr bool is_optional<std::optional<T>> = true;
 
-template <class T> constexpr bool is_written = std::is_same_v<T, Out<double>> || std::is_same_v<T, OutVector<double>>;
+template <class T> constexpr bool is_written = false;
+template <class T, class N>
+constexpr bool is_written<nb::ndarray<T, N, nb::c_contig, nb::device::cpu>> = std::is_arithmetic_v<T> && !std::is_const_v<T>;
 
 template <class A> auto annotation() {
     if constexpr (is_optional<A>) return nb::arg().none();
@@ -188,6 +190,7 @@ void register_groups(nb::module_ &m);
 void register_single_rows(nb::module_ &m);
 void register_derive(nb::module_ &m);
 void register_observe(nb::module_ &m);
+void register_code_integers(nb::module_ &m);
 void register_score(nb::module_ &m);
 void register_binnings(nb::module_ &m);
 void register_words(nb::module_ &m);
@@ -209,5 +212,7 @@ void register_one_dependence(nb::module_ &m);
 void register_sort_entries(nb::module_ &m);
 void register_csv_cells(nb::module_ &m);
 void register_log_gamma(nb::module_ &m);
+void register_known_cells(nb::module_ &m);
+void register_cut_buckets(nb::module_ &m);
 
 } // namespace tb

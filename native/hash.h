@@ -43,13 +43,19 @@ inline uint64_t load(const uint8_t *from, int64_t length, int64_t room) {
     return word;
 }
 
-// The hash of a word whose first eight bytes are `head`. Up to sixteen bytes, which nearly all words are, it is one
-// multiplication of the first eight and the last eight.
-inline uint64_t hash_of(uint64_t head, const uint8_t *from, int64_t length) {
-    uint64_t tail = length > 8 ? eight(from + length - 8) : head;
+// The hash of a word whose first eight bytes are `head` and whose last eight are `tail`, the head again if there are not
+// more. Up to sixteen bytes, which nearly all words are, it is one multiplication of the two.
+inline uint64_t hash_of(uint64_t head, uint64_t tail, const uint8_t *from, int64_t length) {
     uint64_t hash = mix(head ^ SEEDS.first, (tail + uint64_t(length)) ^ SEEDS.second);
     for (int64_t i = 8; i + 8 < length; i += 8) hash = mix(hash ^ eight(from + i), SEEDS.first);
     return hash;
+}
+inline uint64_t hash_of(uint64_t head, const uint8_t *from, int64_t length) {
+    return hash_of(head, length > 8 ? eight(from + length - 8) : head, from, length);
+}
+// The same where eight bytes may be read from `from` on: without a branch.
+inline uint64_t hash_with_room(uint64_t head, const uint8_t *from, int64_t length) {
+    return hash_of(head, first(eight(from + (length > 8 ? length - 8 : 0)), length), from, length);
 }
 
 } // namespace tb

@@ -43,6 +43,12 @@ class Lexicon {
         return {at, length, head, hash_of(head, at, length)};
     }
 
+    // The same where eight bytes may be read from `at` on, and behind every token.
+    static Token token(const uint8_t *at, int64_t length) {
+        const uint64_t head = first(eight(at), length);
+        return {at, length, head, hash_with_room(head, at, length)};
+    }
+
     // Asks for the memory that `find` or `add` will look at; the second part some time after the first.
     void fetch_slot(const Token &token) const {
         if (slots_) __builtin_prefetch(&slots_[home(token.hash)]);

@@ -33,6 +33,7 @@ NB_MODULE(_native, m) {
     tb::register_single_rows(m);
     tb::register_derive(m);
     tb::register_observe(m);
+    tb::register_code_integers(m);
     tb::register_score(m);
     tb::register_binnings(m);
     tb::register_words(m);
@@ -53,5 +54,7 @@ NB_MODULE(_native, m) {
     tb::register_one_dependence(m);
     tb::register_sort_entries(m);
     tb::register_csv_cells(m);
+    tb::register_known_cells(m);
+    tb::register_cut_buckets(m);
     tb::register_log_gamma(m);
 }

@@ -200,8 +200,8 @@ void register_tokens(nb::module_ &m) {
                nb::tuple rules, const Lexicon *stop_words, bool grow) {
                 if (grow && stop_words == &self)
                     throw std::invalid_argument("a lexicon that grows cannot be its own stop words");
-                return grow ? tokenise(Grow{self}, offsets, data, valid, start, stop, rules, stop_words)
-                            : tokenise(Find{self}, offsets, data, valid, start, stop, rules, stop_words);
+                return grow ? tokenise(Grow{{self}}, offsets, data, valid, start, stop, rules, stop_words)
+                            : tokenise(Find{{self}}, offsets, data, valid, start, stop, rules, stop_words);
             },
             nb::arg("offsets"), nb::arg("data"), nb::arg("valid").none(), nb::arg("start"), nb::arg("stop"),
             nb::arg("rules"), nb::arg("stop_words").none(), nb::arg("grow"))

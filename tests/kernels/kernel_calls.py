@@ -114,6 +114,7 @@ CALLS: dict[str, dict[str, Any]] = {
         "is_parent": np.array([True, False, True, True]),
         **SCORED,
     },
+    "code_integers": {"values": integers(3, 4, 5, 3, 4), "low": 3, "counts": counts(K), "out": codes(), **ROWS},
     "count_bags": {**bag(), **COUNTED, "n_tokens": T, **ROWS},
     "count_bags_dense": {**bag(), **COUNTED, "n_tokens": T, "lengths": reals(N), **ROWS},
     "add_student": {
@@ -217,6 +218,15 @@ CALLS: dict[str, dict[str, Any]] = {
     },
     "probability_texts": {"values": reals(4)},
     "list_entries": {"owner": integers(0, 1), "cell": integers(5, 3), "table": counts(2, K)},
+    "count_known_cells": {
+        "columns": columns(),
+        **COUNTED,
+        "levels": integers(54, 54),
+        "offsets": integers(0, 2, 4),
+        "cells": integers(254, 255, 254, 255),
+        **ROWS,
+    },
+    "cut_buckets": {"buckets": counts(4, K), "terms": reals(13), "n_cells": 3, "large": 4.0, "least": 1.0, "cost": 1.0},
     "sort_entries": {"first": integers(0, 1), "second": integers(1, 0), "third": integers(0, 0)},
     "merge_cells": {"cells_a": np.arange(2), "sums_a": counts(3, 2), "cells_b": np.arange(3), "sums_b": counts(3, 3)},
     "fingerprint_documents": {**bag(np.int32), "data": np.zeros(8, np.uint8), "offsets": integers(0, 1, 2, 2, 8)},
@@ -250,6 +260,7 @@ CALLS: dict[str, dict[str, Any]] = {
 EVERY_ROW = ("add_pairs", "add_step_pairs", "log_loss", "newton_terms", "correction_gradient")  # every row has a class
 # Arrays that may be shorter along an axis: they set the size, or their length is free.
 FREE = {
+    ("code_integers", "counts", 0),
     *((name, "out", 1) for name in ("softmax", "log_softmax")),
     *(
         ("average_binnings", name, axis)
@@ -268,6 +279,8 @@ FREE = {
     ("count_value_row", "table", 0),
     ("fingerprint_documents", "data", 0),
     ("fingerprint_documents", "indptr", 0),
+    ("cut_buckets", "buckets", 0),
+    ("cut_buckets", "buckets", 1),
     ("log_amounts", "indptr", 0),
     ("number_words", "data", 0),
     ("list_entries", "table", 1),

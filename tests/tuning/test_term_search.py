@@ -26,6 +26,17 @@ def test_an_interaction_is_found_that_fit_cannot_see(tuned):
     assert tb.evaluate(tb.fit(xor(600, 0), label="y"), new).accuracy < 0.6
 
 
+def test_no_terms_are_tried_where_no_pair_of_columns_interacts():
+    rng, steps = np.random.default_rng(0), []
+    y = rng.choice(["p", "q"], 600)
+    table = {f"x{j}": (y == "p") * 0.5 + rng.normal(size=600) for j in range(5)} | {"y": y}
+    tuned = tb.tune(table, label="y", progress=lambda step, _: steps.append(step))
+    assert [(step.name, step.choice) for step in tuned.steps[1:]] == [("other terms", "none needed: no pair interacts")]
+    assert tuned.steps[-1].candidates == 10
+    assert "counting" not in steps
+    assert tuned.model.column_weights is not None
+
+
 def test_the_laws_hold_for_a_tuned_model(tuned):
     table, more, before = xor(600, 0), xor(30, 2), dumps(tuned.model)
     model = loads(before)

@@ -132,9 +132,10 @@ def test_evidence_selects_the_k_with_the_largest_marginal_likelihood():
 
 
 def test_progress_is_reported():
-    calls = []
+    calls, table = [], copies(100, 4, noise=1)
+    table["interacting"] = np.where(table["y"] == "p", table["z0"], np.where(table["z0"] == "a", "b", "a"))
     what = [*DEFAULT, "smoothing"]
-    tb.tune(copies(100, 4), label="y", what=what, strengths=3, progress=lambda step, share: calls.append((step, share)))
+    tb.tune(table, label="y", what=what, strengths=3, progress=lambda step, share: calls.append((step, share)))
     assert {"smoothing", "column weights", "interactions", "counting", "fitting"} <= {step for step, _ in calls}
     assert all(0 <= share <= 1 for _, share in calls)
 

@@ -40,7 +40,7 @@ def tune(
         float | None, typer.Option(metavar="S", help="Stop trying candidates after S seconds.", show_default=False)
     ] = None,
     by: Annotated[str, typer.Option(metavar="HOW", help="leave-one-out, evidence or validation.")] = "leave-one-out",
-    rows: Annotated[int, typer.Option(metavar="N", help="Judge candidates on a sample of at most N rows.")] = 5000,
+    rows: Annotated[int, typer.Option(metavar="N", help="Judge candidates on a sample of at most N rows.")] = 4000,
     strengths: Annotated[int, typer.Option(metavar="N", help="The number of values of k to evaluate.")] = 50,
     seed: Annotated[int, typer.Option(metavar="N", help="The seed that draws the rows.")] = 0,
     fitting: dict[str, Any],

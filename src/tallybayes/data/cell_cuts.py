@@ -8,10 +8,12 @@ values, and few categories, are a cell each.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from tallybayes import kernels
 from tallybayes.arrays.array_types import Codes32, Floats, Integers
 from tallybayes.arrays.axis import sort_keys
 from tallybayes.arrays.column import Codes, Column, Flags, Reals
@@ -88,67 +90,19 @@ def _bucket_starts(before: Integers, n_rows: int) -> Integers:
 
 def _cuts(buckets: Integers, n_cells: int) -> list[int]:
     """The first bucket of each cell but the first, in the order of the divisions; buckets are (buckets, classes)."""
-    runs, cuts = _Runs(buckets), list[int]()
-    best = {(0, len(buckets)): runs.best_cut(0, len(buckets))}  # of each cell
-    while len(cuts) + 1 < n_cells:
-        found = {cell: own for cell, own in best.items() if own is not None}
-        if not found:
-            break
-        cell = max(found, key=lambda own: (runs.rows(*own), -own[0]))
-        if runs.rows(*cell) <= _LARGE * runs.n_rows:
-            cell = max(found, key=lambda own: (found[own][0], -own[0]))
-            if not found[cell][0]:
-                break
-        cut = found[cell][1]
-        del best[cell]
-        best |= {part: runs.best_cut(*part) for part in ((cell[0], cut), (cut, cell[1]))}
-        cuts.append(cut)
-    return cuts
+    n_rows, n_classes = int(buckets.sum()), np.count_nonzero(buckets.any(axis=0))
+    # What a cut costs: a place among the buckets, and a share for every class, by the usual approximation.
+    cost = np.log(max(len(buckets) - 1, 1)) + (n_classes - 1) / 2 * np.log(max(n_rows, 1))
+    least = min(_LEAST_ROWS, n_rows / 10)
+    cuts = kernels.active.cut_buckets(buckets, _terms(n_rows), n_cells, _LARGE * n_rows, least, float(cost))
+    return [int(cut) for cut in cuts]
 
 
-class _Runs:
-    """Runs of buckets from one to before another: their rows, and the rows times the entropy of the class, in nats."""
-
-    def __init__(self, buckets: Integers) -> None:
-        sums = np.zeros((buckets.shape[1], len(buckets) + 1), np.int64)
-        np.cumsum(buckets.T, axis=1, out=sums[:, 1:])
-        before = sums.sum(axis=0)
-        self._before: list[int] = before.tolist()
-        self._rows_before, self.n_rows = before, self._before[-1]
-        self._least = min(_LEAST_ROWS, self.n_rows / 10)
-        self._nats = _nats(np.maximum(sums[:, None] - sums[:, :, None], 0))  # (from, to)
-        # What a cut costs: a place among the buckets, and a share for every class, by the usual approximation.
-        n_classes = np.count_nonzero(sums[:, -1])
-        self._cost = np.log(max(len(buckets) - 1, 1)) + (n_classes - 1) / 2 * np.log(max(self.n_rows, 1))
-
-    def rows(self, start: int, stop: int) -> int:
-        """The rows of a run."""
-        return self._before[stop] - self._before[start]
-
-    def best_cut(self, start: int, stop: int) -> tuple[float, int] | None:
-        """The cut of a run that says most about the class, and how much, in nats over all its rows.
-
-        Where that is not more than the cost, the cut into halves, which counts as 0. None if no cut leaves enough rows.
-        """
-        inner = self._rows_before[start + 1 : stop]
-        left, right = inner - self._before[start], self._before[stop] - inner
-        possible = np.flatnonzero((left >= self._least) & (right >= self._least))
-        if not len(possible):
-            return None
-        cuts = possible + (start + 1)
-        gain = self._nats[start, stop] - self._nats[start, cuts] - self._nats[cuts, stop]
-        best = int(np.argmax(gain))
-        if gain[best] > self._cost:
-            return float(gain[best]), int(cuts[best])
-        return 0.0, int(cuts[np.argmin(np.abs(left - right)[possible])])
-
-
-def _nats(counts: Integers) -> Floats:
-    """Rows times the entropy of the class, for counts (classes, ...); the logarithms of numbers are looked up."""
-    total = counts.sum(axis=0)
-    number = np.arange(int(total.max(initial=0)) + 1)
-    terms = number * np.log(np.maximum(number, 1))
-    return np.asarray(terms[total] - sum(terms[own] for own in counts))
+@functools.lru_cache(maxsize=8)
+def _terms(n: int) -> Floats:
+    """The terms k log k of entropies, for k from 0 to n."""
+    number = np.arange(n + 1)
+    return np.asarray(number * np.log(np.maximum(number, 1)))
 
 
 def _frequent_keys(column: Codes, codes: Codes32) -> tuple[object, ...]:

@@ -21,14 +21,14 @@ from tallybayes.data.table import Raw, is_missing
 from tallybayes.data.whole_numbers import has_fraction
 from tallybayes.errors import DataError
 
-__all__ = ["check_key", "text_codes", "to_codes"]
+__all__ = ["INTEGERS", "SPAN", "check_key", "text_codes", "to_codes"]
 
 _TIMES = (datetime.date, datetime.time, datetime.timedelta)
 _KEYS = (str, bytes, bool, int, float, decimal.Decimal, uuid.UUID, np.generic, *_TIMES)
 _ONE_TYPE = {str, bytes, bool, int, float, np.str_, np.bool_, np.int64, np.int32, np.float64}  # equal means the same
 _SHORT = 256  # texts in a list that is too short to be worth a call of the kernel
-_SPAN = 65536  # integers within a span of this many stand for themselves; others get a dictionary
-_WIDE = (np.int64, np.int32, np.int16, np.int8, np.uint8)
+SPAN = 65536  # integers within a span of this many stand for themselves; others get a dictionary
+INTEGERS = (np.int64, np.int32, np.int16, np.int8, np.uint8)
 
 
 def to_codes(name: str, raw: Raw) -> Codes:
@@ -102,7 +102,7 @@ def _whole_codes(values: np.ndarray) -> Codes | None:
     if has_fraction(values) or np.isinf(values).any() or not (there := ~np.isnan(values)).any():
         return None
     low, high = np.min(values, where=there, initial=np.inf), np.max(values, where=there, initial=-np.inf)
-    if not (low >= -(2**53) and high <= 2**53 and high - low < _SPAN):
+    if not (low >= -(2**53) and high <= 2**53 and high - low < SPAN):
         return None
     place = np.where(there, values - low, high - low + 1).astype(np.int32)  # those that are missing behind the others
     used = np.flatnonzero(np.bincount(place[there]))
@@ -117,10 +117,10 @@ def _integer_codes(values: np.ndarray) -> Codes:
     if values.dtype in (np.int8, np.uint8, np.int16):
         info = np.iinfo(values.dtype)
         return Codes(values, range(info.min, info.max + 1))
-    if values.dtype not in _WIDE and not (values.dtype == np.uint64 and values.max(initial=0) >= 2**63):
+    if values.dtype not in INTEGERS and not (values.dtype == np.uint64 and values.max(initial=0) >= 2**63):
         values = values.astype(np.int64)
     low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
-    if values.dtype != np.uint64 and high - low < _SPAN:
+    if values.dtype != np.uint64 and high - low < SPAN:
         return Codes(values, range(low, high + 1))
     keys, codes = np.unique(values, return_inverse=True)
     return Codes(codes.astype(np.int32), keys.tolist())

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from tallybayes import kernels
 from tallybayes.arrays.column import Codes
 from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.data.arrow import as_doubles, combined, is_text_type, to_list, to_numpy, valid_rows
@@ -116,8 +117,9 @@ def with_key_form(field: Field, raw: Raw) -> Field:
         column = as_codes(field.name, raw[:SAMPLE])
     except DataError:  # learning names the row, or skips it
         return field
-    used = np.unique(column.codes.astype(np.int64) - column.origin).tolist()
-    form = KeyForm.of([column.keys[code] for code in used if 0 <= code < len(column.keys)])
+    n, codes = np.zeros(len(column.keys), np.int64), np.empty(len(column), np.int32)
+    kernels.active.code_integers(column.codes, column.origin, n, codes, 0, len(codes))
+    form = KeyForm.of([column.keys[code] for code in np.flatnonzero(n).tolist()])
     return field if form is None else replace(field, key_form=form)
 
 

@@ -16,10 +16,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tallybayes import kernels
 from tallybayes.arrays.axis import kind_of, positions, rough_kind, sort_keys
-from tallybayes.arrays.chunks import split
+from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.data.encode import as_codes, as_reals
+from tallybayes.data.encode_categories import INTEGERS, SPAN
 from tallybayes.data.key_form import KeyForm, as_number, to_key_type
 from tallybayes.data.label_bins import LabelBins
 from tallybayes.data.schema import Schema
@@ -39,7 +41,7 @@ __all__ = [
     "to_label_type",
 ]
 
-_CHUNK = 16384  # labels numbered at a time, which stay in the cache until they are counted
+_SOME = 1000  # labels that show the span of integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,9 +186,11 @@ def _same_number(key: Any, value: str) -> bool:
 
 def encode_labels(name: str, raw: Any) -> Labels:
     """The labels of an array: sorted keys, codes and rows of each."""
+    if (labels := _from_integers(raw)) is not None:
+        return labels
     encoded = as_codes(name, raw)
     if isinstance(encoded.keys, range):
-        return _from_range(encoded.codes, encoded.keys)
+        return _from_range(encoded.codes, encoded.keys)[0]
     code = encoded.codes.astype(np.int32, copy=False)
     n_keys = len(encoded.keys)
     rows = np.bincount(np.where((code < 0) | (code >= n_keys), n_keys, code), minlength=n_keys + 1)[:n_keys]
@@ -228,19 +232,37 @@ def _are_reals(raw: Any) -> bool:
     return any(isinstance(value, (float, np.floating)) and value == value for value in raw)
 
 
-def _from_range(values: np.ndarray, keys: range) -> Labels:
-    """Integers that stand for themselves: one pass to number and count them, another if some do not occur."""
-    codes, counts = np.empty(len(values), np.int32), np.zeros(len(keys), np.int64)
-    for start, stop in split(len(values), max(_CHUNK, len(keys))):
-        part = values[start:stop] if values.itemsize >= 4 else values[start:stop].astype(np.int32)
-        codes[start:stop] = part - keys.start if keys.start else part
-        counts += np.bincount(codes[start:stop], minlength=len(keys))
-    there = np.flatnonzero(counts)
+def _from_integers(values: Any) -> Labels | None:
+    """Integers within a small span, in one pass if some of them show the span; None for other labels."""
+    if not (isinstance(values, np.ndarray) and values.dtype in INTEGERS and len(values)):
+        return None
+    some = values[:: max(1, len(values) // _SOME)]
+    seen = range(int(some.min()), int(some.max()) + 1)
+    while len(seen) <= SPAN:
+        keys = seen
+        labels, seen = _from_range(values, keys)
+        if seen.start >= keys.start and seen.stop <= keys.stop:
+            return labels
+    return None
+
+
+def _from_range(values: np.ndarray, keys: range) -> tuple[Labels, range]:
+    """Integers that stand for themselves, numbered and counted, and the range that they are in."""
+    codes = np.empty(len(values), np.int32)
+
+    def number(start: int, stop: int) -> tuple[Any, tuple[int, int]]:
+        own = np.zeros(len(keys), np.int64)
+        return own, kernels.active.code_integers(values, keys.start, own, codes, start, stop)
+
+    counts, ends = zip(*in_threads(number, len(values)), strict=True)
+    seen = range(min(least for least, _ in ends), max(greatest for _, greatest in ends) + 1)
+    n = sum(counts[1:], counts[0])
+    there = np.flatnonzero(n)
     if len(there) == len(keys):
-        return Labels(list(keys), codes, counts)
+        return Labels(list(keys), codes, n), seen
     lookup = np.full(len(keys), -1, np.int32)
     lookup[there] = np.arange(len(there))
-    return Labels((there + keys.start).tolist(), lookup[codes], counts[there])
+    return Labels((there + keys.start).tolist(), lookup[codes], n[there]), seen
 
 
 def find_weights(table: Table, weight: Any) -> NDArray[np.float64] | None:

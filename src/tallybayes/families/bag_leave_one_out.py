@@ -14,16 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import kernels
-from tallybayes.arrays.array_types import Codes32, Indices, Integers, Integers32
+from tallybayes.arrays.array_types import Codes32, Integers
 from tallybayes.arrays.column import Bag
+from tallybayes.arrays.distinct_numbers import distinct
 from tallybayes.families.family import Floats, Score
 from tallybayes.families.leave_one_out_scores import never_learned
 from tallybayes.families.shrinkage import by_group
 from tallybayes.families.token_options import KIND_OF, TokenOptions
 from tallybayes.families.token_weights import TokenWeights, integer_amounts, over_classes
 from tallybayes.tally import Vocabulary
+from tallybayes.tally.slot_sums import SlotSums
 
-__all__ = ["LeaveOneOutBags", "Presence", "bag_score", "check_learned", "distinct", "in_rows"]
+__all__ = ["LeaveOneOutBags", "Presence", "bag_score", "check_learned", "in_rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,10 +78,9 @@ class LeaveOneOutBags:
     bag: Bag
     codes: Codes32
     weights: Floats
-    tables: dict[str, Floats]  # the sums of the bags' tokens, (tokens, classes), by kind
+    sums: SlotSums  # of the bags' tokens
     added: Floats | None = None  # of tf "log", what every token of a bag has added to the sums; None: computed
     amounts: dict[str, tuple[Floats, Floats]] = field(default_factory=dict)  # by tf, computed once
-    wholes: dict[str, Floats] = field(default_factory=dict)  # the sums of tokens over the classes, by tf
 
     def scores(self, column: TokenWeights, factor: Floats | None, start: int = 0, stop: int | None = None) -> Floats:
         """The scores of the bags from start to stop, each by the sums without itself, (bags, classes).
@@ -98,10 +99,8 @@ class LeaveOneOutBags:
             own, amounts = own * factor[bag.indices], amounts * factor[bag.indices]
             table = np.where(factor[:, None] > 0, table * factor[:, None], 1.0)  # with an amount of 0: silent, not lost
             whole = over_classes(table)[:, 0]
-        elif (found := self.wholes.get(options.tf)) is not None:
-            whole = found
         else:
-            self.wholes[options.tf] = whole = over_classes(table)[:, 0]
+            whole = self.sums.whole(self.words.kind(KIND_OF[options.tf]))
         with np.errstate(divide="ignore", invalid="ignore"):
             scores: Floats = kernels.active.score_documents_leave_one_out(
                 table,
@@ -122,7 +121,7 @@ class LeaveOneOutBags:
 
     def table(self, kind: str) -> Floats:
         """The sums of one kind, (tokens, classes)."""
-        return self.tables[self.words.kind(kind)]
+        return self.sums.table(self.words.kind(kind))
 
     def _amounts(self, options: TokenOptions) -> tuple[Floats, Floats]:
         """The amount that every token of a bag has added to the sums, and the amount it is scored with."""
@@ -139,7 +138,7 @@ class LeaveOneOutBags:
         bag, counts, own = self.bag, integer_amounts(self.bag), self.added
         if own is None:
             own = kernels.active.log_amounts(bag.indptr, counts, unit) * 2.0**-30
-        documents = self.tables["documents"].sum(axis=1)
+        documents = self.sums.whole("documents")
         if (self.weights == 1).all():
             known = (documents > 1 + 1e-9)[bag.indices]
         else:
@@ -163,7 +162,7 @@ def bag_score(name: str, column: TokenWeights, bag: Bag, codes: Codes32, weights
     used, indices = distinct(known.indices, words.n_slots)
     amounts = np.ones(len(indices)) if column.is_presence or known.amounts is None else known.amounts
     plain = Bag(np.ascontiguousarray(known.indptr, np.int64), indices, amounts, (), bag.present)
-    left = LeaveOneOutBags(words, column.n_rows, plain, codes, weights, words.store.tables(used), logs)
+    left = LeaveOneOutBags(words, column.n_rows, plain, codes, weights, SlotSums(words.store, used), logs)
     check_learned(name, plain, amounts, left.table("documents" if column.is_presence else "counts"), codes, weights)
     own_factor = None if factor is None else factor[used]
     left.scores(column, own_factor, 0, 0)  # fills what all threads need
@@ -199,19 +198,3 @@ def _check_known(name: str, words: Vocabulary, bag: Bag) -> None:
     unknown &= True if bag.amounts is None else bag.amounts[: len(unknown)] != 0
     if unknown.any():
         raise never_learned(name, int(np.searchsorted(bag.indptr, np.argmax(unknown), side="right")) - 1)
-
-
-def distinct(numbers: Indices, size: int) -> tuple[Integers, Integers32]:
-    """The distinct numbers among some below a size, in order, and the position of each number among them.
-
-    >>> [part.tolist() for part in distinct(np.array([7, 2, 7]), 9)]
-    [[2, 7], [1, 0, 1]]
-    """
-    if size > 8 * len(numbers):  # sorting few numbers is quicker than marking them among many
-        few, place = np.unique(numbers, return_inverse=True)
-        return few.astype(np.int64), place.astype(np.int32)
-    there = np.zeros(size, bool)
-    there[numbers] = True
-    if there.all():
-        return np.arange(size), numbers.astype(np.int32, copy=False)
-    return np.flatnonzero(there), (np.cumsum(there, dtype=np.int32) - 1)[numbers]

@@ -16,12 +16,14 @@ from tallybayes import kernels
 from tallybayes.arrays.array_types import Booleans, Codes32, Integers
 from tallybayes.arrays.chunks import in_threads
 from tallybayes.arrays.column import Bag
-from tallybayes.families.bag_leave_one_out import LeaveOneOutBags, distinct
+from tallybayes.arrays.distinct_numbers import distinct
+from tallybayes.families.bag_leave_one_out import LeaveOneOutBags
 from tallybayes.families.predictive import Floats
 from tallybayes.families.temperature import Tempered, tempered
-from tallybayes.families.token_options import TokenOptions
+from tallybayes.families.token_options import KIND_OF, TokenOptions
 from tallybayes.families.token_weights import TokenWeights, integer_amounts
 from tallybayes.tally import Vocabulary
+from tallybayes.tally.slot_sums import SlotSums
 
 __all__ = ["DocumentTrial", "ScoringCandidate"]
 
@@ -92,7 +94,7 @@ class DocumentTrial:
         found = self._found_on.setdefault(self._n, {})
         new = [one for one in dict.fromkeys(candidates) if one not in found]
         for candidate in new:
-            self._prepare(candidate.options)
+            self._prepare(candidate.options).bags.table(KIND_OF[candidate.options.tf])  # which threads share
         results = in_threads(lambda i, _: self._evaluated(new[i]), len(new), size=1, small=0) if new else []
         found.update(zip(new, results, strict=True))
         return [found[one] for one in candidates]
@@ -135,6 +137,6 @@ class DocumentTrial:
             used, indices = distinct(self._bag.indices[kept], len(self._slots))
             own_ends = np.concatenate([[0], np.cumsum(kept)])[ends].astype(np.int64)
             bag, slots = Bag(own_ends, indices, counts[kept], ()), self._slots[used]
-            sums = words, self._n_rows, bag, self._every_code, self._every_weight, words.store.tables(slots), logs
+            sums = words, self._n_rows, bag, self._every_code, self._every_weight, SlotSums(words.store, slots), logs
             self._scored[key] = _Scored(words, slots, LeaveOneOutBags(*sums))
         return self._scored[key]

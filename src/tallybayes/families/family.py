@@ -98,6 +98,12 @@ class Family(ABC, Generic[TallyT, PriorT]):
         """The plug-in for k = 0, the predictive otherwise."""
         return self.plug_in(tally) if smoothing == 0 else self.predictive(tally, self.prior(tally, smoothing))
 
+    def without(self, tally: TallyT, columns: Sequence[Any], codes: Codes32, weights: Weights) -> TallyT:
+        """The sums of all columns of a tally without some rows that were counted."""
+        rest = tally.copy()
+        rest.prepare(self.observe(tally.features, columns, codes, tally.n_classes, weights), -1)()
+        return rest
+
     # What its options mean
 
     @property

@@ -101,6 +101,12 @@ class Histogram(Family[Grid, HistogramPrior]):
         """Rows wait: every change of the cells writes all of them anew."""
         return WaitingRows(self, tally, values)
 
+    def without(self, tally: Grid, columns: Sequence[Reals], codes: Codes32, weights: Weights) -> Grid:
+        """Look up the cells of the rows among those of the tally, unless they have weights or very many classes."""
+        if weights is not None or tally.n_classes > _DENSE_CLASSES:
+            return super().without(tally, columns, codes, weights)
+        return tally.without(real_arrays(columns), codes)
+
     def derives_by_selection(self, smoothing: Smoothing) -> bool:
         """Buckets, strength and rate, unless the column contributes nothing or is a table of frequencies."""
         return 0 < (1.0 if smoothing == "auto" else smoothing) < np.inf

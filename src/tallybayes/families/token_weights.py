@@ -26,6 +26,7 @@ import numpy as np
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Booleans, Indices, Integers, Integers32
 from tallybayes.arrays.column import Bag, Key
+from tallybayes.arrays.distinct_numbers import distinct
 from tallybayes.families.credible import absence_cumulants, bag_cumulants, check_posterior, presence_cumulants
 from tallybayes.families.family import Floats, Score
 from tallybayes.families.shrinkage import by_group, laplace
@@ -246,8 +247,7 @@ class TokenWeights:
         indices, slots = bag.indices, None
         self._n_scored += len(indices)  # small batches after each other pay for the whole table, too
         if self._scoring is None and self._n_scored * _FEW < self.words.n_slots:
-            slots, place = np.unique(indices.astype(np.int64), return_inverse=True)
-            indices = place.astype(np.int32)
+            slots, indices = distinct(indices, self.words.n_slots)
         table = self._table(slots)
         amounts = self._amounts(bag) if not self.options.has_caps else self.weights_and_amounts(bag, indices, slots)[1]
         return _score_bags(bag, indices, amounts, table, self._absence(slots) if self.is_presence else None)

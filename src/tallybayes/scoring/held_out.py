@@ -27,7 +27,6 @@ from tallybayes.scoring.scorer import Scorer
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.row_sample import SampledRows
-from tallybayes.state.statistics import SufficientStatistics
 
 __all__ = ["FAR", "DividedRows", "HeldOutEvidence", "held_out_evidence"]
 
@@ -115,9 +114,9 @@ class DividedRows:
 
     def scorers(self, state: ModelState) -> tuple[dict[str, Column], Iterator[tuple[NDArray[np.int64], Scorer]]]:
         """The columns of the lines, and of each fold its lines and the scorer of the state without it."""
-        learned = _columns_to_learn(state, self.rows)
-        has_texts = any(family.tokeniser is not None for family in state.schema.families.values())
-        encoded = Snapshot(state).encoded(self.rows.table) if has_texts else learned  # the vocabularies may be limited
+        is_limited = any(tally.is_limited for tally in state.statistics.blocks.values())
+        learned = _columns_to_learn(state, self.rows, {} if is_limited else _lexicons(state))
+        encoded = Snapshot(state).encoded(self.rows.table) if is_limited else learned
         columns = {name: column.take(self.dealt.row) for name, column in encoded.items()}
         return columns, self._scorers(state, learned)
 
@@ -153,7 +152,7 @@ class DividedRows:
         rest = total.class_rows.floats() - by_class.reshape(-1, n_classes)
         if (rest <= 0).any() or state.statistics.in_use() != self.classes:
             return None
-        learned, copies = _columns_to_learn(state, self.rows), None if (self.weights == 1).all() else self.weights
+        learned, copies = _columns_to_learn(state, self.rows, {}), None if (self.weights == 1).all() else self.weights
         result = dict[str, Floats]()
         for block in Scorer.blocks_of(state, total):
             columns = [learned[name].take(self.dealt.row) for name in block.tally.features]
@@ -225,10 +224,17 @@ def _divided(rows: SampledRows, classes: list[Any], n_folds: int) -> _Dealt:
     return _Dealt(row, order[number], copies[row, order[number]], codes[row])
 
 
-def _columns_to_learn(state: ModelState, rows: SampledRows) -> dict[str, Column]:
-    """The columns encoded as when they were learned."""
+def _lexicons(state: ModelState) -> dict[str, Any]:
+    """The lexicons of the columns of text, which have every token of the rows that were learned."""
+    tallies = {name: tally for tally in state.statistics.blocks.values() for name in tally.features}
+    lexicons = {name: tally.lexicon(name) for name, tally in tallies.items()}
+    return {name: lexicon for name, lexicon in lexicons.items() if lexicon is not None}
+
+
+def _columns_to_learn(state: ModelState, rows: SampledRows, lexicons: Mapping[str, Any]) -> dict[str, Column]:
+    """The columns encoded as when they were learned; lexicons: to look tokens up in, if they have all of them."""
     families = state.schema.families
-    columns = encode_columns(rows.table, state.schema, {})
+    columns = encode_columns(rows.table, state.schema, lexicons)
     to_known_types(columns, state.schema, lambda name: state.statistics.any_key(families.get(name), name))
     return columns
 
@@ -245,10 +251,7 @@ def _without(
     columns = {name: column.take(rows) for name, column in learned.items()}
     labels = Labels(classes, codes, np.bincount(codes, minlength=len(classes)))
     batch = Batch(len(codes), columns, labels, None if (weights == 1).all() else weights)
-    statistics = state.statistics.copy()
-    part = SufficientStatistics.observed(batch, classes, classes, state.schema)
-    statistics.add(part.aligned(statistics.labels), -1)
-    return replace(state, statistics=statistics)
+    return replace(state, statistics=state.statistics.without(batch, classes, state.schema))
 
 
 def _bounded(evidence: Floats) -> Floats:

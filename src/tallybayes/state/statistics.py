@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.arrays.array_types import Codes32
 from tallybayes.arrays.axis import positions
 from tallybayes.arrays.memory_budget import check_budget
 from tallybayes.data.batch import Batch
@@ -53,25 +54,25 @@ class SufficientStatistics:
     @classmethod
     def observed(cls, batch: Batch, keys: list[Any], labels: list[Any], schema: Schema) -> SufficientStatistics:
         """Count a batch whose labels are `keys`, over a list of labels that holds them."""
-        codes = batch.labels.codes
-        if labels != keys:
-            codes = np.append(positions(keys, labels), -1).astype(np.int32)[codes]
-        if batch.weights is None:
-            class_rows = Exact.whole(batch.labels.counts).placed(0, positions(keys, labels), len(labels))
-        else:
-            codes = np.where(batch.weights > 0, codes, np.int32(-1)).astype(np.int32)
-            counted = codes >= 0
-            class_rows = Exact.summed(batch.weights[counted], codes[counted].astype(np.int64), len(labels))
-        by_family: dict[Family, list[str]] = {}
-        families = schema.families
-        for name in sorted(batch.columns):
-            by_family.setdefault(families[name].counted, []).append(name)
+        codes, class_rows = _counted_rows(batch, keys, labels)
         check_budget(len(batch.columns), len(labels), "columns", cell_bytes=64)  # sums of reals: some eight digits
         blocks = {
             family: family.observe(tuple(names), [batch.columns[n] for n in names], codes, len(labels), batch.weights)
-            for family, names in by_family.items()
+            for family, names in _by_family(batch, schema).items()
         }
         return cls(labels, class_rows, blocks)
+
+    def without(self, batch: Batch, keys: list[Any], schema: Schema) -> SufficientStatistics:
+        """The sums without a batch of rows that they hold, whose labels are `keys`."""
+        codes, class_rows = _counted_rows(batch, keys, self.labels)
+        blocks = {family: tally.copy() for family, tally in self.blocks.items()}
+        for family, names in _by_family(batch, schema).items():
+            tally, columns = blocks[family], [batch.columns[name] for name in names]
+            if tally.features == (*names,):
+                blocks[family] = family.without(tally, columns, codes, batch.weights)
+            else:
+                tally.prepare(family.observe((*names,), columns, codes, len(self.labels), batch.weights), -1)()
+        return SufficientStatistics(list(self.labels), (self.class_rows - class_rows).trimmed(), blocks)
 
     def in_use(self) -> list[Any]:
         """The labels that have rows."""
@@ -162,6 +163,26 @@ class SufficientStatistics:
                     "rows were to be taken back without the values that they had here",
                     column=tally.features[int(np.argwhere(lacking)[0][0])],
                 )
+
+
+def _counted_rows(batch: Batch, keys: list[Any], labels: list[Any]) -> tuple[Codes32, Exact]:
+    """The places of the labels of a batch among others, and its rows per label; rows of weight 0 do not count."""
+    codes = batch.labels.codes
+    if labels != keys:
+        codes = np.append(positions(keys, labels), -1).astype(np.int32)[codes]
+    if batch.weights is None:
+        return codes, Exact.whole(batch.labels.counts).placed(0, positions(keys, labels), len(labels))
+    codes = np.where(batch.weights > 0, codes, np.int32(-1)).astype(np.int32)
+    counted = codes >= 0
+    return codes, Exact.summed(batch.weights[counted], codes[counted].astype(np.int64), len(labels))
+
+
+def _by_family(batch: Batch, schema: Schema) -> dict[Family, list[str]]:
+    """The names of the columns by the family that counts them."""
+    families, result = schema.families, dict[Family, list[str]]()
+    for name in sorted(batch.columns):
+        result.setdefault(families[name].counted, []).append(name)
+    return result
 
 
 def _in_order(blocks: dict[Family, Tally]) -> dict[Family, Tally]:

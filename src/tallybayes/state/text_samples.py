@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import positions
 from tallybayes.arrays.column import Bag
+from tallybayes.arrays.distinct_numbers import distinct
 from tallybayes.data.batch import Batch
 from tallybayes.data.schema import Schema
 from tallybayes.families import Family
@@ -59,7 +60,8 @@ class DocumentSample:
         first = _first(prints, np.diff(bag.indptr)[rows])
         rows = rows[first]
         bag, lexicon = bag.take(rows), lexicon_of(bag.keys)
-        used, indices = np.unique(bag.indices, return_inverse=True)
+        used: Any
+        used, indices = distinct(bag.indices, len(lexicon))
         bag = Bag(bag.indptr, indices, integer_amounts(bag), used)
         return cls(prints[first], [keys[code] for code in codes[rows].tolist()], weights[rows], bag, lexicon)
 

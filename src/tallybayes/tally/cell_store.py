@@ -321,7 +321,8 @@ class CellStore:
         size = int(slots[-1]) + 1 if len(slots) else 0
         if len(live) < size:
             live = np.concatenate([live, np.zeros(size - len(live), np.int32)])
-        touched = np.unique(slots[difference != 0])
+        touched = slots[difference != 0]
+        touched = touched[np.diff(touched, prepend=-1) != 0]  # they come in order
         were = live[touched] > 0
         np.add.at(live, slots, difference)
         are = live[touched] > 0

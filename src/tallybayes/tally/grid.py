@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes import kernels
-from tallybayes.arrays.array_types import Booleans, Floats, Integers
+from tallybayes.arrays.array_types import Booleans, Codes32, Columns, Floats, Integers
 from tallybayes.arrays.axis import merged, positions
 from tallybayes.errors import ForgetError
 from tallybayes.tally.exact import Exact, check_amounts, check_counts, check_totals, require
@@ -205,6 +205,24 @@ class Grid(Tally):
             self.__dict__.update(result.__dict__)
 
         return commit
+
+    def without(self, columns: Columns, codes: Codes32) -> Grid:
+        """The sums without rows that are counted here, one each: as `prepare` has them, but their cells are known."""
+        first = self.first_of_cells()
+        offsets = np.searchsorted(self.owner[first], np.arange(len(self.features) + 1)).astype(np.int64)
+        counted, unknown = kernels.active.count_known_cells(
+            columns, codes, self.n_classes, self.levels, offsets, self.cell[first], 0, len(codes)
+        )
+        if unknown >= 0:
+            raise self._impossible(self.features[unknown % len(self.features)])
+        less = counted[np.cumsum(first) - 1, self.klass]
+        amounts = self.amounts - Exact.whole(less)
+        if (strange := amounts.negative()).any() or less.sum() < counted.sum():
+            raise self._impossible(self.features[int(self.owner[int(np.argmax(strange))])])
+        rest = replace(self, amounts=amounts)._entries(amounts.nonzero())
+        levels = np.zeros_like(self.levels)
+        levels[rest.owner] = self.levels[rest.owner]
+        return replace(rest, levels=levels, amounts=rest.amounts.trimmed())
 
     @staticmethod
     def _impossible(feature: str) -> ForgetError:

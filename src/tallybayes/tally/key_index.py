@@ -109,9 +109,14 @@ class LexiconIndex:
 
     def __init__(self, lexicon: Any = None) -> None:
         self.lexicon = kernels.active.Lexicon() if lexicon is None else lexicon
+        self._n_words = np.zeros(0, np.int64)  # of the tokens that were there when it was asked for
 
     def __len__(self) -> int:
         return len(self.lexicon)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: the tokens."""
+        return self.__dict__ | {"_n_words": np.zeros(0, np.int64)}
 
     @property
     def pooled_slot(self) -> int:
@@ -144,9 +149,11 @@ class LexiconIndex:
 
     def n_words(self) -> Integers:
         """The number of words in each token: of an n-gram they are separated by blanks."""
-        data, offsets = self.lexicon.packed()
-        blanks = np.searchsorted(np.flatnonzero(data == ord(" ")), offsets)  # before each token, and in all
-        return np.asarray(1 + np.diff(blanks), np.int64)
+        if len(self._n_words) < len(self):
+            data, offsets = self.lexicon.packed()
+            blanks = np.searchsorted(np.flatnonzero(data == ord(" ")), offsets)  # before each token, and in all
+            self._n_words = 1 + np.diff(blanks)
+        return self._n_words
 
     def copy(self) -> LexiconIndex:
         """An index with the same slots that can grow independently."""

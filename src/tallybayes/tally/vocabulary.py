@@ -200,7 +200,7 @@ class Vocabulary:
     def _placed(self, other: Vocabulary) -> tuple[Slots, KindSums, Slots]:
         """The other's cells by our slots, in order, their sums, and those of the other's slots that are new here."""
         table = other.store.table()
-        if self.index.is_hashed:
+        if self.index.is_hashed or (other.index.lexicon is not None and other.index.lexicon is self.index.lexicon):
             return table.cells, table.sums, np.zeros(0, np.int64)
         slots = self.index.find(other.index)[: other.n_slots]
         new = np.flatnonzero((slots < 0) & (other.store.live > 0))

@@ -7,12 +7,14 @@ U / (H + t) of the score, drawn from a normal distribution with variance 1 / t, 
     1/2 (U^2 / (H + t) - log(1 + H / t))
 
 The gain of a pair of columns is the sum over its cells and classes, for the best t. (The classes are not independent,
-their residuals add up to 0: the sum is multiplied by (classes - 1) / classes.)
+their residuals add up to 0: the sum is multiplied by (classes - 1) / classes.) If one pair interacts, and each is as
+likely to be it as the others, the Bayes factor of that is the mean of those of the pairs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +22,34 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.arrays.array_types import Codes32, Floats
 
-__all__ = ["find_interactions"]
+__all__ = ["PairGains", "pair_gains"]
 
 _PRECISIONS = (3.0, 10.0, 30.0, 100.0)  # t, of which the best is taken
 _LEAST_GAIN = 1.0  # nats; what does not help in the end has a small weight
 _SUMS = 2**22  # sums of pairs of cells at most, 32 MB
 
 
-def find_interactions(
+@dataclass(frozen=True, eq=False)
+class PairGains:
+    """What the interaction of each pair of inputs explains, in nats; first, second: the numbers of the inputs."""
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    gain: Floats
+
+    def best(self, limit: int) -> list[tuple[int, int]]:
+        """The pairs with the greatest gains, the greatest first."""
+        order = np.argsort(-self.gain, kind="stable")[:limit]
+        return [(int(self.first[i]), int(self.second[i])) for i in order if self.gain[i] > _LEAST_GAIN]
+
+    @property
+    def log_evidence(self) -> float:
+        """The log Bayes factor of one interaction, whichever it is, against none."""
+        top = float(self.gain.max())
+        return top + float(np.log(np.exp(self.gain - top).mean()))
+
+
+def pair_gains(
     cells: NDArray[np.int16],
     sizes: Sequence[int],
     log_joint: Floats,
@@ -35,9 +57,8 @@ def find_interactions(
     weights: Floats,
     *,
     spread: Callable[[], Floats],
-    limit: int,
-) -> list[tuple[int, int]]:
-    """The pairs of inputs with the greatest gains, the greatest first.
+) -> PairGains:
+    """The gains of the pairs of two or more inputs.
 
     cells: (rows, inputs), -1 where missing; log_joint: (rows, classes); spread: how much each input contributes, for
     the case that there are too many to look at all.
@@ -58,8 +79,7 @@ def find_interactions(
     table = kernels.active.sum_cell_pairs(own_cells, own_sizes, np.ascontiguousarray(values), 0, n_rows)
     gains = _gains(table[..., :n_classes], table[..., n_classes:], own_sizes) * (n_classes - 1) / n_classes
     first, second = np.triu_indices(len(chosen), 1)
-    order = np.argsort(-gains[first, second], kind="stable")[:limit]
-    return [(int(chosen[first[i]]), int(chosen[second[i]])) for i in order if gains[first[i], second[i]] > _LEAST_GAIN]
+    return PairGains(chosen[first], chosen[second], gains[first, second])
 
 
 def _gains(sums: Floats, curvature: Floats, sizes: NDArray[np.int64]) -> Floats:

@@ -20,7 +20,7 @@ from tallybayes.model.weight_selection import WeightFit
 from tallybayes.scoring.weight_fit import centred
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.statistics import SufficientStatistics
-from tallybayes.tuning.interaction_search import find_interactions
+from tallybayes.tuning.interaction_search import PairGains, pair_gains
 
 __all__ = ["CountedTerms", "Pair", "TermCandidates"]
 
@@ -67,14 +67,14 @@ class TermCandidates:
             columns, codes = {name: own.take(at) for name, own in columns.items()}, codes[at]
         return inputs_of_sizes(columns, codes, (_FEW_CELLS, _CELLS))
 
-    def interactions(self, rows: NDArray[np.int64], weights: Floats, log_joint: Floats) -> list[Pair]:
-        """The pairs of columns that explain what a fit gets wrong on some rows, the best first.
+    def gains(self, rows: NDArray[np.int64], weights: Floats, log_joint: Floats) -> PairGains | None:
+        """How much each pair of columns explains of what a fit gets wrong on some rows; None if there are no pairs.
 
         weights: of the fit, (lines, classes); log_joint: log P(class, row) of these rows by it.
         """
         names = list(self.inputs)
         if len(names) < 2:
-            return []
+            return None
         lines = self._base.lines
         line_of = {name: i for i, name in enumerate(self._base.held_out.names)}
 
@@ -82,11 +82,15 @@ class TermCandidates:
             at = [line_of[name] for name in names]
             return np.array([(lines.lines[i][rows] * weights[i]).std(axis=0).sum() for i in at])
 
-        limit = min(max(10, 2 * len(names)), _INTERACTIONS)
         facts = log_joint, lines.codes[rows], lines.weights[rows]
         sizes = [own.n_cells for own in self.inputs.values()]
-        found = find_interactions(self._cells[rows], sizes, *facts, spread=spread, limit=limit)
-        return [(names[a], names[b]) for a, b in found]
+        return pair_gains(self._cells[rows], sizes, *facts, spread=spread)
+
+    def best(self, gains: PairGains) -> list[Pair]:
+        """The pairs with the greatest gains, the best first."""
+        names = list(self.inputs)
+        limit = min(max(10, 2 * len(names)), _INTERACTIONS)
+        return [(names[a], names[b]) for a, b in gains.best(limit)]
 
     @cached_property
     def _cells(self) -> NDArray[np.int16]:

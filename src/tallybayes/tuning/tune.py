@@ -46,7 +46,7 @@ def tune(
     what: Collection[str] | str = DEFAULT,
     seconds: float | None = None,
     by: Literal["leave-one-out", "evidence", "validation"] = "leave-one-out",
-    rows: int = 5000,
+    rows: int = 4000,
     strengths: int = 50,
     seed: int = 0,
     progress: Progress | None = None,

@@ -12,6 +12,7 @@ from tallybayes.kernels.reference.count_documents import (
     sum_documents,
 )
 from tallybayes.kernels.reference.csv_cells import join_cells, probability_texts
+from tallybayes.kernels.reference.cut_buckets import cut_buckets
 from tallybayes.kernels.reference.derive import (
     beta,
     log_shares,
@@ -35,10 +36,12 @@ from tallybayes.kernels.reference.log_gamma import log_gamma
 from tallybayes.kernels.reference.log_loss import log_loss
 from tallybayes.kernels.reference.newton_terms import newton_terms
 from tallybayes.kernels.reference.observe import (
+    code_integers,
     count_bags,
     count_bags_dense,
     count_cells,
     count_flags,
+    count_known_cells,
     count_values,
     sum_bags,
 )
@@ -91,14 +94,17 @@ __all__ = [
     "average_binnings",
     "beta",
     "binnings_leave_one_out",
+    "code_integers",
     "correction_gradient",
     "count_bags",
     "count_bags_dense",
     "count_cell_pairs",
     "count_cells",
     "count_flags",
+    "count_known_cells",
     "count_value_row",
     "count_values",
+    "cut_buckets",
     "fingerprint_documents",
     "hash_bags",
     "hash_codes",

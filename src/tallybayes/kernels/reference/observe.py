@@ -1,4 +1,4 @@
-"""Counting: flags, categories, cells of a float grid and bags of tokens, per class."""
+"""Counting: integers, flags, categories, cells of a float grid and bags of tokens, per class."""
 
 import numpy as np
 
@@ -11,6 +11,25 @@ from tallybayes.kernels.reference.exact_sums import Digits, sum_groups
 
 _CODES = "codes: rows | codes classes; "
 _BAGS = "indptr: rows+1; indices, amounts: entries; indices: entries | bags tokens"
+
+
+@checked("values, out: rows")
+def code_integers(values: Integers, low: int, counts: Integers, out: Codes32, start: int, stop: int) -> tuple[int, int]:
+    """Number integers from `low` on into `out`, add up in `counts` how often each occurs; the least and greatest.
+
+    Those for which there is no count get the code -1.
+
+    >>> counts, codes = np.zeros(2, np.int64), np.zeros(3, np.int32)
+    >>> code_integers(np.array([8, 7, 9]), 7, counts, codes, 0, 3), codes.tolist(), counts.tolist()
+    ((7, 9), [1, 0, -1], [1, 1])
+    """
+    if len(counts) >= 2**31:
+        raise DataError("at most 2**31 - 1 counts", got=len(counts))
+    own = [int(value) - low for value in values[start:stop]]
+    out[start:stop] = [place if 0 <= place < len(counts) else -1 for place in own]
+    counts += np.bincount(out[start:stop][out[start:stop] >= 0], minlength=len(counts))
+    limits = np.iinfo(np.int64)
+    return min(own, default=limits.max - low) + low, max(own, default=limits.min - low) + low
 
 
 @checked("columns: columns; codes: rows | codes classes")
@@ -96,6 +115,43 @@ def count_cells(
         np.concatenate([*tables, np.zeros((0, n_classes), np.int64)]),
         bad,
     )
+
+
+@checked(
+    "columns: columns; codes: rows | codes classes; levels: columns | below 64; cells: lines; "
+    "offsets: columns+1 | ends lines"
+)
+def count_known_cells(
+    columns: Columns,
+    codes: Codes32,
+    n_classes: int,
+    levels: Integers,
+    offsets: Integers,
+    cells: Integers,
+    start: int,
+    stop: int,
+) -> tuple[Integers, int]:
+    """Counts per class in given cells, as those of `count_cells`: (cells, classes), and the first unknown place.
+
+    NaN is missing; a number in no cell of its column is unknown and not counted, and so is an infinity.
+
+    >>> facts = np.zeros(1, np.int64), np.array([0, 2]), ordered(np.array([2.0, 3.0]))
+    >>> count_known_cells([np.array([2.0, 2.0, np.nan, 4.0])], np.zeros(4, np.int32), 1, *facts, 0, 4)
+    (array([[2],
+           [0]]), 3)
+    """
+    table, unknown = np.zeros((len(cells), n_classes), np.int64), -1
+    for j, column in enumerate(columns):
+        own, values, code = cells[offsets[j] : offsets[j + 1]], column[start:stop], codes[start:stop]
+        keys = ordered(values) >> levels[j]
+        place = np.searchsorted(own, keys)
+        is_known = np.append(own, 0)[place] == keys if len(own) else np.zeros(len(keys), bool)
+        is_known &= (place < len(own)) & np.isfinite(values)
+        counted = (code >= 0) & ~np.isnan(values)
+        unknown = earlier_place(unknown, counted & ~is_known, start, j, len(columns))
+        kept = counted & is_known
+        np.add.at(table, (place[kept] + offsets[j], code[kept]), 1)
+    return table, unknown
 
 
 @checked(_CODES + _BAGS)

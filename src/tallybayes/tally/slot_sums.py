@@ -1,0 +1,50 @@
+"""The sums of some slots of a store, gathered for many of them at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tallybayes.arrays.array_types import Floats, Integers
+from tallybayes.tally.cell_store import CLASS_MASK, CellStore
+
+__all__ = ["SlotSums"]
+
+
+class SlotSums:
+    """The rounded sums of slots, each kind once it is asked for; a slot without cells, among them -1, has zeros.
+
+    >>> from tallybayes.tally.cell_store import CLASS_BITS, CellTable
+    >>> from tallybayes.tally.exact import Exact
+    >>> cells, counts = np.array([0, 1 << CLASS_BITS, 1 << CLASS_BITS | 1]), Exact.whole(np.array([2, 5, 1]))
+    >>> sums = SlotSums(CellStore(2, ("counts",), CellTable(cells, {"counts": counts})), np.array([1, -1]))
+    >>> sums.table("counts").tolist(), sums.whole("counts").tolist()
+    ([[5.0, 1.0], [0.0, 0.0]], [6.0, 0.0])
+    """
+
+    def __init__(self, store: CellStore, slots: Integers) -> None:
+        self._cells, self._n_classes, self._n_slots = store.table(), store.n_classes, len(slots)
+        live = np.append(store.live, 0)  # the last for slots that have no cells
+        own = np.where((slots >= 0) & (slots < len(live)), slots, -1)
+        length = live[own].astype(np.int64)
+        first = (np.cumsum(live, dtype=np.int64) - live)[own]
+        self._row = np.repeat(np.arange(len(slots)), length)
+        self._cell = np.arange(len(self._row)) + np.repeat(first - np.cumsum(length) + length, length)
+        self._tables: dict[str, Floats] = {}
+        self._wholes: dict[str, Floats] = {}
+
+    def table(self, kind: str) -> Floats:
+        """The sums by class, (slots, classes)."""
+        if kind not in self._tables:
+            sums = np.zeros(self._n_slots * self._n_classes)
+            sums[self._row * self._n_classes + (self._cells.cells[self._cell] & CLASS_MASK)] = self._values(kind)
+            self._tables[kind] = sums.reshape(self._n_slots, self._n_classes)
+        return self._tables[kind]
+
+    def whole(self, kind: str) -> Floats:
+        """The sums over the classes, (slots,), added in the order of the classes."""
+        if kind not in self._wholes:
+            self._wholes[kind] = np.asarray(np.bincount(self._row, self._values(kind), self._n_slots), np.float64)
+        return self._wholes[kind]
+
+    def _values(self, kind: str) -> Floats:
+        return np.asarray(self._cells.floats(kind)[self._cell])
