@@ -13,6 +13,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 
 import tallybayes as tb
+from tallybayes.data.table import to_table
 from tallybayes.errors import DataError, ForgetError, ParameterError, UnsupportedError
 from tallybayes.families import parse
 from tallybayes.testing import check_family
@@ -395,3 +396,14 @@ def test_scripts_without_blanks_are_cut_into_characters():
     model = tb.fit(data, label="label", weights=None)
     assert model.schema.families["text"].tokens == "characters"
     assert model.predict({"text": ["香蕉", "股票"]}).tolist() == ["fruit", "money"]
+
+
+@pytest.mark.parametrize("family", ["text:complement,tf=log,k=1", "text:counts,tf=once,k=1", "text:presence,k=1"])
+def test_texts_to_be_scored_are_cut_into_the_tokens_that_are_scored(family):
+    texts = [" ".join(WORDS[(i * j) % len(WORDS)] for j in range(i % 9)) for i in range(60)]
+    model = tb.fit({"text": texts}, [i % 3 for i in range(60)], families={"text": f"{family},ngrams=3,scored_ngrams=2"})
+    snapshot, table = model.snapshot(), to_table({"text": texts})
+    every, scored = (snapshot.encoded(table, scored=only)["text"] for only in (False, True))
+    assert 0 < len(scored.indices) < len(every.indices)
+    joint = snapshot.scorer.log_joint({"text": every}, len(texts))
+    assert np.array_equal(model.log_joint({"text": texts}), joint)

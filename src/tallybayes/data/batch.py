@@ -59,10 +59,12 @@ def columns_to_read(schema: Schema, label: Any = None, weight: Any = None) -> di
     return result
 
 
-def encode_columns(table: Table, schema: Schema, lexicons: Mapping[str, Any]) -> dict[str, Column]:
+def encode_columns(
+    table: Table, schema: Schema, lexicons: Mapping[str, Any], *, scored: bool = False
+) -> dict[str, Column]:
     """The columns of the schema, encoded; columns absent from the table are missing throughout.
 
-    lexicons: of columns of text, to look tokens up in.
+    lexicons: of columns of text, to look tokens up in; scored: without tokens that are counted but not scored.
     """
     table = with_date_parts(with_numbers(table, schema), schema)
     families, derived = schema.families, schema.derived
@@ -71,7 +73,7 @@ def encode_columns(table: Table, schema: Schema, lexicons: Mapping[str, Any]) ->
         name: empty_column(family.column, table.n_rows) for name, family in plain.items() if name not in table.columns
     }
     tasks: dict[Any, Callable[[], Any]] = {
-        name: partial(encode, name, table.columns[name], family, lexicons.get(name))
+        name: partial(encode, name, table.columns[name], family, lexicons.get(name), scored=scored)
         for name, family in plain.items()
         if name not in absent
     }

@@ -31,9 +31,12 @@ _REALS = (np.dtype(np.float64), np.dtype(np.float32))
 _BOOLEAN = "a boolean (0, 1, true, false)"
 
 
-def encode(name: str, raw: Raw, family: Family, known: Any = None) -> Column:
-    """A raw column as the kind that a family counts; `known` is the lexicon of a column of text, if it has one."""
-    if (tokeniser := family.tokeniser) is not None:
+def encode(name: str, raw: Raw, family: Family, known: Any = None, *, scored: bool = False) -> Column:
+    """A raw column as the kind that a family counts.
+
+    known: the lexicon of a column of text, if it has one; scored: without tokens that are counted but not scored.
+    """
+    if (tokeniser := family.scoring_tokeniser if scored else family.tokeniser) is not None:
         return _checked(lambda n, r: to_documents(n, r, tokeniser, known), name, raw, "texts")
     if family.column is Reals:
         return as_reals(name, raw)

@@ -131,6 +131,11 @@ class Family(ABC, Generic[TallyT, PriorT]):
         """How raw texts are cut into tokens; None unless columns are texts."""
         return None
 
+    @property
+    def scoring_tokeniser(self) -> Tokeniser | None:
+        """The same for texts that are only scored: without tokens that are counted but not scored."""
+        return self.tokeniser
+
     def with_unseen(self, unseen: Unseen) -> Self:
         """The family with a rule for values that were never counted, if it has such an option."""
         return self

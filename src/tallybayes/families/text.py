@@ -28,6 +28,7 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -157,6 +158,12 @@ class Text(TokenFamily):
     def tokeniser(self) -> Text:
         """Its own options."""
         return self
+
+    @cached_property
+    def scoring_tokeniser(self) -> Text:
+        """The same with the n-grams that are scored."""
+        is_longer = 0 < self.scored_ngrams < self.longest
+        return replace(self, ngrams=self.scored_ngrams) if is_longer else self
 
     def is_open(self, smoothing: Smoothing) -> bool:
         """Whether variant, tf or k are "auto"; not with k = 0, where a single word can rule out every class."""

@@ -112,9 +112,9 @@ class Snapshot:
             yield source, with_date_parts(table, schema, unread)
         unread.warn()
 
-    def encoded(self, table: Table) -> dict[str, Column]:
-        """The columns of a table, encoded by the schema."""
-        columns = encode_columns(table, self.state.schema, self.scorer.lexicons)
+    def encoded(self, table: Table, *, scored: bool = False) -> dict[str, Column]:
+        """The columns of a table, encoded by the schema; scored: to be scored as new rows, not without themselves."""
+        columns = encode_columns(table, self.state.schema, self.scorer.lexicons, scored=scored)
         to_known_types(columns, self.state.schema, self._known_key)
         return columns
 
@@ -296,7 +296,7 @@ class Snapshot:
 
         A column that was taken for boolean because it held only 0 and 1 may hold other numbers: these are missing.
         """
-        columns = self.encoded(table)
+        columns = self.encoded(table, scored=True)
         if unseen is not None:
             unseen.add(columns)
         while True:

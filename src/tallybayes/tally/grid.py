@@ -71,8 +71,9 @@ class Grid(Tally):
         """From the result of the kernel `cells`: a dense table (cells, classes)."""
         owner = np.repeat(np.arange(len(features)), np.diff(offsets))
         if table.is_whole:
-            found = kernels.active.list_entries(owner, cells, np.ascontiguousarray(table.digits[..., 0]))
-            return cls(features, table.shape[1], levels, found[0], found[1], found[2], Exact.whole(found[3]))
+            listed = kernels.active.list_entries(owner, cells, np.ascontiguousarray(table.digits[..., 0]))
+            owner, cell, klass, amounts = listed
+            return cls(features, table.shape[1], levels, owner, cell, klass, Exact.whole(amounts))
         row, klass = np.nonzero(table.nonzero())
         return cls(features, table.shape[1], levels, owner[row], cells[row], klass, table[row, klass])
 

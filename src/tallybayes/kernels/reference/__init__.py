@@ -11,7 +11,7 @@ from tallybayes.kernels.reference.count_documents import (
     score_documents_leave_one_out,
     sum_documents,
 )
-from tallybayes.kernels.reference.csv_cells import join_cells, probability_texts
+from tallybayes.kernels.reference.csv_cells import join_cells, mark_cells, probability_texts
 from tallybayes.kernels.reference.cut_buckets import cut_buckets
 from tallybayes.kernels.reference.derive import (
     beta,
@@ -119,6 +119,7 @@ __all__ = [
     "log_loss",
     "log_shares",
     "log_softmax",
+    "mark_cells",
     "mean_variance",
     "merge_cells",
     "negative_binomial",
