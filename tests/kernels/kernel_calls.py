@@ -209,6 +209,17 @@ CALLS: dict[str, dict[str, Any]] = {
         "temperature": 1.0,
         "by_class": True,
     },
+    "fit_temperature": {
+        "scores": np.arange(1.0, 1 + K * N).reshape(K, N) % 4,
+        "base": reals(K, N),
+        "codes": codes(),
+        "row_weights": reals(N),
+        "weak": 0.1,
+        "by_class": True,
+        "n_steps": 12,
+        "n_halvings": 8,
+        "enough": 1e-4,
+    },
     "log_gamma": {"values": reals(4)},
     "join_cells": {
         "offsets": integers(0, 1, 3, 3, 4),
@@ -238,7 +249,9 @@ CALLS: dict[str, dict[str, Any]] = {
     "merge_cells": {"cells_a": np.arange(2), "sums_a": counts(3, 2), "cells_b": np.arange(3), "sums_b": counts(3, 3)},
     "fingerprint_documents": {**bag(np.int32), "data": np.zeros(8, np.uint8), "offsets": integers(0, 1, 2, 2, 8)},
     "score_documents_leave_one_out": {
-        **TABLE,
+        "starts": integers(0, 2, 3, 3, 5),
+        "classes": integers(0, 2, 1, 0, 1, dtype=np.int32),
+        "counts": reals(5),
         "whole": reals(T),
         "totals": reals(K),
         "n_tokens": 4.0,
@@ -264,7 +277,14 @@ CALLS: dict[str, dict[str, Any]] = {
         "valid": np.ones(2, bool),
     },
 }
-EVERY_ROW = ("add_pairs", "add_step_pairs", "log_loss", "newton_terms", "correction_gradient")  # every row has a class
+EVERY_ROW = (
+    "add_pairs",
+    "add_step_pairs",
+    "log_loss",
+    "newton_terms",
+    "fit_temperature",
+    "correction_gradient",
+)  # every row has a class
 # Arrays that may be shorter along an axis: they set the size, or their length is free.
 FREE = {
     ("code_integers", "counts", 0),

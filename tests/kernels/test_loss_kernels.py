@@ -132,6 +132,21 @@ def test_slopes_and_curvature_for_newtons_method(n_rows, n_classes, by_class):
         np.testing.assert_allclose(own, other, rtol=1e-11, atol=1e-11)
 
 
+@pytest.mark.parametrize("n_rows", [1, 7, TILE + 1, 1000])
+@pytest.mark.parametrize("n_classes", [1, 2, 3, 20, 40])
+@pytest.mark.parametrize("by_class", [True, False])
+def test_temperature_with_the_least_loss(n_rows, n_classes, by_class):
+    rng = np.random.default_rng(n_rows + n_classes)
+    scores, base = rng.normal(size=(2, n_classes, n_rows))
+    codes, weights = rng.integers(0, n_classes, n_rows).astype(np.int32), rng.random(n_rows)
+    scores[codes, np.arange(n_rows)] += 1.0
+    found, wanted = (
+        kernel.fit_temperature(scores, base, codes, weights, 0.1, by_class, 12, 8, 1e-4) for kernel in SIDES
+    )
+    np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-8)
+    assert by_class or not found[1:].any()
+
+
 @pytest.mark.parametrize("complement", [True, False])
 @pytest.mark.parametrize("k", [0.0, 1e-310, 2.0**-6, 1.0])
 @pytest.mark.parametrize("n", [0, 1, 5, 511, 512, 513, 3000])

@@ -210,7 +210,8 @@ def _distinct(n_values: int) -> str:
 def _from_values(name: str, values: list[Any], numeric: Family) -> Field:
     types = set(map(type, values))
     if str in types and types <= {str, type(None)}:  # nothing else to ask of every value
-        return _from_text(name, Counter(value for value in values if value is not None))
+        texts = values if type(None) not in types else [value for value in values if value is not None]
+        return _from_text(name, Counter(texts))
     if (reals := plain_reals(values)) is not None and len(known := reals[~np.isnan(reals)]):
         integral = float not in types or all(type(value) is int or is_missing(value) for value in values)
         return _from_numbers(name, known, numeric, integral=integral)

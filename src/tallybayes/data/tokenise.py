@@ -55,14 +55,23 @@ def to_documents(name: str, raw: Raw, tokeniser: Tokeniser, known: Any = None) -
     if len(parts) == 1:
         indptr, indices, amounts = parts[0][1]
         return Bag(indptr, indices, amounts, numbers, valid)
-    all_ends, n_entries = [np.zeros(1, np.int64)], 0
-    all_tokens = []
-    for own, (ends, tokens, _) in parts:
-        all_ends.append(ends[1:] + n_entries)
-        n_entries += int(ends[-1])
-        all_tokens.append(tokens if own is numbers else numbers.add(*own.packed())[tokens])
-    amounts = np.concatenate([bags[2] for _, bags in parts])
-    return Bag(np.concatenate(all_ends), np.concatenate(all_tokens), amounts, numbers, valid)
+    number_of = [None if own is numbers else numbers.add(*own.packed()) for own, _ in parts]
+    n_before = np.cumsum([0, *(len(tokens) for _, (_, tokens, _) in parts)])
+    indptr, indices = np.zeros(len(offsets), np.int64), np.empty(n_before[-1], np.int32)
+    amounts = np.empty_like(indices)
+
+    def place(i: int, _: int) -> None:
+        ends, tokens, own_amounts = parts[i][1]
+        own = slice(int(n_before[i]), int(n_before[i + 1]))
+        indptr[ranges[i][0] + 1 : ranges[i][1] + 1] = ends[1:] + n_before[i]
+        amounts[own] = own_amounts
+        if (numbers_here := number_of[i]) is None:
+            indices[own] = tokens
+        else:
+            np.take(numbers_here, tokens, out=indices[own], mode="clip")  # the mode that needs no copy
+
+    in_threads(place, len(parts), size=1, small=0)
+    return Bag(indptr, indices, amounts, numbers, valid)
 
 
 def _ranges(offsets: NDArray[np.integer]) -> list[tuple[int, int]]:

@@ -21,7 +21,7 @@ from tallybayes.families.family import Floats, Score
 from tallybayes.families.leave_one_out_scores import never_learned
 from tallybayes.families.shrinkage import by_group
 from tallybayes.families.token_options import KIND_OF, TokenOptions
-from tallybayes.families.token_weights import TokenWeights, integer_amounts, over_classes
+from tallybayes.families.token_weights import TokenWeights, integer_amounts
 from tallybayes.tally import Vocabulary
 from tallybayes.tally.slot_sums import SlotSums
 
@@ -94,16 +94,18 @@ class LeaveOneOutBags:
             return self._presence().scores(self.table("documents"), bag, codes, weights, column.k)
         first, last = int(self.bag.indptr[rows.start]), int(self.bag.indptr[rows.stop])
         own, amounts = (part[first:last] for part in self._amounts(options))
-        table, (totals, n_keys) = self.table(KIND_OF[options.tf]), column.totals
+        kind, (totals, n_keys) = self.words.kind(KIND_OF[options.tf]), column.totals
+        counts, whole = self.sums.counts(kind), self.sums.whole(kind)
         if factor is not None:
             own, amounts = own * factor[bag.indices], amounts * factor[bag.indices]
-            table = np.where(factor[:, None] > 0, table * factor[:, None], 1.0)  # with an amount of 0: silent, not lost
-            whole = over_classes(table)[:, 0]
-        else:
-            whole = self.sums.whole(self.words.kind(KIND_OF[options.tf]))
+            by_cell = factor[self.sums.row]
+            counts = np.where(by_cell > 0, counts * by_cell, 1.0)  # with an amount of 0: silent, not lost
+            whole = self.sums.summed(counts)
         with np.errstate(divide="ignore", invalid="ignore"):
             scores: Floats = kernels.active.score_documents_leave_one_out(
-                table,
+                self.sums.starts,
+                self.sums.classes,
+                counts,
                 whole,
                 totals,
                 float(n_keys),

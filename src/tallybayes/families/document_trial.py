@@ -94,7 +94,7 @@ class DocumentTrial:
         found = self._found_on.setdefault(self._n, {})
         new = [one for one in dict.fromkeys(candidates) if one not in found]
         for candidate in new:
-            self._prepare(candidate.options).bags.table(KIND_OF[candidate.options.tf])  # which threads share
+            self._prepare(candidate.options).bags.sums.whole(KIND_OF[candidate.options.tf])  # which threads share
         results = in_threads(lambda i, _: self._evaluated(new[i]), len(new), size=1, small=0) if new else []
         found.update(zip(new, results, strict=True))
         return [found[one] for one in candidates]

@@ -48,50 +48,13 @@ def tempered(log_prior: Floats, scores: Floats, codes: Codes32, weights: Floats)
     unit = float(np.sqrt((finite**2).mean()))
     if unit > 0.0:
         finite /= unit
-        best = _Fit(log_prior, finite, codes, weights).minimum()
+        by_class = [np.ascontiguousarray(part.T) for part in (finite, log_prior)]
+        rows = np.ascontiguousarray(codes, np.int32), np.ascontiguousarray(weights, np.float64)
+        has_offsets = scores.shape[1] <= _OFFSETS
+        best = kernels.active.fit_temperature(*by_class, *rows, _WEAK, has_offsets, _STEPS, _HALVINGS, _ENOUGH)
     else:
         unit, best = 1.0, np.eye(1, 1 + scores.shape[1])[0]
     joint = log_prior + best[1:] + best[0] * finite
     joint -= joint.max(axis=1, keepdims=True)
     losses = np.log(np.exp(joint).sum(axis=1)) - joint[np.arange(len(joint)), codes]
     return Tempered(float(best[0]) / unit, losses, joint.argmax(axis=1) != codes)
-
-
-class _Fit:
-    """The loss as a function of the temperature and the offsets, (1 + classes,), or of the temperature alone."""
-
-    def __init__(self, log_prior: Floats, scores: Floats, codes: Codes32, weights: Floats) -> None:
-        self._log_prior, self._scores = np.ascontiguousarray(log_prior.T), np.ascontiguousarray(scores.T)
-        self._codes, self._weights = np.ascontiguousarray(codes, np.int32), np.ascontiguousarray(weights, np.float64)
-        self._has_offsets = scores.shape[1] <= _OFFSETS
-        self._shrinkage = np.array([_WEAK, *np.ones(scores.shape[1] if self._has_offsets else 0)])
-
-    def _terms(self, at: Floats) -> tuple[float, Floats, Floats]:
-        """The loss with the shrinkage, its slopes and its curvature."""
-        base = self._log_prior + at[1:, None]
-        own = self._scores, base, self._codes, self._weights
-        loss, slopes, curvature = kernels.active.newton_terms(*own, float(at[0]), self._has_offsets)
-        used = at[: len(slopes)]
-        loss += 0.5 * float(self._shrinkage @ used**2)
-        return loss, slopes + self._shrinkage * used, curvature + np.diag(self._shrinkage)
-
-    def minimum(self) -> Floats:
-        """The temperature and the offsets with the least loss."""
-        at = np.zeros(1 + len(self._scores))
-        at[0] = 1.0
-        loss, slopes, curvature = self._terms(at)
-        for _ in range(_STEPS):
-            step = np.zeros_like(at)
-            step[: len(slopes)] = -np.linalg.solve(curvature, slopes)
-            for halving in range(_HALVINGS):
-                new = at + step * 0.5**halving
-                new[0] = max(new[0], 1e-6)
-                terms = self._terms(new)
-                if terms[0] < loss:
-                    break
-            else:
-                return at
-            gain, at, (loss, slopes, curvature) = loss - terms[0], new, terms
-            if gain < _ENOUGH * len(self._codes):
-                break
-        return at

@@ -36,8 +36,10 @@ class TokenScales:
 def inverse_frequency(words: Vocabulary, n_rows: Floats) -> Floats:
     """Log(documents / documents with the token), (slots,); 0 for tokens without documents."""
     documents = np.bincount(words.store.table().slots, words.floats("documents"), words.n_slots)
-    share = n_rows.sum() / np.where(documents > 0, np.maximum(documents, 1e-300), np.inf)
-    return np.asarray(np.log(np.maximum(share, 1.0)))
+    result, used = np.zeros(words.n_slots), np.flatnonzero(documents > 0)
+    share = n_rows.sum() / np.maximum(documents[used], 1e-300)
+    result[used] = np.log(np.maximum(share, 1.0))
+    return result
 
 
 def multiplied_totals(words: Vocabulary, kind: str, factor: Floats) -> tuple[Floats, int]:

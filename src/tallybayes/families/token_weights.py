@@ -6,7 +6,7 @@ tokens that a batch has, or once for all tokens where a batch is large:
     counts      weight = log P(t | c),  P(t | c) = (n_tc + k) / (n_c + k V)
     complement  weight = -log P(t | not c), the same with the counts of all other classes together
     presence    weight = log P(t | c) - log(1 - P(t | c)),  P(t | c) = (n_tc + k) / (n_c + 2 k) with n_c rows;
-                a row without any token has the score `_Absence.log_none`. Without smoothing P may be 1, if all rows of
+                a row without any token has the score `Absence.log_none`. Without smoothing P may be 1, if all rows of
                 a class have the token; such tokens are counted instead, and a row that lacks one rules out the class
 
 With k = 0 these are frequencies. 0/0 contributes nothing (weight 0). A token of which one class has all occurrences
@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -29,6 +28,7 @@ from tallybayes.arrays.column import Bag, Key
 from tallybayes.arrays.distinct_numbers import distinct
 from tallybayes.families.credible import absence_cumulants, bag_cumulants, check_posterior, presence_cumulants
 from tallybayes.families.family import Floats, Score
+from tallybayes.families.scored_bags import Absence, score_bags
 from tallybayes.families.shrinkage import by_group, laplace
 from tallybayes.families.token_options import KIND_OF, TokenOptions
 from tallybayes.families.token_scales import TokenScales, balance, inverse_frequency, multiplied_totals
@@ -185,7 +185,7 @@ class TokenWeights:
         """Log probability that a row has a token and that it does not, (tokens, classes), from rows with it."""
         return laplace(n, self.n_rows, self.k, 2), laplace(np.maximum(self.n_rows - n, 0.0), self.n_rows, self.k, 2)
 
-    def _absence(self, slots: Slots | None) -> _Absence:
+    def _absence(self, slots: Slots | None) -> Absence:
         """The score of a row without any token, and which tokens of slots all rows of a class have had."""
         words, rows = self.words, self.n_rows
         klass, n = words.named_cells("documents")
@@ -202,9 +202,9 @@ class TokenWeights:
         n_certain = np.bincount(klass, weights=certain, minlength=len(rows)).astype(np.float64)
         log_none = log_none * self.weight
         if not n_certain.any():
-            return _Absence(log_none, n_certain, None)
+            return Absence(log_none, n_certain, None)
         own = words.rows("documents", np.arange(words.n_slots) if slots is None else slots)
-        return _Absence(log_none, n_certain, np.isinf(self.log_presence(own)[1]).astype(np.float64))
+        return Absence(log_none, n_certain, np.isinf(self.log_presence(own)[1]).astype(np.float64))
 
     # Scores
 
@@ -238,32 +238,47 @@ class TokenWeights:
         slots = np.where(slots < len(table), slots, -1)  # the index is shared, and may have grown since
         weights = np.concatenate([table, np.zeros((1, table.shape[1]))])[slots]  # 0 for tokens without counts
         if not self.is_presence:
-            return _score_bags(bag, bag.indices, bag.amounts, weights)
+            return score_bags(bag, bag.indices, bag.amounts, weights)
         amounts = None if bag.amounts is None else (bag.amounts != 0).astype(np.float64)
-        return _score_bags(bag, bag.indices, amounts, weights, self._absence(slots))
+        return score_bags(bag, bag.indices, amounts, weights, self._absence(slots))
 
     def bind_known(self, bag: Bag) -> Score:
         """The same for bags whose indices are slots of tokens that have been counted."""
-        indices, slots = bag.indices, None
+        indices, slots, used = bag.indices, None, self._used
+        size = self.words.n_slots if used is None else len(used[0])
         self._n_scored += len(indices)  # small batches after each other pay for the whole table, too
-        if self._scoring is None and self._n_scored * _FEW < self.words.n_slots:
+        if self._scoring is None and self._n_scored * _FEW < size:
             slots, indices = distinct(indices, self.words.n_slots)
+        elif used is not None:
+            slots, indices = used[0], used[1][indices]
         table = self._table(slots)
         amounts = self._amounts(bag) if not self.options.has_caps else self.weights_and_amounts(bag, indices, slots)[1]
-        return _score_bags(bag, indices, amounts, table, self._absence(slots) if self.is_presence else None)
+        return score_bags(bag, indices, amounts, table, self._absence(slots) if self.is_presence else None)
 
     def _table(self, slots: Slots | None) -> Floats:
         """What amounts of tokens are multiplied with: weights in the unit of amounts, times that of the column."""
-        if slots is None and self._scoring is not None:
+        is_whole = slots is None or (self._used is not None and slots is self._used[0])
+        if is_whole and self._scoring is not None:
             return self._scoring
         is_shared = slots is None and self._corrections is None and self._all is not None
         is_plain = slots is None and self._corrections is None and not is_shared
         table = self._all_weights() if is_plain else self._corrected(slots)
         if (factor := self._unit * self.weight) != 1.0:
             table = np.multiply(table, factor, out=None if is_shared else table)
-        if slots is None:
+        if is_whole:
             self._scoring, self._all = table, None  # one table is enough
         return table
+
+    @cached_property
+    def _used(self) -> tuple[Slots, Integers32] | None:
+        """The slots in use and where each is among them, if most tokens are counted but not scored."""
+        words = self.words
+        if words.index.lexicon is None or words.n_keys * _FEW >= words.n_slots:
+            return None
+        used = np.flatnonzero(words.store.live)
+        place = np.zeros(words.n_slots, np.int32)
+        place[used] = np.arange(len(used))
+        return used, place
 
     @property
     def _unit(self) -> float:
@@ -360,33 +375,3 @@ class TokenWeights:
         unit = 2.0**-30 if self.options.tf == "log" else 1.0
         own = bag_cumulants(bag, indices, amounts * unit, alpha, total)
         return own * [[[-1]], [[1]], [[-1]]] if self.options.variant == "complement" else own
-
-
-@dataclass(frozen=True, eq=False)
-class _Absence:
-    """What absent tokens contribute to the scores."""
-
-    log_none: Floats  # (classes,): the log probability of an empty bag, without tokens of probability 1
-    n_certain: Floats  # (classes,): how many tokens have probability 1
-    certain: Floats | None  # (tokens, classes): 1 where a token is one of these; None if there are none
-
-
-def _score_bags(bag: Bag, indices: Any, amounts: Any, table: Floats, absence: _Absence | None = None) -> Score:
-    """Add amount * table[token] for every token of a bag (None: one each), and the contribution of absent tokens.
-
-    `indices` are the rows of the table for the tokens of the bags.
-    """
-
-    def score(out: Floats, start: int, stop: int) -> None:
-        here = None if bag.present is None else bag.present[start:stop]
-        if absence is not None:
-            out[start:stop][slice(None) if here is None else here] += absence.log_none
-        kernels.active.add_bags(bag.indptr, indices, amounts, table, out, start, stop)
-        if absence is not None and absence.certain is not None:
-            hits = np.zeros((stop - start, out.shape[1]))
-            ends, ones = bag.indptr[start : stop + 1], None if amounts is None else (amounts != 0).astype(np.float64)
-            kernels.active.add_bags(ends, indices, ones, absence.certain, hits, 0, stop - start)
-            lacking = hits < absence.n_certain
-            out[start:stop][lacking if here is None else lacking & here[:, None]] = -np.inf
-
-    return score

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tallybayes.arrays.array_types import Floats, Integers
+from tallybayes.arrays.array_types import Floats, Integers, Integers32
 from tallybayes.tally.cell_store import CLASS_MASK, CellStore
 
 __all__ = ["SlotSums"]
@@ -27,24 +27,31 @@ class SlotSums:
         own = np.where((slots >= 0) & (slots < len(live)), slots, -1)
         length = live[own].astype(np.int64)
         first = (np.cumsum(live, dtype=np.int64) - live)[own]
-        self._row = np.repeat(np.arange(len(slots)), length)
-        self._cell = np.arange(len(self._row)) + np.repeat(first - np.cumsum(length) + length, length)
-        self._tables: dict[str, Floats] = {}
+        self.starts: Integers = np.concatenate([[0], np.cumsum(length)])  # of the cells of each slot, and their end
+        self.row: Integers = np.repeat(np.arange(len(slots)), length)  # the position of the slot of each cell
+        self._cell = np.arange(len(self.row)) + np.repeat(first - self.starts[:-1], length)
+        self.classes: Integers32 = (self._cells.cells[self._cell] & CLASS_MASK).astype(np.int32)
+        self._counts: dict[str, Floats] = {}
         self._wholes: dict[str, Floats] = {}
+
+    def counts(self, kind: str) -> Floats:
+        """The sums of every cell."""
+        if kind not in self._counts:
+            self._counts[kind] = np.asarray(self._cells.floats(kind)[self._cell])
+        return self._counts[kind]
 
     def table(self, kind: str) -> Floats:
         """The sums by class, (slots, classes)."""
-        if kind not in self._tables:
-            sums = np.zeros(self._n_slots * self._n_classes)
-            sums[self._row * self._n_classes + (self._cells.cells[self._cell] & CLASS_MASK)] = self._values(kind)
-            self._tables[kind] = sums.reshape(self._n_slots, self._n_classes)
-        return self._tables[kind]
+        result = np.zeros((self._n_slots, self._n_classes))
+        result[self.row, self.classes] = self.counts(kind)
+        return result
 
     def whole(self, kind: str) -> Floats:
         """The sums over the classes, (slots,), added in the order of the classes."""
         if kind not in self._wholes:
-            self._wholes[kind] = np.asarray(np.bincount(self._row, self._values(kind), self._n_slots), np.float64)
+            self._wholes[kind] = self.summed(self.counts(kind))
         return self._wholes[kind]
 
-    def _values(self, kind: str) -> Floats:
-        return np.asarray(self._cells.floats(kind)[self._cell])
+    def summed(self, counts: Floats) -> Floats:
+        """Values of cells summed up for each slot, in the order of the classes."""
+        return np.asarray(np.bincount(self.row, counts, self._n_slots), np.float64)

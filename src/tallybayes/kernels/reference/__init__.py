@@ -23,6 +23,7 @@ from tallybayes.kernels.reference.derive import (
     student,
 )
 from tallybayes.kernels.reference.exact_sums import mean_variance, round_digits, sum_columns, sum_groups, trim_digits
+from tallybayes.kernels.reference.fit_temperature import fit_temperature
 from tallybayes.kernels.reference.hash_rows import hash_bags, hash_codes, hash_columns, hash_texts
 from tallybayes.kernels.reference.leave_one_out_tables import (
     add_normal_leave_one_out,
@@ -106,6 +107,7 @@ __all__ = [
     "count_values",
     "cut_buckets",
     "fingerprint_documents",
+    "fit_temperature",
     "hash_bags",
     "hash_codes",
     "hash_columns",

@@ -125,12 +125,15 @@ def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 @checked(
-    "table: tokens, classes; whole: tokens; totals: classes; indptr: rows+1; indices, own, amounts: entries; "
-    "codes, weights: rows; indptr: rows+1 | ends entries; indices: entries | below tokens; "
+    "starts: tokens+1; classes, counts: lines; whole: tokens; totals: classes; indptr: rows+1; "
+    "indices, own, amounts: entries; codes, weights: rows; indptr: rows+1 | ends entries; "
+    "indices: entries | below tokens; starts: tokens+1 | ends lines; classes: lines | below classes; "
     "codes: rows | own_codes classes"
 )
 def score_documents_leave_one_out(
-    table: Floats,
+    starts: Indices,
+    classes: Integers32,
+    counts: Floats,
     whole: Floats,
     totals: Floats,
     n_tokens: float,
@@ -145,11 +148,14 @@ def score_documents_leave_one_out(
 ) -> Floats:
     """Log scores (documents, classes) of documents, each by the sums without itself.
 
-    table: of the documents' tokens, (tokens, classes), and their sums over the classes, `whole`; totals: of all tokens,
-    (classes); n_tokens: how many there are in all. What a document has added is `own` times its weight, in its own
-    class; what its tokens count when it is scored is `amounts`. A token without any other occurrence
-    contributes nothing, and there is one token fewer.
+    starts: where the cells of each of the documents' tokens begin in `classes`, in order, and `counts`, and where the
+    last ones end; whole: the sums of each token over the classes; totals: of all tokens, (classes); n_tokens: how many
+    there are in all. What a document has added is `own` times its weight, in its own class; what its tokens count when
+    it is scored is `amounts`. A token without any other occurrence contributes nothing, and there is one token fewer.
     """
+    table = np.zeros((len(whole), len(totals)))
+    used = slice(int(starts[0]), int(starts[-1]))
+    table[np.repeat(np.arange(len(whole)), np.diff(starts)), classes[used]] = counts[used]
     out = np.zeros((len(codes), len(totals)))
     for row, (code, weight) in enumerate(zip(codes.tolist(), weights.tolist(), strict=True)):
         entries = slice(int(indptr[row]), int(indptr[row + 1]))
