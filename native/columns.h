@@ -217,5 +217,6 @@ void register_csv_cells(nb::module_ &m);
 void register_log_gamma(nb::module_ &m);
 void register_known_cells(nb::module_ &m);
 void register_cut_buckets(nb::module_ &m);
+void register_find_steps(nb::module_ &m);
 
 } // namespace tb

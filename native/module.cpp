@@ -59,5 +59,6 @@ NB_MODULE(_native, m) {
     tb::register_csv_cells(m);
     tb::register_known_cells(m);
     tb::register_cut_buckets(m);
+    tb::register_find_steps(m);
     tb::register_log_gamma(m);
 }

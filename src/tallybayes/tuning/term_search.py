@@ -168,7 +168,7 @@ class _Search:
             return TermSearch(self._model, self._steps, (self._before, self._before), self._estimate())
         self._progress("fitting", 0.8)
         prepared = self._prepared(self._best, len(self._splits))
-        base, start = self._base.with_cells(()), FittedWeights.mean(self._fits)
+        base, start = self._base.with_cells(()), FittedWeights.mean(self._fits) if self._best else None
         fit = fit_weights(base.kind, base.lines, start=start, has_same_rows=False)  # without terms, as `fit` does
         fit = fit_weights(prepared.kind, prepared.lines, start=fit) if self._best else fit
         weights = prepared.column_weights(fit)

@@ -12,7 +12,7 @@ from tallybayes.kernels.reference.count_documents import (
     sum_documents,
 )
 from tallybayes.kernels.reference.csv_cells import join_cells, mark_cells, probability_texts
-from tallybayes.kernels.reference.cut_buckets import cut_buckets
+from tallybayes.kernels.reference.cut_buckets import cut_buckets, find_steps
 from tallybayes.kernels.reference.derive import (
     beta,
     log_shares,
@@ -106,6 +106,7 @@ __all__ = [
     "count_value_row",
     "count_values",
     "cut_buckets",
+    "find_steps",
     "fingerprint_documents",
     "fit_temperature",
     "hash_bags",
