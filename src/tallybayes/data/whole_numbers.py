@@ -33,7 +33,7 @@ def has_fraction(values: np.ndarray) -> bool:
     >>> has_fraction(np.array([1.0, np.nan, 2.5])), has_fraction(np.array([1.0, np.inf]))
     (True, False)
     """
-    values = values.compressed() if is_masked(values) else values
+    values = np.ma.compressed(values) if is_masked(values) else values
     first = values.item(0) if len(values) else 0.0
     if math.isfinite(first) and not first.is_integer():  # mostly tells already, at the least cost
         return True

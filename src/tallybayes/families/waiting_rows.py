@@ -55,7 +55,8 @@ class WaitingRows:
     def settle(self) -> None:
         """Count the rows that are waiting."""
         if n := self._n:
-            columns = [Reals(column) for column in self._rows[:n].T]
-            tally, self._n = self._tally, 0
+            tally, columns = self._tally, [Reals(column) for column in self._rows[:n].T]
             own = self._family.observe(tally.features, columns, self._codes[:n], tally.n_classes, None)
-            tally.prepare(own, 1)()
+            commit = tally.prepare(own, 1)
+            self._n = 0  # not before: what is interrupted above is done again
+            commit()
