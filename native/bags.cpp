@@ -14,8 +14,6 @@
 
 namespace tb {
 
-void register_bags(nb::module_ &m);
-
 namespace {
 
 struct Entry {

@@ -3,6 +3,7 @@
 // Doubles are taken as integers in the same order, and a cell is such an integer without its lowest `level` bits. The
 // level starts at 0 and rises when the limit is passed: what it ends at depends on the set of numbers alone, because
 // the cells of some of the numbers are never more than the cells of all.
+#include "cell_keys.h"
 #include "quads.h"
 
 #include <bit>
@@ -14,13 +15,13 @@
 
 namespace tb {
 
-void register_cells(nb::module_ &m);
-
 namespace {
 
 constexpr int64_t NO_KEY = std::numeric_limits<int64_t>::min(); // no finite number has it
 
 constexpr int64_t TILE = 1024; // long, because every change of column brings another hash table into the cache
+
+constexpr int64_t FEW_ROWS = 8192; // that are sorted: of more, most fall into cells that are there already
 
 struct alignas(32) Keys { // of four columns
     i64x4 key[TILE];
@@ -57,6 +58,13 @@ class Grid {
             r = by_key_.empty() ? add_by_id(key, codes, r, rows) : add_by_key(key, codes, r, rows);
     }
 
+    void add(const std::vector<Slot> &keys) { // with their classes
+        for (auto [key, code] : keys) {
+            const int64_t id = hashed(key >> level_);
+            ++counts_[(id < 0 ? look_up(key) : id) * n_classes_ + code];
+        }
+    }
+
     void finish() {
         fold();
         if (int64_t(keys_.size()) > limit_) coarsen();
@@ -73,10 +81,6 @@ class Grid {
     }
 
   private:
-    struct Slot {
-        int64_t key, id;
-    };
-
     struct Span { // keys of one sign, those of negative numbers second, whose ids stand in `ids_` from `start` on
         int64_t first;
         uint64_t size, start;
@@ -165,19 +169,10 @@ class Grid {
         }
     }
 
-    // The cells in order of their keys, byte by byte from the lowest (radix sort: no comparison to mispredict).
     std::vector<Slot> sorted() const {
-        std::vector<Slot> cells(keys_.size()), other(keys_.size());
+        std::vector<Slot> cells(keys_.size()), other;
         for (size_t id = 0; id < keys_.size(); ++id) cells[id] = {keys_[id], int64_t(id)};
-        for (int shift = 0; shift < 64; shift += 8) {
-            auto byte = [&](const Slot &cell) { return (uint64_t(cell.key) ^ uint64_t(1) << 63) >> shift & 255; };
-            size_t next[257] = {};
-            for (const Slot &cell : cells) ++next[byte(cell) + 1];
-            if (std::find(next, next + 257, cells.size()) != next + 257) continue; // all have the same
-            for (int b = 0; b < 255; ++b) next[b + 1] += next[b];
-            for (const Slot &cell : cells) other[next[byte(cell)]++] = cell;
-            cells.swap(other);
-        }
+        sort_by_key(cells, other);
         return cells;
     }
 
@@ -205,16 +200,11 @@ class Grid {
         return id;
     }
 
-    // To the lowest level with at most `limit` cells. Neighbours in order merge at the level where all bits in which
-    // they differ are shifted out; so counting those lengths finds the level without trying each.
+    // To the lowest level with at most `limit` cells.
     void coarsen() {
         fold();
         std::vector<Slot> cells = sorted();
-        int64_t parted_at[65] = {}; // by how many bits neighbours differ
-        for (size_t i = 1; i < cells.size(); ++i)
-            ++parted_at[std::bit_width(uint64_t(cells[i].key) ^ uint64_t(cells[i - 1].key))];
-        int64_t rise = 0, left = cells.size();
-        while (left > limit_) left -= parted_at[++rise];
+        const auto [rise, left] = coarsening(cells, limit_);
         std::vector<int64_t> keys, counts;
         keys.reserve(left);
         counts.reserve(left * n_classes_);
@@ -291,6 +281,65 @@ int64_t count_cells(const std::vector<Column<T>> &columns, const int32_t *codes,
     return bad;
 }
 
+struct Cells { // of all columns, one after the other
+    std::vector<int64_t> levels, offsets = {0}, found, table;
+
+    void add(Grid &column) {
+        column.finish();
+        column.emit(found, table);
+        end_column(column.level());
+    }
+
+    void end_column(int64_t level) {
+        levels.push_back(level);
+        offsets.push_back(found.size());
+    }
+};
+
+// The same of few rows, most of which have cells of their own: sorting finds those that are equal.
+template <class T>
+int64_t count_few(const std::vector<Column<T>> &columns, const int32_t *codes, int64_t start, int64_t stop, int64_t n_classes,
+                  int64_t limit, Cells &cells) {
+    auto keys = std::make_unique<Keys>();
+    std::vector<Slot> there[4], other;
+    bool infinite = false;
+    const size_t most = columns.size() * std::min(stop - start, limit);
+    cells.found.reserve(most);
+    cells.table.reserve(most * n_classes);
+    for (size_t first = 0; first < columns.size(); first += 4) {
+        const size_t n = std::min<size_t>(4, columns.size() - first);
+        for (size_t j = 0; j < n; ++j) there[j].clear();
+        for (int64_t from = start; from < stop; from += TILE) {
+            const int64_t rows = std::min(TILE, stop - from);
+            infinite |= tile_keys(Quad<T>::at(columns, first), from, rows, *keys);
+            for (size_t j = 0; j < n; ++j)
+                for (int64_t r = 0; r < rows; ++r)
+                    if (const int64_t key = keys->key[r][j]; key != NO_KEY && codes[from + r] >= 0)
+                        there[j].push_back({key, codes[from + r]});
+        }
+        for (size_t j = 0; j < n; ++j) {
+            if (repeats(there[j], other)) {
+                Grid grid(n_classes, limit);
+                grid.add(there[j]);
+                cells.add(grid);
+                continue;
+            }
+            sort_by_key(there[j], other);
+            const int64_t level = coarsening(there[j], limit).rise;
+            int64_t last = NO_KEY;
+            for (auto [key, code] : there[j]) {
+                if (last == NO_KEY || key >> level != last) {
+                    cells.found.push_back(last = key >> level);
+                    cells.table.resize(cells.table.size() + n_classes);
+                }
+                ++cells.table[cells.table.size() - n_classes + code];
+            }
+            cells.end_column(level);
+        }
+    }
+    return infinite ? first_infinity(columns, codes, start, stop) : -1;
+}
+
 nb::tuple list_cells(nb::object list, Vector<int32_t> codes, int64_t n_classes, int64_t limit, int64_t start,
                      int64_t stop) {
     Contract contract(start, stop);
@@ -299,23 +348,20 @@ nb::tuple list_cells(nb::object list, Vector<int32_t> codes, int64_t n_classes, 
     contract.array("codes", codes, {ROWS});
     contract.codes(codes.data());
     if (limit < 1) refuse("limit from 1 on", limit);
-    std::vector<int64_t> levels, offsets = {0}, found, table;
+    Cells cells;
     int64_t bad = block.visit<double, float>([&]<class T>(const std::vector<Column<T>> &columns) {
         const int32_t *code = codes.data();
         nb::gil_scoped_release release;
+        if (stop - start <= FEW_ROWS)
+            return count_few(columns, code, start, stop, n_classes, std::clamp<int64_t>(limit, 2, int64_t(1) << 40), cells);
         std::vector<Grid> grids(columns.size(), Grid(n_classes, limit));
         int64_t first_bad = count_cells(columns, code, start, stop, grids);
-        for (auto &grid : grids) {
-            grid.finish();
-            grid.emit(found, table);
-            levels.push_back(grid.level());
-            offsets.push_back(found.size());
-        }
+        for (Grid &grid : grids) cells.add(grid);
         return first_bad;
     });
-    size_t n_columns = levels.size(), n_cells = found.size();
-    return nb::make_tuple(to_numpy(std::move(levels), {n_columns}), to_numpy(std::move(offsets), {n_columns + 1}),
-                          to_numpy(std::move(found), {n_cells}), to_numpy(std::move(table), {n_cells, size_t(n_classes)}), bad);
+    const size_t n_columns = cells.levels.size(), n_cells = cells.found.size();
+    return nb::make_tuple(to_numpy(std::move(cells.levels), {n_columns}), to_numpy(std::move(cells.offsets), {n_columns + 1}),
+                          to_numpy(std::move(cells.found), {n_cells}), to_numpy(std::move(cells.table), {n_cells, size_t(n_classes)}), bad);
 }
 
 } // namespace

@@ -189,7 +189,10 @@ void register_sums(nb::module_ &m);
 void register_groups(nb::module_ &m);
 void register_single_rows(nb::module_ &m);
 void register_derive(nb::module_ &m);
-void register_observe(nb::module_ &m);
+void register_flag_counts(nb::module_ &m);
+void register_value_counts(nb::module_ &m);
+void register_cells(nb::module_ &m);
+void register_bags(nb::module_ &m);
 void register_code_integers(nb::module_ &m);
 void register_score(nb::module_ &m);
 void register_binnings(nb::module_ &m);
@@ -214,5 +217,6 @@ void register_csv_cells(nb::module_ &m);
 void register_log_gamma(nb::module_ &m);
 void register_known_cells(nb::module_ &m);
 void register_cut_buckets(nb::module_ &m);
+void register_find_steps(nb::module_ &m);
 
 } // namespace tb

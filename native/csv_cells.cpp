@@ -1,4 +1,5 @@
-// Cells as lines of text: join_cells, and probability_texts with the digits that printf gives.
+// Cells as lines of text: join_cells, and probability_texts with the digits that printf gives. Cells that were read:
+// mark_cells.
 #include "columns.h"
 
 #include <charconv>
@@ -98,11 +99,40 @@ auto join_cells(Vector<int64_t> offsets, Vector<uint8_t> data, int64_t n_columns
     return to_numpy(std::move(lines), {n_bytes});
 }
 
+// What the first and the last byte of each cell, and its length, say about it.
+auto mark_cells(Contiguous offsets, Vector<uint8_t> data, Vector<uint8_t> first, Vector<uint8_t> last, int64_t longest) {
+    Contract contract;
+    contract.array("data", data, {ENTRIES});
+    contract.array("first", first, {256});
+    contract.array("last", last, {256});
+    contract.array("offsets", offsets, {plus_one(ROWS)});
+    const size_t n = size_t(contract[ROWS]);
+    std::vector<uint8_t> marks(n);
+    dispatch<int32_t, int64_t>(offsets.dtype(), [&]<class I>(I) {
+        const auto *ends = static_cast<const I *>(offsets.data());
+        Contract::ends("offsets", ends, contract[ROWS] + 1, contract[ENTRIES]);
+        const uint8_t *bytes = data.data(), *by_first = first.data(), *by_last = last.data();
+        nb::gil_scoped_release release;
+        for (size_t i = 0; i < n; ++i) {
+            if (ends[i] == ends[i + 1]) {
+                marks[i] = 2;
+                continue;
+            }
+            const uint8_t start = by_first[bytes[ends[i]]], end = by_last[bytes[ends[i + 1] - 1]];
+            const bool is_short = int64_t(ends[i + 1]) - int64_t(ends[i]) <= longest;
+            marks[i] = uint8_t(((start | end) & 1) | (start & end & (is_short ? 2 : 0)));
+        }
+        return true;
+    });
+    return to_numpy(std::move(marks), {n});
+}
+
 } // namespace
 
 void register_csv_cells(nb::module_ &m) {
     define_kernel(m, "probability_texts", &probability_texts);
     define_kernel(m, "join_cells", &join_cells);
+    define_kernel(m, "mark_cells", &mark_cells);
 }
 
 } // namespace tb

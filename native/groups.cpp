@@ -101,12 +101,54 @@ nb::ndarray<nb::numpy, double> round_digits(Matrix<int64_t> digits, int64_t low)
     return to_numpy(std::move(result), {n});
 }
 
+nb::tuple trim_digits(Matrix<int64_t> digits, int64_t low) {
+    const size_t n = digits.shape(0);
+    const size_t stride = digits.shape(1);
+    if (stride < 1) refuse("numbers of at least one digit", 0);
+    const int64_t *digit = digits.data();
+    size_t width = stride, first = 0;
+    std::vector<int64_t> top(n), result;
+    {
+        nb::gil_scoped_release release;
+        for (size_t i = 0; i < n; ++i) top[i] = digit[i * stride + width - 1];
+        auto joined = [&](size_t i) { return int64_t(uint64_t(top[i]) << 32) + digit[i * stride + width - 2]; };
+        auto fits = [&](size_t i) { return top[i] >= -1 && top[i] <= 1 && joined(i) == int32_t(joined(i)); };
+        auto every = [&](auto holds) {
+            for (size_t i = 0; i < n; ++i)
+                if (!holds(i)) return false;
+            return true;
+        };
+        while (width > 1 && every(fits)) {
+            for (size_t i = 0; i < n; ++i) top[i] = joined(i);
+            --width;
+        }
+        while (first + 1 < width && every([&](size_t i) { return digit[i * stride + first] == 0; })) ++first;
+        const bool zero = first + 1 == width && every([&](size_t i) { return top[i] == 0; });
+        low = zero ? 0 : low + int64_t(first);
+        width = zero ? 1 : width - first;
+        const bool two = low == 0 && width == 2, shifted = low == 1 && width == 1; // in 64 bits
+        result.reserve(n * width);
+        for (size_t i = 0; i < n; ++i) {
+            const int64_t *own = digit + i * stride + first;
+            if (two || shifted) {
+                result.push_back(int64_t(uint64_t(top[i]) << 32) + (two ? own[0] : 0));
+            } else {
+                result.insert(result.end(), own, own + width - 1);
+                result.push_back(top[i]);
+            }
+        }
+        if (two || shifted) low = 0, width = 1;
+    }
+    return nb::make_tuple(to_numpy(std::move(result), {n, width}), low);
+}
+
 } // namespace
 
 void register_groups(nb::module_ &m) {
     define_kernel(m, "sum_groups", &sum_groups);
     define_kernel(m, "sum_bags", &sum_bags);
     define_kernel(m, "round_digits", &round_digits);
+    define_kernel(m, "trim_digits", &trim_digits);
 }
 
 } // namespace tb

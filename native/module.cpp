@@ -32,7 +32,10 @@ NB_MODULE(_native, m) {
     tb::register_groups(m);
     tb::register_single_rows(m);
     tb::register_derive(m);
-    tb::register_observe(m);
+    tb::register_flag_counts(m);
+    tb::register_value_counts(m);
+    tb::register_cells(m);
+    tb::register_bags(m);
     tb::register_code_integers(m);
     tb::register_score(m);
     tb::register_binnings(m);
@@ -56,5 +59,6 @@ NB_MODULE(_native, m) {
     tb::register_csv_cells(m);
     tb::register_known_cells(m);
     tb::register_cut_buckets(m);
+    tb::register_find_steps(m);
     tb::register_log_gamma(m);
 }

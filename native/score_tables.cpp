@@ -18,26 +18,42 @@ struct Codes {
     int64_t n_classes;
     // For columns of bytes in calls with many rows: the table with a line of zeros behind it, and where in it a value is,
     // [column][value as a byte]. Half as large as pointers, so that the first cache holds it for many columns.
+    // (Not 256 apart: most columns use the same few bytes, and the cache would have all of them in the same few places.)
+    static constexpr int64_t APART = 256 + 16;
     std::vector<double> lines;
     std::vector<uint32_t> bytes;
+    // With few classes lines are whole vectors, and for columns with one stride, as those of a matrix or of most frames,
+    // this is where each is, counted from the first.
+    std::vector<int64_t> places;
 
-    TB_INLINE Pointer find(int64_t j, int64_t value) const {
+    // The line of a value, -1 if it has none.
+    TB_INLINE int64_t line(int64_t j, int64_t value) const {
         const uint64_t code = static_cast<uint64_t>(value) - static_cast<uint64_t>(origins[j]);
         const uint64_t size = offsets[j + 1] - offsets[j];
-        return code < size ? table + (offsets[j] + code) * n_classes : zeros;
+        return code < size ? static_cast<int64_t>(offsets[j] + code) : -1;
+    }
+    TB_INLINE Pointer find(int64_t j, int64_t value) const {
+        const int64_t found = line(j, value);
+        return found < 0 ? zeros : table + found * n_classes;
     }
 
-    template <class T> void list_bytes(int64_t n_columns) {
-        const int64_t size = offsets[n_columns] * n_classes;
-        if (size >= std::numeric_limits<uint32_t>::max()) return;
-        lines.assign(table, table + size);
-        lines.resize(size + n_classes);
-        bytes.resize(256 * n_columns);
-        for (int64_t j = 0; j < n_columns; ++j)
+    template <class T> void list_bytes(const std::vector<Column<T>> &columns) {
+        const int64_t n_lines = offsets[columns.size()], width = n_classes > 4 ? n_classes : n_classes > 2 ? 4 : 2;
+        if (n_lines * width >= std::numeric_limits<uint32_t>::max()) return;
+        lines.resize((n_lines + 1) * width);
+        for (int64_t line = 0; line < n_lines; ++line)
+            std::copy_n(table + line * n_classes, n_classes, lines.begin() + line * width);
+        bytes.resize(APART * columns.size());
+        for (size_t j = 0; j < columns.size(); ++j)
             for (int byte = 0; byte < 256; ++byte) {
-                const Pointer found = find(j, static_cast<T>(byte));
-                bytes[256 * j + byte] = static_cast<uint32_t>(found == zeros ? size : found - table);
+                const int64_t found = line(j, static_cast<T>(byte));
+                bytes[APART * j + byte] = static_cast<uint32_t>((found < 0 ? n_lines : found) * width);
             }
+        if (n_classes < 1 || n_classes > 4) return;
+        for (const Column<T> &column : columns) {
+            if (column.stride != columns[0].stride) return places.clear();
+            places.push_back(column.data - columns[0].data);
+        }
     }
 };
 
@@ -76,10 +92,11 @@ void add_codes(nb::object list, Vector<int64_t> origins, Vector<int64_t> offsets
     Contract::ends("offsets", offsets.data(), contract[COLUMNS] + 1, contract[LINES]);
     block.visit<int64_t, int8_t, int16_t, int32_t, uint8_t>([&]<class T>(const std::vector<Column<T>> &columns) {
         const std::vector<double> zeros(out.shape(1));
-        Codes codes{origins.data(), offsets.data(), table.data(), zeros.data(), contract[CLASSES], {}, {}};
+        Codes codes{origins.data(), offsets.data(), table.data(), zeros.data(), contract[CLASSES], {}, {}, {}};
         double *to = out.data();
         nb::gil_scoped_release release;
-        if (sizeof(T) == 1 && stop - start >= 1024) codes.list_bytes<T>(contract[COLUMNS]);
+        if constexpr (sizeof(T) == 1)
+            if (stop - start >= 1024) codes.list_bytes(columns);
         TB_BEST(code_rows<T>)(columns, codes, to, start, stop);
         return true;
     });
@@ -189,7 +206,7 @@ template <class T>
 TB_INLINE void find_codes(const Codes &codes, int64_t j, Column<T> column, int64_t row, int rows, Pointer *where,
                           int n) {
     if (sizeof(T) == 1 && !codes.bytes.empty()) {
-        const uint32_t *found = &codes.bytes[256 * j];
+        const uint32_t *found = &codes.bytes[Codes::APART * j];
         const Pointer lines = codes.lines.data();
         for (int r = 0; r < rows; ++r) where[r * n] = lines + found[static_cast<uint8_t>(column[row + r])];
         return;
@@ -197,8 +214,41 @@ TB_INLINE void find_codes(const Codes &codes, int64_t j, Column<T> column, int64
     for (int r = 0; r < rows; ++r) where[r * n] = codes.find(j, static_cast<int64_t>(column[row + r]));
 }
 
+// Adds the lines of several rows, whose totals stay in registers, one vector each.
+template <int classes, int rows>
+TB_INLINE void add_byte_lines(const Codes &codes, const uint8_t *from, int64_t stride, double *out) {
+    using V = std::conditional_t<classes <= 2, f64x2, f64x4>;
+    V sum[rows] = {};
+    for (int r = 0; r < rows; ++r) __builtin_memcpy(&sum[r], out + r * classes, 8 * classes);
+    const uint32_t *found = codes.bytes.data();
+    for (const int64_t place : codes.places) {
+        const uint8_t *value = from + place;
+#pragma GCC unroll 4
+        for (int r = 0; r < rows; ++r) sum[r] += load<V>(codes.lines.data() + found[value[r * stride]]);
+        found += Codes::APART;
+    }
+    for (int r = 0; r < rows; ++r) __builtin_memcpy(out + r * classes, &sum[r], 8 * classes);
+}
+
+template <int classes>
+void byte_rows(const Codes &codes, const uint8_t *first, int64_t stride, double *out, int64_t start, int64_t stop) {
+    constexpr int ROWS = 4; // sums of which none waits for another
+    int64_t row = start;
+    for (; row + ROWS <= stop; row += ROWS)
+        add_byte_lines<classes, ROWS>(codes, first + row * stride, stride, out + row * classes);
+    for (; row < stop; ++row) add_byte_lines<classes, 1>(codes, first + row * stride, stride, out + row * classes);
+}
+
 template <class T>
 void code_rows(const std::vector<Column<T>> &columns, const Codes &codes, double *out, int64_t start, int64_t stop) {
+    if (!codes.places.empty()) {
+        const auto *first = reinterpret_cast<const uint8_t *>(columns[0].data);
+        const auto run = codes.n_classes == 1   ? byte_rows<1>
+                         : codes.n_classes == 2 ? byte_rows<2>
+                         : codes.n_classes == 3 ? byte_rows<3>
+                                                : byte_rows<4>;
+        return run(codes, first, columns[0].stride, out, start, stop);
+    }
     Pointer where[AT_ONCE * CHUNK];
     const int64_t n_columns = static_cast<int64_t>(columns.size()), n_classes = codes.n_classes;
     for (int64_t row = start; row < stop; row += AT_ONCE) {

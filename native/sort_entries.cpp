@@ -1,8 +1,10 @@
-// sort_entries: the order of entries by three keys.
+// Entries of tallies: those of a table that are not zero, and the order of entries by three keys.
 //
 // Entries mostly come as a few runs that are in order already: those of two tallies, one behind the other. Runs are
 // found and merged, so that two of them take linear time.
 #include "columns.h"
+
+#include <algorithm>
 
 namespace tb {
 
@@ -54,8 +56,32 @@ auto sort_entries(Vector<int64_t> first, Vector<int64_t> second, Vector<int64_t>
     return to_numpy(std::move(order), {n});
 }
 
+nb::tuple list_entries(Vector<int64_t> owner, Vector<int64_t> cell, Matrix<int64_t> table) {
+    Contract contract;
+    contract.array("owner", owner, {LINES});
+    contract.array("cell", cell, {LINES});
+    contract.array("table", table, {LINES, CLASSES});
+    const size_t lines = table.shape(0), n_classes = table.shape(1);
+    std::vector<int64_t> owners, cells, classes, amounts;
+    {
+        nb::gil_scoped_release release;
+        const int64_t *own = owner.data(), *key = cell.data(), *amount = table.data();
+        const size_t n = lines * n_classes - std::count(amount, amount + lines * n_classes, 0);
+        for (auto *part : {&owners, &cells, &classes, &amounts}) part->resize(n);
+        for (size_t line = 0, i = 0; line < lines; ++line)
+            for (size_t c = 0; c < n_classes; ++c, ++amount)
+                if (*amount) owners[i] = own[line], cells[i] = key[line], classes[i] = int64_t(c), amounts[i++] = *amount;
+    }
+    const size_t n = owners.size();
+    return nb::make_tuple(to_numpy(std::move(owners), {n}), to_numpy(std::move(cells), {n}), to_numpy(std::move(classes), {n}),
+                          to_numpy(std::move(amounts), {n}));
+}
+
 } // namespace
 
-void register_sort_entries(nb::module_ &m) { define_kernel(m, "sort_entries", &sort_entries); }
+void register_sort_entries(nb::module_ &m) {
+    define_kernel(m, "list_entries", &list_entries);
+    define_kernel(m, "sort_entries", &sort_entries);
+}
 
 } // namespace tb

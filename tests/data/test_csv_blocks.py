@@ -57,7 +57,7 @@ def rows_of(text, *, keep, wanted, **options):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("keep", [False, True])
 def test_arrow_reads_as_duckdb_does(monkeypatch, keep):
-    monkeypatch.setattr(delimited, "_BLOCK", 1000)  # several blocks
+    monkeypatch.setattr(delimited, "_BLOCK", (1000, 1000))  # several blocks
     wanted = {"a": "number", "b": "number", "flag": "flag", "text": None, "y": None}
     for seed in range(40):
         text = table_text(seed)

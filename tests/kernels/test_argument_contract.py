@@ -44,6 +44,7 @@ def test_every_kernel_is_called_here() -> None:
         "read_real_columns",
         "read_row",
         "round_digits",
+        "trim_digits",
     }
     assert functions - without_addresses == set(CALLS)
 

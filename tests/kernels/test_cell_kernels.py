@@ -92,3 +92,12 @@ def test_terms_for_every_number_of_rows_are_needed_to_cut():
     for kernels in (active, reference):
         with pytest.raises(DataError, match="fewer rows than terms, got 4"):
             kernels.cut_buckets(np.full((2, 1), 2), np.zeros(4), 2, 1.0, 1.0, 1.0)
+
+
+@given(SEEDS, st.integers(0, 40), st.integers(0, 70), st.sampled_from([np.float64, np.float32]))
+def test_finding_steps(seed, n_rows, n_edges, dtype):
+    rng = np.random.default_rng(seed)
+    edges = np.sort(rng.integers(-20, 20, n_edges) / 4)
+    values = (rng.integers(-24, 24, n_rows) / 4).astype(dtype)
+    values[rng.random(n_rows) < 0.2] = rng.choice([np.nan, np.inf, -np.inf, -0.0])
+    assert np.array_equal(active.find_steps(values, edges), reference.find_steps(values, edges))

@@ -266,11 +266,16 @@ def test_cells(block, limit):
         assert np.array_equal(a, b)
 
 
-def test_cells_of_many_rows():
+@pytest.mark.parametrize("n_rows", [700, 5_000, 30_000])
+@pytest.mark.parametrize("n_values", [1, 60, 1_000, None])
+def test_cells_of_many_rows(n_rows, n_values):
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(30_000, 3)) * 10.0 ** rng.integers(-3, 3, (30_000, 3))
-    codes = rng.integers(-1, 4, 30_000).astype(np.int32)
-    arguments = ([x[:, j] for j in range(3)], codes, 4, 1024, 5, 29_999)
+    x = rng.normal(size=(n_rows, 5)) * 10.0 ** rng.integers(-3, 3, (n_rows, 5))
+    if n_values is not None:
+        x = rng.normal(size=(n_values, 5))[rng.integers(0, n_values, n_rows)]
+    x[rng.random(x.shape) < 0.05] = np.nan
+    codes = rng.integers(-1, 4, n_rows).astype(np.int32)
+    arguments = ([x[:, j] for j in range(5)], codes, 4, 1024, 5, n_rows - 1)
     for a, b in zip(active.count_cells(*arguments), reference.count_cells(*arguments), strict=True):
         assert np.array_equal(a, b)
 
@@ -330,6 +335,23 @@ def test_sums_by_group(rows, weighted):
     assert np.array_equal(rounded, reference.round_digits(a.digits, a.low))
 
 
+digit = st.one_of(st.sampled_from([0, 1, 2**31 - 1, 2**31, 2**32 - 1]), st.integers(0, 2**32 - 1))
+last_digit = st.one_of(st.integers(-2, 2), st.integers(-(2**40), 2**40))
+numbers_of_one_width = st.integers(0, 4).flatmap(
+    lambda width: st.lists(st.tuples(*[st.one_of(st.just(0), digit)] * width, last_digit), max_size=5).map(
+        lambda rows: np.array(rows, np.int64).reshape(len(rows), width + 1)
+    )
+)
+
+
+@given(numbers_of_one_width, st.integers(-3, 2))
+@settings(max_examples=300)
+def test_the_shortest_digits(digits, low):
+    found, wanted = active.trim_digits(digits, low), reference.trim_digits(digits, low)
+    assert (found[0].tolist(), found[1]) == (wanted[0].tolist(), wanted[1])
+    assert found[0].shape == wanted[0].shape
+
+
 def test_matrices_are_lists_of_columns():
     rng = np.random.default_rng(0)
     flags, codes = rng.integers(0, 2, (50, 3)).astype(np.int8), rng.integers(0, 2, 50).astype(np.int32)
@@ -358,29 +380,10 @@ def test_sorting_entries(seed, n, n_different, in_runs):
     assert np.array_equal(active.sort_entries(*keys), reference.sort_entries(*keys))
 
 
-@given(
-    st.lists(st.integers(-128, 127), max_size=40),
-    st.sampled_from([np.int8, np.int16, np.int32, np.int64]),
-    st.sampled_from([-(2**63), -128, -3, 0, 100]),
-    st.sampled_from([0, 1, 7, 256, 2000]),
-    st.booleans(),
-)
-def test_coding_integers(values, dtype, low, n_counts, apart):
-    values = np.repeat(np.array(values, dtype), 2)[::2] if apart else np.array(values, dtype)
-    found = []
-    for module in (active, reference):
-        counts, codes = np.ones(n_counts, np.int64), np.full(len(values), 5, np.int32)
-        ends = module.code_integers(values, low, counts, codes, len(values) // 3, len(values))
-        found.append((ends, counts.tolist(), codes.tolist()))
-    assert found[0] == found[1]
-
-
-@pytest.mark.parametrize("span", [3, 5000])
-def test_coding_many_integers_and_extreme_ones(span):
-    values = np.random.default_rng(span).integers(-2, span, 10_000)
-    values[4321], values[4322] = -(2**63), 2**63 - 1
-    found = []
-    for module in (active, reference):
-        counts, codes = np.zeros(span, np.int64), np.zeros(len(values), np.int32)
-        found.append((module.code_integers(values, -2, counts, codes, 0, 10_000), counts.tolist(), codes.tolist()))
-    assert found[0] == found[1]
+@given(st.integers(0, 2**32 - 1), st.integers(0, 6), st.integers(0, 3))
+def test_entries_of_a_table(seed, n_lines, n_classes):
+    rng = np.random.default_rng(seed)
+    owner, cell = rng.integers(0, 9, (2, n_lines))
+    table = rng.integers(-1, 2, (n_lines, n_classes))
+    for a, b in zip(*(module.list_entries(owner, cell, table) for module in SIDES), strict=True):
+        assert (a.tolist(), a.dtype) == (b.tolist(), b.dtype)

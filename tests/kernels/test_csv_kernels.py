@@ -40,3 +40,16 @@ def test_cells_are_joined_to_lines(n_rows, n_columns, longest, between):
     data = rng.integers(0, 256, ends[-1] + int(rng.integers(20))).astype(np.uint8)
     given = ends.astype(np.int64), data, n_columns, np.frombuffer(between, np.uint8)
     assert np.array_equal(kernels.active.join_cells(*given), reference.join_cells(*given))
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_marks_of_cells_are_equal(dtype):
+    rng = np.random.default_rng(2)
+    for n_cells in (0, 1, 300):
+        lengths = rng.integers(0, 6, n_cells)
+        offsets = np.concatenate([[3], 3 + np.cumsum(lengths)]).astype(dtype)
+        data = rng.integers(0, 256, int(offsets[-1]) + 2).astype(np.uint8)
+        first, last = rng.integers(0, 4, (2, 256)).astype(np.uint8)
+        for longest in (0, 3):
+            found = kernels.active.mark_cells(offsets, data, first, last, longest)
+            assert np.array_equal(found, reference.mark_cells(offsets, data, first, last, longest))

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pytest
 from compared import SIDES, active, alike, blocks, flag_cells, native, scores, whole
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -52,6 +53,23 @@ def test_scores_of_codes(block, seed):
     table, out = rng.normal(size=(offsets[-1], n_classes)), rng.normal(size=(len(codes), n_classes))
     table[rng.random(table.shape) < 0.1] = -np.inf
     alike(("add_codes", columns, origins, offsets, table), out, start, stop)
+
+
+@pytest.mark.parametrize("n_classes", [0, 1, 2, 3, 4, 5, 9])
+@pytest.mark.parametrize("layout", ["rows", "columns", "unlike"])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+def test_scores_of_many_bytes(n_classes, layout, dtype):
+    rng = np.random.default_rng(n_classes)
+    X = np.asarray(rng.integers(0, 256, (1501, 7)).astype(dtype), order="F" if layout == "columns" else "C")
+    columns = [X[:, j].copy() if layout == "unlike" and j == 4 else X[:, j] for j in range(7)]
+    offsets = np.array([0, 256, 256, 300, 301, 400, 500, 756])
+    origins = np.array([-128 if dtype is np.int8 else 0, 0, -20, 5, 100, -90, 3])
+    table, out = rng.normal(size=(756, n_classes)), rng.normal(size=(1501, n_classes))
+    arguments = (columns, origins, offsets, table)
+    both = [out.copy(), out.copy()]
+    for module, own in zip((active, reference), both, strict=True):
+        module.add_codes(*arguments, own, 3, 1500)
+    assert np.array_equal(*both)
 
 
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from([0.0, 0.5, math.inf]))

@@ -82,6 +82,40 @@ def test_a_few_rows_are_the_same_in_every_form(form, labels, family):
     assert np.array_equal(model.log_joint(FORMS[form](X[:7])), model.log_joint(X)[:7])
 
 
+@pytest.mark.parametrize("labels", LABELS)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("dtype", [float, np.int8, np.int64])
+def test_a_few_rows_of_categories_flags_and_numbers(dtype, form, labels):
+    rng = np.random.default_rng(0)
+    kinds, numbers = rng.integers(-2, 9, (80, 2)), rng.integers(0, 50, (80, 2))
+    X = np.concatenate([kinds, rng.integers(0, 2, (80, 2)), numbers], axis=1).astype(dtype)
+    y = rng.integers(0, 2, 80)
+    names = ("categorical", "categorical", "bernoulli", "bernoulli", "histogram", "poisson")
+    families = {f"x{j}": name for j, name in enumerate(names)}
+    if dtype is float:
+        X[rng.random(X.shape) < 0.1] = np.nan
+    X[79, 0] = 100  # a category that is new
+    model = tb.fit(X[:50], y[:50], families=families, weights=None)
+    for part in (slice(50, 60), slice(60, 79), slice(79, 80)):
+        assert model.learn(FORMS[form](X[part]), label=LABELS[labels](y[part])).rows == part.stop - part.start
+    wanted = tb.fit(X, y, families=families, weights=None)
+    assert model == wanted
+    assert np.array_equal(model.predict_proba(X), wanted.predict_proba(X))
+
+
+def test_counts_that_are_refused_leave_categories_as_they_are():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 4, (40, 2)), rng.integers(0, 2, 40)
+    model = tb.fit(X[:30], y[:30], families={"x0": "categorical", "x1": "poisson"}, weights=None)
+    before = model.copy()
+    X[35, 1] = -1
+    with pytest.raises(DataError, match="an integer"):
+        model.learn(X[30:], label=y[30:])
+    assert model == before
+    model.learn(X[30:35], label=y[30:35])
+    assert model == tb.fit(X[:35], y[:35], families={"x0": "categorical", "x1": "poisson"}, weights=None)
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_a_batch_that_is_refused_changes_nothing(form):
     X, y = rows_of(40)

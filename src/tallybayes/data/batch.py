@@ -110,9 +110,11 @@ def read_batch(table: Table, schema: Schema, label: Any, weight: Any, *, known: 
 
 def _side_by_side(table: Table, tasks: Mapping[Any, Callable[[], Any]], schema: Schema) -> dict[Any, Any]:
     """Tasks by column, in threads where that pays; sparse matrices and texts use threads themselves."""
+    if table.n_rows <= SMALL:
+        return {name: task() for name, task in tasks.items()}
     fields = schema.fields
     alone = {n for n in tasks if (n in fields and fields[n].is_text) or is_sparse(table.columns.get(n))}
-    names = [] if table.n_rows <= SMALL else [name for name in tasks if name not in alone]
+    names = [name for name in tasks if name not in alone]
     done = in_threads(lambda start, stop: tasks[names[start]](), len(names), size=1, small=0) if names else []
     first = dict(zip(names, done, strict=True))
     return {name: first[name] if name in first else task() for name, task in tasks.items()}

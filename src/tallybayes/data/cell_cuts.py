@@ -76,7 +76,7 @@ def _edges(values: np.ndarray, codes: Codes32, sizes: Sequence[int]) -> list[tup
     if len(distinct) <= min(sizes):
         return [tuple(distinct[1:].tolist())] * len(sizes)
     starts = distinct[_bucket_starts(first, len(own))]
-    bucket = np.searchsorted(starts, own, side="right") - 1
+    bucket = kernels.active.find_steps(own, starts) - 1
     buckets = np.bincount(bucket * n_classes + own_codes, minlength=len(starts) * n_classes)
     cuts = _cuts(buckets.reshape(-1, n_classes), max(sizes))
     few = tuple(distinct[1:].tolist()) if len(distinct) <= max(sizes) else ()

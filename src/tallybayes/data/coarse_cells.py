@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import kernels
 from tallybayes.arrays.axis import rough_kind
 from tallybayes.arrays.column import Codes, Column, Flags, Key, Reals
 from tallybayes.errors import DataError, Described, ParameterError
@@ -93,7 +94,8 @@ class CellInput:
             row = int(np.argmax(infinite))
             hint = "leave the cell empty if the value is unknown"
             raise DataError("a finite number", got=values[row].item(), column=self.column, row=row, hint=hint)
-        cells = np.searchsorted(np.array(self.edges, np.float64), values.astype(np.float64), side="right")
+        own, edges = np.ascontiguousarray(values, np.float64), np.array(self.edges, np.float64)
+        cells = kernels.active.find_steps(own, edges)
         return np.where(np.isnan(values), -1, cells)
 
     def _of_flags(self, values: NDArray[np.generic], learns: bool) -> NDArray[np.int64]:

@@ -69,6 +69,8 @@ def propose(name: str, raw: Raw, numeric: Family) -> Field:
     >>> propose("fever", [True, None, False], Histogram())
     Field(name='fever', family=Bernoulli(), reason='booleans')
     """
+    if isinstance(raw, np.ndarray) and raw.dtype.kind in "fiub":
+        return _from_numbers(name, raw, numeric)
     if is_sparse(raw):
         return Field(name, Multinomial(), f"sparse matrix of {raw.shape[1]} columns")
     if isinstance(raw, (pa.Array, pa.ChunkedArray)):
@@ -76,8 +78,6 @@ def propose(name: str, raw: Raw, numeric: Family) -> Field:
             return _from_arrow(name, raw, numeric)
         except (pa.ArrowException, UnicodeDecodeError) as error:
             raise DataError("a column that can be read", got=str(raw.type), column=name, hint=str(error)) from error
-    if isinstance(raw, np.ndarray) and raw.dtype.kind in "fiub":
-        return _from_numbers(name, raw, numeric)
     if isinstance(raw, np.ndarray) and raw.dtype.kind in "Mm":
         return _dates(name) if raw.dtype.kind == "M" else Field(name, None, _DURATIONS)
     return _from_values(name, list(raw), numeric)

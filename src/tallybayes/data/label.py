@@ -233,8 +233,8 @@ def _are_reals(raw: Any) -> bool:
 
 
 def _from_integers(values: Any) -> Labels | None:
-    """Integers within a small span, in one pass if some of them show the span; None for other labels."""
-    if not (isinstance(values, np.ndarray) and values.dtype in INTEGERS and len(values)):
+    """Integers within a small span, in one pass if some show the span; None for other labels, masked ones too."""
+    if not (type(values) is np.ndarray and values.dtype in INTEGERS and len(values)):
         return None
     some = values[:: max(1, len(values) // _SOME)]
     seen = range(int(some.min()), int(some.max()) + 1)

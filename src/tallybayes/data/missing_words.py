@@ -6,6 +6,7 @@ cells are looked at first (how long each is, how it begins and ends), so that a 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,16 +15,18 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tallybayes.data.arrow import integers, pc, strings, text_buffers, to_numpy
+from tallybayes import kernels
+from tallybayes.data.arrow import integers, pc, strings, text_buffers, to_numpy, valid_rows
 
 __all__ = ["USUAL", "MissingWords", "trimmed"]
 
 USUAL = ("", "NA", "N/A", "NaN", "null", "None", "#N/A", "#NULL!", "-", "--", ".", "?")  # by default
 _OFTEN = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "-", ".", "?")
-_SPACES = np.zeros(256, bool)  # bytes with which white space can begin
-_SPACES[[*range(9, 14), *range(28, 33), 0xC2, 0xE1, 0xE2, 0xE3]] = True
-_SPACE_ENDS = np.zeros(256, bool)  # bytes with which white space can end
-_SPACE_ENDS[[*range(9, 14), *range(28, 33), *range(0x80, 0xB0)]] = True
+_SPACES = (*range(9, 14), *range(28, 33), 0xC2, 0xE1, 0xE2, 0xE3)  # bytes with which white space can begin
+_SPACE_ENDS = (*range(9, 14), *range(28, 33), *range(0x80, 0xB0))  # bytes with which white space can end
+_SPACE, _WORD = 1, 2  # marks of bytes and cells (`kernels/reference/csv_cells.py`)
+
+Bytes = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
@@ -60,8 +63,11 @@ class MissingWords:
         """Cells of text without the spaces around them, and null in place of the words; other cells as they are."""
         if not pa.types.is_string(cells.type) and not pa.types.is_large_string(cells.type):
             return cells
-        cells = trimmed(cells)
-        found = self.found_in(cells)
+        marks = _marks(cells, self._first_bytes, self._last_bytes, self._longest)
+        if (marks & _SPACE).any():
+            cells = pc.utf8_trim_whitespace(cells)
+            marks = _marks(cells, self._first_bytes, self._last_bytes, self._longest)
+        found = self._words_among(cells, np.flatnonzero(marks & _WORD))
         if not len(found):
             return cells
         there = np.ones(len(cells), bool)
@@ -75,20 +81,9 @@ class MissingWords:
         words = cells.filter(pc.and_(pc.is_valid(cells), pc.is_null(cleaned)))
         return int(pc.match_substring_regex(words, r"^\s*(?i:none)\s*$").true_count)
 
-    def found_in(self, cells: Any) -> NDArray[np.int64]:
-        """The rows in which trimmed cells are one of the words."""
-        bounds, content, valid = text_buffers(cells)
-        lengths = np.diff(bounds)
-        short = lengths <= self._longest
-        filled = lengths > 0
-        if filled.all():
-            short &= self._first_bytes[content[bounds[:-1]]]
-        else:
-            rows = np.flatnonzero(filled)
-            short[rows] &= self._first_bytes[content[bounds[rows]]]
-        if valid is not None:
-            short &= valid
-        rows = np.flatnonzero(short)
+    def _words_among(self, cells: Any, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Those of some rows in which trimmed cells are one of the words."""
+        rows = rows[valid_rows(cells)[rows]] if cells.null_count else rows
         if not len(rows):
             return rows
         hits = pc.is_in(
@@ -98,12 +93,19 @@ class MissingWords:
         return found
 
     @cached_property
-    def _first_bytes(self) -> NDArray[np.bool_]:
-        """The bytes with which a word begins."""
-        result = np.zeros(256, bool)
-        for word in self.folded - {""}:
-            result[[word.encode()[0], word.upper().encode()[0], word.title().encode()[0]]] = True
-        return result
+    def _first_bytes(self) -> Bytes:
+        """The bytes with which white space or a word begins."""
+        return _marked(_SPACES, {form.encode()[0] for form in self._forms})
+
+    @cached_property
+    def _last_bytes(self) -> Bytes:
+        """The bytes with which white space or a word ends; beyond ASCII any may, in one case or another."""
+        return _marked(_SPACE_ENDS, {*range(128, 256), *(form.encode()[-1] for form in self._forms)})
+
+    @property
+    def _forms(self) -> set[str]:
+        """The words that are not empty, in all cases that they are usually written in."""
+        return {form for word in self.folded - {""} for form in (word, word.upper(), word.title())}
 
     @cached_property
     def _longest(self) -> int:
@@ -116,14 +118,23 @@ def trimmed(cells: Any) -> Any:
     >>> trimmed(pa.array([" yes", "no", None, "\u00a0"])).to_pylist()
     ['yes', 'no', None, '']
     """
+    marks = _marks(cells, _marked(_SPACES), _marked(_SPACE_ENDS), 0)
+    return pc.utf8_trim_whitespace(cells) if (marks & _SPACE).any() else cells
+
+
+def _marked(spaces: Iterable[int], words: Iterable[int] = ()) -> Bytes:
+    """For every byte, what may begin or end with it."""
+    result = np.zeros(256, np.uint8)
+    result[[*spaces]] |= _SPACE
+    result[[*words]] |= _WORD
+    return result
+
+
+def _marks(cells: Any, first: Bytes, last: Bytes, longest: int) -> Bytes:
+    """What cells of text may be, by how they begin and end; of a null this says nothing."""
     bounds, content, _ = text_buffers(cells)
-    starts, ends = bounds[:-1], bounds[1:]
-    filled = ends > starts
-    if not filled.all():
-        starts, ends = starts[filled], ends[filled]
-    if not (_SPACES[content[starts]].any() or _SPACE_ENDS[content[ends - 1]].any()):
-        return cells
-    return pc.utf8_trim_whitespace(cells)
+    found: Bytes = kernels.active.mark_cells(bounds, content, first, last, longest)
+    return found
 
 
 def _booleans(values: NDArray[np.bool_]) -> Any:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from tallybayes.arrays.column import Reals
 from tallybayes.data.arrow import combined, to_numpy
 from tallybayes.data.schema import Field
-from tallybayes.data.table import Raw, is_missing, is_number, plain_reals
+from tallybayes.data.table import Raw, is_masked, is_missing, is_number, plain_reals
 
 __all__ = ["are_whole", "has_fraction", "with_whole"]
 
@@ -33,6 +33,7 @@ def has_fraction(values: np.ndarray) -> bool:
     >>> has_fraction(np.array([1.0, np.nan, 2.5])), has_fraction(np.array([1.0, np.inf]))
     (True, False)
     """
+    values = values.compressed() if is_masked(values) else values
     first = values.item(0) if len(values) else 0.0
     if math.isfinite(first) and not first.is_integer():  # mostly tells already, at the least cost
         return True
@@ -49,7 +50,8 @@ def are_whole(raw: Raw) -> bool:
     (True, False, True, False)
     """
     is_array = isinstance(raw, np.ndarray)
-    raw = raw[:_FIRST] if is_array or isinstance(raw, (pa.Array, pa.ChunkedArray, list)) else raw
+    if is_array or isinstance(raw, (pa.Array, pa.ChunkedArray, list)):
+        raw = raw if len(raw) <= _FIRST else raw[:_FIRST]
     if not is_array and isinstance(raw, (pa.Array, pa.ChunkedArray)):
         if pa.types.is_integer(raw.type):
             return bool(raw.null_count < len(raw))

@@ -46,6 +46,7 @@ Result = TypeVar("Result")
 _COLUMNS = 256  # columns counted or derived at a time, where there are many
 _MANY_COLUMNS, _FEW_CLASSES = 64, 4  # of a matrix whose rows are counted in parts
 _FEW_COLUMNS = 8  # and where there are few: fewer would cost more in calls than threads can gain
+_DENSE = 2**23  # (cell, class) of a table, 64 MB
 _DENSE_CLASSES = 256  # above, a dense table of cells x classes would be mostly empty
 
 
@@ -102,8 +103,8 @@ class Histogram(Family[Grid, HistogramPrior]):
         return WaitingRows(self, tally, values)
 
     def without(self, tally: Grid, columns: Sequence[Reals], codes: Codes32, weights: Weights) -> Grid:
-        """Look up the cells of the rows among those of the tally, unless they have weights or very many classes."""
-        if weights is not None or tally.n_classes > _DENSE_CLASSES:
+        """Look up the cells of the rows among those of the tally, unless they have weights or the table is large."""
+        if weights is not None or len(tally.cell) * tally.n_classes > _DENSE:
             return super().without(tally, columns, codes, weights)
         return tally.without(real_arrays(columns), codes)
 

@@ -15,7 +15,7 @@ Common to all kernels: `columns` is a list of 1-d arrays of one dtype and length
 is int32, the class of each row, negative where the row is not counted; rows `start` to `stop` are used. A kernel that
 can meet an invalid value returns the place of the first one as `row * n_columns + column`, or -1. Arguments that do not
 fit together are a DataError (`kernels/contract.py`). Formulas that the reference kernels and the families share are in
-`digits.py`, `densities.py`, `binning_runs.py` and `token_spans.py`.
+`digits.py`, `densities.py`, `binning_runs.py`, `integer_hash.py` and `token_spans.py`.
 """
 
 import importlib

@@ -123,10 +123,11 @@ class _ColumnPlan:
         if self._head.tells_origin(name):
             return Field(name, None, "origin of the row")
         proposed = self._settings.propose(name, self._head.columns[name])
-        if proposed.dates is not None and self._head.holds_documents:
-            return Field(name, None, f"date of a mail; --as {name}=date uses it")
-        if self._head.holds_prose(name):
-            return proposed if proposed.is_text else Field(name, Text(), "texts of files")
+        if self._head.holds_documents:
+            if proposed.dates is not None:
+                return Field(name, None, f"date of a mail; --as {name}=date uses it")
+            if self._head.holds_prose(name):
+                return proposed if proposed.is_text else Field(name, Text(), "texts of files")
         return with_format(proposed, self._head.readings.get(name))
 
     def _add_dates(self, dates: Field) -> None:
@@ -188,7 +189,7 @@ class _ColumnPlan:
 
     def tell_doubts(self, label: str | None) -> None:
         """Warn about what was assumed about numbers and missing values."""
-        for name in self._names:
+        for name in self._names if self._head.readings or self._head.n_none else ():
             if name in self._inferred and self.fields[name].reason != EXCLUDED:
                 tell_doubts(self.fields[name], self._head.readings.get(name))
                 tell_none(name, self._head)

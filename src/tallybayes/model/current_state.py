@@ -104,8 +104,6 @@ class CurrentState:
             name = self.snapshot.state.schema.label
             return ONE_ROW if name is not None and self.learn_row(data, data.get(name)) else None
         if (n_rows := few_rows(data)) and label is not None and not isinstance(label, str):
-            if any(tally.has_keys for tally in self.snapshot.state.statistics.blocks.values()):
-                return None  # counts of keys are not taken back by the fast path
             return Change(n_rows) if self.learn_row(data, label, SingleRowLearner.learn_rows) else None
         return None
 

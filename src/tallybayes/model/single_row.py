@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -16,7 +17,7 @@ from tallybayes.data.label import Labels
 from tallybayes.data.table import Table
 from tallybayes.families.family import Add, Family, Floats
 from tallybayes.families.waiting_rows import WaitingRows
-from tallybayes.scoring.row_reader import RowReader
+from tallybayes.scoring.row_reader import BOOLEAN, RowReader
 from tallybayes.scoring.small_batch import NUMBERS
 from tallybayes.state.model_state import ModelState
 from tallybayes.tally import Exact
@@ -34,7 +35,7 @@ class SingleRowLearner:
         schema, total = state.schema, state.statistics
         self._codes: dict[Any, int] = {}  # none, if there is no fast path
         self._waiting: list[tuple[WaitingRows, slice]] = []
-        self._places: tuple[Any, list[int], list[int]] | None = None  # of the columns of the last matrix
+        self._layout: tuple[Any, list[int], list[int], dict[int, Any]] | None = None  # of the columns of a matrix
         self._kind: type | None = None
         self._learn: Callable[[dict[Any, Any], Any], int] = _unknown
         self._has_forms = any(field.key_form is not None for field in schema.fields.values())
@@ -64,10 +65,10 @@ class SingleRowLearner:
         self._codes = {label: code for code, label in enumerate(total.labels)}
         self._kind = type(labels[0])
         found: list[Add] = adders  # type: ignore[assignment]
-        parts = zip(found, reader.parts, strict=True)
-        self._waiting = [(add, part) for add, part in parts if isinstance(add, WaitingRows)]
-        at_once = [add for add in found if not isinstance(add, WaitingRows)]
-        self._add_at_once = _together(at_once) if at_once else None
+        kinds = list(zip(found, reader.parts, (tally.has_keys for _, tally in blocks), strict=True))
+        self._waiting = [(add, part) for add, part, _ in kinds if isinstance(add, WaitingRows)]
+        self._may_refuse = [add for add, _, has_keys in kinds if not has_keys and not isinstance(add, WaitingRows)]
+        self._count_keys = [add for add, _, has_keys in kinds if has_keys]
         own = (self._kind, self._codes, self._index, self._values, _together(found), self._class_rows)
         self._learn = partial(kernels.active.learn_row, *own)
 
@@ -93,7 +94,7 @@ class SingleRowLearner:
 
         data: a matrix, whose columns are x0, x1, ...; a table that is one; or a list of dicts.
         """
-        if not self._codes or self._tallies:
+        if not self._codes:
             return False
         codes = [self._codes.get(label, -1) if type(label) is self._kind else -1 for label in _plain_labels(labels)]
         if len(codes) != (data.n_rows if isinstance(data, Table) else len(data)) or -1 in codes:
@@ -109,8 +110,9 @@ class SingleRowLearner:
         return True
 
     def _add_rows(self, values: Floats, codes: list[int]) -> bool:
-        """Add rows to the sums, those that may wait last: nothing is refused after them."""
-        if (add := self._add_at_once) is not None:
+        """Add rows to the sums: first where a row may be refused, so that categories need not be taken back."""
+        if self._may_refuse:
+            add = _together(self._may_refuse)
             for i, code in enumerate(codes):
                 self._values[:] = values[i]
                 if not add(code, 1):
@@ -118,6 +120,10 @@ class SingleRowLearner:
                         self._values[:] = row
                         add(own, -1)
                     return False
+        for row, code in zip(values, codes, strict=True) if self._count_keys else ():
+            self._values[:] = row
+            for count in self._count_keys:
+                count(code, 1)
         for rows, part in self._waiting:
             rows.extend(values[:, part], codes)
         return True
@@ -135,21 +141,31 @@ class SingleRowLearner:
         if data.ndim != 2 or data.dtype not in NUMBERS:
             return None
         key = data.shape[1] if names is None else names
-        if self._places is None or self._places[0] != key:
+        if self._layout is None or self._layout[0] != key:
             entries = [self._index.get(name, -1) for name in names or [f"x{j}" for j in range(data.shape[1])]]
             places = [entry[0] if isinstance(entry, tuple) else entry for entry in entries]
-            flags = [place for place, entry in zip(places, entries, strict=True) if isinstance(entry, tuple)]
-            self._places = key, places, flags
-        _, places, flags = self._places
+            coded = {j: entry for j, entry in enumerate(entries) if isinstance(entry, tuple)}
+            flags = [place for place, codes, _ in coded.values() if codes is BOOLEAN]
+            keyed = {j: entry for j, entry in coded.items() if entry[1] is not BOOLEAN}
+            self._layout = key, places, flags, keyed
+        _, places, flags, keyed = self._layout
         used = [j for j, place in enumerate(places) if place >= 0]
         if -1 in places or len(used) != len(self._values):
             return None
         values = np.empty((len(data), len(used)))
         values[:, [places[j] for j in used]] = data if len(used) == len(places) else data[:, used]
-        if not (np.abs(values) >= 2.0**53).any() if data.dtype.kind in "iu" else not np.isinf(values).any():
-            bits = values[:, flags]
-            return values if not flags or ((bits == 0) | (bits == 1) | np.isnan(bits)).all() else None
-        return None
+        if (np.abs(values) >= 2.0**53).any() if data.dtype.kind in "iu" else np.isinf(values).any():
+            return None
+        if flags and not (((bits := values[:, flags]) == 0) | (bits == 1) | np.isnan(bits)).all():
+            return None
+        for j, (place, codes, kinds) in keyed.items():
+            if int not in kinds:  # keys of another type than numbers
+                return None
+            slots = [codes.get(value, -1) if value == value else math.nan for value in data[:, j].tolist()]
+            if -1 in slots:
+                return None
+            values[:, place] = slots
+        return values
 
     def _add_keys(self, row: dict[Any, Any]) -> None:
         """Give slots to the new keys of a row, which are not visible until counted."""

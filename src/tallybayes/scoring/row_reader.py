@@ -18,11 +18,11 @@ from tallybayes.arrays.column import Column, Flags
 from tallybayes.data.schema import Schema
 from tallybayes.tally import Tally
 
-__all__ = ["BlockLayout", "RowReader"]
+__all__ = ["BOOLEAN", "BlockLayout", "RowReader"]
 
 BlockLayout = tuple[Sequence[str], type[Column], Tally | None]  # columns, their kind, and the slots of their keys
 
-_BOOLEAN = {0: 0, 1: 1}  # 1, 1.0 and True are equal keys
+BOOLEAN = {0: 0, 1: 1}  # the codes of flags; 1, 1.0 and True are equal keys
 _KINDS: dict[str, tuple[type, ...]] = {"text": (str,), "number": (int, float), "boolean": (bool,)}
 
 
@@ -59,7 +59,7 @@ class RowReader:
 
 def _entry(place: int, name: str, column: type[Column], tally: Tally | None) -> Any:
     if column is Flags:
-        return place, _BOOLEAN, (bool, int, float)
+        return place, BOOLEAN, (bool, int, float)
     if tally is None or not tally.has_keys:
         return place
     return place, tally.key_slots(name), _KINDS.get(rough_kind(tally.any_key(name)), ())

@@ -32,6 +32,7 @@ __all__ = ["EvidenceLines", "FittedWeights", "Kind", "centred", "fit_weights", "
 
 Kind = Literal["temperature", "shared", "per class"]
 Strengths = tuple[float, float]  # of slopes and of tables
+LogLoss = tuple[float, Floats, Floats, Floats, Floats]  # and its slopes
 
 _STRENGTH = 10.0  # of the shrinkage to the temperature, and of that to 1: separable rows would have infinite weights
 _OFFSETS = 1.0  # strength of the shrinkage of offsets to 0: bounds them for classes with few rows
@@ -184,6 +185,7 @@ class _Problem:
             self._cells, n_cells = np.where(rows.cells < 0, rows.n_cells, rows.cells).astype(np.int32), rows.n_cells
         self._tables = np.zeros((self._n_classes, n_cells + 1))  # the last is of a missing cell, and stays 0
         self._curvature: Floats | None = None
+        self._last: tuple[Floats, LogLoss] | None = None  # the last variables, and their log loss
         ends = np.cumsum([n_weights, 1, *(self._n_classes * n for n in (1, len(self._values), n_cells))]).tolist()
         self._parts = [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
         self.start = np.concatenate([np.full(n_weights + 1, 0.5), np.zeros(ends[-1] - n_weights - 1)])
@@ -279,11 +281,16 @@ class _Problem:
         n_weights = self._parts[0].stop - self._parts[0].start
         return np.asarray(np.bincount(self._number.ravel(), by_weight.ravel(), minlength=n_weights), np.float64)
 
-    def _log_loss(self, variables: Floats) -> tuple[float, Floats, Floats, Floats, Floats]:
-        """The log loss, and its slopes by weight, by slope, by entry of a table and by score of the rows."""
+    def _log_loss(self, variables: Floats) -> LogLoss:
+        """The log loss, and its slopes by weight, by slope, by entry of a table and by score of the rows.
+
+        Kept for the last variables: the search goes on there with other strengths, which are no part of it.
+        """
+        if self._last is not None and np.array_equal(self._last[0], variables):
+            return self._last[1]
         own, _, offsets, slopes, tables = (variables[part] for part in self._parts)
         self._tables[:, :-1] = tables.reshape(self._n_classes, -1)
-        found: tuple[float, Floats, Floats, Floats, Floats] = kernels.active.log_loss(
+        found: LogLoss = kernels.active.log_loss(
             self._evidence,
             own[self._number],
             self._values,
@@ -294,6 +301,7 @@ class _Problem:
             self._codes,
             self._row_weights,
         )
+        self._last = variables.copy(), found
         return found
 
     def _loss(self, variables: Floats, strengths: Strengths) -> tuple[float, Floats]:

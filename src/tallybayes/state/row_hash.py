@@ -20,11 +20,10 @@ from tallybayes.arrays.column import Bag, Cells, Codes, Flags, Key, Reals
 from tallybayes.arrays.token_rules import packed
 from tallybayes.data.batch import Batch
 from tallybayes.families.token_weights import integer_amounts
+from tallybayes.kernels.integer_hash import Hashes, hash_integers
 from tallybayes.tally.key_index import lexicon_of
 
 __all__ = ["Hashes", "RowHashes", "document_hashes", "key_hashes"]
-
-Hashes = NDArray[np.uint64]
 
 _SIZES = (1, 2, 4, 8)  # bytes of the numbers that the kernel reads
 _BYTES = np.arange(256, dtype=np.uint8)
@@ -87,8 +86,6 @@ def key_hashes(keys: Iterable[Key]) -> Hashes:
     >>> both.tolist() == [*key_hashes(["a"]), *key_hashes(range(1, 2))]
     True
     """
-    from tallybayes.kernels.reference.hash_rows import hash_integers  # with all reference kernels: not at the start
-
     if isinstance(keys, range):
         return _not_zero(hash_integers(np.arange(keys.start, keys.stop, keys.step)))
     given = list(keys)

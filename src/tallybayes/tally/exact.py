@@ -23,6 +23,7 @@ from tallybayes.kernels.digits import carry, integers
 __all__ = ["Exact", "check_amounts", "check_counts", "check_totals", "require"]
 
 _MASK = np.int64(0xFFFFFFFF)
+_FEW = 4096  # numbers that are looked at in one copy
 _PLACES = 128  # digits in a file lie between these places: a square times a weight needs -101 to 98
 
 
@@ -55,6 +56,16 @@ def check_totals(totals: Exact, amounts: Exact, groups: Integers) -> None:
     used, position = np.unique(groups, return_inverse=True)
     require(len(used) == np.count_nonzero(totals.nonzero()), "totals that are not those of the counts")
     require(totals[used] == amounts.grouped(position, len(used)), "totals that are not the sums of the counts")
+
+
+def _none_negative(*arrays: Integers) -> bool:
+    """Whether no number in arrays of one shape is below 0; large arrays are read without a copy."""
+    if arrays[0].size > _FEW:
+        return all(array.min() >= 0 for array in arrays)
+    first, *others = arrays
+    for other in others:
+        first = first | other
+    return not np.count_nonzero(first < 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +214,7 @@ class Exact:
         if self.is_whole and other.is_whole:
             a, b = self.digits, other.digits
             total = a + b if sign > 0 else a - b
-            if min(a.min(initial=0), b.min(initial=0), total.min(initial=0)) >= 0:  # mostly, as these are counts
+            if _none_negative(a, b, total):  # mostly, as these are counts
                 return Exact(total)
             wrapped = (a ^ total) & ((b if sign > 0 else ~b) ^ total) < 0
             if not wrapped.any():
@@ -249,24 +260,9 @@ class Exact:
         """The shortest form of these numbers, which is unique: equal numbers have equal bytes."""
         if self.is_whole:
             return self
-        digits, low = self.digits, self.low
-        while digits.shape[-1] > 1:
-            joined = (digits[..., -1] << 32) + digits[..., -2]
-            small = (np.abs(digits[..., -1]) <= 1) & (joined >= -(2**31)) & (joined < 2**31)
-            if not small.all():
-                break
-            digits = np.concatenate([digits[..., :-2], joined[..., None]], axis=-1)
-        first = 0
-        while first < digits.shape[-1] - 1 and not digits[..., first].any():
-            first += 1
-        digits, low = digits[..., first:], low + first
-        if not digits.any():
-            return Exact.zeros(self.shape)
-        if low == 0 and digits.shape[-1] == 2:
-            return Exact.whole((digits[..., 1] << 32) + digits[..., 0])
-        if low == 1 and digits.shape[-1] == 1:
-            return Exact.whole(digits[..., 0] << 32)
-        return Exact(np.ascontiguousarray(digits), low)
+        flat = np.ascontiguousarray(self.digits.reshape(-1, self.digits.shape[-1]))
+        digits, low = kernels.active.trim_digits(flat, self.low)
+        return Exact(digits.reshape(*self.shape, digits.shape[-1]), low)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Exact) or self.shape != other.shape:

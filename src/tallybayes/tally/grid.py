@@ -69,11 +69,13 @@ class Grid(Tally):
         cls, features: tuple[str, ...], levels: Integers, offsets: Integers, cells: Integers, table: Exact
     ) -> Grid:
         """From the result of the kernel `cells`: a dense table (cells, classes)."""
-        n_classes, flat = table.shape[1], table.reshaped(-1)
-        place = np.flatnonzero(flat.digits if flat.is_whole else flat.nonzero())
-        row = place // n_classes
         owner = np.repeat(np.arange(len(features)), np.diff(offsets))
-        return cls(features, n_classes, levels, owner[row], cells[row], place - row * n_classes, flat[place])
+        if table.is_whole:
+            listed = kernels.active.list_entries(owner, cells, np.ascontiguousarray(table.digits[..., 0]))
+            owner, cell, klass, amounts = listed
+            return cls(features, table.shape[1], levels, owner, cell, klass, Exact.whole(amounts))
+        row, klass = np.nonzero(table.nonzero())
+        return cls(features, table.shape[1], levels, owner[row], cells[row], klass, table[row, klass])
 
     @classmethod
     def side_by_side(cls, features: tuple[str, ...], grids: Sequence[Grid], n_classes: int) -> Grid:

@@ -8,6 +8,7 @@ or fewer cells; then DuckDB goes on.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -56,7 +57,7 @@ class CsvBlocks:
 
         Raises pyarrow.ArrowInvalid at what cannot be read.
         """
-        return ahead(partial(self._batch, asked), self._blocks(n_bytes))
+        return ahead(partial(self._read, asked), self._blocks(n_bytes))
 
     def first(self, n_rows: int) -> Any:
         """The first rows as text; None if there are blank lines among them."""
@@ -72,11 +73,22 @@ class CsvBlocks:
             pass
         return file
 
-    def _blocks(self, n_bytes: int) -> Iterator[bytes]:
-        """The rows, in blocks that end with a line."""
+    def _blocks(self, n_bytes: int) -> Iterator[tuple[int, int]]:
+        """Where blocks of rows begin and end in the file: each ends with a line."""
         with self._opened() as file:
-            while block := file.read(n_bytes):
-                yield block if block.endswith(b"\n") else block + file.readline()
+            start, end = file.tell(), os.fstat(file.fileno()).st_size
+            while start < end:
+                file.seek(start + n_bytes - 1)
+                stop = min(file.tell() + len(file.readline()), end)
+                yield start, stop
+                start = stop
+
+    def _read(self, asked: Sequence[AskedColumn], block: tuple[int, int]) -> Any:
+        """The columns of a block, read from the file by the thread that needs it."""
+        start, stop = block
+        with open(self.file.path, "rb", buffering=0) as file:
+            file.seek(start)
+            return self._batch(asked, file.read(stop - start))
 
     def _batch(self, asked: Sequence[AskedColumn], block: bytes) -> Any:
         """The columns of a block; those that are asked for as text too are cast from it."""

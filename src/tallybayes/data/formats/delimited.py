@@ -21,6 +21,7 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 
+from tallybayes.arrays.chunks import n_threads
 from tallybayes.data.formats.column_type import holds_booleans, inferred_kind, typed
 from tallybayes.data.formats.csv_blocks import AskedColumn, CsvBlocks
 from tallybayes.data.formats.dialect import Dialect
@@ -45,7 +46,8 @@ __all__ = ["Delimited"]
 
 _SAMPLE = 2**18  # characters from which the delimiter is detected
 _ONE_PART = 2**22  # bytes that DuckDB reads in one part anyway
-_BLOCK = 2**23  # bytes of a block that Arrow reads: some 100,000 rows
+_BLOCKS = 2**26  # bytes that Arrow reads at once, in blocks of several lines, one for each thread and some ahead
+_BLOCK = (2**21, 2**24)  # bytes of a block; of the largest, some 200,000 rows
 _DUCKDB_LINE = 1_900_000  # bytes of a line that DuckDB reads unless told otherwise: its limit is 2,000,000
 _LONGEST_LINE = 2**27  # bytes of a line: DuckDB keeps several of them in memory
 _LARGEST = 2**31 - 1  # the csv module's own limit is 128 kB a cell
@@ -178,7 +180,8 @@ class Delimited(DuckDBFormat):
         """The columns as Arrow reads them, if the file is plain."""
         blocks = self._plain_blocks
         are_words = self.words.numbers and any(own.type is not None for own in asked)  # numbers that mean missing
-        return None if blocks is None or are_words else blocks.batches(asked, _BLOCK)
+        n_bytes = int(np.clip(_BLOCKS // n_threads(), *_BLOCK))
+        return None if blocks is None or are_words else blocks.batches(asked, n_bytes)
 
     @property
     def _plain_blocks(self) -> CsvBlocks | None:

@@ -42,9 +42,11 @@ class LineFacts:
         """The facts about a file; quote: the sign around cells, if there is one."""
         facts = cls(quote, delimiter)
         together = (b"\r", facts._quote or b"\r")  # what belongs to the next byte
-        while chunk := file.read(_CHUNK):
+        buffer = bytearray(_CHUNK)  # read into again and again: it stays in the cache
+        while n_bytes := file.readinto(buffer):  # type: ignore[attr-defined]
+            chunk: bytes | bytearray = buffer if n_bytes == _CHUNK else bytes(buffer[:n_bytes])
             while chunk.endswith(together) and (more := file.read(1)):
-                chunk += more
+                chunk = chunk + more
             facts._add(chunk)
         return facts
 
@@ -64,9 +66,9 @@ class LineFacts:
         """Whether some lines end in a carriage return alone and others in a line feed."""
         return all(self._n_single.values())
 
-    def _add(self, chunk: bytes) -> None:
+    def _add(self, chunk: bytes | bytearray) -> None:
         first = min((at for at in (chunk.find(b"\n"), chunk.find(b"\r")) if at >= 0), default=-1)
-        n_returns = chunk.count(b"\r")
+        n_returns = chunk.count(b"\r") if b"\r" in chunk else 0  # looking is ten times faster than counting
         n_feeds = chunk.count(b"\n") if n_returns else int(first >= 0)  # how many matters only beside returns
         n_windows = chunk.count(b"\r\n") if n_returns else 0
         for end, n in zip(self._n_ends, (n_windows, n_feeds, n_returns), strict=True):
@@ -79,9 +81,9 @@ class LineFacts:
             self._n_single[b"\r"] += n_returns - n_windows
             self._n_single[b"\n"] += n_feeds
             self._longest_in_quotes.add(first, last, len(chunk))
-        self._last = chunk[-1:]
+        self._last = bytes(chunk[-1:])
 
-    def _add_quoted(self, chunk: bytes) -> None:
+    def _add_quoted(self, chunk: bytes | bytearray) -> None:
         """The ends of lines that are not within quotes."""
         values = np.frombuffer(chunk, np.uint8)
         is_end = values == ord("\n")

@@ -11,8 +11,8 @@ from tallybayes.kernels.reference.count_documents import (
     score_documents_leave_one_out,
     sum_documents,
 )
-from tallybayes.kernels.reference.csv_cells import join_cells, probability_texts
-from tallybayes.kernels.reference.cut_buckets import cut_buckets
+from tallybayes.kernels.reference.csv_cells import join_cells, mark_cells, probability_texts
+from tallybayes.kernels.reference.cut_buckets import cut_buckets, find_steps
 from tallybayes.kernels.reference.derive import (
     beta,
     log_shares,
@@ -22,7 +22,7 @@ from tallybayes.kernels.reference.derive import (
     pooled_student,
     student,
 )
-from tallybayes.kernels.reference.exact_sums import mean_variance, round_digits, sum_columns, sum_groups
+from tallybayes.kernels.reference.exact_sums import mean_variance, round_digits, sum_columns, sum_groups, trim_digits
 from tallybayes.kernels.reference.fit_temperature import fit_temperature
 from tallybayes.kernels.reference.hash_rows import hash_bags, hash_codes, hash_columns, hash_texts
 from tallybayes.kernels.reference.leave_one_out_tables import (
@@ -68,7 +68,7 @@ from tallybayes.kernels.reference.single_rows import (
     read_real_columns,
     read_row,
 )
-from tallybayes.kernels.reference.sort_entries import sort_entries
+from tallybayes.kernels.reference.sort_entries import list_entries, sort_entries
 from tallybayes.kernels.reference.tokeniser import Buckets, Lexicon, pack_texts
 from tallybayes.kernels.reference.word_tables import number_words
 
@@ -106,6 +106,7 @@ __all__ = [
     "count_value_row",
     "count_values",
     "cut_buckets",
+    "find_steps",
     "fingerprint_documents",
     "fit_temperature",
     "hash_bags",
@@ -115,11 +116,13 @@ __all__ = [
     "join_cells",
     "laplace",
     "learn_row",
+    "list_entries",
     "log_amounts",
     "log_gamma",
     "log_loss",
     "log_shares",
     "log_softmax",
+    "mark_cells",
     "mean_variance",
     "merge_cells",
     "negative_binomial",
@@ -143,4 +146,5 @@ __all__ = [
     "sum_documents",
     "sum_groups",
     "sum_log_counts",
+    "trim_digits",
 ]

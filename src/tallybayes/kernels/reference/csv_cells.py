@@ -1,4 +1,4 @@
-"""Cells as lines of text."""
+"""Cells as lines of text, and cells that were read."""
 
 import itertools
 
@@ -46,3 +46,24 @@ def join_cells(offsets: Integers, data: Bytes, n_columns: int, between: Bytes) -
     n_rows = n_cells // n_columns
     lines = [gap.join(cells[row::n_rows]) + b"\n" for row in range(n_rows)]
     return np.frombuffer(b"".join(lines), np.uint8)
+
+
+@checked("data: bytes; first, last: 256; offsets: cells+1 | ends bytes")
+def mark_cells(offsets: Integers, data: Bytes, first: Bytes, last: Bytes, longest: int) -> Bytes:
+    """What the first and the last byte of each cell, and its length, say about it, (cells,).
+
+    first, last: of every byte, 1 if white space may begin (end) with it, 2 if a word may, 3 if both. A cell has mark 1
+    if either end may be white space, 2 if it may be a word of at most `longest` bytes, 3 if both. An empty cell has 2.
+
+    >>> first, last = np.zeros(256, np.uint8), np.zeros(256, np.uint8)
+    >>> first[[*b" n"]], last[[*b" a"]] = [1, 2], [1, 2]
+    >>> cells = np.frombuffer(b"na no n a", np.uint8)
+    >>> mark_cells(np.array([0, 2, 5, 6, 6, 9]), cells, first, last, 2).tolist()
+    [2, 1, 0, 2, 1]
+    """
+    marks = np.full(len(offsets) - 1, 2, np.uint8)
+    filled = np.flatnonzero(offsets[1:] > offsets[:-1])
+    starts, ends = offsets[:-1][filled], offsets[1:][filled]
+    start, end = first[data[starts]], last[data[ends - 1]]
+    marks[filled] = ((start | end) & 1) | np.where(ends - starts <= longest, start & end & 2, 0)
+    return marks

@@ -1,12 +1,23 @@
-"""Neighbouring buckets divided into cells, where the classes change."""
+"""Numbers in buckets, and neighbouring buckets divided into cells, where the classes change."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tallybayes.arrays.array_types import Floats, Integers
 from tallybayes.errors import DataError
 from tallybayes.kernels.contract import checked
 
-__all__ = ["cut_buckets"]
+__all__ = ["cut_buckets", "find_steps"]
+
+
+@checked("values: rows; edges: entries")
+def find_steps(values: NDArray[np.floating], edges: Floats) -> Integers:
+    """How many of some edges in increasing order are not above each value, (rows,); all of them for NaN.
+
+    >>> find_steps(np.array([1.0, 2.0, 3.5, np.nan]), np.array([2.0, 3.0])).tolist()
+    [0, 1, 2, 2]
+    """
+    return np.asarray(np.searchsorted(edges, values.astype(np.float64), side="right"), np.int64)
 
 
 @checked("buckets: lines, classes; terms: entries; buckets: lines, classes | below entries")

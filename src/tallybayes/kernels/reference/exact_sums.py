@@ -128,6 +128,34 @@ def round_digits(digits: Integers, low: int) -> Floats:
     return np.array([quotient(integer, 1, 32 * low) for integer in integers(digits)], np.float64)
 
 
+def trim_digits(digits: Integers, low: int) -> Digits:
+    """The shortest form of the cells (cells, width), which is unique; integers of 64 bits are one digit at place 0.
+
+    Every digit but the last is in [0, 2**32).
+
+    >>> trim_digits(np.array([[0, 1, 0], [0, 2, 0]]), -1)
+    (array([[1],
+           [2]]), 0)
+    """
+    while digits.shape[-1] > 1:
+        joined = (digits[:, -1] << 32) + digits[:, -2]
+        small = (np.abs(digits[:, -1]) <= 1) & (joined >= -(2**31)) & (joined < 2**31)
+        if not small.all():
+            break
+        digits = np.concatenate([digits[:, :-2], joined[:, None]], axis=1)
+    first = 0
+    while first < digits.shape[-1] - 1 and not digits[:, first].any():
+        first += 1
+    digits, low = digits[:, first:], low + first
+    if not digits.any():
+        return np.zeros((len(digits), 1), np.int64), 0
+    if low == 0 and digits.shape[-1] == 2:
+        return (digits[:, 1:] << 32) + digits[:, :1], 0
+    if low == 1 and digits.shape[-1] == 1:
+        return digits << 32, 0
+    return np.ascontiguousarray(digits), low
+
+
 @checked("n: columns, classes; x: columns, classes, width; xx: columns, classes, squares; units: columns | units")
 def mean_variance(n: Integers, x: Integers, x_low: int, xx: Integers, xx_low: int, units: Integers) -> Floats:
     """Mean, its low part and variance, correctly rounded, in units of 2**units of each column, (3, columns, classes).

@@ -7,12 +7,10 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.array_types import Columns, Indices, Integers
 from tallybayes.kernels.contract import checked
+from tallybayes.kernels.integer_hash import Hashes, hash_integers
 from tallybayes.kernels.reference.column_values import as_list
 
-Hashes = NDArray[np.uint64]
-
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio: spreads integers over all bits
 
 
 @checked("columns: columns; salts: columns")
@@ -101,12 +99,6 @@ def hash_texts(data: NDArray[np.uint8], offsets: Indices) -> Hashes:
             state = _mixed(state ^ word) + np.uint64(1)  # so that no two words in a row can cancel
         result[i] = _mixed(state)[0]
     return result
-
-
-def hash_integers(numbers: NDArray[Any]) -> Hashes:
-    """A hash of each integer, no two of which are equal."""
-    bits = (np.asarray(numbers).astype(np.int64).view(np.uint64) + np.uint64(1)) * _SPREAD
-    return np.asarray(bits ^ (bits >> np.uint64(29)))
 
 
 def _missing(values: NDArray[Any]) -> Any:

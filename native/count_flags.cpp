@@ -1,22 +1,22 @@
-// Counting flags and categories per class. (Cells and bags: cells.cpp, bags.cpp.)
+// Counting flags per class.
 //
 // Rows are taken in tiles and the columns of a tile one after the other, so that a C-ordered matrix is read from
 // memory once and the counters of a column stay near. Flags are compared four columns at a time, and the masks, which
-// are -1 where they hold, are subtracted from the counters.
+// are -1 where they hold, are subtracted from the counters. Flags without gaps that lie side by side need less: the rows
+// of a tile are added up as they come, each to the sums of its class.
 #include "quads.h"
 
 namespace tb {
 
-void register_cells(nb::module_ &m);
-void register_bags(nb::module_ &m);
-
 namespace {
-
-// ---- flags
 
 struct alignas(32) Seen { // four columns, one class
     i64x4 zero, one;
 };
+
+// Not 0 where a value is neither 0 nor 1. (0 and 1 are the reals with x*x = x.)
+TB_INLINE i64x4 not_bits(f64x4 x) { return x * x != x; }
+TB_INLINE i64x4 not_bits(i64x4 x) { return x & ~int64_t{1}; }
 
 // A tile without missing values: the sum of flags is how many are one. Returns false, and has counted nothing, if there
 // is anything but 0 and 1.
@@ -32,7 +32,7 @@ TB_INLINE bool tile_of_bits(const Quad<T> &quad, int64_t start, int64_t stop, co
         for (; i < runs.run[k].end; ++i) {
             quad.prefetch(stop + i);
             const auto x = quad.template read<Adjacent>(start + runs.row[i]);
-            strange |= x * x != x;
+            strange |= not_bits(x);
             sum += x;
         }
         sums[k].of = sum;
@@ -66,7 +66,49 @@ TB_INLINE bool tile_flags(const Quad<T> &quad, int64_t start, int64_t stop, cons
     return any_set(strange);
 }
 
+// The columns that lie side by side in a matrix, from the lowest address on.
+template <class T> struct SideBySide {
+    const T *data;
+    int64_t stride, n_quads;
+
+    explicit SideBySide(const std::vector<Quad<T>> &quads) : data(nullptr), stride(0), n_quads(0) {
+        for (const Quad<T> &quad : quads) {
+            if (!quad.adjacent || (n_quads > 0 && (quad.data[0] != data + 4 * n_quads || quad.stride[0] != stride))) return;
+            if (n_quads++ == 0) data = quad.data[0], stride = quad.stride[0];
+        }
+    }
+};
+
+// Sums of the flags of a tile by class, (2, classes, quads): of every other row, so that a sum seldom waits for the last
+// one. Returns whether there is anything but 0 and 1.
+template <class T> struct alignas(32) QuadSum {
+    typename Quad<T>::Lanes of;
+};
+template <class T>
+TB_INLINE bool add_rows_of_bits(const SideBySide<T> &side, const int32_t *codes, int64_t start, int64_t stop, int64_t n_classes,
+                                QuadSum<T> *sums) {
+    typedef T Raw __attribute__((vector_size(4 * sizeof(T))));
+    i64x4 strange = i64x4{};
+    for (int64_t row = start; row < stop; ++row) {
+        if (codes[row] < 0) continue;
+        QuadSum<T> *own = sums + ((row & 1) * n_classes + codes[row]) * side.n_quads;
+        const T *from = side.data + row * side.stride;
+        for (int64_t q = 0; q < side.n_quads; ++q) {
+            Raw raw;
+            __builtin_memcpy(&raw, from + 4 * q, sizeof raw);
+            const auto x = __builtin_convertvector(raw, typename Quad<T>::Lanes);
+            strange |= not_bits(x);
+            own[q].of += x;
+        }
+    }
+    return any_set(strange);
+}
+
 #define TB_TILE_FLAGS(T)                                                                                               \
+    TB_CLONES bool add_tile_of_bits(const SideBySide<T> &side, const int32_t *codes, int64_t start, int64_t stop,           \
+                                    int64_t n_classes, QuadSum<T> *sums) {                                             \
+        return add_rows_of_bits(side, codes, start, stop, n_classes, sums);                                            \
+    }                                                                                                                  \
     TB_CLONES bool count_tile_flags(const Quad<T> &quad, int64_t start, int64_t stop, const Runs &runs, Seen *seen) {       \
         if (quad.adjacent ? tile_of_bits<true>(quad, start, stop, runs, seen)                                          \
                           : tile_of_bits<false>(quad, start, stop, runs, seen))                                        \
@@ -93,6 +135,22 @@ template <class T> int64_t first_strange(const std::vector<Column<T>> &columns, 
     }
 }
 
+// Counts what add_rows_of_bits has added up; returns the number of quads.
+template <class T>
+int64_t add_bits(const std::vector<QuadSum<T>> &sums, const int32_t *codes, int64_t start, int64_t stop, int64_t n_classes,
+                 int64_t n_quads, std::vector<Seen> &seen) {
+    int64_t rows[Runs::MANY + 1] = {}; // the first is for rows to be left out
+    for (int64_t row = start; row < stop; ++row) ++rows[codes[row] + 1];
+    for (int64_t c = 0; c < n_classes; ++c)
+        for (int64_t q = 0; q < n_quads; ++q) {
+            const auto sum = sums[c * n_quads + q].of + sums[(n_classes + c) * n_quads + q].of;
+            const i64x4 ones = __builtin_convertvector(sum, i64x4);
+            seen[q * n_classes + c].one += ones;
+            seen[q * n_classes + c].zero += rows[c + 1] - ones;
+        }
+    return n_quads;
+}
+
 template <class T>
 int64_t count_all_flags(const std::vector<Column<T>> &columns, const int32_t *codes, int64_t n_classes, int64_t start,
                         int64_t stop, std::vector<int64_t> &no, std::vector<int64_t> &yes) {
@@ -101,13 +159,22 @@ int64_t count_all_flags(const std::vector<Column<T>> &columns, const int32_t *co
     std::vector<Quad<T>> quads;
     for (size_t first = 0; first < columns.size(); first += 4) quads.push_back(Quad<T>::at(ordered, first));
     std::vector<Seen> seen(quads.size() * n_classes, Seen{});
-    int64_t bad = -1, step = tile_rows(columns.size(), sizeof(T));
+    const SideBySide<T> side(quads);
+    const bool fits = n_classes <= Runs::MANY && side.n_quads > 1 && n_classes * side.n_quads <= 256; // 16 KiB of sums
+    const int64_t together = fits ? side.n_quads : 0;
+    std::vector<QuadSum<T>> sums(2 * n_classes * together);
+    int64_t bad = -1, step = together > 0 ? Runs::MOST : tile_rows(columns.size(), sizeof(T));
     Runs runs;
     for (int64_t from = start; from < stop; from += step) {
         bool strange = false;
-        int64_t to = std::min(from + step, stop);
-        runs.set(codes + from, to - from, n_classes);
-        for (size_t q = 0; q < quads.size(); ++q)
+        int64_t to = std::min(from + step, stop), done = 0;
+        if (together > 0) {
+            std::fill(sums.begin(), sums.end(), QuadSum<T>{});
+            if (!add_tile_of_bits(side, codes, from, to, n_classes, sums.data()))
+                done = add_bits(sums, codes, from, to, n_classes, together, seen);
+        }
+        if (done < int64_t(quads.size())) runs.set(codes + from, to - from, n_classes);
+        for (size_t q = done; q < quads.size(); ++q)
             strange |= count_tile_flags(quads[q], from, to, runs, seen.data() + q * n_classes);
         if (strange && bad < 0) bad = first_strange(columns, codes, from);
     }
@@ -144,108 +211,8 @@ nb::tuple count_flags(nb::object list, Vector<int32_t> codes, int64_t n_classes,
     return nb::make_tuple(to_numpy(std::move(no), shape), to_numpy(std::move(yes), shape), bad);
 }
 
-// ---- counts
-
-// Counters of one column. Small ones are kept four times, one for every fourth row: adding to a counter that was
-// written a moment ago would wait for that write. A further value and class take what is not to be counted.
-struct Counters {
-    uint64_t origin, size;
-    int64_t n_classes;
-    int64_t *result;
-    std::vector<uint32_t> small; // (value, class, 4)
-
-    static constexpr uint64_t SMALL = 4096;
-
-    Counters(int64_t origin, int64_t size, int64_t n_classes, int64_t *result)
-        : origin(origin), size(size), n_classes(n_classes), result(result) {
-        if (this->size * n_classes <= SMALL) small.assign((size + 1) * (n_classes + 1) * 4, 0);
-    }
-
-    // `classes` has n_classes for rows to be left out.
-    template <class T> void add(const Column<T> &column, const uint32_t *classes, int64_t start, int64_t rows) {
-        const T *value = column.data + start * column.stride;
-        const int64_t stride = column.stride;
-        const uint64_t from = origin, end = size, per_value = n_classes + 1;
-        if (small.empty()) {
-            for (int64_t r = 0; r < rows; ++r) {
-                uint64_t v = uint64_t(int64_t(value[r * stride])) - from;
-                if (v < end && classes[r] < n_classes) ++result[v * n_classes + classes[r]];
-            }
-            return;
-        }
-        uint32_t *counter = small.data();
-        auto one = [&](int64_t r, int way) {
-            uint64_t v = std::min(uint64_t(int64_t(value[r * stride])) - from, end);
-            ++counter[(v * per_value + classes[r]) * 4 + way];
-        };
-        int64_t r = 0;
-        for (; r + 4 <= rows; r += 4) one(r, 0), one(r + 1, 1), one(r + 2, 2), one(r + 3, 3);
-        for (; r < rows; ++r) one(r, 0);
-    }
-
-    void fold() {
-        if (small.empty()) return;
-        for (uint64_t v = 0; v < size; ++v)
-            for (int64_t c = 0; c < n_classes; ++c) {
-                uint32_t *four = small.data() + (v * (n_classes + 1) + c) * 4;
-                result[v * n_classes + c] += int64_t(four[0]) + four[1] + four[2] + four[3];
-            }
-        std::fill(small.begin(), small.end(), 0);
-    }
-};
-
-template <class T>
-void fill_counters(const std::vector<Column<T>> &columns, std::vector<Counters> &counters, const int32_t *codes,
-                  int64_t n_classes, int64_t start, int64_t stop) {
-    constexpr int64_t STEP = 1024, FOLD_EVERY = int64_t(1) << 31; // a uint32 counter holds that many
-    uint32_t classes[STEP];
-    int64_t since_fold = 0;
-    for (int64_t from = start; from < stop; from += STEP) {
-        int64_t rows = std::min(STEP, stop - from);
-        for (int64_t r = 0; r < rows; ++r) classes[r] = codes[from + r] < 0 ? n_classes : codes[from + r];
-        for (size_t j = 0; j < columns.size(); ++j) counters[j].add(columns[j], classes, from, rows);
-        since_fold += rows;
-        if (since_fold < FOLD_EVERY) continue;
-        for (auto &counter : counters) counter.fold();
-        since_fold = 0;
-    }
-    for (auto &counter : counters) counter.fold();
-}
-
-nb::object count_values(nb::object list, Vector<int64_t> origins, Vector<int64_t> sizes, Vector<int32_t> codes,
-                        int64_t n_classes, int64_t start, int64_t stop) {
-    Contract contract(start, stop);
-    const Block block(list, contract);
-    contract.size("n_classes", n_classes, CLASSES);
-    contract.array("origins", origins, {COLUMNS});
-    contract.array("sizes", sizes, {COLUMNS});
-    contract.array("codes", codes, {ROWS});
-    contract.codes(codes.data());
-    const int64_t *origin = origins.data(), *size = sizes.data();
-    int64_t total = 0;
-    for (size_t j = 0; j < block.size(); total += size[j++])
-        if (size[j] < 0) refuse("sizes from 0 on", size[j]);
-    std::vector<int64_t> result(total * n_classes);
-    std::vector<Counters> counters;
-    int64_t *table = result.data();
-    for (size_t j = 0; j < block.size(); table += size[j++] * n_classes)
-        counters.emplace_back(origin[j], size[j], n_classes, table);
-    block.visit<int64_t, int8_t, int16_t, int32_t, uint8_t>([&]<class T>(const std::vector<Column<T>> &columns) {
-        const int32_t *code = codes.data();
-        nb::gil_scoped_release release;
-        fill_counters(columns, counters, code, n_classes, start, stop);
-        return true;
-    });
-    return nb::cast(to_numpy(std::move(result), {size_t(total), size_t(n_classes)}));
-}
-
 } // namespace
 
-void register_observe(nb::module_ &m) {
-    define_kernel(m, "count_flags", &count_flags);
-    define_kernel(m, "count_values", &count_values);
-    register_cells(m);
-    register_bags(m);
-}
+void register_flag_counts(nb::module_ &m) { define_kernel(m, "count_flags", &count_flags); }
 
 } // namespace tb
