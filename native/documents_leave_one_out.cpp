@@ -22,8 +22,8 @@ struct DocumentRoom {
     std::vector<int64_t> ends;
 
     explicit DocumentRoom(int64_t n_classes) : total(static_cast<size_t>(n_classes)) {}
-    void reserve(int64_t n_tokens, int64_t n_classes) {
-        const size_t wanted = static_cast<size_t>(n_tokens * (n_classes + 1)) + 8; // whole vectors are read
+    void reserve(int64_t n_tokens, int64_t n_cells) {
+        const size_t wanted = static_cast<size_t>(n_cells + 2 * n_tokens) + 8; // whole vectors are read
         if (values.size() < wanted) values.resize(wanted), classes.resize(wanted);
         if (ends.size() < static_cast<size_t>(n_tokens)) ends.resize(static_cast<size_t>(n_tokens));
     }
@@ -97,7 +97,9 @@ constexpr int64_t CELLS_AHEAD = 8; // tokens whose cells are asked for beforehan
 void score_one(const TokenCells &cells, const double *totals, double n_tokens, const int32_t *tokens, const double *own,
                const double *amounts, int64_t n, int64_t n_classes, int64_t code, double weight, double k,
                bool complement, DocumentRoom &room, double *out) {
-    room.reserve(n, n_classes);
+    int64_t n_cells = 0;
+    for (int64_t i = 0; i < n; ++i) n_cells += cells.starts[tokens[i] + 1] - cells.starts[tokens[i]];
+    room.reserve(n, n_cells);
     double *values = room.values.data();
     int32_t *classes = room.classes.data();
     double known = 0, all = 0, lost = 0; // amounts of tokens that something is left of; own of all; tokens without any

@@ -86,7 +86,7 @@ template <class Numbers> class Bags {
         amounts_.reserve(amounts_.size() + n);
         const size_t most = indices_.size() + n - start_;
         if (most * SPARSE > mask_ + 1 || !places_.size()) more_places(most);
-        int32_t *indices = indices_.data() + base_ - 1, *amounts = amounts_.data() + base_ - 1;
+        int32_t *indices = indices_.data() + base_, *amounts = amounts_.data() + base_;
         const uint32_t start = uint32_t(start_ - base_) + 1;
         uint32_t size = uint32_t(indices_.size() - base_) + 1;
         for (size_t i = 0; i < n; ++i) {
@@ -95,11 +95,11 @@ template <class Numbers> class Bags {
             Place &place = place_of(number, start);
             // Half of the tokens are known, and nobody can predict which: no branches.
             const uint32_t known = place.at >= start, at = size ^ ((place.at ^ size) & (0 - known));
-            const int32_t before = amounts[at] & -int32_t(known);
+            const int32_t before = amounts[at - 1] & -int32_t(known);
             if (before == INT32_MAX) throw std::overflow_error("a token occurs too often in one text");
             place = {at, number};
-            indices[at] = int32_t(number);
-            amounts[at] = before + 1;
+            indices[at - 1] = int32_t(number);
+            amounts[at - 1] = before + 1;
             size += 1 - known;
         }
         indices_.set_size(base_ + size - 1);
