@@ -131,7 +131,7 @@ def _marked(spaces: Iterable[int], words: Iterable[int] = ()) -> Bytes:
 
 
 def _marks(cells: Any, first: Bytes, last: Bytes, longest: int) -> Bytes:
-    """What cells of text may be, by how they begin and end; of a null this says nothing."""
+    """What cells of text may be, by how they begin and end; nulls are not told apart."""
     bounds, content, _ = text_buffers(cells)
     found: Bytes = kernels.active.mark_cells(bounds, content, first, last, longest)
     return found

@@ -59,7 +59,7 @@ def mark_cells(offsets: Integers, data: Bytes, first: Bytes, last: Bytes, longes
     >>> first[[*b" n"]], last[[*b" a"]] = [1, 2], [1, 2]
     >>> cells = np.frombuffer(b"na no n a", np.uint8)
     >>> mark_cells(np.array([0, 2, 5, 6, 6, 9]), cells, first, last, 2).tolist()
-    [2, 1, 0, 2, 1]
+    [2, 1, 1, 2, 0]
     """
     marks = np.full(len(offsets) - 1, 2, np.uint8)
     filled = np.flatnonzero(offsets[1:] > offsets[:-1])
