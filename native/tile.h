@@ -100,18 +100,22 @@ TB_INLINE void read_tile(const Column<T> *columns, int n, const Layout &layout, 
         for (int j = 0; j < n; ++j) read_one(j);
         return;
     }
-    for (const std::array<int, 4> &four : layout.fours) {
-        const int64_t stride = columns[four[0]].stride;
-        const T *p = columns[four[0]].data + row * stride;
-        double *to[4] = {x + four[0] * TILE, x + four[1] * TILE, x + four[2] * TILE, x + four[3] * TILE};
-        for (int r = 0; r < TILE; r += 4, p += 4 * stride) {
-            f64x4 a = load_reals(p), b = load_reals(p + stride), c = load_reals(p + 2 * stride),
-                  d = load_reals(p + 3 * stride);
-            transpose(a, b, c, d);
-            store(to[0] + r, f(four[0], a)), store(to[1] + r, f(four[1], b));
-            store(to[2] + r, f(four[2], c)), store(to[3] + r, f(four[3], d));
+    // Few columns are read some rows at a time, as they lie in a matrix, and a cache line of each is written. Of many the
+    // lines would not be in the first cache together: TILE is a power of 2.
+    const int step = layout.fours.size() <= 8 ? 8 : TILE;
+    for (int first = 0; first < TILE; first += step)
+        for (const std::array<int, 4> &four : layout.fours) {
+            const int64_t stride = columns[four[0]].stride;
+            const T *p = columns[four[0]].data + (row + first) * stride;
+            double *to[4] = {x + four[0] * TILE, x + four[1] * TILE, x + four[2] * TILE, x + four[3] * TILE};
+            for (int r = first; r < first + step; r += 4, p += 4 * stride) {
+                f64x4 a = load_reals(p), b = load_reals(p + stride), c = load_reals(p + 2 * stride),
+                      d = load_reals(p + 3 * stride);
+                transpose(a, b, c, d);
+                store(to[0] + r, f(four[0], a)), store(to[1] + r, f(four[1], b));
+                store(to[2] + r, f(four[2], c)), store(to[3] + r, f(four[3], d));
+            }
         }
-    }
     for (int j : layout.others) read_one(j);
 }
 template <class T>
