@@ -107,27 +107,26 @@ class CurrentState:
             return Change(n_rows) if self.learn_row(data, label, SingleRowLearner.learn_rows) else None
         return None
 
-    def learn_row(self, row: Any, label: Any, learn: Callable[..., bool] = SingleRowLearner.learn) -> bool:
+    def learn_row(
+        self, row: Any, label: Any, learn: Callable[..., bool] = SingleRowLearner.learn, has_turn: bool = False
+    ) -> bool:
         """Learn a dict, or rows, by the fast path; False, with nothing changed, if the general path is needed."""
         with self.lock:
-            if not self._writing.n_taken:
-                return self._learn_now(row, label, learn)
-        with self._writing, self.lock:
-            return self._learn_now(row, label, learn)
-
-    def _learn_now(self, row: Any, label: Any, learn: Callable[..., bool]) -> bool:
-        snapshot = self.snapshot
-        statistics = snapshot.state.statistics
-        if statistics.n_readers or statistics.is_shared:
-            return False
-        if (learner := self._row_learner) is None:
-            self._row_learner = learner = SingleRowLearner(snapshot.state)
-        if not learn(learner, row, label):
-            return False
-        self._n_changes += 1
-        if snapshot.is_used:
-            self.snapshot = Snapshot(snapshot.state, snapshot)
-        return True
+            if has_turn or not self._writing.n_taken:
+                snapshot = self.snapshot
+                statistics = snapshot.state.statistics
+                if statistics.n_readers or statistics.is_shared:
+                    return False
+                if (learner := self._row_learner) is None:
+                    self._row_learner = learner = SingleRowLearner(snapshot.state)
+                if not learn(learner, row, label):
+                    return False
+                self._n_changes += 1
+                if snapshot.is_used:
+                    self.snapshot = Snapshot(snapshot.state, snapshot)
+                return True
+        with self._writing:
+            return self.learn_row(row, label, learn, has_turn=True)
 
     def row_proba(self, row: Any) -> Floats | None:
         """P(class | row) of a dict by the fast path, (1, classes); None if the general path is needed."""
