@@ -1,5 +1,4 @@
-// What documents add to the sums (sum_documents, merge_cells), the logarithms of their amounts (log_amounts), and
-// numbers that tell documents apart (fingerprint_documents).
+// What documents add to the sums (sum_documents, merge_cells), and the logarithms of their amounts (log_amounts).
 //
 // sum_documents takes the documents class by class and puts their entries in order of tokens by counting (Knuth 5.2 D),
 // which keeps the order of the classes: then what belongs to a cell stands together, and nothing is ever compared.
@@ -15,7 +14,6 @@ namespace tb {
 
 namespace {
 
-constexpr int64_t LOOKED_AT = 32; // tokens of a document that its fingerprint is made of
 constexpr int64_t LISTED = 1024; // logarithms of amounts below it are worked out once
 
 // The nearest whole number, ties to the even one, of what is below 2**51.
@@ -232,54 +230,12 @@ auto merge_cells(Vector<int64_t> cells_a, Matrix<int64_t> sums_a, Vector<int64_t
     return nb::make_tuple(to_numpy(std::move(cells), {n}), to_numpy(std::move(sums), {kinds, n}));
 }
 
-// The finaliser of SplitMix64 (Steele, Lea and Flood 2014).
-inline uint64_t mixed(uint64_t x) {
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-    return x ^ (x >> 31);
-}
-
-// The first and the last eight bytes of a token, and its length.
-inline uint64_t token_hash(const uint8_t *from, int64_t length) {
-    uint64_t first = 0, last = 0;
-    const size_t n = size_t(length < 8 ? length : 8);
-    std::memcpy(&first, from, n);
-    std::memcpy(&last, from + length - int64_t(n), n);
-    return mixed(first ^ mixed(last + uint64_t(length)));
-}
-
-auto fingerprint_documents(Vector<int64_t> indptr, Vector<int32_t> indices, Vector<int32_t> amounts, Vector<uint8_t> data,
-                  Vector<int64_t> offsets) {
-    Contract contract;
-    contract.array("offsets", offsets, {plus_one(TOKENS)});
-    const int64_t n_tokens = contract[TOKENS], *at = offsets.data();
-    Contract::ends("offsets", at, n_tokens + 1, int64_t(data.shape(0)));
-    const Documents documents(contract, indptr, &indices, amounts, n_tokens);
-    std::vector<uint64_t> result(static_cast<size_t>(documents.n_rows));
-    {
-        nb::gil_scoped_release release;
-        std::vector<uint64_t> tokens(static_cast<size_t>(n_tokens));
-        for (int64_t t = 0; t < n_tokens; ++t) tokens[t] = token_hash(data.data() + at[t], at[t + 1] - at[t]);
-        for (int64_t r = 0; r < documents.n_rows; ++r) {
-            uint64_t hash = mixed(uint64_t(documents.ends[r + 1] - documents.ends[r]));
-            const int64_t size = documents.ends[r + 1] - documents.ends[r];
-            for (int64_t j = 0; j < std::min(size, LOOKED_AT); ++j) {
-                const int64_t i = documents.ends[r] + j * std::max(size, LOOKED_AT) / LOOKED_AT;
-                hash = mixed(hash ^ (tokens[documents.tokens[i]] + uint64_t(int64_t(documents.amounts[i]))));
-            }
-            result[size_t(r)] = hash;
-        }
-    }
-    return to_numpy(std::move(result), {size_t(documents.n_rows)});
-}
-
 } // namespace
 
 void register_documents(nb::module_ &m) {
     define_kernel(m, "log_amounts", &log_amounts);
     define_kernel(m, "sum_documents", &sum_documents);
     define_kernel(m, "merge_cells", &merge_cells);
-    define_kernel(m, "fingerprint_documents", &fingerprint_documents);
 }
 
 } // namespace tb

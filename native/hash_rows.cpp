@@ -1,9 +1,12 @@
 // Hashes of the content of rows, by which samples are drawn: of numbers (hash_columns), of categories whose hashes are
-// in a table (hash_codes), of bags (hash_bags) and of texts (hash_texts).
+// in a table (hash_codes), of bags (hash_bags) and of texts (hash_texts); numbers that bags with nearly the same tokens
+// share (sign_bags).
 //
 // Rows are taken in tiles, so that a C-ordered matrix is read from memory once.
 #include "columns.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -12,6 +15,9 @@ namespace tb {
 namespace {
 
 constexpr int64_t TILE = 256; // rows whose hashes stay in registers and the first cache
+constexpr uint64_t AMOUNT = 0x9E3779B97F4A7C15u; // 2**64 over the golden ratio: amounts differ in their highest bits only
+constexpr size_t GROUPS = 4;                     // of tokens, each with its smallest hash
+constexpr int64_t LONG = 8;                      // tokens that a bag has at least, so that it can be nearly equal to another
 
 // The finalizer of splitmix64.
 inline uint64_t mixed(uint64_t bits) {
@@ -103,13 +109,45 @@ auto hash_bags(Array indptr, Contiguous indices, std::optional<Contiguous> amoun
                 for (int64_t i = ends[row]; i < ends[row + 1]; ++i) {
                     const uint64_t hash = known ? known[token[i]] : spread(uint64_t(token[i]));
                     const double own = amount ? double(amount[i]) : 1.0;
-                    sum += hash * (std::bit_cast<uint64_t>(own) | 1); // odd, so that no bit of the token is lost
+                    sum += mixed(hash ^ (std::bit_cast<uint64_t>(own) * AMOUNT));
                 }
                 out[row - start] = sum;
             }
             return true;
         };
         BagArrays(indptr, indices, amounts).visit(contract, n_tokens, add);
+    }
+    const size_t size = out.size();
+    return to_numpy(std::move(out), {size});
+}
+
+// For every row the smallest hash of each group of tokens, scrambled together; 0 for short rows.
+auto sign_bags(Array indptr, Contiguous indices, Vector<uint64_t> tokens, int64_t n_tokens, int64_t start, int64_t stop) {
+    Contract contract(start, stop);
+    contract.size("n_tokens", n_tokens, TOKENS);
+    contract.array("tokens", tokens, {TOKENS});
+    const uint64_t *known = tokens.data();
+    std::vector<uint64_t> out;
+    {
+        nb::gil_scoped_release release;
+        const auto sign = [&]<class I, class A>(const Ends &ends, const I *token, const A *) {
+            out.resize(size_t(stop - start));
+            for (int64_t row = start; row < stop; ++row) {
+                if (ends[row + 1] - ends[row] < LONG) continue;
+                std::array<uint64_t, GROUPS> least;
+                least.fill(UINT64_MAX);
+                for (int64_t i = ends[row]; i < ends[row + 1]; ++i) {
+                    const uint64_t hash = known[token[i]];
+                    uint64_t &own = least[hash % GROUPS];
+                    own = std::min(own, hash);
+                }
+                uint64_t state = 0;
+                for (const uint64_t own : least) state = mixed(state ^ own);
+                out[row - start] = std::max<uint64_t>(state, 1);
+            }
+            return true;
+        };
+        BagArrays(indptr, indices, std::nullopt).visit(contract, n_tokens, sign);
     }
     const size_t size = out.size();
     return to_numpy(std::move(out), {size});
@@ -144,6 +182,7 @@ void register_hash_rows(nb::module_ &m) {
     define_kernel(m, "hash_columns", hash_columns);
     define_kernel(m, "hash_codes", hash_codes);
     define_kernel(m, "hash_bags", hash_bags);
+    define_kernel(m, "sign_bags", sign_bags);
     define_kernel(m, "hash_texts", hash_texts);
 }
 

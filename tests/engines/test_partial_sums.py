@@ -73,7 +73,7 @@ def test_forged_partial_sums_are_refused(part):
         (facts | {"sample": None}, tensors),
         (facts | {"unread": [["a", 1]]}, tensors),
         (facts, tensors | {"more": np.zeros(1, np.int64)}),
-        (facts, tensors | {"sample.counts": np.zeros_like(tensors["sample.counts"])}),
+        (facts, tensors | {"sample.counts": np.full_like(tensors["sample.counts"], -1)}),
         (facts, tensors | {"sample.hashes": tensors["sample.hashes"][::-1].copy()}),
         (facts, tensors | {"sample.weights": np.full_like(tensors["sample.weights"], np.nan)}),
         (facts, tensors | {"sample.cells": np.zeros(64, np.uint8)}),

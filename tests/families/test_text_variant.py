@@ -184,22 +184,6 @@ def test_native_kernels_of_documents_equal_the_reference(documents, n_classes, u
         assert all(map(np.array_equal, m.merge_cells(*first[:2], *second[:2]), (cells, sums)))
         assert all(map(np.array_equal, m.merge_cells(*first[:2], *first[:2]), (first[0], 2 * first[1])))
     assert np.array_equal(first[2] + second[2], totals)
-    data, offsets = packed(
-        [
-            "",
-            "a",
-            "bb",
-            "ccc",
-            "eight888",
-            "nine99999",
-            "ñ",
-            "seventeen17171717",
-            "\0",
-            "zz",
-            *(f"more{i}" for i in range(70)),
-        ]
-    )
-    assert np.array_equal(*(m.fingerprint_documents(indptr, indices, amounts, data, offsets) for m in (native, plain)))
     codes, weights = np.maximum(codes, 0), np.arange(1.0, len(bags) + 1)
     row = np.repeat(np.arange(len(bags)), np.diff(indptr))
     table = np.zeros((80, n_classes))

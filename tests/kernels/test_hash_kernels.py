@@ -52,6 +52,29 @@ def test_hashes_of_bags(amounts, known):
     assert own.dtype == defined.dtype == np.uint64
 
 
+def test_numbers_of_nearly_equal_bags():
+    rng = np.random.default_rng(0)
+    lengths = np.concatenate([rng.integers(0, 40, 200), [300]])
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    indices = np.concatenate([rng.permutation(400)[:n] for n in lengths])
+    tokens = rng.integers(0, 2**63, 400).astype(np.uint64)
+    for dtype in (np.int32, np.int64):
+        arguments = indptr, indices.astype(dtype), tokens, 400
+        own, defined = (side.sign_bags(*arguments, 3, 201) for side in (active, reference))
+        assert np.array_equal(own, defined)
+        assert ((own == 0) == (lengths[3:] < 8)).all()
+
+
+def test_the_hash_of_a_bag_has_all_bits_of_its_amounts():
+    """Amounts that differ in the last bit, or two amounts that change places, make another bag."""
+    tokens = np.random.default_rng(0).integers(0, 2**63, 2).astype(np.uint64)
+    pairs = [(a, b) for a in range(1, 40) for b in range(1, 40)] + [(np.nextafter(0.1, k), 1.0) for k in range(2)]
+    amounts = np.array(pairs, np.float64).ravel()
+    indptr, indices = np.arange(0, len(amounts) + 1, 2), np.tile([0, 1], len(pairs)).astype(np.int32)
+    hashes = active.hash_bags(indptr, indices, amounts, tokens, 2, 0, len(pairs))
+    assert len(set(hashes.tolist())) == len(pairs)
+
+
 @given(st.lists(st.binary(max_size=30), max_size=20))
 def test_hashes_of_texts(texts):
     own, defined = (side.hash_texts(*packed(texts)) for side in (active, reference))

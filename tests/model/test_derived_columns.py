@@ -122,7 +122,7 @@ def test_samples_of_rows_do_not_depend_on_derived_columns():
     hashes = []
     for own in (both, without, alone):
         batch = read_batch(table, own, LABEL, None)
-        hashes.append(RowHashes(batch, batch.labels.keys)(0, batch.n_rows).tolist())
+        hashes.append(RowHashes(batch, batch.labels.keys)(0, batch.n_rows)[0].tolist())
     assert hashes[0] == hashes[1] == hashes[2]
     assert len(set(hashes[0])) == 50
 

@@ -70,8 +70,6 @@ def _added(total: PartialSum, part: PartialSum) -> PartialSum:
         hint = "count all pieces by the bytes of one plan"
         raise DataError("partial sums of the same plan", got=part.plan, hint=hint)
     mine, theirs = total.counted, part.counted
-    if mine.sample is not None and theirs.sample is not None:
-        mine.sample, theirs.sample = mine.sample.untied(theirs.sample)
     mine.add(theirs)
     if total.learns:
         mine.statistics.bound()

@@ -72,7 +72,7 @@ class RowCounter:
             rows.text_samples.add(batch, keys, rows.schema.families, plan.settings)
         found = SufficientStatistics.observed(batch, keys, labels, rows.schema)
         if rows.sample is not None:
-            rows.sample.add(table, batch, keys)
+            rows.sample.add(table, batch, keys, rows.schema)
         return found, batch.labels.n_missing
 
     def _known_key(self, name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from tallybayes.arrays.array_types import Floats
 from tallybayes.arrays.column import Reals
 from tallybayes.data.coarse_cells import CellInput
+from tallybayes.errors import DataWarning, ForgetError
 from tallybayes.families.temperature import tempered
 from tallybayes.scoring.held_out import HeldOutEvidence, held_out_evidence
 from tallybayes.scoring.possible_leak import warn_of_leaks
@@ -37,7 +39,11 @@ def select_weights(
     like: weights of the same columns on other rows; where these have tables over cells, so have the new ones.
     warns: whether to warn of columns that may be leaks.
     """
-    prepared = WeightFit.of(state, sample)
+    try:
+        prepared = WeightFit.of(state, sample)
+    except ForgetError as error:  # sampled rows that the state does not have: nothing to do with what was asked for
+        warnings.warn(f"no column weights were fitted: {error.args[0]}", DataWarning, stacklevel=2)
+        return None
     if prepared is None:
         return None
     if warns:

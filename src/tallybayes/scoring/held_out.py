@@ -64,12 +64,12 @@ def held_out_evidence(state: ModelState, rows: SampledRows) -> HeldOutEvidence:
     names, classes = tuple(sorted(state.schema.families)), state.classes
     gaps = tuple(_gaps(state))
     size = max((len(names) + len(gaps)) * len(classes), 1)
-    rows = rows.first(max(_LEAST_ROWS, _CELLS // size))
+    rows = rows.limited(max(_LEAST_ROWS, _CELLS // size))
     share = float((rows.counts * rows.weights).sum()) / sum(state.class_counts.values())
     n_folds = _FEW if len(names) > _MANY_COLUMNS else max(_FEW, math.ceil(round(share / _PART, 6)))
     dealt = _divided(rows, classes, n_folds)
     while len(dealt.row) * size > 2 * _CELLS and len(rows) > _LEAST_ROWS:
-        rows = rows.first(max(_LEAST_ROWS, len(rows) // 2))  # copies of a row are lines of their own in each fold
+        rows = rows.limited(max(_LEAST_ROWS, len(rows) // 2))  # copies of a row are lines of their own in each fold
         dealt = _divided(rows, classes, n_folds)
     divided = DividedRows(rows, dealt, classes, n_folds)
     n = len(divided)
@@ -210,16 +210,22 @@ class _Dealt:
 def _divided(rows: SampledRows, classes: list[Any], n_folds: int) -> _Dealt:
     """The copies of the rows dealt to the folds in turn, class by class in the order of their hashes.
 
-    Every other fold comes first, then the others: they are the two parts of a search for terms, each in one piece.
+    Near-copied texts, whose signatures are equal, are in one fold with all their copies. Every other fold comes first,
+    then the others: they are the two parts of a search for terms, each in one piece.
     """
     codes, counts = positions(rows.labels, classes).astype(np.int32), rows.counts
+    is_text = rows.signatures != rows.hashes
+    is_first = np.append(np.ones(min(len(codes), 1), bool), rows.signatures[1:] != rows.signatures[:-1])
+    amounts = np.where(is_text, is_first, counts)  # a letter is dealt as one row of the class of its first copy
     by_class = np.argsort(codes, kind="stable")
     end = np.empty(len(codes), np.int64)
-    end[by_class] = np.cumsum(counts[by_class])
-    end -= np.concatenate([[0], np.cumsum(counts[by_class])])[np.searchsorted(codes[by_class], codes)]
-    start, fold = end - counts, np.arange(n_folds)
+    end[by_class] = np.cumsum(amounts[by_class])
+    end -= np.concatenate([[0], np.cumsum(amounts[by_class])])[np.searchsorted(codes[by_class], codes)]
+    start, fold = end - amounts, np.arange(n_folds)
     order = np.concatenate([fold[::2], fold[1::2]])
     copies = (end[:, None] - fold + n_folds - 1) // n_folds - (start[:, None] - fold + n_folds - 1) // n_folds
+    first = np.flatnonzero(is_first)[np.cumsum(is_first) - 1]
+    copies = np.where(is_text[:, None], copies[first] * counts[:, None], copies)
     number, row = np.nonzero(copies[:, order].T)  # fold after fold
     return _Dealt(row, order[number], copies[row, order[number]], codes[row])
 

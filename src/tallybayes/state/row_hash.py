@@ -32,37 +32,67 @@ _BYTES = np.arange(256, dtype=np.uint8)
 class RowHashes:
     """A hash of every row of a batch with its label and weight; `keys` are the labels of the codes.
 
-    Calling it gives the hashes of the rows from start to stop.
+    Calling it gives the hashes of the rows from start to stop, and their signatures: those of near-copied texts are
+    equal. A signature is the hash of the row without label and weight, where long texts have `sign_bags` instead of
+    their hash. Rows without a long text have their hash as signature.
     """
 
     def __init__(self, batch: Batch, keys: Sequence[Key], weights: NDArray[np.float64] | None = None) -> None:
-        self._numbers: dict[Any, list[tuple[Any, Hashes]]] = {}  # by type: arrays and their salts
-        self._tables: dict[Any, list[tuple[Any, Hashes, int]]] = {}  # by type: codes, hashes of keys, the first code
+        self._values = _ColumnHashes()
         self._bags: list[tuple[tuple[Any, ...], Any, Hashes]] = []  # arguments of the kernel, present, salts
-        columns: dict[str, Codes | Flags | Reals | Bag] = {}
+        self._texts: list[tuple[tuple[Any, ...], Any, Hashes]] = []
+        columns: dict[str, Codes | Flags | Reals] = {}
         for name, column in (batch.columns | batch.sources).items():
-            if isinstance(column, Bag) and not hasattr(column.keys, "tokenise"):
+            if isinstance(column, Bag):
                 bag = column.expanded()
-                self._bags.append((_bag_arrays(bag), bag.present, key_hashes([name])))
+                is_text = hasattr(column.keys, "tokenise")
+                arguments = _document_arrays(bag) if is_text else _bag_arrays(bag)
+                (self._texts if is_text else self._bags).append((arguments, bag.present, key_hashes([name])))
             elif not isinstance(column, Cells):  # derived columns follow from the others
                 columns[name] = column
         names = list(columns)
         if names:
             prepared = in_threads(lambda i, _: _prepared(names[i], columns[names[i]]), len(names), size=1, small=0)
             for values, table, origin in prepared:
-                self._add(values, table, origin)
-        self._add(*_prepared("\0label", Codes(batch.labels.codes, keys)))
+                self._values.add(values, table, origin)
+        self._labels = _ColumnHashes()
+        self._labels.add(*_prepared("\0label", Codes(batch.labels.codes, keys)))
         if weights is not None:  # a weight of 1 is none
-            self._add(np.where(weights == 1, np.nan, weights), key_hashes(["\0weight"]), None)
+            self._labels.add(np.where(weights == 1, np.nan, weights), key_hashes(["\0weight"]), None)
 
-    def _add(self, values: Any, hashes: Hashes, origin: int | None) -> None:
+    def __call__(self, start: int, stop: int) -> tuple[Hashes, Hashes]:
+        """The hashes and the signatures of some rows, (stop - start,) each."""
+        result = self._values(start, stop)
+        for bag, present, salt in self._bags:
+            result += _salted(_there(_not_zero(kernels.active.hash_bags(*bag, start, stop)), present, start), salt)
+        signatures, is_long = result.copy() if self._texts else result, np.zeros(stop - start, bool)
+        for bag, present, salt in self._texts:
+            indptr, indices, _, tokens, n_tokens = bag
+            own = _there(_not_zero(kernels.active.hash_bags(*bag, start, stop)), present, start)
+            signs = _there(kernels.active.sign_bags(indptr, indices, tokens, n_tokens, start, stop), present, start)
+            result += _salted(own, salt)
+            signatures += _salted(np.where(signs == 0, own, signs), salt)
+            is_long |= signs != 0
+        result += self._labels(start, stop)
+        return result, np.where(is_long, signatures, result) if is_long.any() else result
+
+
+class _ColumnHashes:
+    """The hashes of numbers and codes, added up row by row; columns of one type are read together."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Any, list[tuple[Any, Hashes]]] = {}  # by type: arrays and their salts
+        self._tables: dict[Any, list[tuple[Any, Hashes, int]]] = {}  # by type: codes, hashes of keys, the first code
+
+    def add(self, values: Any, hashes: Hashes, origin: int | None) -> None:
+        """Add a column: numbers and a salt, or codes, the hashes of their keys and the first code."""
         if origin is None:
             self._numbers.setdefault(values.dtype, []).append((values, hashes))
         else:
             self._tables.setdefault(values.dtype, []).append((values, hashes, origin))
 
     def __call__(self, start: int, stop: int) -> Hashes:
-        """The hashes of some rows, (stop - start,)."""
+        """The sums of some rows, (stop - start,)."""
         result = np.zeros(stop - start, np.uint64)
         for numbers in self._numbers.values():
             arrays, salts = zip(*numbers, strict=True)
@@ -72,10 +102,6 @@ class RowHashes:
             offsets = np.cumsum([0, *map(len, tables)])
             table = np.concatenate(tables)
             result += kernels.active.hash_codes(list(arrays), table, offsets, np.array(origins, np.int64), start, stop)
-        for bag, present, salt in self._bags:
-            own = _not_zero(kernels.active.hash_bags(*bag, start, stop))
-            here = own if present is None else np.where(present[start:stop], own, np.uint64(0))
-            result += _salted(here, salt)
         return result
 
 
@@ -117,35 +143,41 @@ def _text_hashes(texts: list[Any]) -> Hashes:
     return hashes
 
 
-def document_hashes(bag: Bag) -> Hashes:
-    """A hash of the tokens of each text; of hashed tokens, their buckets."""
-    keys = lexicon_of(bag.keys)
-    indices: NDArray[np.integer] = np.ascontiguousarray(bag.indices, np.int32)
+def document_hashes(bag: Bag) -> tuple[Hashes, Hashes]:
+    """A hash of the tokens of each text with their amounts, and its signature, which near copies share; 0 if short."""
+    arguments = _document_arrays(bag)
+    indptr, indices, _, tokens, n_tokens = arguments
+    hashes = kernels.active.hash_bags(*arguments, 0, len(bag))
+    return hashes, kernels.active.sign_bags(indptr, indices, tokens, n_tokens, 0, len(bag))
+
+
+def _document_arrays(bag: Bag) -> tuple[Any, ...]:
+    """The arguments of the kernels that hash texts; hashed tokens are their buckets."""
+    keys, indices = lexicon_of(bag.keys), np.ascontiguousarray(bag.indices, np.int32)
+    used: NDArray[np.integer] | None = None
+    if len(keys) > len(indices) or not hasattr(keys, "packed"):
+        used, numbers = np.unique(indices, return_inverse=True)
+        indices = numbers.astype(np.int32)
     if hasattr(keys, "packed"):
         data, offsets = keys.packed()
+        tokens = kernels.active.hash_texts(data, offsets) if used is None else _hashes_of_some(data, offsets, used)
     else:
-        used, indices = np.unique(indices, return_inverse=True)
-        data, offsets = used.astype(np.int64).view(np.uint8), np.arange(0, 8 * len(used) + 1, 8)
-    prints: Hashes = kernels.active.fingerprint_documents(
-        np.ascontiguousarray(bag.indptr, np.int64),
-        np.ascontiguousarray(indices, np.int32),
-        integer_amounts(bag),
-        data,
-        offsets,
-    )
-    return prints
+        tokens = hash_integers(np.asarray(used, np.int64))
+    return bag.indptr, indices, integer_amounts(bag), tokens, len(tokens)
 
 
-def _prepared(name: str, column: Bag | Codes | Flags | Reals) -> tuple[Any, Hashes, int | None]:
+def _hashes_of_some(data: NDArray[np.uint8], offsets: NDArray[np.int64], used: NDArray[np.integer]) -> Hashes:
+    """The hashes of some of the texts that stand in one block of bytes."""
+    content = data.tobytes()
+    return _text_hashes([content[a:b] for a, b in zip(offsets[used].tolist(), offsets[used + 1].tolist(), strict=True)])
+
+
+def _prepared(name: str, column: Codes | Flags | Reals) -> tuple[Any, Hashes, int | None]:
     """The values of a column for the kernels: numbers and a salt, or codes, hashes of their keys and the first code.
 
-    NaN, -1, the hash 0 or a code without a key where a value is missing.
+    NaN, -1 or a code without a key where a value is missing.
     """
     salt = key_hashes([name])
-    if isinstance(column, Bag):
-        bag = column.expanded()
-        hashes = _not_zero(document_hashes(bag))
-        return (hashes if bag.present is None else np.where(bag.present, hashes, np.uint64(0))), salt, None
     if isinstance(column, Codes):
         own = column.with_keys_in_use()
         if own.codes.dtype.kind == "i":
@@ -157,6 +189,11 @@ def _prepared(name: str, column: Bag | Codes | Flags | Reals) -> tuple[Any, Hash
         return values.view(np.uint8), _salted(every, salt), 0
     is_read = values.dtype.kind in "fib" and values.dtype.itemsize in _SIZES
     return (values if is_read else values.astype(np.float64)), salt, None
+
+
+def _there(hashes: Hashes, present: Any, start: int) -> Hashes:
+    """The hashes of rows from `start` on, 0 where the bag is missing."""
+    return hashes if present is None else np.where(present[start : start + len(hashes)], hashes, np.uint64(0))
 
 
 def _salted(values: NDArray[Any], salt: Hashes) -> Hashes:

@@ -1,8 +1,13 @@
 """A sample of the rows that a model learns, to fit column weights on.
 
-It holds the different rows with the smallest hashes (`row_hash.py`), each with the number of times it occurred. So it
-does not depend on the order of the rows or on batches, and samples can be merged. It lives only while a model is
-fitted: nothing of it is kept in the model.
+It holds the different rows with the smallest signatures and hashes (`row_hash.py`), each with the number of times it
+occurred; of a rare class more than its share, up to half of what it would have if all classes were equally frequent.
+So the sample does not depend on the order of the rows or on batches, and samples can be merged. Near-copied texts have
+equal signatures: they come into the sample together, though only a limited number of each letter. The sample lives only
+while a model is fitted: nothing of it is kept in the model.
+
+Two rows are the same if their encoded values are, not if their hashes are. Rows that differ in spite of equal hashes
+are not used: their hash stays in the sample, with a count of 0.
 """
 
 from __future__ import annotations
@@ -12,14 +17,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from tallybayes.arrays.array_types import Booleans
 from tallybayes.arrays.chunks import in_threads, split
-from tallybayes.arrays.column import Bag
+from tallybayes.arrays.column import Bag, Codes, Column, Reals
 from tallybayes.data.batch import Batch
-from tallybayes.data.table import Table, column_values, concatenated
+from tallybayes.data.schema import Schema
+from tallybayes.data.table import Table, concatenated
+from tallybayes.state.row_equality import differing_rows, encoded_rows, first_cells
 from tallybayes.state.row_hash import Hashes, RowHashes
 
 __all__ = ["RowSample", "SampledRows"]
@@ -29,15 +35,21 @@ _CELLS = 2**22  # of the sample
 _MOST = 2.0**40  # counts of rows stay exact
 _TOKENS = 400_000  # of the texts and bags of a sample: a long text takes as long as many short ones
 _AT_ONCE = 2**15  # rows hashed at a time: their hashes stay in the cache
+_LETTERS = 20  # different letters that a full sample has at least: rows of one signature may be one in so many
+_UNBOUNDED = np.uint64(2**64 - 1)
 
 ROWS = 3000  # weights fitted on 1,000 rows are nearly as good (mean log loss .416 instead of .410 on 26 tables)
 
 
 @dataclass(frozen=True, eq=False)
 class SampledRows:
-    """Different rows in order of their hashes: how often each occurred, its label, weight (of one), size and cells."""
+    """Different rows in order of their signatures and hashes.
+
+    counts: how often each occurred, 0 where rows with this hash differ; weights: of one such row.
+    """
 
     hashes: Hashes
+    signatures: Hashes
     counts: NDArray[np.int64]
     labels: list[Any]
     weights: NDArray[np.float64]
@@ -47,58 +59,105 @@ class SampledRows:
     def __len__(self) -> int:
         return len(self.hashes)
 
-    def first(self, n: int) -> SampledRows:
-        """The n rows with the smallest hashes."""
-        return self if n >= len(self) else self._take(np.arange(n))
-
-    def _take(self, rows: NDArray[np.int64]) -> SampledRows:
+    def take(self, rows: NDArray[np.int64]) -> SampledRows:
+        """Some of the rows."""
         labels = [self.labels[i] for i in rows.tolist()]
-        tokens, table = self.n_tokens[rows], self.table.take(rows)
-        return SampledRows(self.hashes[rows], self.counts[rows], labels, self.weights[rows], tokens, table)
+        arrays = self.hashes[rows], self.signatures[rows], self.counts[rows]
+        return SampledRows(*arrays, labels, self.weights[rows], self.n_tokens[rows], self.table.take(rows))
 
     def limited(self, limit: int) -> SampledRows:
-        """The rows that a sample may have: at most `limit`, and not too many tokens."""
-        return self.first(n_within(self.n_tokens, limit))
+        """The rows of a sample of `limit` rows: those of rare classes take the place of the last others."""
+        kept = _Selection(self.signatures, _numbered(self.labels), self.n_tokens, limit).within_limit()
+        return self if len(kept) == len(self) else self.take(kept)
 
-    def untied(self, other: SampledRows) -> tuple[SampledRows, SampledRows]:
-        """Both samples, where a row of both is only in one: that whose cells come first, with the count of both.
-
-        Rows with equal hashes mean the same, but their cells may be written in two ways, such as 0 and -0.
-        """
-        _, mine, theirs = np.intersect1d(self.hashes, other.hashes, assume_unique=True, return_indices=True)
-        names = sorted({*self.table.columns, *other.table.columns})
-        is_mine = _first_cells(self.table.take(mine), other.table.take(theirs), names)
-        counts, others = self.counts.copy(), other.counts.copy()
-        counts[mine[is_mine]] += others[theirs[is_mine]]
-        others[theirs[~is_mine]] += counts[mine[~is_mine]]
-        left, right = replace(self, counts=counts), replace(other, counts=others)
-        return left._take(_all_but(len(self), mine[~is_mine])), right._take(_all_but(len(other), theirs[is_mine]))
+    def used(self) -> SampledRows:
+        """The rows without hashes that stand for different rows."""
+        return self if self.counts.all() else self.take(np.flatnonzero(self.counts))
 
     @classmethod
-    def joined(cls, parts: Sequence[SampledRows], limit: int) -> SampledRows:
-        """The rows of several samples: equal ones become one, and at most `limit` remain."""
-        hashes = np.concatenate([part.hashes for part in parts])
-        counts = np.concatenate([part.counts for part in parts])
-        _, first, number = np.unique(hashes, return_index=True, return_inverse=True)
-        total = np.bincount(number, weights=counts).astype(np.int64)[:limit]
-        kept, start, result = first[:limit], 0, []
-        for part in parts:
-            own = np.sort(kept[(kept >= start) & (kept < start + len(part))]) - start
-            result.append(part._take(own))
-            start += len(part)
-        table = concatenated([part.table for part in result])
-        order = np.argsort(np.concatenate([part.hashes for part in result]))
-        labels = [label for part in result for label in part.labels]
-        weights = np.concatenate([part.weights for part in result])
-        tokens = np.concatenate([part.n_tokens for part in result])
-        whole = cls(hashes[np.sort(kept)], np.zeros(len(kept), np.int64), labels, weights, tokens, table)._take(order)
-        return cls(whole.hashes, total, whole.labels, whole.weights, whole.n_tokens, whole.table).limited(limit)
+    def joined(cls, parts: Sequence[SampledRows], limit: int, schema: Schema | None) -> SampledRows:
+        """All rows of several samples that can be in a sample of `limit` rows; equal ones become one."""
+        whole = cls._concatenated(parts)
+        order = np.lexsort((whole.hashes, whole.signatures))
+        first = order[_is_first(whole.hashes[order])]
+        labels = _numbered([whole.labels[i] for i in first.tolist()])
+        kept = first[_Selection(whole.signatures[first], labels, whole.n_tokens[first], limit).kept]
+        order = order[np.isin(whole.hashes[order], whole.hashes[kept])]
+        return whole.take(order)._united(schema)
+
+    @classmethod
+    def _concatenated(cls, parts: Sequence[SampledRows]) -> SampledRows:
+        names = ("hashes", "signatures", "counts", "weights", "n_tokens")
+        hashes, signatures, counts, weights, tokens = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in names
+        )
+        labels = [label for part in parts for label in part.labels]
+        return cls(hashes, signatures, counts, labels, weights, tokens, concatenated([part.table for part in parts]))
+
+    def _united(self, schema: Schema | None) -> SampledRows:
+        """Rows with equal hashes as one row, whose count is 0 if they differ.
+
+        Equal rows may be written in two ways, such as 0 and -0. The one whose cells come first in order remains, so
+        that the sample does not depend on the order of its parts.
+        """
+        is_first = _is_first(self.hashes)
+        if is_first.all():
+            return self
+        group = np.cumsum(is_first) - 1
+        counts = np.bincount(group, weights=self.counts).astype(np.int64)
+        counts[group[self.counts == 0]] = 0
+        kept = first_cells(self.table, group)
+        others = np.flatnonzero(~np.isin(np.arange(len(self)), kept))
+        pairs = self.take(np.concatenate([others, kept[group[others]]]))
+        columns: list[Column] = [Codes(_numbered(pairs.labels), pairs.labels), Reals(pairs.weights)]
+        columns += [] if schema is None else encoded_rows(pairs.table, schema)
+        counts[group[others[differing_rows(columns, *np.arange(len(pairs)).reshape(2, -1))]]] = 0
+        return replace(self.take(kept), counts=counts)
 
 
-def n_within(n_tokens: NDArray[np.int64], limit: int) -> int:
-    """How many rows a sample may have, given the tokens of each in order."""
-    within = int(np.searchsorted(np.cumsum(n_tokens), _TOKENS, side="right"))
-    return min(limit, max(_LEAST, within))
+class _Selection:
+    """Which rows can be in a sample: `kept`, given different rows in order of their signatures and hashes.
+
+    What is kept of a part of the rows contains all that is kept of it among all rows: so samples can be merged.
+    """
+
+    def __init__(self, signatures: Hashes, codes: NDArray[np.int64], n_tokens: NDArray[np.int64], limit: int) -> None:
+        self._signatures, self._codes, self._limit = signatures, codes, limit
+        n, n_classes = len(signatures), int(codes.max(initial=0)) + 1
+        if n <= limit and (n <= _LEAST or int(n_tokens.sum()) <= _TOKENS):
+            self._allowed = self.kept = self._base = np.arange(n)
+            self._is_rare = np.ones(n, bool)
+            return
+        first = np.flatnonzero(np.append(True, signatures[1:] != signatures[:-1]))
+        rank = np.arange(n) - np.repeat(first, np.diff(np.append(first, n)))  # among the rows of the same signature
+        self._allowed = np.flatnonzero(rank < max(limit // _LETTERS, 1))
+        within = int(np.searchsorted(np.cumsum(n_tokens[self._allowed]), _TOKENS, side="right"))
+        self._base = self._allowed[: min(limit, max(_LEAST, within))]
+        by_class = self._allowed[np.argsort(codes[self._allowed], kind="stable")]
+        start = np.searchsorted(codes[by_class], codes[by_class])  # where the class of a row begins
+        tokens = np.concatenate([[0], np.cumsum(n_tokens[by_class])])
+        share = 2 * n_classes
+        is_rare = np.arange(len(by_class)) - start < limit // share
+        is_rare &= tokens[1:] - tokens[start] <= max(_TOKENS, _LEAST * int(n_tokens.mean())) // share
+        self._is_rare = np.zeros(n, bool)
+        self._is_rare[by_class[is_rare]] = True
+        self.kept = np.union1d(self._base, np.flatnonzero(self._is_rare))
+
+    def within_limit(self) -> NDArray[np.int64]:
+        """The kept rows without the last ones that are not of a rare class, as many as the sample may have."""
+        too_many = len(self.kept) - len(self._base)
+        if too_many <= 0:
+            return self.kept
+        dropped = self._base[~self._is_rare[self._base]][-too_many:]
+        return np.setdiff1d(self.kept, dropped)
+
+    def bounds(self) -> dict[int, np.uint64]:
+        """By class the signature beyond which no row can be kept; classes of which all rows are kept have none."""
+        last = dict[int, np.uint64]()
+        n_allowed, n_kept = (np.bincount(self._codes[rows]) for rows in (self._allowed, self.kept))
+        for code in np.flatnonzero(n_allowed[: len(n_kept)] > n_kept).tolist():
+            last[code] = self._signatures[self.kept[self._codes[self.kept] == code]].max()
+        return last
 
 
 class RowSample:
@@ -107,10 +166,12 @@ class RowSample:
     def __init__(self, limit: int = ROWS) -> None:
         self.limit = self._limit = limit
         self._parts: list[SampledRows] = []
-        self._bound = np.uint64(2**64 - 1)  # no row with a larger hash can be in the sample
+        self._bounds: dict[Any, np.uint64] = {}  # by label: no row with a larger signature can be in the sample
+        self._schema: Schema | None = None
 
-    def add(self, table: Table, batch: Batch, keys: list[Any]) -> None:
+    def add(self, table: Table, batch: Batch, keys: list[Any], schema: Schema) -> None:
         """Add the labelled rows of a table and its encoded columns; `keys` are the labels of its codes."""
+        self._schema = schema
         self._limit = min(self._limit, max(_LEAST, _CELLS // max(len(batch.columns), 1)))
         codes, weights = batch.labels.codes, batch.weights
         copies = own_weights = None
@@ -118,46 +179,52 @@ class RowSample:
             is_count = (weights == np.floor(weights)) & (weights < _MOST)  # a weight of 3 is the row three times
             copies, own_weights = np.where(is_count, weights, 1.0), np.where(is_count, 1.0, weights)
         counted = codes >= 0 if weights is None else (codes >= 0) & (weights > 0)
-        rows, hashes = _smallest(RowHashes(batch, keys, own_weights), counted, self._limit, self._bound)
-        used, first, number = np.unique(hashes, return_index=True, return_inverse=True)
-        if not len(used):
+        bounds = np.array([self._bounds.get(key, _UNBOUNDED) for key in keys] or [_UNBOUNDED], np.uint64)
+        rows, hashes, signatures = _smallest(RowHashes(batch, keys, own_weights), codes, counted, self._limit, bounds)
+        if not len(rows):
             return
-        counts = np.bincount(number, weights=None if copies is None else copies[rows]).astype(np.int64)
-        tokens = _n_tokens(batch, rows[first])
-        n = n_within(tokens, self._limit)
-        used, first = used[:n], rows[first[:n]]
+        order = np.lexsort((hashes, signatures))
+        rows, hashes, signatures = rows[order], hashes[order], signatures[order]
+        is_first = _is_first(hashes)
+        group, first = np.cumsum(is_first) - 1, np.flatnonzero(is_first)
+        counts = np.bincount(group, weights=None if copies is None else copies[rows]).astype(np.int64)
+        others = np.flatnonzero(~is_first)
+        columns: list[Column] = [*batch.columns.values(), *batch.sources.values(), Codes(codes, keys)]
+        columns += [] if own_weights is None else [Reals(own_weights)]
+        counts[group[others[differing_rows(columns, rows[others], rows[first[group[others]]])]]] = 0
+        first, used = rows[first], first
+        tokens = _n_tokens(batch, first)
+        kept = _Selection(signatures[used], codes[first].astype(np.int64), tokens, self._limit).kept
+        first, used, counts, tokens = first[kept], used[kept], counts[kept], tokens[kept]
         labels = [keys[code] for code in codes[first].tolist()]
         names = [name for name in (*batch.columns, *batch.sources) if name in table.columns]
         own = {name: table.columns[name] for name in names}  # without the label and columns that are not used
         cells = Table(table.n_rows, own, table.origin, table.rows).take(first)
         own_weights = np.ones(len(first)) if own_weights is None else own_weights[first]
-        self._parts.append(SampledRows(used, counts[:n], labels, own_weights, tokens[:n], cells))
+        self._parts.append(SampledRows(hashes[used], signatures[used], counts, labels, own_weights, tokens, cells))
         self._shrink()
 
     def rows(self) -> SampledRows | None:
         """The sample; None if there are no rows."""
+        found = self.kept()
+        return None if found is None else found.limited(self._limit).used()
+
+    def kept(self) -> SampledRows | None:
+        """All rows that can be in this sample or in one that it becomes a part of."""
         if len(self._parts) > 1:
-            self._parts = [SampledRows.joined(self._parts, self._limit)]
-        return self._parts[0].limited(self._limit) if self._parts else None
+            self._parts = [SampledRows.joined(self._parts, self._limit, self._schema)]
+        return self._parts[0] if self._parts else None
 
     @classmethod
-    def restored(cls, rows: SampledRows | None, limit: int) -> RowSample:
-        """The sample that had these rows and this limit."""
+    def restored(cls, rows: SampledRows | None, limit: int, schema: Schema | None) -> RowSample:
+        """The sample that kept these rows, encoded by a schema, and had this limit."""
         result = cls(limit)
-        result._parts = [] if rows is None else [rows]
+        result._parts, result._schema = [] if rows is None else [rows], schema
         return result
-
-    def untied(self, other: RowSample) -> tuple[RowSample, RowSample]:
-        """Both samples, where a row of both is only in one of them: merging them does not depend on their order."""
-        mine, theirs = self.rows(), other.rows()
-        if mine is None or theirs is None:
-            return self, other
-        mine, theirs = mine.untied(theirs)
-        return RowSample.restored(mine, self._limit), RowSample.restored(theirs, other._limit)
 
     @property
     def rows_at_most(self) -> int:
-        """How many rows it keeps: fewer, the more columns the rows have."""
+        """How many rows it has: fewer, the more columns the rows have."""
         return self._limit
 
     @classmethod
@@ -166,6 +233,7 @@ class RowSample:
         given = list(samples)
         result = cls(min((sample._limit for sample in given), default=ROWS))
         result._parts = [part for sample in given for part in sample._parts]
+        result._schema = next((sample._schema for sample in given if sample._schema is not None), None)
         result._shrink()
         return result
 
@@ -173,30 +241,23 @@ class RowSample:
         """Keep the rows that can be in the sample, once there are twice as many rows or tokens."""
         n_tokens = sum(int(part.n_tokens.sum()) for part in self._parts) if len(self._parts) > 1 else 0
         if sum(map(len, self._parts)) > 2 * self._limit or n_tokens > 2 * _TOKENS:
-            self._parts = [SampledRows.joined(self._parts, self._limit)]
-            self._bound = self._parts[0].hashes[-1]
+            n_before = sum(map(len, self._parts))
+            rows = self.kept()
+            if rows is not None and len(rows) < n_before:
+                labels = list(dict.fromkeys(rows.labels))
+                selection = _Selection(rows.signatures, _numbered(rows.labels), rows.n_tokens, self._limit)
+                self._bounds |= {labels[code]: bound for code, bound in selection.bounds().items()}
 
 
-def _first_cells(one: Table, other: Table, names: Sequence[str]) -> Booleans:
-    """For each row of two tables whether the cells of the first come first in order; True if they are equal."""
-    columns = [[table.columns.get(name) for name in names] for table in (one, other)]
-    if all(map(_are_equal, *columns)):
-        return np.ones(one.n_rows, bool)
-    texts = [
-        [repr(row) for row in zip(*([None] * one.n_rows if c is None else column_values(c) for c in own), strict=True)]
-        for own in columns
-    ]
-    return np.array([a <= b for a, b in zip(*texts, strict=True)], bool)
+def _is_first(hashes: Hashes) -> Booleans:
+    """Of rows in order of their hashes, which are the first with theirs."""
+    return np.append(np.ones(min(len(hashes), 1), bool), hashes[1:] != hashes[:-1])
 
 
-def _are_equal(one: Any, other: Any) -> bool:
-    return isinstance(one, (pa.Array, pa.ChunkedArray)) and type(one) is type(other) and bool(one.equals(other))
-
-
-def _all_but(n: int, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    kept = np.ones(n, bool)
-    kept[rows] = False
-    return np.flatnonzero(kept)
+def _numbered(labels: Sequence[Any]) -> NDArray[np.int64]:
+    """The number of each label, in the order in which they come."""
+    number = {label: i for i, label in enumerate(dict.fromkeys(labels))}
+    return np.array([number[label] for label in labels], np.int64)
 
 
 def _n_tokens(batch: Batch, rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -210,26 +271,38 @@ def _n_tokens(batch: Batch, rows: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _smallest(
-    hashes_of: RowHashes, counted: Booleans, limit: int, bound: np.uint64
-) -> tuple[NDArray[np.int64], Hashes]:
-    """All counted rows with the `limit` smallest different hashes up to a bound, some more, and their hashes.
+    hashes_of: RowHashes, codes: NDArray[np.int32], counted: Booleans, limit: int, bounds: Hashes
+) -> tuple[NDArray[np.int64], Hashes, Hashes]:
+    """All counted rows that can be in a sample, some more, and their hashes and signatures; bounds: by class.
 
-    Rows are hashed a few at a time; a row that is larger than the `limit` smallest so far is dropped at once.
+    Rows are hashed a few at a time; a row that is beyond what its class has so far is dropped at once.
     """
 
-    def search(start: int, stop: int) -> tuple[NDArray[np.int64], Hashes]:
-        rows, hashes, most, full = np.zeros(0, np.int64), np.zeros(0, np.uint64), bound, 4 * limit
+    def search(start: int, stop: int) -> tuple[NDArray[np.int64], Hashes, Hashes]:
+        rows, hashes, signatures = np.zeros(0, np.int64), np.zeros(0, np.uint64), np.zeros(0, np.uint64)
+        most, full = bounds.copy(), 4 * limit
         for first, last in split(stop - start, _AT_ONCE):
-            own = hashes_of(start + first, start + last)
-            found = np.flatnonzero((own <= most) & counted[start + first : start + last])
-            rows, hashes = np.append(rows, found + (start + first)), np.append(hashes, own[found])
+            some = slice(start + first, start + last)
+            own, signs = hashes_of(some.start, some.stop)
+            found = np.flatnonzero((signs <= most[codes[some]]) & counted[some])
+            rows, hashes = np.append(rows, found + some.start), np.append(hashes, own[found])
+            signatures = np.append(signatures, signs[found])
             if len(hashes) > full:
-                different = np.unique(hashes)
-                most = different[limit - 1] if len(different) >= limit else most
-                kept = hashes <= most
-                rows, hashes = rows[kept], hashes[kept]
+                order = np.lexsort((hashes, signatures))
+                different = order[_is_first(hashes[order])]
+                selection = _Selection(
+                    signatures[different],
+                    codes[rows[different]].astype(np.int64),
+                    np.zeros(len(different), np.int64),
+                    limit,
+                )
+                for code, bound in selection.bounds().items():
+                    most[code] = bound
+                kept = np.isin(hashes, hashes[different[selection.kept]])
+                rows, hashes, signatures = rows[kept], hashes[kept], signatures[kept]
                 full = 4 * max(limit, len(hashes))  # where few rows are different, most of them stay
-        return rows, hashes
+        return rows, hashes, signatures
 
     parts = in_threads(search, len(counted))
-    return np.concatenate([rows for rows, _ in parts]), np.concatenate([hashes for _, hashes in parts])
+    rows, hashes, signatures = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return rows, hashes, signatures

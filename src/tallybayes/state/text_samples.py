@@ -1,7 +1,8 @@
 """Samples of documents for the selection of the options of text (`families/text_variant.py`).
 
-The sample has the documents with the smallest fingerprints, which are hashes of their content. So it does not depend
-on the order and the batches of the rows, and the sample of two samples is the sample of all their documents.
+The sample has the documents with the smallest signatures (`row_hash.py`). So it does not depend on the order and the
+batches of the rows, and the sample of two samples is the sample of all their documents. Near copies of a text have one
+signature, and one of them stands for all: a form letter is no evidence of how well other letters are told apart.
 """
 
 from __future__ import annotations
@@ -40,9 +41,10 @@ def is_open(family: Family | None, settings: Settings, name: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class DocumentSample:
-    """Documents in order of fingerprints. The keys of the bag are numbers of `lexicon`, or tokens if that is None."""
+    """Documents in order of signatures. The keys of the bag are numbers of `lexicon`, or tokens if that is None."""
 
-    prints: Hashes
+    signatures: Hashes
+    hashes: Hashes  # the smallest of each signature
     labels: list[Any]
     weights: NDArray[np.float64]
     bag: Bag
@@ -54,16 +56,20 @@ class DocumentSample:
         codes = batch.labels.codes
         there = (codes >= 0) if bag.present is None else (codes >= 0) & bag.present
         weights = np.ones(len(codes)) if batch.weights is None else batch.weights
+        weights = np.where(weights == np.floor(weights), np.minimum(weights, 1.0), weights)  # 3 is the text three times
         rows = np.flatnonzero(there & (weights > 0))
-        prints = document_hashes(bag)[rows] ^ key_hashes(keys)[codes[rows]]  # equal texts of different classes differ
-        prints += weights[rows].view(np.uint64)
-        first = _first(prints, np.diff(bag.indptr)[rows])
+        hashes, signatures = (found[rows] for found in document_hashes(bag))
+        signatures = np.where(signatures == 0, hashes, signatures)
+        signatures = signatures ^ key_hashes(keys)[codes[rows]]  # equal texts of different classes differ
+        hashes = hashes + weights[rows].view(np.uint64)
+        first = _first(signatures, hashes, np.diff(bag.indptr)[rows])
         rows = rows[first]
         bag, lexicon = bag.take(rows), lexicon_of(bag.keys)
         used: Any
         used, indices = distinct(bag.indices, len(lexicon))
         bag = Bag(bag.indptr, indices, integer_amounts(bag), used)
-        return cls(prints[first], [keys[code] for code in codes[rows].tolist()], weights[rows], bag, lexicon)
+        labels = [keys[code] for code in codes[rows].tolist()]
+        return cls(signatures[first], hashes[first], labels, weights[rows], bag, lexicon)
 
     def documents(self, labels: list[Any]) -> SampledDocuments:
         """The documents, with the numbers of their labels."""
@@ -85,7 +91,7 @@ class DocumentSample:
         places = np.lexsort((indices, document))
         amounts = integer_amounts(self.bag)[places]
         bag = Bag(self.bag.indptr, indices[places], amounts, [plain(tokens[i]) for i in order])
-        return DocumentSample(self.prints, self.labels, self.weights, bag, None)
+        return DocumentSample(self.signatures, self.hashes, self.labels, self.weights, bag, None)
 
     @classmethod
     def merged(cls, parts: list[DocumentSample]) -> DocumentSample:
@@ -96,17 +102,19 @@ class DocumentSample:
         ]
         lengths = np.concatenate([np.diff(part.bag.indptr) for part in parts])
         amounts = np.concatenate([part.bag.amounts for part in parts])
-        prints, labels = np.concatenate([part.prints for part in parts]), [lab for part in parts for lab in part.labels]
-        first = _first(prints, lengths)
+        signatures, hashes = (np.concatenate([getattr(p, name) for p in parts]) for name in ("signatures", "hashes"))
+        labels = [label for part in parts for label in part.labels]
+        first = _first(signatures, hashes, lengths)
         bag = Bag(np.concatenate([[0], np.cumsum(lengths)]), np.concatenate(numbers), amounts, list(index)).take(first)
         weights = np.concatenate([part.weights for part in parts])[first]
-        return cls(prints[first], [labels[i] for i in first.tolist()], weights, bag, None)
+        return cls(signatures[first], hashes[first], [labels[i] for i in first.tolist()], weights, bag, None)
 
 
-def _first(prints: Hashes, lengths: NDArray[np.integer]) -> NDArray[np.int64]:
-    """The documents with the smallest fingerprints, as many as a sample may have."""
-    order = np.argsort(prints, kind="stable")[:_DOCUMENTS]
-    return order[: max(DOCUMENTS, int(np.searchsorted(np.cumsum(lengths[order]), PAIRS)) + 1)]
+def _first(signatures: Hashes, hashes: Hashes, lengths: NDArray[np.integer]) -> NDArray[np.int64]:
+    """A document of each of the smallest signatures, as many as a sample may have."""
+    order = np.lexsort((hashes, signatures))
+    order = order[np.append(np.ones(min(len(order), 1), bool), np.diff(signatures[order]) != 0)][:_DOCUMENTS]
+    return np.asarray(order[: max(DOCUMENTS, int(np.searchsorted(np.cumsum(lengths[order]), PAIRS)) + 1)])
 
 
 class TextSamples:

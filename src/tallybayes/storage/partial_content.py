@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from tallybayes.arrays.column import Bag
 from tallybayes.data.date_parts import UnreadDates
+from tallybayes.data.schema import Schema
 from tallybayes.errors import FileError, TallyError, shorten
 from tallybayes.state.counted_rows import CountedRows
 from tallybayes.state.row_sample import RowSample, SampledRows
@@ -115,7 +116,7 @@ def _assembled(facts: dict[str, Any], tensors: Tensors) -> PartialSum:
     )
     require(warnings == sorted(set(warnings)), "warnings out of order")
     statistics = read_total(left, facts["total"], schema)
-    texts, sample = _read_texts(left, facts["texts"]), _read_sample(left, facts["sample"])
+    texts, sample = _read_texts(left, facts["texts"]), _read_sample(left, facts["sample"], schema)
     require(not left, f"unexpected arrays: {shorten(sorted(left))}")
     counted = CountedRows(schema, statistics, n_rows, n_missing, rewritten, UnreadDates(unread), texts, sample)
     return PartialSum(facts["plan"], counted, facts["learns"], tuple(warnings))
@@ -125,7 +126,8 @@ def _write_texts(tensors: Tensors, samples: TextSamples) -> list[str]:
     names = []
     for i, (name, sample) in enumerate(samples.items()):
         own = sample.in_order()
-        tensors[f"text{i}.prints"] = own.prints.view(np.int64)
+        tensors[f"text{i}.signatures"] = own.signatures.view(np.int64)
+        tensors[f"text{i}.hashes"] = own.hashes.view(np.int64)
         tensors[f"text{i}.weights"] = np.ascontiguousarray(own.weights, np.float64)
         tensors[f"text{i}.indptr"] = np.asarray(own.bag.indptr, np.int64)
         tensors[f"text{i}.indices"] = np.asarray(own.bag.indices, np.int64)
@@ -141,27 +143,30 @@ def _read_texts(tensors: Tensors, given: Any) -> TextSamples:
     require(given == sorted(set(given)), "samples of texts out of order")
     result = {}
     for i, name in enumerate(given):
-        prints = _hashes(tensors, f"text{i}.prints", strictly=False)
+        signatures = _hashes(tensors, f"text{i}.signatures", strictly=True)
+        hashes = take_array(tensors, f"text{i}.hashes", np.int64).view(np.uint64)
+        require(hashes.shape == signatures.shape, "a hash for each sampled text")
         labels, tokens = read_keys(tensors, f"text{i}.labels"), read_keys(tensors, f"text{i}.tokens")
-        weights = _amounts(tensors, f"text{i}.weights", len(prints))
+        weights = _amounts(tensors, f"text{i}.weights", len(signatures))
         indptr, indices, amounts = (
             take_array(tensors, f"text{i}.{part}", np.int64) for part in ("indptr", "indices", "amounts")
         )
         require(indptr.ndim == indices.ndim == amounts.ndim == 1 and len(indices) == len(amounts), "a sampled text")
-        require(len(labels) == len(prints) == len(indptr) - 1, "a label for each sampled text")
+        require(len(labels) == len(signatures) == len(indptr) - 1, "a label for each sampled text")
         require(indptr[0] == 0 and indptr[-1] == len(indices) and (np.diff(indptr) >= 0).all(), "lengths of texts")
         inside = not len(indices) or (indices.min() >= 0 and indices.max() < len(tokens))
         require(inside and (not len(amounts) or (amounts.min() > 0 and amounts.max() < 2**31)), "tokens of texts")
         bag = Bag(indptr, indices, amounts.astype(np.int32), tokens)
-        result[name] = DocumentSample(prints, labels, weights, bag, None)
+        result[name] = DocumentSample(signatures, hashes, labels, weights, bag, None)
     return TextSamples(result)
 
 
 def _write_sample(tensors: Tensors, sample: RowSample | None) -> dict[str, int] | None:
     if sample is None:
         return None
-    if (rows := sample.rows()) is not None:
+    if (rows := sample.kept()) is not None:
         tensors["sample.hashes"] = rows.hashes.view(np.int64)
+        tensors["sample.signatures"] = rows.signatures.view(np.int64)
         tensors["sample.counts"], tensors["sample.tokens"] = rows.counts, rows.n_tokens
         tensors["sample.weights"] = np.ascontiguousarray(rows.weights, np.float64)
         write_keys(tensors, "sample.labels", rows.labels)
@@ -169,21 +174,26 @@ def _write_sample(tensors: Tensors, sample: RowSample | None) -> dict[str, int] 
     return {"limit": sample.rows_at_most}
 
 
-def _read_sample(tensors: Tensors, given: Any) -> RowSample | None:
+def _read_sample(tensors: Tensors, given: Any, schema: Schema) -> RowSample | None:
     if given is None:
         return None
     limit = _count(object_of(given, "limit")["limit"])
     if "sample.hashes" not in tensors:
-        return RowSample.restored(None, limit)
-    hashes = _hashes(tensors, "sample.hashes", strictly=True)
+        return RowSample.restored(None, limit, schema)
+    hashes = take_array(tensors, "sample.hashes", np.int64).view(np.uint64)
+    signatures = _hashes(tensors, "sample.signatures", strictly=False)
+    require(hashes.shape == signatures.shape, "sampled rows of different lengths")
+    is_next = (hashes[1:] > hashes[:-1]) | (signatures[1:] > signatures[:-1])
+    require(bool(is_next.all()) and len(np.unique(hashes)) == len(hashes), "sample.hashes: out of order or a duplicate")
     counts, tokens = (take_array(tensors, f"sample.{part}", np.int64) for part in ("counts", "tokens"))
     require(counts.shape == tokens.shape == hashes.shape and len(hashes), "sampled rows of different lengths")
-    require((counts > 0).all() and (tokens >= 0).all(), "sampled rows without a count")
+    require((counts >= 0).all() and (tokens >= 0).all(), "sampled rows with a negative count")
     labels = read_keys(tensors, "sample.labels")
     require(len(labels) == len(hashes), "a label for each sampled row")
     weights = _amounts(tensors, "sample.weights", len(hashes))
     cells = cells_from_bytes(take_array(tensors, "sample.cells", np.uint8).tobytes(), len(hashes))
-    return RowSample.restored(SampledRows(hashes, counts, labels, weights, tokens, cells), limit)
+    rows = SampledRows(hashes, signatures, counts, labels, weights, tokens, cells)
+    return RowSample.restored(rows, limit, schema)
 
 
 def _hashes(tensors: Tensors, name: str, *, strictly: bool) -> NDArray[np.uint64]:

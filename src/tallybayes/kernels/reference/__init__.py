@@ -5,7 +5,6 @@ from tallybayes.kernels.reference.average_binnings import average_binnings
 from tallybayes.kernels.reference.cell_pairs import add_one_dependence, count_cell_pairs, sum_cell_pairs
 from tallybayes.kernels.reference.correct_documents import correction_gradient
 from tallybayes.kernels.reference.count_documents import (
-    fingerprint_documents,
     log_amounts,
     merge_cells,
     score_documents_leave_one_out,
@@ -24,7 +23,7 @@ from tallybayes.kernels.reference.derive import (
 )
 from tallybayes.kernels.reference.exact_sums import mean_variance, round_digits, sum_columns, sum_groups, trim_digits
 from tallybayes.kernels.reference.fit_temperature import fit_temperature
-from tallybayes.kernels.reference.hash_rows import hash_bags, hash_codes, hash_columns, hash_texts
+from tallybayes.kernels.reference.hash_rows import hash_bags, hash_codes, hash_columns, hash_texts, sign_bags
 from tallybayes.kernels.reference.leave_one_out_tables import (
     add_normal_leave_one_out,
     add_pairs,
@@ -107,7 +106,6 @@ __all__ = [
     "count_values",
     "cut_buckets",
     "find_steps",
-    "fingerprint_documents",
     "fit_temperature",
     "hash_bags",
     "hash_codes",
@@ -137,6 +135,7 @@ __all__ = [
     "read_row",
     "round_digits",
     "score_documents_leave_one_out",
+    "sign_bags",
     "softmax",
     "sort_entries",
     "student",

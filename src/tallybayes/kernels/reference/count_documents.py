@@ -1,17 +1,15 @@
-"""Sums over documents, documents scored by leave-one-out, and fingerprints of documents."""
+"""Sums over documents, and documents scored by leave-one-out."""
 
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallybayes.arrays.array_types import Codes32, Floats, Indices, Integers, Integers32
 from tallybayes.kernels.contract import checked
 
-__all__ = ["fingerprint_documents", "log_amounts", "merge_cells", "score_documents_leave_one_out", "sum_documents"]
+__all__ = ["log_amounts", "merge_cells", "score_documents_leave_one_out", "sum_documents"]
 
 
-_LOOKED_AT = 32  # tokens of a document that its fingerprint is made of
 UNIT = 30  # logarithms are integers in units of 2**-30, so that their sums are exact
 
 
@@ -86,42 +84,6 @@ def merge_cells(cells_a: Integers, sums_a: Integers, cells_b: Integers, sums_b: 
     for total, part in zip(sums, np.concatenate([sums_a, sums_b], axis=1), strict=True):
         np.add.at(total, group, part)
     return cells, sums
-
-
-@checked(
-    "offsets: tokens+1; data: bytes; offsets: tokens+1 | ends bytes; indptr: rows+1; amounts, indices: entries; "
-    "indptr: rows+1 | ends entries; indices: entries | below tokens"
-)
-def fingerprint_documents(
-    indptr: Indices, indices: Integers32, amounts: Integers32, data: NDArray[np.uint8], offsets: Indices
-) -> NDArray[np.uint64]:
-    """A number for each document that depends only on its tokens and their counts.
-
-    That is how many different tokens it has, and up to 32 of them, evenly spread, with their amounts. Of a token the
-    first and the last eight bytes and the length are used; `data` and `offsets` hold the tokens.
-    """
-    length = np.diff(offsets)
-    padded = np.concatenate([data, np.zeros(8, np.uint8)])
-    n = np.minimum(length, 8)
-    starts = (offsets[:-1], offsets[1:] - n)
-    within = np.arange(8) < n[:, None]
-    first, last = (np.where(within, padded[start[:, None] + np.arange(8)], 0) for start in starts)
-    heads, tails = (part.astype(np.uint8).view("<u8")[:, 0].astype(np.uint64) for part in (first, last))
-    tokens = _mixed(heads ^ _mixed(tails + length.astype(np.uint64)))
-    size = np.diff(indptr)
-    result = _mixed(size.astype(np.uint64))
-    for i in range(_LOOKED_AT):
-        rows = np.flatnonzero(size > i)
-        at = indptr[rows] + i * np.maximum(size[rows], _LOOKED_AT) // _LOOKED_AT
-        result[rows] = _mixed(result[rows] ^ (tokens[indices[at]] + amounts[at].astype(np.uint64)))
-    return result
-
-
-def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finaliser of SplitMix64 (Steele, Lea and Flood 2014)."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
 
 
 @checked(

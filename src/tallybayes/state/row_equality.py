@@ -1,0 +1,101 @@
+"""Whether rows are equal: a hash decides which rows are sampled, but never that two rows are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tallybayes.arrays.array_types import Booleans
+from tallybayes.arrays.chunks import in_threads
+from tallybayes.arrays.column import Bag, Cells, Codes, Column
+from tallybayes.data.batch import encode_columns, to_known_types
+from tallybayes.data.schema import Schema
+from tallybayes.data.table import Table, column_values
+
+__all__ = ["differing_rows", "encoded_rows", "first_cells"]
+
+
+def encoded_rows(table: Table, schema: Schema) -> list[Column]:
+    """The columns of a table, encoded so that its rows can be compared; keys of several types in one type."""
+    columns = encode_columns(table, schema, {})
+    to_known_types(columns, schema, lambda name: next(iter(getattr(columns[name], "keys", ())), None))
+    return list(columns.values())
+
+
+def first_cells(table: Table, group: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Of rows in groups, each in one piece, the row of every group whose cells come first in order."""
+    first = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
+    others = np.flatnonzero(~np.isin(np.arange(len(group)), first))
+    names = sorted(table.columns)
+    one, other = table.take(others), table.take(first[group[others]])
+    if all(_are_equal(one.columns[name], other.columns[name]) for name in names):
+        return first
+    several = np.isin(group, group[others])
+    texts = np.full(len(group), "", object)
+    cells = (column_values(column) for column in map(table.take(np.flatnonzero(several)).columns.get, names))
+    texts[several] = [repr(row) for row in zip(*cells, strict=True)]
+    for row in others.tolist():
+        if texts[row] < texts[first[group[row]]]:
+            first[group[row]] = row
+    return first
+
+
+def _are_equal(one: Any, other: Any) -> bool:
+    return isinstance(one, (pa.Array, pa.ChunkedArray)) and type(one) is type(other) and bool(one.equals(other))
+
+
+def differing_rows(
+    columns: Iterable[Column], rows: NDArray[np.integer], others: NDArray[np.integer]
+) -> NDArray[np.bool_]:
+    """For pairs of rows whether any of their encoded values differ; two missing values are equal, as are 0 and -0.
+
+    >>> from tallybayes.arrays.column import Reals
+    >>> columns = [Reals(np.array([0.0, -0.0, np.nan, np.nan])), Codes(np.array([0, 0, 0, 1]), "ab")]
+    >>> differing_rows(columns, np.array([1, 3]), np.array([0, 2])).tolist()
+    [False, True]
+    """
+    compared = [column for column in columns if not isinstance(column, Cells)]  # derived columns follow from the others
+    result = np.zeros(len(rows), bool)
+    if compared and len(rows):
+        for part in in_threads(lambda i, _: _differ(compared[i], rows, others), len(compared), size=1, small=0):
+            result |= part
+    return result
+
+
+def _differ(column: Column, rows: NDArray[np.integer], others: NDArray[np.integer]) -> Booleans:
+    if isinstance(column, Bag):
+        return _different_bags(column.take(rows).expanded(), column.take(others).expanded())
+    if isinstance(column, Codes):
+        codes = column.codes.astype(np.int64) - column.origin
+        codes[(codes < 0) | (codes >= len(column.keys))] = -1
+        return np.asarray(codes[rows] != codes[others])
+    values: Any = column.values  # type: ignore[union-attr]
+    one, other = values[rows], values[others]
+    differ = one != other
+    return np.asarray(differ & ~((one != one) & (other != other)) if values.dtype.kind == "f" else differ)
+
+
+def _different_bags(one: Bag, other: Bag) -> Booleans:
+    """For each row of two bags with the same keys whether the bags differ."""
+    lengths = np.diff(one.indptr)
+    differ = lengths != np.diff(other.indptr)
+    if one.present is not None and other.present is not None:
+        differ |= one.present != other.present
+    same = np.flatnonzero(~differ)
+    one, other = _sorted(one.take(same)), _sorted(other.take(same))
+    cells = one.indices != other.indices
+    if one.amounts is not None and other.amounts is not None:
+        cells |= one.amounts != other.amounts
+    differ[same[np.repeat(np.arange(len(same)), np.diff(one.indptr))[cells]]] = True
+    return np.asarray(differ)
+
+
+def _sorted(bag: Bag) -> Bag:
+    """The same bags, the tokens of each in order."""
+    order = np.lexsort((bag.indices, np.repeat(np.arange(len(bag)), np.diff(bag.indptr))))
+    amounts = None if bag.amounts is None else bag.amounts[order]
+    return Bag(bag.indptr, bag.indices[order], amounts, bag.keys)
