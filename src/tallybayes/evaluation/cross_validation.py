@@ -84,9 +84,11 @@ def cross_validate(
         raise DataError(f"rows with a label in at least two of {plan.n_parts} folds", got=Described("fewer"))
     snapshots = {}
     models = _before_each(parts) if plan.forward else _without_each(parts)
+    n_rows = None if time is not None else sum(sum(part.class_counts.values()) for part in parts)
     for part in plan.tested:
         used = samples[:part] + ([] if plan.forward else samples[part + 1 :])
-        model = weighted(with_text_selection(models[part], now=True), weights, _merged(used), is_part=True)
+        model = with_text_selection(models[part], now=True)
+        model = weighted(model, weights, _merged(used), is_part=True, of_rows=n_rows)
         snapshots[part] = model.snapshot()
     check_value(models[-1].merge(parts[-1]), label, source)
     bad, source.bad = source.bad, None if source.bad is None else BadRows()  # the first pass has counted them

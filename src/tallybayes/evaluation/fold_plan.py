@@ -6,6 +6,9 @@
     holdout        a share of the rows is scored by the model of the others: of every class the rows with the smallest
                    hashes, whole groups, or the last in time
 
+Near copies of a text are in one fold, and on one side of a hold-out: form letters are no evidence of how other letters
+are told apart.
+
 The parts of the last three depend on all rows, so they take a pass over the data of their own. Hashes are of the
 content of the rows (of equal rows: and of how many came before), so that the order of the rows does not matter.
 """
@@ -30,7 +33,8 @@ from tallybayes.data.table import Table
 from tallybayes.errors import DataError, Described, ParameterError, did_you_mean, is_real_number
 from tallybayes.evaluation.row_times import row_times
 from tallybayes.model import Model
-from tallybayes.state.row_hash import RowHashes
+from tallybayes.state.near_copies import NearCopies
+from tallybayes.state.row_hash import Hashes, RowHashes
 
 __all__ = ["FoldPlan", "FoldRequest", "plan_folds"]
 
@@ -106,7 +110,8 @@ def plan_folds(request: FoldRequest, source: Source, model: Model, label: Any) -
     for name in request.columns:
         wanted.setdefault(name, None)
     n = request.folds or 10
-    if request.holdout is None and not request.columns:
+    has_texts = any(field.is_text for field in model.schema.fields.values())
+    if request.holdout is None and not request.columns and not has_texts:
         return FoldPlan(n, range(n), lambda: _stratified(FoldAssigner(n, request.seed)), model.schema, wanted)
     bad, source.bad = source.bad, None if source.bad is None else BadRows()  # they are counted when they are learned
     rows = _DividedRows.read(request, source, model, label, wanted)
@@ -115,8 +120,10 @@ def plan_folds(request: FoldRequest, source: Source, model: Model, label: Any) -
         parts, words = _by_group(rows.groups, request)
     elif request.time is not None:
         parts, words = _by_time(rows.times, request)
-    else:
+    elif request.holdout is not None:
         parts, words = _by_hash(rows, request)
+    else:
+        parts, words = rows.folds, _words_of_copies(rows.n_moved)
     if request.holdout is not None:
         n_held = int((parts == 1).sum())
         words = f"{n_held:,} of {len(parts):,} rows held out{words}"
@@ -133,14 +140,19 @@ class _DividedRows:
     groups: list[Any] = field(default_factory=list)
     times: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     hashes: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
+    is_text: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))  # whose hashes near copies share
     classes: list[Any] = field(default_factory=list)
+    folds: Parts = field(default_factory=lambda: np.zeros(0, np.int64))
+    n_moved: int = 0  # rows that are in another fold because of a near copy
 
     @classmethod
     def read(
         cls, request: FoldRequest, source: Source, model: Model, label: Any, wanted: Mapping[str, Kind | None]
     ) -> _DividedRows:
         """One pass over the data."""
-        result, times, hashes = cls(), [np.zeros(0)], [np.zeros(0, np.uint64)]
+        result, times, hashes, folds = cls(), [np.zeros(0)], [np.zeros(0, np.uint64)], [np.zeros(0, np.int64)]
+        is_text = [np.zeros(0, bool)]
+        assign, together = FoldAssigner(request.folds or 10, request.seed), NearCopies(model.schema)
         for table in source.batches(wanted):
             labels = find_labels(table, label, model.schema)
             known = np.flatnonzero(labels.codes >= 0)
@@ -150,21 +162,44 @@ class _DividedRows:
                 result.groups += [keys[code] for code in own.codes[known].tolist()]
             elif request.time is not None:
                 times.append(row_times(table, request.time)[known])
+            elif request.holdout is None:
+                folds.append(_together(source, table, together, assign(labels))[known])
             else:
-                hashes.append(_row_hashes(source, table, model, label)[known])
+                own_hashes, signatures = _row_hashes(source, table, model, label)
+                hashes.append(signatures[known])
+                is_text.append((own_hashes != signatures)[known])
                 result.classes += [labels.keys[code] for code in labels.codes[known].tolist()]
         result.times, result.hashes = np.concatenate(times), np.concatenate(hashes)
+        result.is_text, result.folds, result.n_moved = np.concatenate(is_text), np.concatenate(folds), together.n_moved
         return result
 
 
-def _row_hashes(source: Source, table: Table, model: Model, label: Any) -> NDArray[np.uint64]:
-    """The hashes of the rows of a table; 0 for those that cannot be encoded and are skipped."""
-    result = np.zeros(table.n_rows, np.uint64)
-    numbers = np.arange(table.n_rows) if table.rows is None else table.rows
+def _row_hashes(source: Source, table: Table, model: Model, label: Any) -> tuple[Hashes, Hashes]:
+    """The hashes and signatures of the rows of a table; 0 for those that cannot be encoded and are skipped."""
+    hashes, signatures = np.zeros((2, table.n_rows), np.uint64)
     for part, batch in source.good(table, lambda one: read_batch(one, model.schema, label, None)):
-        places = np.searchsorted(numbers, numbers if part.rows is None else part.rows)
-        result[places] = RowHashes(batch, batch.labels.keys)(0, part.n_rows)
+        places = _places(table, part)
+        hashes[places], signatures[places] = RowHashes(batch, batch.labels.keys)(0, part.n_rows)
+    return hashes, signatures
+
+
+def _together(source: Source, table: Table, together: NearCopies, folds: Parts) -> Parts:
+    """The folds of the rows of a table, near-copied texts in one; those of rows that are skipped do not matter."""
+    result = folds.copy()
+    for part, own in source.good(table, lambda one: together(one, folds[_places(table, one)])):
+        result[_places(table, part)] = own
     return result
+
+
+def _places(table: Table, part: Table) -> NDArray[np.int64]:
+    """Where the rows of a part of a table are."""
+    if part.rows is None:
+        return np.arange(part.n_rows)
+    return part.rows if table.rows is None else np.searchsorted(table.rows, part.rows)
+
+
+def _words_of_copies(n_moved: int) -> str:
+    return f"near-copied texts are in one fold ({n_moved:,} rows moved for that)" if n_moved else ""
 
 
 def _stratified(assign: FoldAssigner) -> Callable[[Table, Labels], Parts]:
@@ -233,13 +268,15 @@ def _by_hash(rows: _DividedRows, request: FoldRequest) -> tuple[Parts, str]:
     copies = np.zeros(len(ordered), np.uint64)  # how many equal rows came before
     copies[order] = np.arange(len(ordered)) - np.repeat(first, np.diff(np.append(first, len(ordered))))
     salt = np.frombuffer(_digest("", request.seed), np.uint64)
+    copies[rows.is_text] = 0  # near-copied texts are all on one side
     mixed = _mixed(_mixed(rows.hashes ^ salt) + copies)
     parts = np.zeros(len(mixed), np.int64)
     codes = {label: code for code, label in enumerate(dict.fromkeys(rows.classes))}
     classes = np.array([codes[label] for label in rows.classes], np.int64)
     for code in codes.values():
         own = np.flatnonzero(classes == code)
-        parts[own[np.argsort(mixed[own], kind="stable")[: round(request.holdout * len(own))]]] = 1
+        n_held = round(request.holdout * len(own))
+        parts[own] = (mixed[own] <= np.sort(mixed[own])[n_held - 1]) if n_held else 0
     if not parts.any() or parts.all():
         raise DataError("enough rows for both parts of the hold-out", got=Described(f"{len(parts)} rows"))
     return parts, ", of every class by the hashes of its rows"

@@ -33,6 +33,7 @@ from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.counted_rows import CountedRows
 from tallybayes.state.counting_plan import CountingPlan
 from tallybayes.state.model_state import ModelState
+from tallybayes.state.near_copies import NearCopies
 from tallybayes.state.row_sample import RowSample
 
 __all__ = ["log_proba_of_training_rows"]
@@ -77,7 +78,7 @@ class _Folds:
 
     def __init__(self, snapshot: Snapshot, label: Any, weight: Any) -> None:
         self._snapshot, self._label, self._weight = snapshot, label, weight
-        self._assign = FoldAssigner(_FOLDS, 0)
+        self._assign, self._together = FoldAssigner(_FOLDS, 0), NearCopies(snapshot.state.schema)
         self._of_batch: list[tuple[NDArray[np.int64] | None, NDArray[np.int8]]] = []  # numbers of the rows, their folds
 
     def tables(self, source: Source) -> Iterator[tuple[int, Table]]:
@@ -118,7 +119,7 @@ class _Folds:
     def _counted_apart(self, part: Table) -> tuple[NDArray[np.int8], list[CountedRows | None]]:
         """The fold of every row of a part, and its rows counted by fold: nothing else changes if a row is bad."""
         labels, learned = self._learned(part)
-        fold = np.where(learned, self._assign(labels), -1).astype(np.int8)
+        fold = np.where(learned, self._together(part, self._assign(labels)), -1).astype(np.int8)
         plan = CountingPlan.of(self._snapshot.state, self._label, self._weight, learns=False)
         result: list[CountedRows | None] = []
         for number in range(_FOLDS):
@@ -137,7 +138,7 @@ def _without(state: ModelState, counted: list[CountedRows], fold: int) -> Snapsh
     weights = state.settings.column_weights
     if weights is not None and weights.fitted_on:
         samples = [own.sample for number, own in enumerate(counted) if number != fold and own.sample is not None]
-        weights = select_weights(rest, RowSample.merged(samples), like=weights)
+        weights = select_weights(rest, RowSample.merged(samples), like=weights, of_rows=np.inf)
     return Snapshot(replace(rest, settings=replace(rest.settings, column_weights=weights)))
 
 

@@ -32,15 +32,22 @@ _DIGITS = 6  # of fitted weights: what is beyond depends on the last bits of the
 
 
 def select_weights(
-    state: ModelState, sample: RowSample | None, *, like: ColumnWeights | None = None, warns: bool = False
+    state: ModelState,
+    sample: RowSample | None,
+    *,
+    like: ColumnWeights | None = None,
+    warns: bool = False,
+    of_rows: float | None = None,
 ) -> ColumnWeights | None:
     """Weights fitted on held-out evidence; None if there are too few rows, classes or columns.
 
     like: weights of the same columns on other rows; where these have tables over cells, so have the new ones.
     warns: whether to warn of columns that may be leaks.
+    of_rows: how many rows there are in all, if the state has a part of them and stands for a model of all: it has
+    weights if that model has.
     """
     try:
-        prepared = WeightFit.of(state, sample)
+        prepared = WeightFit.of(state, sample, of_rows=of_rows)
     except ForgetError as error:  # sampled rows that the state does not have: nothing to do with what was asked for
         warnings.warn(f"no column weights were fitted: {error.args[0]}", DataWarning, stacklevel=2)
         return None
@@ -74,10 +81,15 @@ class WeightFit:
     more: tuple[str, ...] = ()  # columns of other states whose lines come last
 
     @classmethod
-    def of(cls, state: ModelState, sample: RowSample | None) -> WeightFit | None:
-        """Score a sample of the rows of a state without themselves; None if there is nothing to fit weights on."""
+    def of(cls, state: ModelState, sample: RowSample | None, *, of_rows: float | None = None) -> WeightFit | None:
+        """Score a sample of the rows of a state without themselves; None if there is nothing to fit weights on.
+
+        of_rows: as for `select_weights`.
+        """
         rows = sample.rows() if sample is not None else None
-        if rows is None or rows.counts.sum() < LEAST_ROWS or not state.schema.families:
+        if rows is None or not len(rows) or not state.schema.families:
+            return None
+        if (rows.counts.sum() if of_rows is None else of_rows) < LEAST_ROWS:
             return None
         if not 2 <= len(state.classes) <= MOST_CLASSES:
             return None
@@ -98,7 +110,8 @@ class WeightFit:
         names = [name for name, own in zip(held_out.names, foldable, strict=True) if own and kind == "per class"]
         trends, values = _trends(held_out, names)
         facts = held_out.codes, held_out.weights, is_shared, values
-        return cls(state, held_out, kind, EvidenceLines(held_out.log_prior, evidence, *facts), scales, trends)
+        lines = EvidenceLines(held_out.log_prior, evidence, *facts, class_factors=held_out.class_factors)
+        return cls(state, held_out, kind, lines, scales, trends)
 
     def fitted(self) -> FittedWeights:
         """Fit the weights on all rows."""

@@ -25,19 +25,26 @@ def learn_sampled(model: Model, sample: RowSample | None, data: Any, *, label: A
 
 
 def weighted(
-    model: Model, weights: Weighting, sample: RowSample | None, *, is_part: bool = False, warns: bool = False
+    model: Model,
+    weights: Weighting,
+    sample: RowSample | None,
+    *,
+    is_part: bool = False,
+    warns: bool = False,
+    of_rows: float | None = None,
 ) -> Model:
     """The model with its column weights: given ones, or fitted on a sample of the rows that it has learned.
 
     is_part: the model has learned a part of the data, which may lack columns and classes that have a weight.
     warns: whether to warn of columns that may be leaks, which is known where weights are fitted.
+    of_rows: how many rows there are in all, if the model stands for one of all rows (`select_weights`).
     """
     if weights is None:
         return model
     if isinstance(weights, ColumnWeights):
         found: ColumnWeights | None = weights.only(model.schema.families, model.classes) if is_part else weights
     else:
-        found = select_weights(model.snapshot().state, sample, warns=warns)
+        found = select_weights(model.snapshot().state, sample, warns=warns, of_rows=of_rows)
     if found is not None:
         model.column_weights = found
     return model

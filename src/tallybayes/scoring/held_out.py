@@ -22,10 +22,12 @@ from tallybayes.arrays.axis import positions
 from tallybayes.arrays.column import Column
 from tallybayes.data.batch import Batch, encode_columns, to_known_types
 from tallybayes.data.label import Labels
+from tallybayes.kernels.integer_hash import hash_integers
 from tallybayes.scoring.missing_evidence import columns_with_gaps
-from tallybayes.scoring.scorer import Scorer
+from tallybayes.scoring.scorer import Scorer, log_class_prior
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.model_state import ModelState
+from tallybayes.state.row_hash import column_hashes
 from tallybayes.state.row_sample import SampledRows
 
 __all__ = ["FAR", "DividedRows", "HeldOutEvidence", "held_out_evidence"]
@@ -43,6 +45,8 @@ FAR = 100.0  # nats: replaces an infinite difference between classes
 class HeldOutEvidence:
     """Log P(value | class) of the columns in `names`, (columns, rows, classes), and the log prior, (rows, classes).
 
+    The prior is that of all rows of the state, which are counted exactly. Of rare classes more rows are sampled: the
+    weights give each class the share that it has in the state.
     If the columns are too many to keep apart, there is one line with their sum (`is_sum`).
     missing: log P(missing or not | class) of the columns in `gaps`; columns: the values of the rows.
     """
@@ -57,6 +61,7 @@ class HeldOutEvidence:
     columns: Mapping[str, Column]
     rows: DividedRows
     is_sum: bool = False
+    class_factors: Floats | None = None  # by which the weights of the classes were multiplied
 
 
 def held_out_evidence(state: ModelState, rows: SampledRows) -> HeldOutEvidence:
@@ -65,11 +70,14 @@ def held_out_evidence(state: ModelState, rows: SampledRows) -> HeldOutEvidence:
     gaps = tuple(_gaps(state))
     size = max((len(names) + len(gaps)) * len(classes), 1)
     rows = rows.limited(max(_LEAST_ROWS, _CELLS // size))
-    share = float((rows.counts * rows.weights).sum()) / sum(state.class_counts.values())
+    in_all = np.array([state.class_counts[label] for label in classes], np.float64)
+    sampled = np.bincount(positions(rows.labels, classes), rows.counts * rows.weights, minlength=len(classes))
+    share = float((sampled / in_all).max())  # no class loses more with a fold
     n_folds = _FEW if len(names) > _MANY_COLUMNS else max(_FEW, math.ceil(round(share / _PART, 6)))
+    rows = _in_order(state, rows)
     dealt = _divided(rows, classes, n_folds)
     while len(dealt.row) * size > 2 * _CELLS and len(rows) > _LEAST_ROWS:
-        rows = rows.limited(max(_LEAST_ROWS, len(rows) // 2))  # copies of a row are lines of their own in each fold
+        rows = rows.first(max(_LEAST_ROWS, len(rows) // 2))  # copies of a row are lines of their own in each fold
         dealt = _divided(rows, classes, n_folds)
     divided = DividedRows(rows, dealt, classes, n_folds)
     n = len(divided)
@@ -79,19 +87,23 @@ def held_out_evidence(state: ModelState, rows: SampledRows) -> HeldOutEvidence:
     evidence = np.zeros((1 if is_sum else len(names), n, len(classes)))
     missing = np.zeros((len(gaps), n, len(classes)))
     log_prior, known = np.full((n, len(classes)), -FAR), np.zeros(n, bool)
-    columns, scorers = divided.scorers(_unfitted(state, gaps))
+    unfitted = _unfitted(state, gaps)
+    shares = np.maximum(log_class_prior(classes, in_all, unfitted.settings), -FAR)
+    columns, scorers = divided.scorers(unfitted)
     for own, scorer in scorers:
         here = positions(list(scorer.classes), classes)
         place: Any = _piece(own) if len(here) == len(classes) else np.ix_(own, here)
-        log_prior[np.ix_(own, here)] = np.maximum(scorer.log_prior, -FAR)
+        log_prior[np.ix_(own, here)] = shares[here]
         known[own] = np.isin(divided.dealt.codes[own], here)  # a class without other rows cannot be predicted
         fold = {name: column.take(own) for name, column in columns.items()}
         for name, part in scorer.column_evidence(fold, len(own)).items():
             evidence[line_of[name]][place] += _bounded(part)
         for name, part in scorer.missing.evidence(fold).items() if scorer.missing is not None else ():
             missing[gaps.index(name)][place] += part
-    weights = np.where(known, divided.weights, 0.0)
-    facts = divided.dealt.codes, weights, columns, divided, is_sum
+    weights, codes = np.where(known, divided.weights, 0.0), divided.dealt.codes
+    sampled = np.bincount(codes, weights, minlength=len(classes))
+    factors = np.where(sampled > 0, in_all / np.where(sampled > 0, sampled, 1.0), 0.0) * (sampled.sum() / in_all.sum())
+    facts = codes, weights * factors[codes], columns, divided, is_sum, factors
     return HeldOutEvidence(names, evidence, gaps, missing, log_prior, *facts)
 
 
@@ -207,8 +219,25 @@ class _Dealt:
         return self.row[lines][at], self.codes[lines][at], np.where(is_exact, product, own)[at]
 
 
+def _in_order(state: ModelState, rows: SampledRows) -> SampledRows:
+    """The rows in an order that depends on their values alone, not on the names of columns and classes.
+
+    Rows are sorted by hashes whose salts are hashes of the columns. Near-copied texts are one after the other.
+    """
+    result, times = np.zeros(len(rows), np.uint64), rows.counts.astype(np.uint64)
+    for column in _columns_to_learn(state, rows, {}).values():
+        hashes = column_hashes(column)
+        result += hash_integers((hashes ^ hash_integers((hashes * times).sum()[None])).view(np.int64))
+    first = result.copy()
+    _, letter = np.unique(rows.signatures, return_inverse=True)
+    least = np.full(int(letter.max(initial=-1)) + 1, np.uint64(2**64 - 1))
+    np.minimum.at(least, letter, result)
+    first = np.where(rows.signatures != rows.hashes, least[letter], first)
+    return rows.take(np.lexsort((result, first)))
+
+
 def _divided(rows: SampledRows, classes: list[Any], n_folds: int) -> _Dealt:
-    """The copies of the rows dealt to the folds in turn, class by class in the order of their hashes.
+    """The copies of the rows dealt to the folds in turn, class by class in their order.
 
     Near-copied texts, whose signatures are equal, are in one fold with all their copies. Every other fold comes first,
     then the others: they are the two parts of a search for terms, each in one piece.

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from tallybayes import kernels
 from tallybayes.arrays.chunks import in_threads
-from tallybayes.arrays.column import Bag, Cells, Codes, Flags, Key, Reals
+from tallybayes.arrays.column import Bag, Cells, Codes, Column, Flags, Key, Reals
 from tallybayes.arrays.token_rules import packed
 from tallybayes.data.batch import Batch
 from tallybayes.families.token_weights import integer_amounts
 from tallybayes.kernels.integer_hash import Hashes, hash_integers
 from tallybayes.tally.key_index import lexicon_of
 
-__all__ = ["Hashes", "RowHashes", "document_hashes", "key_hashes"]
+__all__ = ["Hashes", "RowHashes", "column_hashes", "document_hashes", "key_hashes"]
 
 _SIZES = (1, 2, 4, 8)  # bytes of the numbers that the kernel reads
 _BYTES = np.arange(256, dtype=np.uint8)
@@ -141,6 +141,19 @@ def _is_integer(key: Any) -> bool:
 def _text_hashes(texts: list[Any]) -> Hashes:
     hashes: Hashes = kernels.active.hash_texts(*packed(texts))
     return hashes
+
+
+def column_hashes(column: Column) -> Hashes:
+    """A hash of every value of a column, which does not depend on its name; 0 where it is missing or derived."""
+    if isinstance(column, Cells):
+        return np.zeros(len(column), np.uint64)
+    if isinstance(column, Bag):
+        bag = column.expanded()
+        arguments = _document_arrays(bag) if hasattr(column.keys, "tokenise") else _bag_arrays(bag)
+        return _there(_not_zero(kernels.active.hash_bags(*arguments, 0, len(bag))), bag.present, 0)
+    hashes = _ColumnHashes()
+    hashes.add(*_prepared("", column))
+    return hashes(0, len(column))
 
 
 def document_hashes(bag: Bag) -> tuple[Hashes, Hashes]:

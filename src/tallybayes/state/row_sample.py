@@ -70,6 +70,10 @@ class SampledRows:
         kept = _Selection(self.signatures, _numbered(self.labels), self.n_tokens, limit).within_limit()
         return self if len(kept) == len(self) else self.take(kept)
 
+    def first(self, n: int) -> SampledRows:
+        """The first n rows in their order."""
+        return self if n >= len(self) else self.take(np.arange(n))
+
     def used(self) -> SampledRows:
         """The rows without hashes that stand for different rows."""
         return self if self.counts.all() else self.take(np.flatnonzero(self.counts))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays.axis import positions
+from tallybayes.arrays.axis import positions, sort_keys
 from tallybayes.arrays.column import Bag
 from tallybayes.arrays.distinct_numbers import distinct
 from tallybayes.data.batch import Batch
@@ -23,7 +23,7 @@ from tallybayes.families import Family
 from tallybayes.families.sampled_documents import SampledDocuments
 from tallybayes.families.text_variant import DOCUMENTS, PAIRS
 from tallybayes.families.token_weights import integer_amounts
-from tallybayes.state.row_hash import Hashes, document_hashes, key_hashes
+from tallybayes.state.row_hash import Hashes, document_hashes
 from tallybayes.state.settings import Settings
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.tally.key_index import lexicon_of
@@ -60,9 +60,8 @@ class DocumentSample:
         rows = np.flatnonzero(there & (weights > 0))
         hashes, signatures = (found[rows] for found in document_hashes(bag))
         signatures = np.where(signatures == 0, hashes, signatures)
-        signatures = signatures ^ key_hashes(keys)[codes[rows]]  # equal texts of different classes differ
         hashes = hashes + weights[rows].view(np.uint64)
-        first = _first(signatures, hashes, np.diff(bag.indptr)[rows])
+        first = _first(signatures, hashes, codes[rows], np.diff(bag.indptr)[rows])
         rows = rows[first]
         bag, lexicon = bag.take(rows), lexicon_of(bag.keys)
         used: Any
@@ -104,16 +103,22 @@ class DocumentSample:
         amounts = np.concatenate([part.bag.amounts for part in parts])
         signatures, hashes = (np.concatenate([getattr(p, name) for p in parts]) for name in ("signatures", "hashes"))
         labels = [label for part in parts for label in part.labels]
-        first = _first(signatures, hashes, lengths)
+        first = _first(signatures, hashes, positions(labels, sort_keys(set(labels))), lengths)
         bag = Bag(np.concatenate([[0], np.cumsum(lengths)]), np.concatenate(numbers), amounts, list(index)).take(first)
         weights = np.concatenate([part.weights for part in parts])[first]
         return cls(signatures[first], hashes[first], [labels[i] for i in first.tolist()], weights, bag, None)
 
 
-def _first(signatures: Hashes, hashes: Hashes, lengths: NDArray[np.integer]) -> NDArray[np.int64]:
-    """A document of each of the smallest signatures, as many as a sample may have."""
-    order = np.lexsort((hashes, signatures))
-    order = order[np.append(np.ones(min(len(order), 1), bool), np.diff(signatures[order]) != 0)][:_DOCUMENTS]
+def _first(
+    signatures: Hashes, hashes: Hashes, codes: NDArray[np.integer], lengths: NDArray[np.integer]
+) -> NDArray[np.int64]:
+    """A document of each class and each of the smallest signatures, as many as a sample may have.
+
+    Their order does not depend on the names of the classes, unless they share texts.
+    """
+    order = np.lexsort((hashes, codes, signatures))
+    is_new = (np.diff(signatures[order]) != 0) | (np.diff(codes[order]) != 0)
+    order = order[np.append(np.ones(min(len(order), 1), bool), is_new)][:_DOCUMENTS]
     return np.asarray(order[: max(DOCUMENTS, int(np.searchsorted(np.cumsum(lengths[order]), PAIRS)) + 1)])
 
 

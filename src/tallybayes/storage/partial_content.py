@@ -143,7 +143,7 @@ def _read_texts(tensors: Tensors, given: Any) -> TextSamples:
     require(given == sorted(set(given)), "samples of texts out of order")
     result = {}
     for i, name in enumerate(given):
-        signatures = _hashes(tensors, f"text{i}.signatures", strictly=True)
+        signatures = _hashes(tensors, f"text{i}.signatures")
         hashes = take_array(tensors, f"text{i}.hashes", np.int64).view(np.uint64)
         require(hashes.shape == signatures.shape, "a hash for each sampled text")
         labels, tokens = read_keys(tensors, f"text{i}.labels"), read_keys(tensors, f"text{i}.tokens")
@@ -181,7 +181,7 @@ def _read_sample(tensors: Tensors, given: Any, schema: Schema) -> RowSample | No
     if "sample.hashes" not in tensors:
         return RowSample.restored(None, limit, schema)
     hashes = take_array(tensors, "sample.hashes", np.int64).view(np.uint64)
-    signatures = _hashes(tensors, "sample.signatures", strictly=False)
+    signatures = _hashes(tensors, "sample.signatures")
     require(hashes.shape == signatures.shape, "sampled rows of different lengths")
     is_next = (hashes[1:] > hashes[:-1]) | (signatures[1:] > signatures[:-1])
     require(bool(is_next.all()) and len(np.unique(hashes)) == len(hashes), "sample.hashes: out of order or a duplicate")
@@ -196,11 +196,10 @@ def _read_sample(tensors: Tensors, given: Any, schema: Schema) -> RowSample | No
     return RowSample.restored(rows, limit, schema)
 
 
-def _hashes(tensors: Tensors, name: str, *, strictly: bool) -> NDArray[np.uint64]:
+def _hashes(tensors: Tensors, name: str) -> NDArray[np.uint64]:
     """Hashes in order."""
     found: NDArray[np.uint64] = take_array(tensors, name, np.int64).view(np.uint64)
     require(found.ndim == 1 and bool((found[1:] >= found[:-1]).all()), f"{name} out of order")
-    require(not strictly or bool((found[1:] != found[:-1]).all()), f"{name}: a duplicate")
     return found
 
 

@@ -1,0 +1,44 @@
+"""Near copies of a text in one fold: a form letter that is held out has no copies among the rows that are learned."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.data.batch import Batch, encode_columns
+from tallybayes.data.label import Labels
+from tallybayes.data.schema import Schema
+from tallybayes.data.table import Table
+from tallybayes.state.row_hash import Hashes, RowHashes
+
+__all__ = ["NearCopies", "signatures_of"]
+
+
+def signatures_of(table: Table, schema: Schema) -> Hashes | None:
+    """By row a number that near-copied texts share, 0 for rows without a long text; None if no column is text."""
+    if not any(field.is_text for field in schema.fields.values()):
+        return None
+    codes = np.zeros(table.n_rows, np.int32)
+    labels = Labels([""], codes, np.array([table.n_rows]))
+    batch = Batch(table.n_rows, encode_columns(table, schema, {}), labels, None)
+    hashes, signatures = RowHashes(batch, [""])(0, table.n_rows)
+    return np.where(signatures == hashes, np.uint64(0), signatures)
+
+
+class NearCopies:
+    """Moves rows to the fold of the first near copy of them, table after table; `n_moved` were not there by chance."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema, self.n_moved = schema, 0
+        self._fold: dict[int, int] = {}
+
+    def __call__(self, table: Table, fold: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The folds of the rows of the next table, given those that they were dealt to; -1 stays."""
+        signatures = signatures_of(table, self._schema)
+        if signatures is None:
+            return fold
+        result = fold.copy()
+        for row in np.flatnonzero((signatures != 0) & (fold >= 0)).tolist():
+            result[row] = self._fold.setdefault(int(signatures[row]), int(fold[row]))
+        self.n_moved += int(np.count_nonzero(result != fold))
+        return result
