@@ -97,7 +97,8 @@ def held_out_evidence(state: ModelState, rows: SampledRows) -> HeldOutEvidence:
         known[own] = np.isin(divided.dealt.codes[own], here)  # a class without other rows cannot be predicted
         fold = {name: column.take(own) for name, column in columns.items()}
         for name, part in scorer.column_evidence(fold, len(own)).items():
-            evidence[line_of[name]][place] += _bounded(part)
+            far = np.inf if state.schema.families[name].has_arbitrary_scale else FAR
+            evidence[line_of[name]][place] += _bounded(part, far)
         for name, part in scorer.missing.evidence(fold).items() if scorer.missing is not None else ():
             missing[gaps.index(name)][place] += part
     weights, codes = np.where(known, divided.weights, 0.0), divided.dealt.codes
@@ -295,9 +296,10 @@ def _piece(rows: NDArray[np.int64]) -> slice | NDArray[np.int64]:
     return slice(first, last + 1) if last - first + 1 == len(rows) else rows
 
 
-def _bounded(evidence: Floats) -> Floats:
-    """Evidence relative to the most probable class of each row; an impossible class has -FAR.
+def _bounded(evidence: Floats, far: float = FAR) -> Floats:
+    """Evidence relative to the most probable class of each row; an impossible class has -FAR, and no other has less.
 
+    far: instead of FAR. Scores of an arbitrary scale have no bound: hundreds of n-grams differ by hundreds of nats.
     Weights near the smallest doubles can leave sums that are not numbers: these rows have no evidence.
     """
     top = (
@@ -310,5 +312,7 @@ def _bounded(evidence: Floats) -> Floats:
         top = evidence.max(axis=1, initial=-np.inf)
         top = np.where(np.isinf(top), 0.0, top)
     result: Floats = evidence - top[:, None]
-    np.maximum(result, -FAR, out=result)
+    if np.isinf(far):
+        far = max(FAR, -float(result.min(where=np.isfinite(result), initial=0.0)))
+    np.maximum(result, -far, out=result)
     return result

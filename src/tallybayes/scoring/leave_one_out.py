@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tallybayes import kernels
 from tallybayes.arrays.column import Codes, Column, Flags
 from tallybayes.arrays.memory_budget import check_budget
+from tallybayes.arrays.special import logsumexp
 from tallybayes.families.family import Codes32, Floats, Score
 from tallybayes.families.leave_one_out_scores import added, joined, never_learned
 from tallybayes.families.predictive import Correction
@@ -88,6 +89,7 @@ class LeaveOneOut:
             return _summed(result, missing)
         plain = replace(self.settings, column_weights=None).with_options(class_weight=None)
         log_prior = replace(self, settings=plain).log_prior(codes, weights)
+        log_prior = log_prior - logsumexp(log_prior, axis=1)[:, None]
         result = _weighted(result, own_weights.table(list(result), classes), log_prior)
         missing = _weighted(missing, own_weights.missing_table(list(missing), classes), log_prior)
         pairs = zip(columns, own_weights.corrections_of(list(columns), classes), strict=False)

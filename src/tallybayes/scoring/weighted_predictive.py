@@ -156,8 +156,8 @@ def weighted_score(score: Score, weights: Floats, log_prior: Floats) -> Score:
         before = part.copy()
         part[:] = 0.0
         score(out, start, stop)
-        part[:] = weighted_lines(part, weights, log_prior if log_prior.ndim == 1 else log_prior[start:stop])
-        part += before
+        own = weighted_lines(part, weights, log_prior if log_prior.ndim == 1 else log_prior[start:stop])
+        np.add(before, own, out=part)
 
     return scaled
 

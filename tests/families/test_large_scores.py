@@ -1,0 +1,31 @@
+"""Scores of hundreds of nats, as of many n-grams, are held out as they are: a bound would make another text of each."""
+
+import numpy as np
+import pytest
+
+import tallybayes as tb
+
+
+def tweets(n, rng, words, usual, other):
+    """Short texts of two classes, 1:2, with little that tells them apart."""
+    y = (rng.random(n) < 1 / 3).astype(int)
+    docs = [" ".join(rng.choice(words, rng.integers(8, 35), p=other if own else usual)) for own in y]
+    return docs, np.array(["other", "offence"])[y]
+
+
+@pytest.mark.parametrize("options", ["counts,tf=count,balanced=True,k=1", "counts,tf=count,k=1"])
+def test_characters_of_short_texts_are_not_worse_than_class_shares(options):
+    rng = np.random.default_rng(0)
+    letters, share = list("enisratdhulcgmobwfkzpvjyxq"), 1 / np.arange(1, 27) ** 0.8
+    words = ["".join(rng.choice(letters, rng.integers(2, 12), p=share / share.sum())) for _ in range(20_000)]
+    usual = 1 / np.arange(1, 20_001)
+    other = usual * np.exp(0.2 * rng.normal(size=20_000))
+    facts = words, usual / usual.sum(), other / other.sum()
+    (docs, labels), (new, truth) = tweets(2000, rng, *facts), tweets(1500, rng, *facts)
+    family = f"text:{options},tokens=characters,shortest=2,ngrams=5"
+    model = tb.fit({"text": docs}, label=labels, families={"text": family})
+    found = tb.evaluate(model, {"text": new}, truth)
+    share = float((truth == "offence").mean())
+    by_shares = -share * np.log(share) - (1 - share) * np.log(1 - share)
+    assert found.log_loss < by_shares + 0.01
+    assert model.predict_proba({"text": new})[:, 0].mean() == pytest.approx(share, abs=0.04)
