@@ -55,8 +55,12 @@ class DocumentSample:
         there = (codes >= 0) if bag.present is None else (codes >= 0) & bag.present
         weights = np.ones(len(codes)) if batch.weights is None else batch.weights
         rows = np.flatnonzero(there & (weights > 0))
+        copies, weights = _as_copies(weights)
         prints = document_hashes(bag)[rows] ^ key_hashes(keys)[codes[rows]]  # equal texts of different classes differ
         prints += weights[rows].view(np.uint64)
+        order = np.argsort(prints, kind="stable")[:_DOCUMENTS]  # no others can be in the sample
+        order = np.repeat(order, copies[rows[order]])
+        rows, prints = rows[order], prints[order]
         first = _first(prints, np.diff(bag.indptr)[rows])
         rows = rows[first]
         bag, lexicon = bag.take(rows), lexicon_of(bag.keys)
@@ -101,6 +105,17 @@ class DocumentSample:
         bag = Bag(np.concatenate([[0], np.cumsum(lengths)]), np.concatenate(numbers), amounts, list(index)).take(first)
         weights = np.concatenate([part.weights for part in parts])[first]
         return cls(prints[first], [labels[i] for i in first.tolist()], weights, bag, None)
+
+
+def _as_copies(weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """How often each document is in the sample, at most, and the weight of a copy: a weight of 3 is three documents.
+
+    >>> [own.tolist() for own in _as_copies(np.array([3.0, 0.5, 1.0]))]
+    [[3, 1, 1], [1.0, 0.5, 1.0]]
+    """
+    is_count = (weights == np.floor(weights)) & (weights > 0)
+    copies = np.where(is_count, np.minimum(weights, _DOCUMENTS), 1).astype(np.int64)
+    return copies, np.where(is_count, 1.0, weights)
 
 
 def _first(prints: Hashes, lengths: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -164,5 +179,6 @@ def select_text_variants(
             continue
         result = result.copy() if result is schema else result
         old = result.fields[name]
-        result.fields[name] = replace(old, family=choice[0], reason=f"{old.reason}; {choice[1]}")
+        n_rows, reason = float(total.class_rows.floats().sum()), f"{old.reason}; {choice[1]}"
+        result.fields[name] = replace(old, family=choice[0], reason=reason, selected_on=n_rows)
     return result, samples.only(n for n, family in result.families.items() if is_open(family, settings, n))
