@@ -7,6 +7,7 @@ from sklearn.isotonic import IsotonicRegression
 import tallybayes as tb
 from models import round_trip
 from tallybayes.errors import DataError, ParameterError
+from tallybayes.model import row_deals
 
 
 def repeated(n=300, times=6, seed=0):
@@ -193,3 +194,15 @@ def test_new_names_of_columns_and_classes_move_a_temperature_little():
     swapped = rows | {"y": np.where(rows["y"] == "yes", "a", "z")}
     given = [tb.fit(own, label="y", weights=None).calibrate(own).temperature for own in (rows, renamed, swapped)]
     assert max(given) / min(given) < 1.1
+
+
+def test_more_rows_than_can_be_sorted_are_dealt_in_their_order(monkeypatch, tmp_path):
+    rows = correlated(150)
+    path = tmp_path / "rows.csv"
+    lines = [",".join(map(str, line)) for line in zip(*(values.tolist() for values in rows.values()), strict=True)]
+    path.write_text("\n".join([",".join(rows), *lines[:70], "inf,1,1,u,yes", *lines[70:]]))
+    source = tb.read(str(path), skip_bad=True)
+    model = tb.fit(rows, label="y")
+    monkeypatch.setattr(row_deals, "_CELLS", 100)
+    assert model.calibrate(source).fitted_on == 150
+    assert source.bad.count == 1

@@ -24,7 +24,17 @@ from tallybayes.model.training_scores import log_proba_of_training_rows
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.options import FitOptions
 
-__all__ = ["add_rows", "evaluate", "evaluated", "finished_evaluation", "plan_model", "score_honestly", "score_table"]
+__all__ = [
+    "WITH_THEMSELVES",
+    "Batches",
+    "add_rows",
+    "evaluate",
+    "evaluated",
+    "finished_evaluation",
+    "plan_model",
+    "score_honestly",
+    "score_table",
+]
 
 T = TypeVar("T")
 Batches = Iterable[tuple[Table, Floats]]  # with log P(class | row)

@@ -35,12 +35,15 @@ def dealt_in_turn(snapshot: Snapshot, source: Source, label: Any, weight: Any) -
         return [source]
     needed = columns_to_read(snapshot.state.schema, label, weight)
     tables, hashes, n_cells = list[Table](), list[Hashes](), 0
+    before = None if source.bad is None else (source.bad.count, list(source.bad.examples))
     for _, table in snapshot.batches(source, label, weight):
         for part, own in source.good(table.only(needed), lambda rows: _hashes(snapshot, rows, label, weight)):
             tables.append(part)
             hashes.append(own)
             n_cells += part.n_rows * max(len(part.columns), 1)
         if n_cells > _CELLS:
+            if source.bad is not None and before is not None:  # they are read again, and counted then
+                source.bad.count, source.bad.examples = before
             return [source]
     if not tables:
         return [source]
