@@ -29,7 +29,8 @@ class LearnedRows:
     >>> from tallybayes.data.read import to_source
     >>> rows = {"x": ["a", "b", "b"], "y": ["p", "p", "q"]}
     >>> snapshot = tb.fit(rows, label="y").snapshot()
-    >>> [LearnedRows(snapshot, to_source({"x": x, "y": ["q", "p", "p"]}), "y").are_all() for x in ("bab", "bbb")]
+    >>> others = [{"x": x, "y": ["q", "p", "p"]} for x in (["b", "a", "b"], ["b", "b", "b"])]
+    >>> [LearnedRows(snapshot, to_source(rows), "y").are_all() for rows in others]
     [True, False]
     """
 

@@ -42,8 +42,8 @@ def best_threshold(
     >>> proba = np.array([[0.9, 0.1], [0.7, 0.3], [0.4, 0.6], [0.2, 0.8]])
     >>> print(best_threshold(proba, np.array([0, 1, 0, 1]), ["PG", "R"], "R", maximise="f1"))
     R if its probability is at least 0.2 (largest F1, 0.8: 0 of 2 missed, 1 of 2 others taken for it)
-    >>> print(best_threshold(proba, np.array([0, 1, 0, 1]), ["PG", "R"], "R", costs={"PG": {"R": 3}}))
-    R if its probability is at least 0.7 (lowest mean cost, 0.25: 1 of 2 missed, 0 of 2 others taken for it)
+    >>> best_threshold(proba, np.array([0, 1, 0, 1]), ["PG", "R"], "R", costs={"PG": {"R": 3}}).constraint
+    'lowest mean cost, 0.25: 1 of 2 missed, 0 of 2 others taken for it'
     """
     Decision(label=label, threshold=0.0).check(classes)
     if maximise not in (None, "f1"):
