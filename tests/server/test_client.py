@@ -64,6 +64,8 @@ def test_data_frames_with_options(client):
     assert client.describe()["calibration"] == str(model.calibration)
     client.decide(label="dog", false_negatives=0, rows=frame)
     assert "false negatives" in client.describe()["decision"]
+    client.decide(label="dog", budget=1, rows=frame)
+    assert "at most 1 row: " in client.describe()["decision"]
 
 
 def test_changes(client):
