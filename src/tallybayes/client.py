@@ -116,9 +116,10 @@ class Client:
         """For every row the prior and the contribution of each column, as `Explanation.to_dict`."""
         return list(self._ask("explain", rows_body(data))["explanations"])
 
-    def evaluate(self, data: Any, *, leave_one_out: bool = False) -> dict[str, Any]:
-        """The evaluation of the model on labelled rows, as `Evaluation.to_dict`."""
-        return self._ask("evaluate", {"rows": row_dicts(data), "leave_one_out": leave_one_out})
+    def evaluate(self, data: Any, *, leave_one_out: bool | None = None) -> dict[str, Any]:
+        """The evaluation of the model on labelled rows, as `Evaluation.to_dict`; leave_one_out as in `evaluate`."""
+        given = {} if leave_one_out is None else {"leave_one_out": leave_one_out}
+        return self._ask("evaluate", {"rows": row_dicts(data)} | given)
 
     def sample(self, n: int = 10, *, seed: int | None = None) -> list[dict[str, Any]]:
         """Rows drawn from the model."""

@@ -202,3 +202,20 @@ def test_the_curve_goes_into_the_report(folder):
     assert "chart-tuning" in (folder / "r.html").read_text()
     (folder / "bad.json").write_text("[]")
     assert "tally tune --json" in tally("report", "r.tally", "films.csv", "--tuning", "bad.json", where=folder, code=1)
+
+
+def test_a_budget_is_a_threshold_with_its_precision_and_recall(folder):
+    out = tally("decide", "films.tally", "films.csv", "--class", "R", "--budget", "20", where=folder)
+    assert "at most 20 rows: 20 flagged, precision " in out
+    facts = json.loads(
+        tally("decide", "films.tally", "films.csv", "--class", "R", "--budget", "10%", "--json", where=folder)
+    )
+    assert facts["constraint"] in out
+    assert "DATA to select" in tally("decide", "films.tally", "--class", "R", "--budget", "5", where=folder, code=2)
+
+
+def test_costs_of_a_chosen_threshold_are_saved_and_evaluated(folder):
+    words = ("--class", "R", "--cost", "R:PG: 13=10", "-o", "costly.tally")
+    assert "R answered PG: 13: 10" in tally("decide", "films.tally", "films.csv", *words, where=folder)
+    assert tb.load(folder / "costly.tally").decision.costs == {"R": {"PG: 13": 10.0}}
+    assert "\ncost  " in tally("evaluate", "costly.tally", "films.csv", where=folder)

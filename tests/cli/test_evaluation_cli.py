@@ -7,6 +7,7 @@ import pytest
 import typer
 
 import tallybayes as tb
+from command_line import fine
 from tallybayes.cli.main import app
 from tallybayes.errors import ParameterError
 
@@ -41,7 +42,9 @@ def test_leave_one_out_is_that_of_the_library(here, tally):
         found = json.loads(tally("evaluate", f"{name}.tally", "t.csv", "--leave-one-out", "--json"))
         model = tb.load(here / f"{name}.tally")
         assert found["log_loss"] == pytest.approx(tb.evaluate(model, here / "t.csv", leave_one_out=True).log_loss)
-        assert found["log_loss"] > json.loads(tally("evaluate", f"{name}.tally", "t.csv", "--json"))["log_loss"]
+        assert found == json.loads(tally("evaluate", f"{name}.tally", "t.csv", "--json"))  # the rows are recognised
+        with_themselves = tb.evaluate(model, here / "t.csv", leave_one_out=False)
+        assert found["log_loss"] > with_themselves.log_loss
     told = json.loads(tally("evaluate", "heavy.tally", "t.csv", "--leave-one-out", "--weight", "w", "--json"))
     assert told["log_loss"] == found["log_loss"]
 
@@ -110,3 +113,18 @@ def test_compare_answers_in_words_and_in_json(here, tally):
 def test_mistakes_are_errors(tally, arguments, words):
     with pytest.raises(ParameterError, match=words):
         tally(*arguments)
+
+
+def test_the_rows_that_a_model_has_learned_are_recognised(tmp_path):
+    lines = [f"{i % 7}.5,{'uvw'[i % 3]},{'ab'[i % 5 > 2]}" for i in range(80)]
+    (tmp_path / "rows.csv").write_text("\n".join(["x,k,y", *lines]))
+    (tmp_path / "mixed.csv").write_text("\n".join(["x,k,y", *lines[::-1]]))
+    (tmp_path / "part.csv").write_text("\n".join(["x,k,y", *lines[:60]]))
+    fine("fit", "rows.csv", "--label", "y", cwd=tmp_path)
+    found, given = (
+        json.loads(fine("evaluate", "rows.tally", "--json", *more, cwd=tmp_path))
+        for more in (["mixed.csv"], ["mixed.csv", "--leave-one-out"])
+    )
+    assert found == given
+    assert found["split"] == "the rows that the model has learned, scored by folds: each by a model without it"
+    assert "split" not in json.loads(fine("evaluate", "rows.tally", "part.csv", "--json", cwd=tmp_path))

@@ -7,6 +7,7 @@ from sklearn.isotonic import IsotonicRegression
 import tallybayes as tb
 from models import round_trip
 from tallybayes.errors import DataError, ParameterError
+from tallybayes.model import row_deals
 
 
 def repeated(n=300, times=6, seed=0):
@@ -157,3 +158,51 @@ def test_a_temperature_is_found_whatever_the_number_of_copies():
     model = tb.fit(table, label="y", smoothing=1, weights=None)
     model.calibrate(table)
     assert model.predict_proba({f"x{i}": "a" for i in range(900)})[0, 0] == pytest.approx(0.8, abs=0.005)
+
+
+def correlated(n, seed=0):
+    """Rows of two classes with columns that tell the same, as a data frame would have them."""
+    rng = np.random.default_rng(seed)
+    y = rng.random(n) < 0.4
+    x = rng.normal(size=n) + y
+    columns = {"a": x + rng.normal(size=n), "b": x + rng.normal(size=n), "c": rng.integers(0, 9, n) + 2 * y}
+    return columns | {"k": rng.choice(["u", "v", "w"], n), "y": np.where(y, "yes", "no")}
+
+
+def taken(rows, order):
+    return {name: values[order] for name, values in rows.items()}
+
+
+@pytest.mark.parametrize("method", ["temperature", "isotonic"])
+@pytest.mark.parametrize("options", [{}, {"numeric": "gaussian", "weights": None, "smoothing": 1}])
+def test_a_calibration_does_not_depend_on_the_order_of_the_rows(method, options, tmp_path):
+    rows, found = correlated(150), []
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(150)
+        found.append(tb.fit(taken(rows, order), label="y", **options).calibrate(taken(rows, order), method))
+    path = tmp_path / "rows.csv"
+    lines = zip(*(values.tolist() for values in taken(rows, np.arange(150)[::-1]).values()), strict=True)
+    path.write_text("\n".join([",".join(rows), *(",".join(map(str, line)) for line in lines)]))
+    found.append(tb.fit(path, label="y", **options).calibrate(path, method))
+    assert all(one == found[0] for one in found)
+
+
+def test_new_names_of_columns_and_classes_move_a_temperature_little():
+    """They change which rows share a fold; several deals of few rows make up for that."""
+    rows = correlated(150, seed=3)
+    renamed = {f"column {name}": values for name, values in rows.items() if name != "y"} | {"y": rows["y"]}
+    swapped = rows | {"y": np.where(rows["y"] == "yes", "a", "z")}
+    given = [tb.fit(own, label="y", weights=None).calibrate(own).temperature for own in (rows, renamed, swapped)]
+    assert max(given) / min(given) < 1.1
+
+
+def test_more_rows_than_can_be_sorted_are_dealt_in_their_order(monkeypatch, tmp_path):
+    rows = correlated(150)
+    path = tmp_path / "rows.csv"
+    lines = [",".join(map(str, line)) for line in zip(*(values.tolist() for values in rows.values()), strict=True)]
+    path.write_text("\n".join([",".join(rows), *lines[:70], "inf,1,1,u,yes", *lines[70:]]))
+    source = tb.read(str(path), skip_bad=True)
+    model = tb.fit(rows, label="y")
+    monkeypatch.setattr(row_deals, "_CELLS", 100)
+    assert model.calibrate(source).fitted_on == 150
+    assert source.bad.count == 1

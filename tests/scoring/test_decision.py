@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as arrays
 import tallybayes as tb
 from models import round_trip
 from tallybayes.errors import DataError, ParameterError
-from tallybayes.state.threshold_choice import best_threshold
+from tallybayes.state.threshold_choice import best_threshold, threshold_by_budget
 
 shares = arrays.arrays(np.float64, st.tuples(st.integers(1, 30), st.just(3)), elements=st.floats(0.001, 1.0))
 LABELS = ["G", "PG", "R"]
@@ -85,7 +85,7 @@ def test_the_constraint_holds_for_predict_on_new_rows_it_was_chosen_on():
     rng = np.random.default_rng(0)
     y = rng.choice(["G", "R"], 400)
     table = {f"x{j}": rng.normal(size=400) + (y == "R") for j in range(5)} | {"y": y}
-    model = tb.fit(table, label="y", families="gaussian")
+    model = tb.fit({name: values[:200] for name, values in table.items()}, label="y", families="gaussian")
     for asked in (0, 1, 7):
         model.decide(table, "R", false_negatives=asked, leave_one_out=False)
         assert np.count_nonzero(model.predict(table)[y == "R"] == "G") == asked
@@ -110,7 +110,6 @@ def test_it_is_chosen_on_calibrated_probabilities_of_rows_left_out():
         ({"costs": {"R": 3}}, "true: .answered"),
         ({"costs": {"R": {"G": "much"}}}, "costs that are finite numbers"),
         ({"costs": {"R": {"G": -3}}}, "costs that are finite numbers of at least 0"),
-        ({"label": "R", "threshold": 0.5, "costs": {"R": {"G": 2}}}, "not both"),
     ],
 )
 def test_wrong_rules_are_refused(given, words):
@@ -227,3 +226,52 @@ def test_no_best_threshold_without_rows_of_the_class():
         best_threshold(np.array([[0.5, 0.5]]), np.array([0], np.int32), ["a", "b"], "b", maximise="f1")
     with pytest.raises(ParameterError, match="maximise: 'f1'"):
         best_threshold(np.array([[0.5, 0.5]]), np.array([0], np.int32), ["a", "b"], "b", maximise="recall")
+
+
+def test_a_threshold_chosen_by_costs_keeps_them_and_evaluate_has_the_mean_cost(tmp_path):
+    model = tb.fit(ROWS, label="y", smoothing=1)
+    rule = model.decide(ROWS, "R", costs={"R": {"G": 5}})
+    assert rule.costs == {"R": {"G": 5.0}}
+    model.save(tmp_path / "m.tally")
+    loaded = tb.load(tmp_path / "m.tally")
+    assert loaded.decision == rule
+    found = tb.evaluate(loaded, ROWS)
+    assert found.to_dict()["mean_cost"] == pytest.approx(float(rule.constraint.split(", ")[1].split(":")[0]), abs=1e-4)
+    assert "R answered G: 5" in str(rule)
+    proba = model.predict_proba(ROWS)
+    by_threshold = tb.Decision(label="R", threshold=rule.threshold)
+    assert rule.answer_codes(proba, model.classes).tolist() == by_threshold.answer_codes(proba, model.classes).tolist()
+
+
+@pytest.mark.parametrize("budget", [1, 5, 0.2, 10_000])
+def test_a_budget_flags_at_most_so_many_rows_and_tells_precision_and_recall(budget):
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(300) < 0.3, "R", "G")
+    table = {"x": rng.normal(size=300) + (y == "R"), "y": np.where(np.arange(300) < 10, None, y)}
+    model = tb.fit({name: values[:150] for name, values in table.items()}, label="y", numeric="gaussian")
+    rule = model.decide(table, "R", budget=budget, leave_one_out=False)
+    flagged = model.predict_proba(table)[:, 1] >= rule.threshold
+    allowed = min(300, int(300 * budget) if budget < 1 else budget)
+    assert np.count_nonzero(flagged) == allowed  # no two rows are equal; rows without a label are flagged too
+    known = table["y"] != None  # noqa: E711
+    right = np.count_nonzero(flagged & (table["y"] == "R"))
+    precision, recall = right / np.count_nonzero(flagged & known), right / np.count_nonzero(table["y"] == "R")
+    assert f"{allowed:,} flagged" in rule.constraint
+    assert f"precision {precision:.4g}, recall {recall:.4g}" in rule.constraint
+
+
+def test_equal_probabilities_are_flagged_together_or_not_at_all():
+    rows = {"x": ["a"] * 6 + ["b"] * 6, "y": ["R"] * 5 + ["G"] * 7}
+    model = tb.fit(rows, label="y", smoothing=1, weights=None)
+    for budget, n in ((5, 0), (6, 6), (11, 6), (12, 12)):
+        assert np.count_nonzero(model.predict_proba(rows)[:, 1] >= _threshold(model, rows, budget)) == n
+    with pytest.raises(DataError, match="more than 1 row with probability 1"):
+        threshold_by_budget(np.array([[0.0, 1.0]] * 2), np.array([1, 1]), ["G", "R"], "R", budget=1)
+    with pytest.raises(ParameterError, match="a number of rows"):
+        model.decide(rows, "R", budget=-1)
+
+
+def _threshold(model, rows, budget):
+    proba = model.predict_proba(rows)
+    codes = np.array([model.classes.index(label) for label in rows["y"]], np.int32)
+    return threshold_by_budget(proba, codes, model.classes, "R", budget=budget).threshold

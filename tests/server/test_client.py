@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from running_server import CAT, DOG, PETS, pets
 
+import tallybayes as tb
 from tallybayes.client import Client, RemoteChange, ServerError
 from tallybayes.errors import DataError, ForgetError, ParameterError
 from tallybayes.model.saved_model import dumps, loads
@@ -37,7 +38,8 @@ def test_answers_are_those_of_the_model(client):
     assert client.sample(3, seed=5) == model.sample(3, seed=5).to_pylist()
     assert client.schema()["label"] == "pet"
     assert client.explain(CAT)[0]["probabilities"] == model.explain([CAT])[0].probabilities.tolist()
-    assert client.evaluate(PETS)["accuracy"] == 1.0
+    assert client.evaluate(PETS)["accuracy"] == tb.evaluate(model, PETS).accuracy
+    assert client.evaluate(PETS, leave_one_out=False)["accuracy"] == 1.0
 
 
 def test_data_frames_and_columns_are_sent_as_arrow(client):
@@ -57,11 +59,13 @@ def test_data_frames_with_options(client):
     assert (
         client.evaluate(frame, leave_one_out=True)["log_loss"] == client.evaluate(PETS, leave_one_out=True)["log_loss"]
     )
-    client.calibrate(frame, "isotonic", leave_one_out=False)
-    model.calibrate(frame, "isotonic", leave_one_out=False)
+    client.calibrate(frame.iloc[1:], "isotonic", leave_one_out=False)
+    model.calibrate(frame.iloc[1:], "isotonic", leave_one_out=False)
     assert client.describe()["calibration"] == str(model.calibration)
     client.decide(label="dog", false_negatives=0, rows=frame)
     assert "false negatives" in client.describe()["decision"]
+    client.decide(label="dog", budget=1, rows=frame)
+    assert "at most 1 row: " in client.describe()["decision"]
 
 
 def test_changes(client):

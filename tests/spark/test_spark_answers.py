@@ -101,6 +101,17 @@ def test_an_evaluation_is_that_of_the_model(sp, df, model):
     assert found.positive == "p"
 
 
+def test_rows_that_the_model_has_learned_are_said_to_be_scored_with_themselves(sp, spark):
+    rows = [(float(i), "xz"[i % 2], "pq"[i % 3 == 0]) for i in range(20)]
+    df = spark.createDataFrame(rows, ["x", "k", "y"])
+    model = sp.fit(df, "y", weights=None)
+    assert sp.evaluate(model, df.orderBy("k")).split == (
+        "none: the rows that the model has learned, each scored with itself"
+    )
+    assert sp.evaluate(model, df.limit(19)).split == ""
+    assert sp.evaluate(model, df.withColumn("x", df.x + 1)).split == ""
+
+
 def test_the_driver_gets_one_value_whose_size_is_limited(sp, df, model, monkeypatch):
     from tallybayes.spark import evaluate_verb
     from tallybayes.spark.evaluation_bytes import combine_evaluations

@@ -96,6 +96,9 @@ def decide(
     maximise: Annotated[
         str | None, typer.Option(metavar="f1", help="Select the threshold with the largest F1 of the class.")
     ] = None,
+    budget: Annotated[
+        str | None, typer.Option(metavar="N", help="Give this answer to at most N of the rows, or a share such as 5%.")
+    ] = None,
     abstain: Annotated[
         float | None, typer.Option(metavar="P", help="Give no answer if the probability is below P.")
     ] = None,
@@ -110,22 +113,22 @@ def decide(
 ) -> None:
     """Set the decision rule of a model: a threshold, costs, or no answer below a probability.
 
-    A threshold is given, or selected on data: under a constraint (a largest number of false negatives or false
-    positives), or as the best one (by F1 or by cost). The model with the rule is saved by -o MODEL or --in-place;
-    without these the rule is only printed. `tally predict`, `evaluate` and `explain` use it. Without options, the
-    current rule is printed.
+    A threshold is given, or selected on data: under a constraint (a largest number of false negatives, of false
+    positives, or of rows with this answer), or as the best one (by F1 or by cost). The model with the rule is saved by
+    -o MODEL or --in-place; without these the rule is only printed. `tally predict`, `evaluate` and `explain` use it.
+    Without options, the current rule is printed.
     """
     from dataclasses import replace
 
     from tallybayes.errors import NONE, Described, ParameterError
     from tallybayes.state.decision import Decision
 
-    rules = (threshold, false_negatives, false_positives, cost or None, maximise)
+    rules = (threshold, false_negatives, false_positives, cost or None, maximise, budget)
     has_rule = any(one is not None for one in (*rules, abstain, class_))
-    constrained = any(one is not None for one in (false_negatives, false_positives, maximise))
+    constrained = any(one is not None for one in (false_negatives, false_positives, maximise, budget))
     if (data or new) and not constrained and not (cost and class_ is not None):
         got = data or Described("--new")
-        expected = "data only for --false-negatives, --false-positives, --maximise, or --cost with --class"
+        expected = "data only for --false-negatives, --false-positives, --maximise, --budget, or --cost with --class"
         raise ParameterError(f"{expected}, to select the threshold", got=got)
     if most_probable and has_rule:
         raise ParameterError("--most-probable without other options", got=Described("another rule"))
@@ -138,7 +141,7 @@ def decide(
         _print_rule(model, loaded.decision, json)
         return
     if sum(one is not None for one in rules) > 1:
-        names = "--threshold, --false-negatives, --false-positives, --maximise and --cost"
+        names = "--threshold, --false-negatives, --false-positives, --maximise, --budget and --cost"
         raise ParameterError(f"one of {names}", got=Described("several"))
     if maximise not in (None, "f1"):
         raise ParameterError("--maximise f1", got=maximise, hint="--cost selects the threshold with the lowest cost")
@@ -150,7 +153,7 @@ def decide(
         if data:
             source = reader(data, step)
             limits = {"false_negatives": _number(false_negatives), "false_positives": _number(false_positives)}
-            by: dict[str, Any] = {**limits, "maximise": maximise, "costs": costs}
+            by: dict[str, Any] = {**limits, "maximise": maximise, "costs": costs, "budget": _number(budget)}
             rule = loaded.decide(source, own, leave_one_out=not new, **by)
             note_bad_rows(source)
         elif threshold is not None:
@@ -234,6 +237,7 @@ COMMANDS = [
         decide,
         "tally decide films.tally films.csv --class R --false-negatives 0   # print the rule that misses no R\n"
         "tally decide films.tally films.csv --class R --maximise f1 -o strict.tally\n"
+        "tally decide films.tally new.csv --new --class R --budget 200   # the 200 most probable rows\n"
         "tally decide mail.tally --cost ham:spam=20 --abstain 0.6 --in-place\n"
         "tally decide films.tally --most-probable --in-place",
     ),

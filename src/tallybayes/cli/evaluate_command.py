@@ -20,7 +20,7 @@ __all__ = ["COMMANDS", "evaluate"]
 EXAMPLE = """
 tally evaluate films.tally test.csv                # a model on new rows
 tally evaluate films.csv --label rating            # 10-fold cross-validation
-tally evaluate films.tally films.csv --leave-one-out   # on the rows it has learned
+tally evaluate films.tally films.csv               # on the rows it has learned: by folds, each without itself
 tally evaluate log.csv --label failed --prequential    # predict each row, then learn it
 tally evaluate visits.csv --label ill --group patient  # folds of whole patients
 tally evaluate sales.csv --label sold --time date      # the past predicts the next block
@@ -34,7 +34,7 @@ _LEAST_SAMPLES = 100  # of a bootstrap: with fewer, the ends of a 95 % interval 
 @fits
 def evaluate(
     model_and_data: Annotated[
-        list[str], typer.Argument(metavar="[MODEL] DATA...", help="A model and new data; or data and --label.")
+        list[str], typer.Argument(metavar="[MODEL] DATA...", help="A model and data; or data and --label.")
     ],
     *,
     label: Label = None,
@@ -73,7 +73,8 @@ def evaluate(
     """Evaluate a model, or cross-validate on data.
 
     Prints accuracy and log loss with the baselines that ignore the columns, Brier score, AUC, calibration error,
-    precision and recall of every class, and the confusion matrix. With --label, the options of `tally fit` apply.
+    precision and recall of every class, and the confusion matrix. With --label, the options of `tally fit` apply. The
+    rows that a model has learned, and no others, are recognised: each is scored by a model without it.
     """
     from tallybayes.errors import Described, ParameterError, check_integer
     from tallybayes.evaluation import cross_validate
@@ -142,7 +143,7 @@ def _of_model(path: str, source: Source, label: str | None, *, leave_one_out: bo
     from tallybayes.evaluation import evaluate as evaluate_model
 
     model = loaded_model(path)
-    evaluation = evaluate_model(model, source, label, leave_one_out=leave_one_out, weight=weight)
+    evaluation = evaluate_model(model, source, label, leave_one_out=leave_one_out or None, weight=weight)
     settings = model.settings
     weights = settings.column_weights
     fixed = {
@@ -150,7 +151,7 @@ def _of_model(path: str, source: Source, label: str | None, *, leave_one_out: bo
         "calibration": settings.calibration,
         "decision threshold": settings.decision and settings.decision.constraint,
     }
-    if leave_one_out and any(fixed.values()):
+    if evaluation.leave_one_out and any(fixed.values()):
         names = ", ".join(name for name, value in fixed.items() if value)
         note(f"not refitted for each row, so the result is slightly optimistic: {names}")
     return evaluation

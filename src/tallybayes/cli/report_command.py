@@ -13,7 +13,7 @@ __all__ = ["COMMANDS", "report"]
 
 EXAMPLE = """
 tally report films.tally test.csv -o report.html            # on new rows
-tally report films.tally films.csv --leave-one-out          # on the rows it has learned
+tally report films.tally films.csv                          # on the rows it has learned: each without itself
 tally tune films.csv --label rating --json > tuning.json && tally report films.tally films.csv --tuning tuning.json
 """
 
@@ -61,7 +61,7 @@ def report(
             loaded,
             source,
             label=label,
-            leave_one_out=leave_one_out,
+            leave_one_out=leave_one_out or None,
             rows=rows,
             tuning=curve,
             title=title,

@@ -63,7 +63,8 @@ Debug = Annotated[
     bool, typer.Option("--debug", callback=_set_debug, help="Show the traceback of an error.", is_eager=True)
 ]
 LeaveOneOut = Annotated[
-    bool, typer.Option("--leave-one-out", help="The model has learned this data: score each row without itself.")
+    bool,
+    typer.Option("--leave-one-out", help="The model has learned these rows and others: score each without itself."),
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,7 @@ from tallybayes.data.key_form import KeyForm
 from tallybayes.data.label_bins import LabelBins
 from tallybayes.data.missing_words import MissingWords
 from tallybayes.data.number_format import NumberFormat
-from tallybayes.errors import Described, FileError, ParameterError, TallyError
+from tallybayes.errors import Described, FileError, ParameterError, TallyError, is_real_number
 from tallybayes.families import Family, parse
 from tallybayes.notebook_view import TextGrid, data_frame, html_view
 
@@ -43,6 +44,7 @@ class Field:
     dates: of a column of dates, how its cells are read; it has no family itself, but its parts have.
     part: of such a part (the weekday of a date), the column of dates that it is a part of.
     is_whole: whether the first rows of a column of numbers hold whole numbers only; samples are whole numbers then.
+    selected_on: the rows of the model when options of the family were selected from the data; 0: they were given.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Field:
     dates: DateFormat | None = field(default=None, repr=False)
     part: DatePart | None = field(default=None, repr=False)
     is_whole: bool = field(default=False, repr=False)
+    selected_on: float = field(default=0.0, repr=False)
 
     def __post_init__(self) -> None:
         if self.family is not None and (self.family.column is Cells) != bool(self.inputs):
@@ -267,6 +270,7 @@ def _plain(field: Field) -> dict[str, Any]:
     more |= {"key_form": list(field.key_form.words)} if field.key_form is not None else {}
     more |= {"part": field.part._asdict()} if field.part is not None else {}
     more |= {"whole": True} if field.is_whole else {}
+    more |= {"selected_on": float(field.selected_on)} if field.selected_on else {}
     family = field.dates or field.family
     return {"family": None if family is None else str(family), "reason": field.reason} | more
 
@@ -288,7 +292,7 @@ def _missing_words(given: Mapping[str, Any]) -> MissingWords | None:
 def _field(name: str, given: Any) -> Field:
     if (
         not isinstance(given, Mapping)
-        or given.keys() - {"family", "reason", "inputs", "format", "key_form", "part", "whole"}
+        or given.keys() - {"family", "reason", "inputs", "format", "key_form", "part", "whole", "selected_on"}
         or "family" not in given
     ):
         raise ParameterError("the family (or null) and the reason of a column", got=given, column=name)
@@ -305,6 +309,9 @@ def _field(name: str, given: Any) -> Field:
     dates = known if isinstance(known, DateFormat) else None
     if not isinstance(is_whole := given.get("whole", False), bool):
         raise ParameterError("true or false: whether numbers are whole", got=is_whole, column=name)
+    if not is_real_number(selected_on := given.get("selected_on", 0.0)) or not 0 <= selected_on < math.inf:
+        expected = "the rows that the options of a column were selected on"
+        raise ParameterError(expected, got=selected_on, column=name)
     own = None if isinstance(known, DateFormat) else known
     form = None if given.get("format") is None else NumberFormat.from_dict(given["format"])
     return Field(
@@ -317,6 +324,7 @@ def _field(name: str, given: Any) -> Field:
         dates=dates,
         part=_part(name, given),
         is_whole=is_whole,
+        selected_on=float(selected_on),
     )
 
 

@@ -7,6 +7,7 @@ become `tallybayes.data.files.Files`; `tallybayes.data.read` decides.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -77,6 +78,15 @@ class Source(ABC):
         source. By default every column is read.
         keep: whether to keep the original cells of all columns in `Table.kept`.
         """
+
+    @contextlib.contextmanager
+    def read_again(self) -> Iterator[None]:
+        """A context in which the rows are read once more: bad rows were counted before, and are not again."""
+        bad, self.bad = self.bad, None if self.bad is None else BadRows()
+        try:
+            yield
+        finally:
+            self.bad = bad
 
     def good(self, table: Table, work: Callable[[Table], Any]) -> Iterator[tuple[Table, Any]]:
         """The result of `work` for a table, or for its good rows if bad rows are skipped; errors name file and line.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import warnings
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,25 +14,48 @@ from tallybayes.data.label import Labels
 from tallybayes.data.read import to_source
 from tallybayes.data.source import Source, as_columns
 from tallybayes.data.table import Table
-from tallybayes.errors import NONE, DataError, Described, ParameterError, shorten, warn
+from tallybayes.errors import NONE, DataError, DataWarning, Described, ParameterError, shorten, warn
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.families.family import Floats
 from tallybayes.model import Model
 from tallybayes.model.fit import planned
+from tallybayes.model.learned_rows import LearnedRows
 from tallybayes.model.training_scores import log_proba_of_training_rows
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.options import FitOptions
 
-__all__ = ["add_rows", "evaluate", "evaluated", "finished_evaluation", "plan_model", "score_table"]
+__all__ = [
+    "WITH_THEMSELVES",
+    "Batches",
+    "add_rows",
+    "evaluate",
+    "evaluated",
+    "finished_evaluation",
+    "plan_model",
+    "score_honestly",
+    "score_table",
+]
+
+T = TypeVar("T")
+Batches = Iterable[tuple[Table, Floats]]  # with log P(class | row)
+
+WITH_THEMSELVES = "the rows that the model has learned, each scored with itself"
 
 
 def evaluate(
-    model: Model, data: Any, label: Any = None, *, leave_one_out: bool = False, weight: Any = None, positive: Any = None
+    model: Model,
+    data: Any,
+    label: Any = None,
+    *,
+    leave_one_out: bool | None = None,
+    weight: Any = None,
+    positive: Any = None,
 ) -> Evaluation:
-    """Evaluate a model on labelled data that it was not trained on.
+    """Evaluate a model on labelled data; its own training rows are scored by models without them.
 
     label: the name of a column or an array, if it is not the one the model was fitted with.
-    leave_one_out: the data is the training data: each row is scored by the model without that row.
+    leave_one_out: whether the data is the training data, so that each row is scored by a model without that row. By
+    default that is found out: the data is the training data if it has the sums of the model. `split` tells which.
     weight: with leave_one_out, the training weight of each row: a column or an array.
     positive: the class whose precision, recall and F1 are reported apart.
 
@@ -47,16 +72,54 @@ def evaluate(
         raise ParameterError("weight= only with leave_one_out=True", got=weight, hint="otherwise all rows count alike")
     source, snapshot = to_source(data), model.snapshot()
     label = snapshot.label_or_default(label)
-    if leave_one_out:
-        batches = log_proba_of_training_rows(snapshot, source, label=label, weight=weight)
-    else:
-        batches = snapshot.log_proba_batches(source, label=label)
-    evaluation = evaluated(snapshot, batches, label)
+    given: dict[str, Any] = {"leave_one_out": leave_one_out, "weight": weight}
+    work = partial(evaluated, snapshot, label)
+    evaluation = score_honestly(snapshot, source, label, work, lambda found: found, **given)
     evaluation.bad = 0 if source.bad is None else source.bad.count
     return finished_evaluation(evaluation, snapshot, label, positive)
 
 
-def evaluated(snapshot: Snapshot, batches: Iterable[tuple[Table, Floats]], label: Any) -> Evaluation:
+def score_honestly(
+    snapshot: Snapshot,
+    source: Source,
+    label: Any,
+    work: Callable[[Batches], T],
+    evaluation_of: Callable[[T], Evaluation],
+    *,
+    leave_one_out: bool | None,
+    weight: Any = None,
+) -> T:
+    """The result of `work` on the scored batches of some data: training rows are scored by models without them.
+
+    evaluation_of: the evaluation in the result, which tells how the rows were scored.
+    leave_one_out: whether the rows are training rows; None: if their sums are those of the model.
+    """
+    if leave_one_out:
+        result = work(log_proba_of_training_rows(snapshot, source, label=label, weight=weight))
+        evaluation_of(result).leave_one_out, evaluation_of(result).split = True, _training_split(snapshot)
+        return result
+    learned = LearnedRows(snapshot, source, label)
+    result = work(learned.watched(snapshot.log_proba_batches(source, label=label)))
+    if not learned.are_all(evaluation_of(result).class_rows):
+        return result
+    if leave_one_out is None and learned.can_be_read_again:
+        with warnings.catch_warnings(), source.read_again():
+            warnings.simplefilter("ignore", DataWarning)  # they were issued when the rows were read first
+            return score_honestly(snapshot, source, label, work, evaluation_of, leave_one_out=True, weight=weight)
+    evaluation_of(result).split = f"none: {WITH_THEMSELVES}"
+    if leave_one_out is None:
+        hint = "a stream is read only once; each row of a table or a file would be scored by a model without it"
+        warn(f"{WITH_THEMSELVES}: the metrics are optimistic", hint=hint)
+    return result
+
+
+def _training_split(snapshot: Snapshot) -> str:
+    """How training rows are divided to be scored by models without them, in words."""
+    how = "folds" if snapshot.state.selects_from_data else "leave-one-out"
+    return f"the rows that the model has learned, scored by {how}: each by a model without it"
+
+
+def evaluated(snapshot: Snapshot, label: Any, batches: Batches) -> Evaluation:
     """The evaluation of batches with log P(class | row) of their rows."""
     evaluation = Evaluation()
     for table, log_proba in batches:

@@ -36,9 +36,13 @@ def evaluation_parts(values: dict[str, Any]) -> list[str | TextGrid]:
 
 def _metrics(values: dict[str, Any]) -> list[str]:
     lines = [f"rows       {values['rows']}"]
+    if "split" in values:
+        lines.append(f"split      {values['split']}")
     if values["abstained"]:
         lines.append(f"coverage   {digits(values['coverage'])}   ({rows_of(values['abstained'])} without a prediction)")
     several = len(values["classes"]) > 2
+    ranked = [values["positive"]["class"]] if "positive" in values else [] if several else values["classes"][1:]
+    of_class = f", of {shown(ranked[0])}" if ranked else ", mean over the classes" if several else ""
     metrics = [
         ("accuracy", "accuracy", _baseline("majority class", values["majority"])),
         ("log loss", "log_loss", "nats" + _baseline("; class shares alone", values["prior_log_loss"])),
@@ -46,6 +50,10 @@ def _metrics(values: dict[str, Any]) -> list[str]:
         ("balanced", "balanced_accuracy", "the mean recall of the classes"),
         ("AUC", "auc", "mean over the classes, each against the rest" if several else ""),
         ("ECE", "ece", "expected calibration error"),
+        ("AP", "average_precision", f"average precision{of_class}"),
+        ("KS", "ks", f"Kolmogorov-Smirnov distance{of_class}"),
+        ("lift", "lift", f"in the first tenth of the rows{of_class}"),
+        ("MCC", "mcc", "Matthews correlation"),
     ]
     intervals = values.get("intervals", {})
     for name, key, remark in metrics:
@@ -58,8 +66,6 @@ def _metrics(values: dict[str, Any]) -> list[str]:
         figures = [("precision", "precision"), ("recall", "recall"), ("specificity", "specificity"), ("F1", "f1")]
         shares = ", ".join(f"{name} {digits(own[key])}" for name, key in figures)
         lines.append(f"positive   {shown(own['class'])}: {shares}")
-    if "split" in values:
-        lines.append(f"split      {values['split']}")
     if folds := values.get("folds"):
         lines.append(f"folds      {len(folds)}   (accuracy from {digits(min(folds))} to {digits(max(folds))})")
     if intervals:

@@ -6,6 +6,7 @@ Brier       the mean over rows of the sum over classes of (P - 1 or 0) squared: 
 AUC         P(a row of the class has a higher P(class) than another row): of the second of two classes, else the mean
 ECE         expected calibration error: mean |confidence - accuracy| of the predictions, in ten bins
 cost        the mean cost of the answers, where the decision rule has costs
+AP, KS, lift  how well the rows of a class are ranked first (`ranking_metrics.py`);  MCC: Matthews correlation
 precision   correct predictions of a class / predictions of it;  recall: correct predictions of a class / rows of it
 
 A row with a label unknown to the model counts as wrong. It has no probability, so it is excluded from log loss and
@@ -29,6 +30,7 @@ from tallybayes.evaluation.answer_costs import Costs, least_constant_cost, mean_
 from tallybayes.evaluation.auc import auc_classes, mean_auc, ranked_scores
 from tallybayes.evaluation.bootstrap import intervals
 from tallybayes.evaluation.evaluation_text import evaluation_parts
+from tallybayes.evaluation.ranking_metrics import NAMES, matthews_correlation, ranking_by_class
 from tallybayes.evaluation.scores import KeptRows, Scores
 from tallybayes.families.family import Floats
 from tallybayes.formatting import finite_json
@@ -62,6 +64,7 @@ class Evaluation(Viewed):
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)  # by metric, set by `bootstrap`
     draws: tuple[int, float] = (0, 0.0)  # the number of bootstrap samples, and the level of the intervals
     split: str = ""  # how training and evaluated rows were divided, in words, unless by stratified folds
+    leave_one_out: bool = False  # the rows are training rows, each scored by a model without it
     positive: Any = None  # the class whose metrics are reported apart
     costs: Costs = field(default_factory=dict)  # of the decision rule, if it has any
     _heading: ClassVar[str] = "Evaluation"
@@ -118,6 +121,7 @@ class Evaluation(Viewed):
             [*self.folds, *other.folds],
             self.kept + other.kept,
             split=self.split or other.split,
+            leave_one_out=self.leave_one_out or other.leave_one_out,
             positive=self.positive if other.positive is None else other.positive,
             costs=self.costs or other.costs,
         )
@@ -209,14 +213,12 @@ class Evaluation(Viewed):
         return least_constant_cost(self.class_rows, self.classes, self.costs) if self.costs else float("nan")
 
     def of_positive(self) -> dict[str, Any]:
-        """Precision, recall, specificity, F1 and AUC of the class `positive` against the rest."""
+        """Precision, recall, specificity, F1, AUC and ranking of the class `positive` against the rest."""
         own = next(row for row in self.per_class() if row["class"] == self.positive)
         others = {pair: n for pair, n in self.confusion.items() if pair[0] != self.positive and pair[1] is not None}
         wrong = sum(n for pair, n in others.items() if pair[1] == self.positive)
         specificity = 1 - _ratio(wrong, sum(others.values()))
-        return {"class": self.positive, "specificity": specificity} | {
-            name: own[name] for name in ("rows", "precision", "recall", "f1", "auc")
-        }
+        return own | {"specificity": specificity}
 
     @property
     def auc(self) -> float:
@@ -230,6 +232,31 @@ class Evaluation(Viewed):
         scores = self.scores()
         found = ranked_scores(scores, [scores.classes[metric_curves.place_of(scores, label)]])
         return found[label].auc() if found else float("nan")
+
+    @property
+    def average_precision(self) -> float:
+        """The average precision of `positive`, or else of the second of two classes, or the mean over several."""
+        return self._mean_ranking("average_precision", self.per_class())
+
+    @property
+    def ks(self) -> float:
+        """The Kolmogorov-Smirnov distance of P(class) in and outside a class, for that of `average_precision`."""
+        return self._mean_ranking("ks", self.per_class())
+
+    @property
+    def lift(self) -> float:
+        """The lift in the first tenth of the rows, for the class of `average_precision`."""
+        return self._mean_ranking("lift", self.per_class())
+
+    def _mean_ranking(self, name: str, per_class: list[dict[str, Any]]) -> float:
+        own = auc_classes(self.classes) if self.positive is None else [self.positive]
+        values = [row[name] for row in per_class if row["class"] in own and not np.isnan(row[name])]
+        return _ratio(sum(values), len(values))
+
+    @property
+    def mcc(self) -> float:
+        """The Matthews correlation coefficient of true and predicted classes."""
+        return matthews_correlation(self.matrix())
 
     @property
     def ece(self) -> float:
@@ -253,18 +280,23 @@ class Evaluation(Viewed):
     # Tables and curves
 
     def per_class(self) -> list[dict[str, Any]]:
-        """Rows, precision, recall, F1 and AUC (against the rest) of every class; AUC is NaN if rows were not kept."""
-        scores = self.scores() if self.kept.complete else None
+        """Rows, precision, recall, F1, AUC and ranking of every class against the rest; NaN if rows were not kept."""
+        scores = self.scores() if self.kept.complete and self.kept.parts else None
         found = {} if scores is None else ranked_scores(scores, scores.classes)
+        ranking = {} if scores is None else dict(zip(scores.classes, ranking_by_class(scores), strict=True))
+        absent = dict.fromkeys(NAMES, float("nan"))
         return [
-            row | {"auc": found[row["class"]].auc() if row["class"] in found else float("nan")}
+            row
+            | {"auc": found[row["class"]].auc() if row["class"] in found else float("nan")}
+            | ranking.get(row["class"], absent)
             for row in self._counted()
         ]
 
     def matrix(self) -> NDArray[np.int64]:
         """The confusion matrix of the rows with a prediction, (true, predicted), classes as in `classes`."""
         names = self.classes
-        return np.array([[self.confusion.get((a, b), 0) for b in names] for a in names], np.int64)
+        rows = [[self.confusion.get((a, b), 0) for b in names] for a in names]
+        return np.array(rows, np.int64).reshape(len(names), len(names))
 
     def reliability(self, bins: int = 10, label: Any = None) -> list[dict[str, Any]]:
         """Predicted against observed in bins of equal width: bounds, rows, mean probability, observed share.
@@ -305,7 +337,7 @@ class Evaluation(Viewed):
         return finite_json(self._values())  # type: ignore[no-any-return]
 
     def _values(self) -> dict[str, Any]:
-        kept = self.kept.complete
+        kept, per_class = self.kept.complete, self.per_class()
         result: dict[str, Any] = {
             "rows": self.n_rows,
             "accuracy": self.accuracy,
@@ -316,20 +348,22 @@ class Evaluation(Viewed):
             "prior_log_loss": self.prior_log_loss,
             "auc": self.auc if kept else float("nan"),
             "ece": self.ece if kept else float("nan"),
+            **{name: self._mean_ranking(name, per_class) for name in NAMES},
+            "mcc": self.mcc,
             "abstained": self.abstained,
             "coverage": self.coverage,
             "unknown_labels": self.n_unknown,
             "skipped": self.skipped,
             "bad": self.bad,
             "classes": self.classes,
-            "per_class": self.per_class(),
+            "per_class": per_class,
             "confusion": self.matrix().tolist(),
             "reliability": self.reliability() if kept else None,
         }
         if self.folds:
             result["folds"] = self.folds
         if self.split:
-            result["split"] = self.split
+            result["split"], result["leave_one_out"] = self.split, self.leave_one_out
         if self.positive is not None:
             result["positive"] = self.of_positive()
         if self.costs:

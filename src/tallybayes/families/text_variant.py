@@ -58,8 +58,7 @@ class VariantChoice:
     n_tried: int
 
     def __str__(self) -> str:
-        loss = f"its log loss is {self.log_loss:.3g} on a sample of {self.n_documents} documents"
-        return f"selected from {self.n_tried} candidates by leave-one-out; {loss}"
+        return f"selected from {self.n_tried} candidates by leave-one-out on a sample of {self.n_documents} documents"
 
 
 def choose(

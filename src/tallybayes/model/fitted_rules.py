@@ -5,20 +5,26 @@ These are rows that it has learned, each scored by leave-one-out; or new ones.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from tallybayes.arrays.axis import positions
 from tallybayes.data.label import find_weights
+from tallybayes.data.read import to_source
+from tallybayes.data.source import as_columns
 from tallybayes.data.table import Table
-from tallybayes.errors import NONE, DataError, Described, ParameterError
+from tallybayes.errors import NONE, DataError, Described, ParameterError, warn
 from tallybayes.families.family import Codes32, Floats
+from tallybayes.model.learned_rows import LearnedRows
+from tallybayes.model.row_deals import dealt_in_turn
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.state.calibration import Calibration
 from tallybayes.state.decision import Decision
-from tallybayes.state.threshold_choice import best_threshold
+from tallybayes.state.threshold_choice import best_threshold, threshold_by_budget
 
 __all__ = ["choose_threshold", "fit_calibration", "marked_stale"]
 
@@ -27,7 +33,7 @@ def fit_calibration(
     snapshot: Snapshot, data: Any, method: Any, *, label: Any, weight: Any, leave_one_out: bool
 ) -> Calibration:
     """The calibration fitted on some rows."""
-    log_proba, codes, weights = _scores(snapshot, data, label, weight, leave_one_out, calibrated=False)
+    log_proba, codes, weights = _scores(snapshot, data, label, weight, leave_one_out, calibrated=False, in_deals=True)
     codes = np.where(codes < len(snapshot.classes), codes, -1).astype(np.int32)
     found = Calibration.fit(method, log_proba, codes, snapshot.classes, weights)
     return replace(found, model_rows=_n_rows(snapshot))
@@ -38,15 +44,18 @@ def choose_threshold(
 ) -> Decision:
     """The threshold for an answer that satisfies a constraint on some rows, or is best on them.
 
-    constraint: one of false_negatives, false_positives, maximise and costs. An unknown label is another class.
+    constraint: one of false_negatives, false_positives, maximise, costs and budget. An unknown label is another class.
     """
     given = {name: value for name, value in constraint.items() if value is not None}
     if len(given) != 1:
         got = ", ".join(given) or NONE
-        raise ParameterError("one of false_negatives, false_positives, maximise and costs", got=Described(got))
-    log_proba, codes, _ = _scores(snapshot, data, label, weight, leave_one_out, calibrated=True)
-    choose = best_threshold if given.keys() & {"maximise", "costs"} else Decision.with_constraint
-    found = choose(np.exp(log_proba), codes, snapshot.classes, answer, **given)
+        raise ParameterError("one of false_negatives, false_positives, maximise, costs and budget", got=Described(got))
+    log_proba, codes, _ = _scores(snapshot, data, label, weight, leave_one_out, calibrated=True, in_deals=False)
+    limits = Decision.with_constraint
+    by: dict[str, Callable[..., Decision]] = {"false_negatives": limits, "false_positives": limits}
+    by |= {"maximise": best_threshold, "costs": best_threshold, "budget": threshold_by_budget}
+    (name,) = given
+    found = by[name](np.exp(log_proba), codes, snapshot.classes, answer, **given)
     return replace(found, model_rows=_n_rows(snapshot))
 
 
@@ -60,22 +69,35 @@ def _n_rows(snapshot: Snapshot) -> float:
 
 
 def _scores(
-    snapshot: Snapshot, data: Any, label: Any, weight: Any, leave_one_out: bool, *, calibrated: bool
+    snapshot: Snapshot, data: Any, label: Any, weight: Any, leave_one_out: bool, *, calibrated: bool, in_deals: bool
 ) -> tuple[Floats, Codes32, Floats | None]:
-    """Log P(class | row) of labelled rows, the codes of their classes and their weights."""
-    label = snapshot.label_or_default(label)
-    weight = snapshot.state.schema.weight if weight is None and leave_one_out else weight
+    """Log P(class | row) of labelled rows, the codes of their classes and their weights.
+
+    in_deals: training rows are dealt to folds by their content, few of them several times, with weights that add up.
+    """
+    source, label, n_deals = to_source(data), snapshot.label_or_default(label), 1
+    scored: Iterable[tuple[Table, Floats]]
     if leave_one_out:
         from tallybayes.model.training_scores import log_proba_of_training_rows
 
-        batches = log_proba_of_training_rows(snapshot, data, label=label, weight=weight, calibrated=calibrated)
+        weight = snapshot.state.schema.weight if weight is None else weight
+        source, label, weight = as_columns(source, label, weight)
+        deals = dealt_in_turn(snapshot, source, label, weight) if in_deals else [source]
+        n_deals, own = len(deals), {"label": label, "weight": weight, "calibrated": calibrated}
+        scored = chain.from_iterable(log_proba_of_training_rows(snapshot, deal, **own) for deal in deals)
     else:
-        batches = snapshot.log_proba_batches(data, label=label, calibrated=calibrated)
-    parts = [(log_proba, _codes(snapshot, table, label), find_weights(table, weight)) for table, log_proba in batches]
+        learned = LearnedRows(snapshot, source, label)
+        scored = learned.watched(snapshot.log_proba_batches(source, label=label, calibrated=calibrated))
+    parts = [(log_proba, _codes(snapshot, table, label), find_weights(table, weight)) for table, log_proba in scored]
     if not parts:
         raise DataError("rows with labels", got=NONE)
+    if not leave_one_out and learned.are_all():
+        hint = "leave_one_out=True (no --new) scores each row by a model without it"
+        warn("the model has learned these rows: as new rows, it knows them too well", hint=hint)
     log_proba, codes = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
     weights = None if parts[0][2] is None else np.concatenate([part[2] for part in parts if part[2] is not None])
+    if n_deals > 1:
+        weights = (np.ones(len(codes)) if weights is None else weights) / n_deals
     return log_proba, codes, weights
 
 

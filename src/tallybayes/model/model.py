@@ -141,7 +141,7 @@ class Model(Viewed):
 
     @property
     def stale(self) -> list[str]:
-        """Which of column_weights, calibration and decision were fitted on other rows, or under other probabilities."""
+        """What was fitted or selected on other rows, or under other probabilities, such as column_weights."""
         with self.reading() as snapshot:
             return snapshot.state.stale
 
@@ -331,6 +331,7 @@ class Model(Viewed):
         false_positives: float | None = None,
         maximise: Literal["f1"] | None = None,
         costs: Mapping[Any, Any] | None = None,
+        budget: float | None = None,
         label: Any = None,
         weight: Any = None,
         leave_one_out: bool = True,
@@ -338,8 +339,9 @@ class Model(Viewed):
         """Choose the threshold for an answer on rows that the model has learned (by leave-one-out).
 
         By a constraint: at most so many (or such a share) of the rows of the class may get another answer
-        (false_negatives), or of the other rows this answer (false_positives). Or the best one: with the largest F1 of
-        the class (maximise="f1"), or the lowest mean cost (costs as in `Decision`). leave_one_out=False: new rows.
+        (false_negatives), of the other rows this answer (false_positives), or of all rows (budget). Or the best one:
+        with the largest F1 of the class (maximise="f1"), or the lowest mean cost (costs as in `Decision`).
+        leave_one_out=False: new rows.
 
         >>> import tallybayes as tb
         >>> rows = {"x": ["a", "a", "a", "b", "b", "b"] * 5, "y": ["G", "G", "R", "R", "R", "G"] * 5}
@@ -348,9 +350,9 @@ class Model(Viewed):
         at most 0 false negatives: 0 of 15 missed, 15 of 15 others taken for it
         """
         by: dict[str, Any] = {"false_negatives": false_negatives, "false_positives": false_positives}
+        by |= {"maximise": maximise, "costs": costs, "budget": budget, "leave_one_out": leave_one_out}
         with self.reading() as snapshot:
-            rows: dict[str, Any] = {"label": label, "weight": weight, "leave_one_out": leave_one_out}
-            found = choose_threshold(snapshot, data, answer, **rows, **by, maximise=maximise, costs=costs)
+            found = choose_threshold(snapshot, data, answer, label=label, weight=weight, **by)
         self.decision = found
         return found
 

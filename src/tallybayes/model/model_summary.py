@@ -97,13 +97,16 @@ def _listed(names: list[str]) -> str:
 
 
 def setting_rows(state: ModelState) -> list[list[str]]:
-    """Column weights, calibration and decision rule in words, and whether they are stale."""
+    """Column weights, calibration, decision rule and selected variants of text in words, and whether they are stale."""
     settings, stale = state.settings, state.stale
     fitted = {
         "column weights": ("column_weights", _weights(settings.column_weights)),
         "calibration": ("calibration", "none" if settings.calibration is None else str(settings.calibration)),
         "decision": ("decision", str(settings.decision or "the most probable class")),
     }
+    selected = [own.selected_on for own in state.schema.fields.values() if own.selected_on]
+    if selected:
+        fitted["text variants"] = ("text_variants", f"selected on {rows_of(selected[0])}")
     note = " (stale: the model has changed since)"
     return [[name, text + (note if key in stale else "")] for name, (key, text) in fitted.items()]
 

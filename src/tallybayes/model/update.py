@@ -45,12 +45,11 @@ def subtract_rows(state: ModelState, counted: CountedRows) -> ModelState:
     statistics = _changed(state.statistics, counted.statistics, -1)
     statistics.free()
     schema, settings = _without_unused(state.schema, statistics), state.settings
-    if settings.column_weights is not None:
-        weights = settings.column_weights.only(schema.families, statistics.in_use())
-        settings = replace(settings, column_weights=weights)
-    if settings.token_corrections is not None:
-        corrections = settings.token_corrections.only(schema.families, statistics.in_use())
-        settings = replace(settings, token_corrections=corrections)
+    for name in ("column_weights", "token_corrections"):
+        own = getattr(settings, name)
+        kept = own if own is None else own.only(schema.families, statistics.in_use())
+        if kept is not None and kept is not own:  # what a class had is lost, even if its rows are learned again
+            settings = replace(settings, **{name: replace(kept, model_rows=-1.0)})
     # The text samples may hold documents that are forgotten now, so they start anew.
     return replace(state, statistics=statistics, schema=schema, settings=settings, text_samples=TextSamples())
 

@@ -35,7 +35,7 @@ def report(
     data: Any,
     *,
     label: Any = None,
-    leave_one_out: bool = False,
+    leave_one_out: bool | None = None,
     rows: int | None = None,
     tuning: Any = None,
     title: str | None = None,
@@ -43,7 +43,8 @@ def report(
 ) -> str:
     """Create a page about a model and labelled data: one HTML document without external resources.
 
-    leave_one_out: the data is the training data; each row is scored by the model without that row.
+    leave_one_out: whether the data is the training data, so that each row is scored by a model without that row; by
+    default, if it has the sums of the model.
     rows: evaluate only the first rows, at most so many.
     tuning: the result of `tallybayes.tune`, or rows with `k` and `log_loss`, for its curve.
     provenance: facts about where the model and the data come from, such as {"model": "a.tally", "data": "new.csv"};
@@ -58,7 +59,7 @@ def report(
     title = title or f"Predicting {model.schema.label or 'a label'}"
     found = collect(model, data, label=label, leave_one_out=leave_one_out, rows=rows)
     facts = dict(provenance or {}) | {"date": _date(), "made by": f"tallybayes {__version__}"}
-    context, page = ReportContext(model, found, leave_one_out=leave_one_out, provenance=facts), Page(title)
+    context, page = ReportContext(model, found, provenance=facts), Page(title)
     for add in _BEFORE_TUNING:
         add(page, context)
     add_tuning(page, getattr(tuning, "curve", tuning))

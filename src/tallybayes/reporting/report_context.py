@@ -23,17 +23,10 @@ CURVES = 100  # classes with curves and thresholds; more would make the page slo
 class ReportContext:
     """A model and the report data collected with it."""
 
-    def __init__(
-        self,
-        model: Model,
-        data: ReportData,
-        *,
-        leave_one_out: bool = False,
-        provenance: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, model: Model, data: ReportData, *, provenance: Mapping[str, str] | None = None) -> None:
         self.model = model
         self.data = data
-        self.leave_one_out = leave_one_out
+        self.leave_one_out = data.evaluation.leave_one_out
         self.provenance = dict(provenance or {})
 
     @cached_property

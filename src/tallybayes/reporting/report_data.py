@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,19 +17,19 @@ from numpy.typing import NDArray
 
 from tallybayes.data.label import Labels
 from tallybayes.data.read import to_source
-from tallybayes.data.source import BadRows, Source, Stream
+from tallybayes.data.source import Source, Stream
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError, DataWarning, check_integer
 from tallybayes.evaluation import Evaluation
-from tallybayes.evaluation.evaluate import add_rows
+from tallybayes.evaluation.evaluate import Batches, add_rows, score_honestly
 from tallybayes.explaining.description import Description
 from tallybayes.explaining.explanation import Explanation
 from tallybayes.families.family import Floats
 from tallybayes.model import Model
-from tallybayes.model.training_scores import log_proba_of_training_rows
 from tallybayes.reporting.held_out_importance import HeldOutImportance
 from tallybayes.reporting.judged_columns import JudgedColumns
 from tallybayes.reporting.learned_cells import learned_cells
+from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.tuning.importance import ColumnImportance, importance
 
 __all__ = ["Mistake", "ReportData", "collect"]
@@ -67,21 +68,37 @@ class ReportData:
 
 
 def collect(
-    model: Model, data: Any, *, label: Any = None, leave_one_out: bool = False, rows: int | None = None
+    model: Model, data: Any, *, label: Any = None, leave_one_out: bool | None = None, rows: int | None = None
 ) -> ReportData:
-    """Evaluate a model on the first `rows` rows of labelled data, and collect the data of a report."""
+    """Evaluate a model on the first `rows` rows of labelled data, and collect the data of a report.
+
+    leave_one_out: whether the rows are training rows; None: if their sums are those of the model.
+    """
     if not model.classes:
         raise DataError("a model with training rows", got=0)
     if rows is not None:
         rows = check_integer("rows", rows, at_least=1)
-    source, held_out, description = to_source(data), HeldOutImportance(), model.describe()
-    found = ReportData(description, JudgedColumns(learned_cells(model, description), len(model.classes)))
-    snapshot = model.snapshot()
+    source, snapshot = to_source(data), model.snapshot()
     label = snapshot.label_or_default(label)
-    if leave_one_out:
-        batches = log_proba_of_training_rows(snapshot, source, label=label)
-    else:
-        batches = snapshot.log_proba_batches(source, label=label)
+    work = partial(_collected, model, snapshot, label, rows)
+    found = score_honestly(snapshot, source, label, work, _evaluation, leave_one_out=leave_one_out)
+    found.evaluation.bad = 0 if source.bad is None else source.bad.count
+    if not found.evaluation.n_rows:
+        raise DataError("rows with a label", got=0)
+    if found.evaluation.leave_one_out and len(model.classes) > 1 and not isinstance(source, Stream):
+        _use_leave_one_out(found, model, source, label)
+    found.importance.sort(key=lambda one: (-one.information, one.column))
+    return found
+
+
+def _evaluation(found: ReportData) -> Evaluation:
+    return found.evaluation
+
+
+def _collected(model: Model, snapshot: Snapshot, label: Any, rows: int | None, batches: Batches) -> ReportData:
+    """The data of a report on scored batches."""
+    held_out, description = HeldOutImportance(), model.describe()
+    found = ReportData(description, JudgedColumns(learned_cells(model, description), len(model.classes)))
     for table, log_proba in batches:
         labels = snapshot.labels(table, label)
         if rows is not None and found.n_rows + table.n_rows > rows:
@@ -97,21 +114,15 @@ def collect(
         found.n_rows += table.n_rows
         if found.n_rows == rows:
             break
-    found.evaluation.bad = 0 if source.bad is None else source.bad.count
-    if not found.evaluation.n_rows:
-        raise DataError("rows with a label", got=0)
-    found.importance, found.n_importance_rows = held_out.columns(model), held_out.n_rows
-    if leave_one_out and len(model.classes) > 1 and not isinstance(source, Stream):
-        _use_leave_one_out(found, model, source, label)
-    found.importance.sort(key=lambda one: (-one.information, one.column))
+    if found.evaluation.n_rows:
+        found.importance, found.n_importance_rows = held_out.columns(model), held_out.n_rows
     return found
 
 
 def _use_leave_one_out(found: ReportData, model: Model, source: Source, label: Any) -> None:
     """Replace the importance by that of training rows, by leave-one-out."""
-    bad, source.bad = source.bad, None if source.bad is None else BadRows()  # they are counted in the first pass
-    found_importance = importance(model, source, label=label)
-    source.bad = bad
+    with source.read_again():
+        found_importance = importance(model, source, label=label)
     found.importance, found.n_importance_rows = list(found_importance.columns), found_importance.n_rows
 
 

@@ -81,7 +81,10 @@ SCHEMAS: dict[str, Any] = {
     ),
     "ExplainRequest": _rows_request(interval=_LEVEL),
     "EvaluateRequest": _rows_request(
-        leave_one_out={**_FLAG, "description": "The model has learned these rows: score each without itself."}
+        leave_one_out={
+            **_FLAG,
+            "description": "Score each without itself; by default, if these are the rows it learned.",
+        }
     ),
     "RowsRequest": _rows_request(),
     "CalibrateRequest": {
@@ -107,6 +110,7 @@ SCHEMAS: dict[str, Any] = {
             false_negatives={**_NUMBER, "minimum": 0},
             false_positives={**_NUMBER, "minimum": 0},
             maximise={"const": "f1"},
+            budget={**_NUMBER, "minimum": 0},
             rows=_ROWS,
             new=_FLAG,
         ),

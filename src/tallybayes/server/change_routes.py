@@ -25,7 +25,8 @@ __all__ = ["ENDPOINTS", "idempotency_key"]
 
 _LONGEST_KEY = 255
 _PART = 1000  # rows that are written as JSON at once
-_DECIDE = ("class", "threshold", "costs", "abstain", "false_negatives", "false_positives", "maximise", "rows", "new")
+_CONSTRAINTS = ("false_negatives", "false_positives", "maximise", "budget")
+_DECIDE = ("class", "threshold", "costs", "abstain", *_CONSTRAINTS, "rows", "new")
 _METHODS = ("temperature", "isotonic", "none")
 
 
@@ -174,9 +175,9 @@ async def decide(call: Call) -> Answer:
 
 def _rule(given: dict[str, Any], has_rows: bool) -> dict[str, Any]:
     """The settings of a rule, checked as far as they do not depend on the model."""
-    chosen = [name for name in ("false_negatives", "false_positives", "maximise") if given.get(name) is not None]
+    chosen = [name for name in _CONSTRAINTS if given.get(name) is not None]
     if len(chosen) > 1:
-        raise ParameterError("one of false_negatives, false_positives, maximise", got=chosen)
+        raise ParameterError(f"one of {', '.join(_CONSTRAINTS)}", got=chosen)
     if bool(chosen) != has_rows and not (has_rows and given.get("costs") is not None):
         expected = "rows to choose the threshold on" if chosen else "rows only to choose a threshold on"
         raise ParameterError(expected, got=Described("none" if chosen else "rows"))

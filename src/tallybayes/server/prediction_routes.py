@@ -174,8 +174,8 @@ async def evaluate(call: Call) -> Answer:
     call.require_version(live)
     published = live.current
     given = await RequestRows.read(call, ("leave_one_out",))
-    leave_one_out = given.options.get("leave_one_out", False)
-    if not isinstance(leave_one_out, bool):
+    leave_one_out = given.options.get("leave_one_out")
+    if not (leave_one_out is None or isinstance(leave_one_out, bool)):
         raise HttpError.of(422, "leave_one_out: true or false", got=leave_one_out)
 
     def work() -> Answer:

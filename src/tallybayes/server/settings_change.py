@@ -23,7 +23,7 @@ from tallybayes.storage.fitted_settings import fitted_from_json, fitted_to_json
 
 __all__ = ["fitted_calibration", "fitted_decision", "with_event", "with_events"]
 
-_RULES = ("false_negatives", "false_positives", "maximise", "costs")
+_RULES = ("false_negatives", "false_positives", "maximise", "budget", "costs")
 _DECISION = {"class", "threshold", "costs", "abstain", "leave_one_out", *_RULES}
 
 
@@ -46,8 +46,8 @@ def fitted_calibration(snapshot: Snapshot, data: EventData | None, given: Mappin
 def fitted_decision(snapshot: Snapshot, data: EventData | None, given: Mapping[str, Any] | None) -> dict[str, Any]:
     """The settings of a decide event: what was asked, what was set, and a text.
 
-    given: as `tally decide`: class and threshold, costs, abstain; or class and one of false_negatives,
-    false_positives, maximise and costs, to be selected on rows. Without any, the most probable class is the answer.
+    given: as `tally decide`: class and threshold, costs, abstain; or class and one of false_negatives, false_positives,
+    maximise, budget and costs, to be selected on rows. Without any, the most probable class is the answer.
     """
     options = _checked(given, _DECISION)
     label = None if options.get("class") is None else _class_named(snapshot.classes, options["class"])
@@ -60,7 +60,7 @@ def fitted_decision(snapshot: Snapshot, data: EventData | None, given: Mapping[s
         by = {name: options.get(name) for name in _RULES} | {"costs": costs}
         rows = {"label": None, "weight": None, "leave_one_out": options.get("leave_one_out", True) is not False}
         rule = choose_threshold(snapshot, data, label, **rows, **by)  # type: ignore[arg-type]
-    elif any(options.get(name) is not None for name in _RULES[:3]):
+    elif any(options.get(name) is not None for name in _RULES[:-1]):
         raise ParameterError("rows to select the threshold on", got=NONE)
     else:
         rule = Decision(label=label, threshold=options.get("threshold"), costs=costs or {})

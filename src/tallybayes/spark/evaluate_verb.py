@@ -9,16 +9,19 @@ from typing import Any
 
 import pyarrow as pa
 
+from tallybayes import engines
 from tallybayes.data.batch import columns_to_read
 from tallybayes.data.label import check_label
 from tallybayes.data.source import Stream
+from tallybayes.engines.finish import counted_rows
 from tallybayes.errors import NONE, DataError
-from tallybayes.evaluation.evaluate import evaluated, finished_evaluation
+from tallybayes.evaluation.evaluate import WITH_THEMSELVES, evaluated, finished_evaluation
 from tallybayes.evaluation.metrics import Evaluation
 from tallybayes.model.model import Model
 from tallybayes.model.saved_model import dumps
 from tallybayes.spark.data_frame import SparkRows, named_batches
 from tallybayes.spark.evaluation_bytes import combine_evaluations, evaluation_from_bytes, evaluation_to_bytes
+from tallybayes.spark.fit_verb import counted
 from tallybayes.spark.tree import WIDTHS, Mapped, reduced
 from tallybayes.spark.vector_columns import Forms, forms_of_schema
 from tallybayes.spark.worker_model import ModelBytes, worker_snapshot
@@ -30,6 +33,8 @@ def evaluate(
     model: Model, df: Any, label: str | None = None, *, positive: Any = None, widths: Sequence[int] = WIDTHS
 ) -> Evaluation:
     """Evaluate a model on a labelled DataFrame that it was not trained on, as `tallybayes.evaluate`.
+
+    The rows that the model has learned are recognised by their sums: each is scored with itself, and `split` says so.
 
     label: the name of a column, if it is not the one the model was fitted with.
     positive: the class whose precision, recall and F1 are reported apart.
@@ -57,7 +62,19 @@ def evaluate(
     evaluation = Evaluation() if found is None else evaluation_from_bytes(found)
     decision = snapshot.posterior.decision
     evaluation.costs = evaluation.costs if decision is None else decision.costs
-    return finished_evaluation(evaluation, snapshot, label, positive)
+    finished = finished_evaluation(evaluation, snapshot, label, positive)
+    if finished.class_rows == snapshot.state.class_counts and _are_learned(model, rows, label, forms, widths):
+        finished.split = f"none: {WITH_THEMSELVES}"
+    return finished
+
+
+def _are_learned(model: Model, rows: SparkRows, label: Any, forms: Forms, widths: Sequence[int]) -> bool:
+    """Whether a DataFrame has the rows that the model has learned: their sums are equal."""
+    if model.is_given or model.schema.weight is not None:
+        return False
+    plan = engines.plan_change(model, label=label, verb="forget")
+    part = counted_rows(plan, counted(rows, plan, forms, widths=widths))
+    return part.statistics.same(model.snapshot().state.statistics)
 
 
 def _evaluator(data: bytes, names: list[str], forms: Forms, label: str) -> Mapped:
@@ -69,6 +86,6 @@ def _evaluator(data: bytes, names: list[str], forms: Forms, label: str) -> Mappe
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # there is nobody on a worker to be told
             scored = snapshot.log_proba_batches(source, label=label) if source.head().columns else ()
-            return evaluation_to_bytes(number, evaluated(snapshot, scored, label))
+            return evaluation_to_bytes(number, evaluated(snapshot, label, scored))
 
     return evaluate_rows

@@ -68,6 +68,7 @@ class Calibration:
         if method not in ("temperature", "isotonic"):
             raise ParameterError("a method of calibration: 'temperature' or 'isotonic'", got=method)
         rows = np.flatnonzero(codes >= 0)
+        rows = rows[np.lexsort((codes[rows], *log_proba[rows].T))]  # sums of reals depend on their order
         if len(rows) < 2 or len(classes) < 2:
             raise DataError("rows of at least two classes to calibrate on", got=len(rows))
         log_p, code = log_proba[rows], codes[rows]

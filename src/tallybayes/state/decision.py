@@ -24,7 +24,7 @@ from tallybayes.arrays.axis import sort_keys
 from tallybayes.errors import NONE, DataError, ParameterError, did_you_mean, is_real_number
 from tallybayes.families.family import Codes32, Floats
 
-__all__ = ["Decision"]
+__all__ = ["Decision", "allowed_rows"]
 
 _TINY = 1e-300  # just above a probability of 0
 _ROUNDING = 1e-9  # relative: the same probability computed on another path may differ by less than this
@@ -36,6 +36,7 @@ class Decision:
 
     label, threshold: this class is the answer if its probability is at least the threshold.
     costs: {true: {answered: cost}}, or {(true, answered): cost}; the default is 0 for right and 1 for wrong answers.
+    Beside a threshold, which may have been chosen by them, they do not change the answers; `evaluate` uses them.
     abstain: the smallest probability of an answer.
     constraint: the constraint that the threshold was chosen by, in words.
 
@@ -59,8 +60,6 @@ class Decision:
             raise ParameterError("a threshold from 0 to 1", got=self.threshold)
         if not (is_real_number(self.abstain) and 0 <= self.abstain <= 1):
             raise ParameterError("abstain: a probability from 0 to 1", got=self.abstain)
-        if self.threshold is not None and self.costs:
-            raise ParameterError("a threshold or costs, not both", got=(self.threshold, self.costs))
 
     def check(self, classes: Sequence[Any]) -> None:
         """Raise an error if the rule names a label that is not a class."""
@@ -76,7 +75,7 @@ class Decision:
         if not len(classes):
             return np.full(len(proba), -1, np.int64)
         best = proba.argmax(axis=1)
-        if self.costs:
+        if self.costs and self.threshold is None:
             best = self._expected_costs(proba, classes).argmin(axis=1)
         elif self.threshold is not None and self.label in classes:
             own = list(classes).index(self.label)
@@ -136,7 +135,7 @@ class Decision:
             counted, what, words = p[mine], "the class", "negatives"
         else:
             counted, what, words = p[~mine], "other classes", "positives"
-        n = _allowed(false_negatives if false_negatives is not None else false_positives, len(counted))
+        n = allowed_rows(false_negatives if false_negatives is not None else false_positives, len(counted))
         if not len(counted):
             raise DataError(f"rows of {what}, for the constraint on false {words}", got=NONE)
         counted = np.sort(counted)
@@ -161,13 +160,13 @@ class Decision:
             pairs = [
                 f"{true} answered {one}: {cost:g}" for true, own in self.costs.items() for one, cost in own.items()
             ]
-            parts.append(f"least expected cost ({', '.join(pairs)})")
+            parts.append(f"{'least expected cost' if self.threshold is None else 'costs'} ({', '.join(pairs)})")
         if self.abstain:
             parts.append(f"no answer below probability {self.abstain:g}")
         return "; ".join(parts) or "the most probable class"
 
 
-def _allowed(given: Any, n_rows: int) -> int:
+def allowed_rows(given: Any, n_rows: int) -> int:
     """The number of rows that a constraint allows: an integer, or a share of the rows."""
     if not is_real_number(given) or not 0 <= given < np.inf:
         raise ParameterError("a number of rows from 0 on, or a share below 1", got=given)

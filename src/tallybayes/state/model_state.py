@@ -58,7 +58,7 @@ class ModelState:
         """Which fitted settings were fitted on other rows, or under other probabilities.
 
         Weights that `fit` has fitted are stale once the number of rows has changed by a fifth, or if there is none for
-        a new class or column.
+        a new class or column; so are variants of text that were selected on other rows.
         """
         if self.given is not None:
             return []
@@ -71,7 +71,8 @@ class ModelState:
             is_fresh = is_near and weights.is_complete(self.schema.families, self.classes)
             result = [name for name in result if name != "column_weights"]
             result = result if is_fresh else ["column_weights", *result]
-        return result
+        selected = [own.selected_on for own in self.schema.fields.values() if own.selected_on]
+        return [*result, *(["text_variants"] if any(abs(rows - n) >= _STALE * n for n in selected) else [])]
 
     @property
     def selects_from_data(self) -> bool:

@@ -177,5 +177,6 @@ def select_text_variants(
             continue
         result = result.copy() if result is schema else result
         old = result.fields[name]
-        result.fields[name] = replace(old, family=choice[0], reason=f"{old.reason}; {choice[1]}")
+        n_rows, reason = float(total.class_rows.floats().sum()), f"{old.reason}; {choice[1]}"
+        result.fields[name] = replace(old, family=choice[0], reason=reason, selected_on=n_rows)
     return result, samples.only(n for n, family in result.families.items() if is_open(family, settings, n))

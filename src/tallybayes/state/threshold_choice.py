@@ -1,4 +1,4 @@
-"""The threshold of a class that is best on some rows: by the F1 of the class, or by the mean cost of the answers.
+"""The threshold of a class that is best on some rows: by the F1 of the class, by the mean cost, or within a budget.
 
 The rows are sorted by the probability of the class. A threshold takes the first m of them; equal probabilities are
 taken together. F1 and cost of every m follow from cumulative sums,
@@ -15,13 +15,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tallybayes.errors import NONE, DataError, ParameterError
+from tallybayes.errors import NONE, DataError, Described, ParameterError
 from tallybayes.families.family import Codes32, Floats
-from tallybayes.formatting import number
-from tallybayes.state.decision import Decision
+from tallybayes.formatting import number, rows_of
+from tallybayes.state.decision import Decision, allowed_rows
 
-__all__ = ["best_threshold"]
+__all__ = ["best_threshold", "threshold_by_budget"]
 
 
 def best_threshold(
@@ -41,8 +42,8 @@ def best_threshold(
     >>> proba = np.array([[0.9, 0.1], [0.7, 0.3], [0.4, 0.6], [0.2, 0.8]])
     >>> print(best_threshold(proba, np.array([0, 1, 0, 1]), ["PG", "R"], "R", maximise="f1"))
     R if its probability is at least 0.2 (largest F1, 0.8: 0 of 2 missed, 1 of 2 others taken for it)
-    >>> print(best_threshold(proba, np.array([0, 1, 0, 1]), ["PG", "R"], "R", costs={"PG": {"R": 3}}))
-    R if its probability is at least 0.7 (lowest mean cost, 0.25: 1 of 2 missed, 0 of 2 others taken for it)
+    >>> best_threshold(proba, np.array([0, 1, 0, 1]), ["PG", "R"], "R", costs={"PG": {"R": 3}}).constraint
+    'lowest mean cost, 0.25: 1 of 2 missed, 0 of 2 others taken for it'
     """
     Decision(label=label, threshold=0.0).check(classes)
     if maximise not in (None, "f1"):
@@ -56,7 +57,7 @@ def best_threshold(
     if not mine.any():
         raise DataError("rows of the class, to choose its threshold", got=NONE)
     order = np.argsort(-p, kind="stable")
-    sizes = np.flatnonzero(np.append(p[order][1:] < p[order][:-1], True)) + 1  # how many rows a threshold can take
+    sizes = _sizes(p[order])
     if costs is None:
         words, sign = "largest F1", 1
         value = 2 * np.cumsum(mine[order])[sizes - 1] / (sizes + mine.sum())
@@ -69,7 +70,41 @@ def best_threshold(
     taken = p >= threshold
     missed = f"{np.count_nonzero(mine & ~taken):,} of {np.count_nonzero(mine):,} missed"
     wrong = f"{np.count_nonzero(~mine & taken):,} of {np.count_nonzero(~mine):,} others taken for it"
-    return Decision(label=label, threshold=threshold, constraint=f"{words}, {number(value[at], 4)}: {missed}, {wrong}")
+    reason = f"{words}, {number(value[at], 4)}: {missed}, {wrong}"
+    return Decision(label=label, threshold=threshold, costs=costs or {}, constraint=reason)
+
+
+def threshold_by_budget(
+    proba: Floats, codes: Codes32, classes: Sequence[Any], label: Any, *, budget: float
+) -> Decision:
+    """The smallest threshold that at most so many rows reach, or such a share of them; with precision and recall.
+
+    Rows without a label (-1) are rows too; precision and recall are those of the others.
+
+    >>> proba = np.array([[0.9, 0.1], [0.7, 0.3], [0.4, 0.6], [0.2, 0.8]])
+    >>> print(threshold_by_budget(proba, np.array([0, 1, 0, 1]), ["PG", "R"], "R", budget=2))
+    R if its probability is at least 0.45 (at most 2 rows: 2 flagged, precision 0.5, recall 0.5)
+    """
+    Decision(label=label, threshold=0.0).check(classes)
+    own, n = list(classes).index(label), allowed_rows(budget, len(codes))
+    p = np.sort(proba[:, own])[::-1]
+    sizes = _sizes(p)
+    m = int(sizes[sizes <= n].max(initial=0))
+    if not m and len(p) and p[0] >= 1:
+        got = Described(f"more than {rows_of(n)} with probability 1")
+        raise DataError("a threshold that at most so many rows reach", got=got)
+    threshold = _between(p, m)
+    taken, mine = proba[:, own] >= threshold, codes == own
+    right, n_known = np.count_nonzero(taken & mine), np.count_nonzero(taken & (codes >= 0))
+    shares = [("precision", n_known), ("recall", np.count_nonzero(mine))]
+    told = ", ".join(f"{name} {number(right / whole, 4) if whole else '-'}" for name, whole in shares)
+    reason = f"at most {rows_of(n)}: {np.count_nonzero(taken):,} flagged, {told}"
+    return Decision(label=label, threshold=threshold, constraint=reason)
+
+
+def _sizes(p: Floats) -> NDArray[np.int64]:
+    """How many rows a threshold can take, of probabilities in descending order: equal ones together."""
+    return np.flatnonzero(np.append(p[1:] < p[:-1], True)[: len(p)]) + 1
 
 
 def _mean_costs(proba: Floats, true: Codes32, own: int, rule: Decision, classes: Sequence[Any]) -> Floats:

@@ -58,7 +58,7 @@ def schema_from_json(given: Any) -> Schema:
     return Schema.from_dict(given)
 
 
-_FACTS = ("inputs", "format", "key_form", "part", "whole")  # of a column, beside its family and the reason
+_FACTS = ("inputs", "format", "key_form", "part", "whole", "selected_on")  # of a column, beside family and reason
 
 
 def _column_facts(given: Any) -> dict[str, Any]:

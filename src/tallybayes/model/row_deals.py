@@ -1,0 +1,68 @@
+"""The orders in which training rows are dealt to folds: by hashes of their content.
+
+Rows are dealt to folds in turn (`data/fold_assignment.py`). In the order of a file, what is fitted to their scores
+would depend on that order. Few rows are dealt several times, in orders by different hashes: which rows share a fold is
+chance, and the mean over several deals depends less on it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tallybayes.data.batch import columns_to_read, read_batch, to_known_types
+from tallybayes.data.source import BadRows, Source, Stream, Whole
+from tallybayes.data.table import Table, concatenated
+from tallybayes.kernels.integer_hash import Hashes, hash_integers
+from tallybayes.scoring.snapshot import Snapshot
+from tallybayes.state.row_hash import RowHashes
+
+__all__ = ["dealt_in_turn"]
+
+_CELLS = 2**25  # rows times columns that are sorted, 256 MB of numbers: with more, one deal in the order of the rows
+_ROWS = 3000  # scored in all deals: the temperature of that many rows hardly depends on the folds
+_MOST = 10  # deals
+
+
+def dealt_in_turn(snapshot: Snapshot, source: Source, label: Any, weight: Any) -> list[Source]:
+    """The rows of some data in the order of each deal.
+
+    label, weight: names of columns. Rows that are scored in closed form need no folds, and stay as they are.
+    """
+    if isinstance(source, Stream) or not snapshot.state.selects_from_data:
+        return [source]
+    needed = columns_to_read(snapshot.state.schema, label, weight)
+    tables, hashes, n_cells = list[Table](), list[Hashes](), 0
+    before = None if source.bad is None else (source.bad.count, list(source.bad.examples))
+    for _, table in snapshot.batches(source, label, weight):
+        for part, own in source.good(table.only(needed), lambda rows: _hashes(snapshot, rows, label, weight)):
+            tables.append(part)
+            hashes.append(own)
+            n_cells += part.n_rows * max(len(part.columns), 1)
+        if n_cells > _CELLS:
+            if source.bad is not None and before is not None:  # they are read again, and counted then
+                source.bad.count, source.bad.examples = before
+            return [source]
+    if not tables:
+        return [source]
+    whole, every = concatenated(tables), np.concatenate(hashes)
+    n_deals = min(_MOST, -(-_ROWS // max(len(every), 1)))
+    return [_in_order(whole, every, number, source.bad) for number in range(n_deals)]
+
+
+def _in_order(table: Table, hashes: Hashes, number: int, bad: BadRows | None) -> Source:
+    """The rows in the order of a deal. Bad rows are not among them; they were counted before."""
+    own = hash_integers((hashes + np.uint64(number)).view(np.int64))
+    result = Whole(replace(table.take(np.argsort(own, kind="stable")), rows=None))
+    result.bad = bad
+    return result
+
+
+def _hashes(snapshot: Snapshot, table: Table, label: Any, weight: Any) -> Hashes:
+    """A hash of the content of each row."""
+    schema, statistics = snapshot.state.schema, snapshot.state.statistics
+    batch = read_batch(table, schema, label, weight, known=snapshot.classes)
+    to_known_types(batch.columns, schema, lambda name: statistics.any_key(schema.family_of(name), name))
+    return RowHashes(batch, batch.labels.keys, batch.weights)(0, table.n_rows)
