@@ -106,3 +106,23 @@ def test_noise_leaves_the_default_model_as_it_is(what):
     ]
     assert kept == [own.is_default for own in found]
     assert np.mean(kept) > 0.7
+
+
+def test_hyperparameters_that_help_are_no_default_model():
+    table = noise(600, 0, n_classes=2)
+    table["z"] = [f"{y}{i}" for y, i in zip(table["y"], np.random.default_rng(1).integers(0, 60, 600), strict=True)]
+    tuned = tb.tune(table, label="y", what=["weights", "smoothing"], smoothing=500.0, strengths=7)
+    assert tuned.model.settings.smoothing_of("z") != 500.0
+    assert not tuned.is_default
+    assert tuned.log_loss[1] < tuned.log_loss[0]
+
+
+@pytest.mark.parametrize("n", [80, 150])
+def test_the_estimate_is_a_possible_one_where_an_interaction_tells_all(n):
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        a, b = rng.integers(0, 2, (2, n))
+        columns = {f"x{j}": one for j, one in enumerate(rng.normal(size=(8, n)))}
+        own = tb.tune({"a": a.astype(str), "b": b.astype(str), "y": (a ^ b).astype(str)} | columns, label="y").estimate
+        assert own.log_loss > 0
+        assert 0 <= own.accuracy <= 1

@@ -180,13 +180,11 @@ class _Search:
         self._progress("fitting", 0.8)
         base, start = self._base.with_cells(()), FittedWeights.mean(self._fits) if self._best else None
         fit = fit_weights(base.kind, base.lines, start=start, has_same_rows=False)  # without terms, as `fit` does
-        halves = mixture(self._default, fit.log_joint(base.lines))
-        default = self._folds(base, fit) or halves
-        tuned, prepared = default, self._prepared(self._best, len(self._splits))
+        tuned = default = self._expected(base, fit)
+        prepared = self._prepared(self._best, len(self._splits))
         if self._best:
             fit = fit_weights(prepared.kind, prepared.lines, start=fit)
-            gain = [*mixture(self._joint, fit.log_joint(prepared.lines)), *((-share, own) for share, own in halves)]
-            tuned = [*default, *gain]
+            tuned = mixture(self._joint, fit.log_joint(prepared.lines))
         plain = base.held_out.log_prior + base.held_out.evidence.sum(axis=0)
         if self._judged.are_clearly_better([(1.0, plain)], tuned):
             before, after = self._judged.loss(self._joint), self._judged.loss(plain)
@@ -200,15 +198,16 @@ class _Search:
         model.column_weights = kept
         return self._found(model, self._joint, default, tuned)
 
-    def _folds(self, base: WeightFit, fit: FittedWeights) -> Mixture | None:
-        """What is expected of the default model, by fits without a fold of the rows; None if halves are enough.
+    def _expected(self, base: WeightFit, fit: FittedWeights) -> Mixture:
+        """What is expected of the default model; fit: on all rows.
 
-        They are not where few rows determine many weights: what a fit on half of them loses is no longer in proportion
-        to the number of rows, and is more than the standard error.
+        Where few rows determine many weights, what a fit on half of them loses is no longer in proportion to the number
+        of rows, and is more than the standard error: there, folds judge. Terms were found on halves, which judge both.
         """
         whole, losses = fit.log_joint(base.lines), self._judged.losses([(1.0, self._default)])
-        if len(self._splits) == 1 or self._judged.mean(losses) - self._judged.loss(whole) < self._judged.error(losses):
-            return None
+        is_small = self._judged.mean(losses) - self._judged.loss(whole) < self._judged.error(losses)
+        if is_small or self._best or len(self._splits) == 1:
+            return mixture(self._default, whole)
         rows, joint = base.held_out.rows, self._default.copy()
         for number in range(rows.n_folds):
             is_judged = rows.dealt.fold == number

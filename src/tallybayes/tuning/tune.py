@@ -171,15 +171,15 @@ class _Tuned:
         found = self._searched(self._model, self._sample, what)
         if found is None:
             return
-        default, self._steps = found.default, self._steps + found.steps
+        default, self._steps, self._is_default = found.default, self._steps + found.steps, found.is_default
         if (now.schema.families, now.settings) != (start.schema.families, start.settings):
             first = self._searched(*self._start, ("weights",))  # what is gained includes the hyperparameters
-            default = default if first is None else first.default
+            default, self._is_default = default if first is None else first.default, False
             if first is not None and not found.is_clearly_better(first):
                 losses = [own.judged.loss(own.joint) for own in (found, first)]
                 self._steps.append(Step("default model", 1, "kept: nothing is clearly better", *losses))
-                found = first
-        self._model, self._estimate, self._is_default = found.model, found.estimate, found.is_default
+                found, self._is_default = first, first.is_default
+        self._model, self._estimate = found.model, found.estimate
         if not self._budget.is_spent and (nested := self._nested(found, what)) is not None:
             self._estimate = nested
         shift = self._estimate.log_loss - found.estimate.log_loss  # the default model was judged like the tuned one
