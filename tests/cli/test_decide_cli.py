@@ -34,7 +34,8 @@ def folder(tmp_path_factory):
 def test_tune_writes_a_better_model_and_says_why(folder):
     out = tally("tune", "films.csv", "--label", "rating", "-o", "tuned.tally", where=folder)
     assert "column weights" in out
-    assert "by leave-one-out on 200 rows" in out
+    assert "the default model of `fit`" in out
+    assert "judged on 200 rows" in out
     facts = json.loads(tally("tune", "films.csv", "--label", "rating", "--json", "-o", "t.tally", where=folder))
     assert facts["after"] <= facts["before"]
     assert facts["estimate"]["log_loss"] == facts["after"]

@@ -50,7 +50,8 @@ def tune(
 ) -> None:
     """Fit a model and select column weights, corrections, interactions and hyperparameters.
 
-    Each choice is made by the log loss of rows that are scored without themselves, and printed with its improvement.
+    Each choice is made by the log loss of rows that are scored without themselves, and printed with its improvement
+    over the model of `tally fit`. If nothing is clearly better, that model is kept.
     The options of `tally fit` apply; families given by --as are not changed.
     """
     from tallybayes.tuning import tune as tuned_model

@@ -52,18 +52,43 @@ def corrected(found: Tuning, source: Source, label: Any, weight: Any, *, n_rows:
     fitted = fit_token_corrections(found.model, source, label, weight, n_rows=n_rows, seed=seed)
     if fitted is None:
         return found
-    corrections, before, after = fitted
+    corrections, gain = fitted
     state = _with_shared_weights(found.model, list(corrections.columns)).snapshot().state
     model = Model(replace(state, settings=replace(state.settings, token_corrections=corrections)))
     sizes = ", ".join(f"{name}: {len(own.tokens):,} tokens" for name, own in corrections.columns.items())
-    step = Step("corrections of tokens", len(_STRENGTHS), sizes, before, after)
-    return replace(found, model=model, steps=[*found.steps, step])
+    step = Step("corrections of tokens", len(_STRENGTHS), sizes, gain.before, gain.after)
+    result = replace(found, model=model, steps=[*found.steps, step], is_default=False)
+    own, change = found.estimate, gain.after - gain.before
+    if own is None:
+        return result
+    estimate = replace(
+        own,
+        accuracy=float(np.clip(own.accuracy + gain.accuracy, 0.0, 1.0)),
+        log_loss=own.log_loss + change,
+        error=float(np.hypot(own.error, gain.error)),
+        accuracy_error=float(np.hypot(own.accuracy_error, gain.accuracy_error)),
+    )
+    return replace(result, estimate=estimate, log_loss=(found.log_loss[0], found.log_loss[1] + change))
+
+
+@dataclass(frozen=True)
+class CorrectionGain:
+    """The log loss of judged documents without and with corrections, and the difference of the accuracies.
+
+    error, accuracy_error: standard errors of the differences.
+    """
+
+    before: float
+    after: float
+    error: float
+    accuracy: float
+    accuracy_error: float
 
 
 def fit_token_corrections(
     model: Model, source: Source, label: Any, weight: Any, *, n_rows: int, seed: int = 0
-) -> tuple[TokenCorrections, float, float] | None:
-    """Corrections fitted on rows that the model has learned, and the log loss of documents without and with them.
+) -> tuple[TokenCorrections, CorrectionGain] | None:
+    """Corrections fitted on rows that the model has learned, and what they bring on documents that judge.
 
     None if no column is a text, or if they do not help. Of several texts the first that they help for has corrections.
     """
@@ -76,13 +101,13 @@ def fit_token_corrections(
         solution = None if problem is None else problem.solved(seed)
         if problem is None or solution is None:
             continue
-        table, before, after = solution
+        table, gain = solution
         values = (table / shared.column_weights.table([name], model.classes)[0, 0]).round(_DIGITS)
         kept = np.flatnonzero(values.any(axis=1))
         tokens = tuple(map(str, problem.names[kept].tolist()))
         own = CorrectionTable(tokens, tuple(model.classes), values[kept])
         model_rows = float(sum(model.class_counts.values()))
-        return TokenCorrections({name: own}, model_rows, float(len(problem.codes))), before, after
+        return TokenCorrections({name: own}, model_rows, float(len(problem.codes))), gain
     return None
 
 
@@ -123,11 +148,11 @@ class _CorrectionFit:
         """Tokens and classes."""
         return len(self.names), self.base.shape[1]
 
-    def losses(self, table: Floats) -> Floats:
-        """-log P(y | x) of every document."""
+    def judged(self, table: Floats) -> tuple[Floats, Floats]:
+        """-log P(y | x) of every document, and whether the answer is right."""
         scores = self.base.copy()
         kernels.active.add_bags(self.indptr, self.tokens, self.amounts, table, scores, 0, len(scores))
-        return losses_of(scores, self.codes)
+        return losses_of(scores, self.codes), np.asarray(scores.argmax(axis=1) == self.codes, np.float64)
 
     def minimised(self, strength: float, start: Floats) -> Floats:
         """The corrections with the least loss."""
@@ -151,30 +176,34 @@ class _CorrectionFit:
         found: tuple[float, Floats] = kernels.active.correction_gradient(np.ascontiguousarray(table), *given)
         return found
 
-    def solved(self, seed: int) -> tuple[Floats, float, float] | None:
-        """The corrections with the best strength, and the log loss without and with them; None if they do not help."""
+    def solved(self, seed: int) -> tuple[Floats, CorrectionGain] | None:
+        """The corrections with the best strength, and what they bring; None if they do not help."""
         order = np.random.default_rng(seed).permutation(len(self.codes))
         judged, fitted = self.rows(order[::_JUDGED]), self.rows(np.delete(order, np.s_[::_JUDGED]))
         size = float((self.amounts**2).sum()) / max(len(self.codes), 1)
         table = np.zeros(self.shape)
-        before, best = judged.losses(table), None
+        (before, was_right), best = judged.judged(table), None
         for strength in _STRENGTHS:
             table = fitted.minimised(strength * size, table)
-            losses = judged.losses(table)
+            losses, is_right = judged.judged(table)
             if best is not None and judged.mean(losses) >= judged.mean(best[0]):
                 break
-            best = losses, strength, table
+            best = losses, strength, table, is_right
         assert best is not None
-        better = before - best[0]
-        mean = judged.mean(better)
-        error = np.sqrt(judged.mean((better - mean) ** 2) / len(better))
-        if not mean > _ERRORS * error:
+        error = judged.error(before - best[0])
+        if not judged.mean(before) - judged.mean(best[0]) > _ERRORS * error:
             return None
-        return self.minimised(best[1] * size, best[2]), judged.mean(before), judged.mean(best[0])
+        more = best[3] - was_right
+        gain = CorrectionGain(judged.mean(before), judged.mean(best[0]), error, judged.mean(more), judged.error(more))
+        return self.minimised(best[1] * size, best[2]), gain
 
     def mean(self, losses: Floats) -> float:
         """The mean over the documents."""
         return float((losses * self.weights).sum() / self.weights.sum())
+
+    def error(self, values: Floats) -> float:
+        """The standard error of a mean over the documents."""
+        return float(np.sqrt(self.mean((values - self.mean(values)) ** 2) / len(values)))
 
 
 def _problem(model: Model, name: str, tables: list[Any], label: Any, weight: Any) -> _CorrectionFit | None:

@@ -5,9 +5,11 @@ Everything is judged on a sample of rows that were subtracted from the sums befo
 of columns, no terms are tried: all of them serve columns that depend on each other.
 
 The sample is divided into two parts. On one part the weights are fitted, interactions are looked for and terms are
-fitted; the other part says how good they are. If the sample is small, the parts change roles and all rows judge. The
-best terms are then fitted on the whole sample. So the log loss that is reported includes the search for interactions,
-and the one choice that it does not include is which of three kinds of terms are used.
+fitted; the other part says how good they are. If the sample is small, the parts change roles and all rows judge. Terms
+are used if they are better than the default model, that with weights alone as `fit` has it, by more than a standard
+error of the difference on rows that they were not fitted on; else the default model is kept. The best terms are then
+fitted on the whole sample. So the estimate (`judged_rows.py`) includes the search for interactions, and the one choice
+that it does not include is which of three kinds of terms are used.
 
 Interactions and one-dependence estimators are columns of their own, derived from coarse cells and counted in one more
 pass over the data, so learning, forgetting and merging reach them. Weights and corrections are settings.
@@ -26,9 +28,10 @@ from numpy.typing import NDArray
 from tallybayes.arrays.array_types import Floats
 from tallybayes.model import Model
 from tallybayes.model.weight_selection import WeightFit
-from tallybayes.scoring.weight_fit import FittedWeights, fit_weights, losses_of
+from tallybayes.scoring.weight_fit import FittedWeights, fit_weights
 from tallybayes.state.row_sample import RowSample
 from tallybayes.tuning.interaction_search import PairGains
+from tallybayes.tuning.judged_rows import JudgedRows, Mixture, mixture
 from tallybayes.tuning.term_candidates import CountedTerms, Pair, TermCandidates
 from tallybayes.tuning.tuning_result import Estimate, Step
 
@@ -36,7 +39,6 @@ __all__ = ["TERMS", "Budget", "TermSearch", "search_terms"]
 
 TERMS = {"corrections": "value corrections", "interactions": "interactions", "dependence": "one-dependence estimators"}
 _NEGLIGIBLE = 0.02  # weight of an interaction that is left out
-_CLEARLY = 2.5  # standard errors: weights that are fitted on half of few rows are worse than those on all of them
 _FEW_CLASSES = 4  # for which it is known from pairs of columns whether terms help (a study of 75 tables)
 _ENOUGH = 1000  # rows that judge: their standard error is small beside what terms bring where they matter
 
@@ -58,12 +60,26 @@ class Budget:
 
 @dataclass(frozen=True, eq=False)
 class TermSearch:
-    """The result: the model, the steps, the log loss before and after, and the estimated quality of the model."""
+    """The result: the model, the steps, and the estimated quality of the default model and of this one.
+
+    joint: log P(class, row) of the rows that judge, by fits on other rows. is_default: whether nothing is better.
+    """
 
     model: Model
     steps: list[Step]
-    log_loss: tuple[float, float]
+    default: Estimate
     estimate: Estimate
+    base: WeightFit
+    judged: JudgedRows
+    joint: Floats
+    is_default: bool
+
+    def is_clearly_better(self, than: TermSearch) -> bool:
+        """Whether the rows that judge both say so; rows of other samples cannot be compared one by one."""
+        mine, theirs = self.judged, than.judged
+        if not (np.array_equal(mine.row, theirs.row) and np.array_equal(mine.codes, theirs.codes)):
+            return self.estimate.log_loss < than.estimate.log_loss
+        return mine.are_clearly_better([(1.0, self.joint)], [(1.0, than.joint)])
 
 
 def search_terms(
@@ -93,7 +109,7 @@ def search_terms(
 class _Search:
     """The best terms so far, and log P(class, row) of the rows that judge them, by a fit on other rows."""
 
-    _plain: Floats
+    _default: Floats
     _joint: Floats
 
     def __init__(self, model: Model, base: WeightFit, budget: Budget, progress: Progress) -> None:
@@ -102,26 +118,25 @@ class _Search:
         parts = [np.flatnonzero(fold % 2 == part) for part in (0, 1)]
         # The rows to fit on and the rows to judge on.
         self._splits = [(*parts,)] if len(parts[1]) >= _ENOUGH else [(*parts,), (*reversed(parts),)]
-        self._judges = np.concatenate([judges for _, judges in self._splits])
+        self._judged = JudgedRows.of(base, np.concatenate([judges for _, judges in self._splits]))
         self._fits: list[FittedWeights] = []  # of the splits, without terms
         self._steps: list[Step] = []
         self._best: frozenset[str] = frozenset()
         self._counted = CountedTerms.none()
 
     def weights(self) -> None:
-        """Weights, slopes and offsets, as `fit` finds them."""
-        lines, n_columns = self._base.lines, len(self._base.held_out.names)
-        columns = lines.lines if self._base.held_out.is_sum else lines.lines[:n_columns]
-        self._plain = lines.log_prior + columns.sum(axis=0)
-        self._before = self._loss(self._plain)
+        """Weights, slopes and offsets, as `fit` finds them: the default model."""
+        lines = self._base.lines
         self._fits = [fit_weights(self._base.kind, lines.take(rows)) for rows, _ in self._splits]
         self._joints = [fit.log_joint(lines) for fit in self._fits]
         self._joint = self._joints[0].copy()
         for (_, judges), joint in zip(self._splits, self._joints, strict=True):
             self._joint[judges] = joint[judges]
+        self._default = self._joint
         kinds = {"temperature": "one weight for all columns", "shared": "a weight for each column"}
         choice = kinds.get(self._base.kind, "weights by column and class, slopes")
-        self._steps.append(Step("column weights", 1, choice, self._before, self._loss(self._joint)))
+        loss = self._judged.loss(self._joint)
+        self._steps.append(Step("column weights", 1, f"as in `fit`: {choice}", loss, loss))
 
     def terms(self, wanted: Sequence[str], learn: Callable[[Model], Any]) -> None:
         """Try one kind of terms after the other, each in addition to those that are used so far."""
@@ -131,7 +146,7 @@ class _Search:
         candidates, everything = TermCandidates(self._base), np.arange(len(self._base.lines.codes))
         gains = candidates.gains(everything, FittedWeights.mean(self._fits).weights, self._joint)
         if gains is not None and self._are_independent(gains):
-            loss = self._loss(self._joint)
+            loss = self._judged.loss(self._joint)
             self._steps.append(Step("other terms", len(gains.gain), "none needed: no pair interacts", loss, loss))
             return
         found = self._interactions(candidates, gains) if gains is not None and "interactions" in wanted else []
@@ -162,35 +177,61 @@ class _Search:
 
     def result(self) -> TermSearch:
         """Fit the best terms on all rows; where the model without any of it is better, it stays as it is."""
-        if self._is_better(self._plain, by=_CLEARLY):
-            self._steps.append(Step("no column weights", 1, "used", self._loss(self._joint), self._before))
-            self._joint = self._plain
-            return TermSearch(self._model, self._steps, (self._before, self._before), self._estimate())
         self._progress("fitting", 0.8)
-        prepared = self._prepared(self._best, len(self._splits))
         base, start = self._base.with_cells(()), FittedWeights.mean(self._fits) if self._best else None
         fit = fit_weights(base.kind, base.lines, start=start, has_same_rows=False)  # without terms, as `fit` does
-        fit = fit_weights(prepared.kind, prepared.lines, start=fit) if self._best else fit
+        tuned = default = self._expected(base, fit)
+        prepared = self._prepared(self._best, len(self._splits))
+        if self._best:
+            fit = fit_weights(prepared.kind, prepared.lines, start=fit)
+            tuned = mixture(self._joint, fit.log_joint(prepared.lines))
+        plain = base.held_out.log_prior + base.held_out.evidence.sum(axis=0)
+        if self._judged.are_clearly_better([(1.0, plain)], tuned):
+            before, after = self._judged.loss(self._joint), self._judged.loss(plain)
+            self._steps.append(Step("no column weights", 1, "used", before, after))
+            return self._found(self._model, plain, default, [(1.0, plain)])
         weights = prepared.column_weights(fit)
         names = [name for name in prepared.more if self._counted.is_kept(name, weights.weights[name], _NEGLIGIBLE)]
         others = set(prepared.more) - set(names)
         kept = replace(weights, weights={name: own for name, own in weights.weights.items() if name not in others})
         model = self._counted.added_to(self._model, names)
         model.column_weights = kept
-        return TermSearch(model, self._steps, (self._before, self._loss(self._joint)), self._estimate())
+        return self._found(model, self._joint, default, tuned)
+
+    def _expected(self, base: WeightFit, fit: FittedWeights) -> Mixture:
+        """What is expected of the default model; fit: on all rows.
+
+        Where few rows determine many weights, what a fit on half of them loses is no longer in proportion to the number
+        of rows, and is more than the standard error: there, folds judge. Terms were found on halves, which judge both.
+        """
+        whole, losses = fit.log_joint(base.lines), self._judged.losses([(1.0, self._default)])
+        is_small = self._judged.mean(losses) - self._judged.loss(whole) < self._judged.error(losses)
+        if is_small or self._best or len(self._splits) == 1:
+            return mixture(self._default, whole)
+        rows, joint = base.held_out.rows, self._default.copy()
+        for number in range(rows.n_folds):
+            is_judged = rows.dealt.fold == number
+            own = fit_weights(base.kind, base.lines.take(np.flatnonzero(~is_judged)), start=fit)
+            joint[is_judged] = own.log_joint(base.lines.take(np.flatnonzero(is_judged)))
+        return mixture(joint, whole, n_parts=rows.n_folds)
+
+    def _found(self, model: Model, joint: Floats, default: Mixture, tuned: Mixture) -> TermSearch:
+        judged, is_default = self._judged, joint is self._default
+        estimates = judged.estimate(default), judged.estimate(tuned)
+        return TermSearch(model, self._steps, *estimates, self._base, judged, joint, is_default)
 
     def _try(self, term: str, share: float) -> None:
         """Fit a kind of terms with the best so far, and use it if that is better."""
         name = TERMS[term] + (", in addition" if self._best else "")
         self._progress(name, share)
-        combination, joint, before = self._best | {term}, self._joint.copy(), self._loss(self._joint)
+        combination, joint, before = self._best | {term}, self._joint.copy(), self._judged.loss(self._joint)
         for number, (rows, judges) in enumerate(self._splits):
             prepared = self._prepared(combination, number)
             fit = fit_weights(prepared.kind, prepared.lines.take(rows), start=self._fits[number])
             joint[judges] = fit.log_joint(prepared.lines.take(judges))
-        is_better = self._is_better(joint)
+        is_better = self._judged.are_clearly_better([(1.0, joint)], [(1.0, self._joint)])
         n = len(self._base.cells) if term == "corrections" else self._counted.n_candidates(term)
-        after = self._loss(joint) if is_better else before
+        after = self._judged.loss(joint) if is_better else before
         self._steps.append(Step(name, max(n, 1), "used" if is_better else "not used", before, after))
         if is_better:
             self._best, self._joint = combination, joint
@@ -204,38 +245,6 @@ class _Search:
     def _is_over(self) -> bool:
         """Whether the budget is spent; said once."""
         if self._budget.is_spent and self._steps[-1].candidates:
-            loss = self._loss(self._joint)
+            loss = self._judged.loss(self._joint)
             self._steps.append(Step("other terms", 0, "not tried: no time left", loss, loss))
         return self._budget.is_spent
-
-    def _losses(self, joint: Floats) -> Floats:
-        """The log loss of every row that judges."""
-        return losses_of(joint[self._judges], self._base.lines.codes[self._judges])
-
-    @property
-    def _weights(self) -> Floats:
-        return np.asarray(self._base.lines.weights[self._judges])
-
-    def _mean(self, losses: Floats) -> float:
-        return float((losses * self._weights).sum() / self._weights.sum())
-
-    def _loss(self, joint: Floats) -> float:
-        return self._mean(self._losses(joint))
-
-    def _is_better(self, joint: Floats, *, by: float = 1.0) -> bool:
-        """Whether scores have a lower log loss than the best so far, by more than so many standard errors."""
-        gain = self._losses(self._joint) - self._losses(joint)
-        return self._mean(gain) > by * self._error(gain)
-
-    def _error(self, values: Floats) -> float:
-        """The standard error of a mean over the rows."""
-        share = self._weights / self._weights.sum()
-        spread = (share * (values - self._mean(values)) ** 2).sum()
-        return float(np.sqrt(spread / max(float(self._weights.sum()), 1.0)))
-
-    def _estimate(self) -> Estimate:
-        """Accuracy and log loss of the best terms."""
-        losses, share = self._losses(self._joint), self._weights / self._weights.sum()
-        is_right = self._joint[self._judges].argmax(axis=1) == self._base.lines.codes[self._judges]
-        accuracy = float((is_right * share).sum())
-        return Estimate(accuracy, self._mean(losses), self._error(losses), round(float(self._weights.sum())))

@@ -8,16 +8,17 @@ of columns (`tuning/search.py`): with column weights these hardly matter, and th
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, Literal, Unpack
 
 from tallybayes.data.read import to_source
+from tallybayes.data.schema import Field
 from tallybayes.data.source import Source, Stream, as_columns
 from tallybayes.errors import DataError, ParameterError, check_integer, did_you_mean, is_real_number
 from tallybayes.model import Model
 from tallybayes.model.fit import check_value, planned
-from tallybayes.model.weighting import learn_sampled
+from tallybayes.model.weighting import learn_sampled, weighted
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.options import UNWEIGHTED, FitOptions, complete, with_options
 from tallybayes.state.row_sample import RowSample
@@ -26,8 +27,9 @@ from tallybayes.tuning.by_leave_one_out import by_leave_one_out
 from tallybayes.tuning.by_validation import by_validation
 from tallybayes.tuning.column_evidence import ColumnEvidence, LearnableRows, sampled
 from tallybayes.tuning.correction_fit import corrected
+from tallybayes.tuning.nested_estimate import Learn, nested_estimate
 from tallybayes.tuning.search import Progress, Search
-from tallybayes.tuning.term_search import TERMS, Budget, search_terms
+from tallybayes.tuning.term_search import TERMS, Budget, TermSearch, search_terms
 from tallybayes.tuning.tuning_result import Estimate, Step, Tuning
 
 __all__ = ["DEFAULT", "LEAST_ROWS", "WHAT", "tune"]
@@ -66,16 +68,17 @@ def tune(
     progress: called with the name of the current step and the completed share of it.
     weight: the weights of the rows: the name of a column, or an array.
 
+    Gains are those over the default model, that of `fit`; if nothing is clearly better, it is kept.
+
     The other options are those of `fit`. Families and options of text given there are not changed.
 
     {options}
 
     >>> import tallybayes as tb
-    >>> x = ["a", "a", "b", "b", "a", "b"] * 20
-    >>> rows = {"x": x, "again": x, "and again": x, "y": ["p", "p", "q", "q", "q", "p"] * 20}
-    >>> tuned = tb.tune(rows, label="y", what="weights")
-    >>> tuned.log_loss[0] > tuned.log_loss[1], tuned.model.column_weights.fitted_on
-    (True, 4.0)
+    >>> rows = {"a": ["r", "r", "s", "s"] * 50, "b": ["u", "v"] * 100, "y": ["p", "q", "q", "p"] * 50}
+    >>> tuned = tb.tune(rows, label="y")  # a and b tell y together, and neither tells it alone
+    >>> tuned.log_loss[0] > 0.6, tuned.log_loss[1] < 0.1, tuned.is_default
+    (True, True, False)
     """
     chosen, budget = _checked(what, by, rows, strengths, seed), _budget(seconds)
     complete({name: value for name, value in options.items() if (name, value) != ("weights", None)}, UNWEIGHTED)
@@ -87,7 +90,7 @@ def tune(
         raise ParameterError("data that can be read more than once, to tune on", got=type(data).__name__, hint=hint)
     source, label, weight = as_columns(source, label, weight)
     model, label = planned(source, label, options, weight=weight)
-    weight, families = model.schema.weight, model.schema.families
+    weight, fields = model.schema.weight, dict(model.schema.fields)
     if model.settings.estimate == "mle":
         if by != "leave-one-out" or chosen == ("smoothing",):
             raise ParameterError("estimate='bayes' to tune the smoothing: maximum likelihood has none", got="mle")
@@ -109,10 +112,11 @@ def tune(
         return _without_names(by_evidence(model), given)
     if source.bad is not None:
         source = LearnableRows(source, model, label, weight, counted=True)
-    tuned = _Tuned(model, sample, source, label, weight, budget, report)
+    tuned = _Tuned(model, sample, source, label, weight, fields, budget, report)
     n_rows = change.rows + change.skipped
     if hyperparameters := [name for name in chosen if name in HYPERPARAMETERS and tuned.concerns(name)]:
         tables = sampled(source, model, label, weight, n_rows=n_rows, limit=rows, seed=seed)
+        families = {name: own.family for name, own in fields.items() if own.family is not None}
         search = Search.of(ColumnEvidence(model, tables, label, weight), model, families, report)
         tuned.select_hyperparameters(search, hyperparameters, strengths)
     if terms := [name for name in chosen if name not in HYPERPARAMETERS]:
@@ -133,16 +137,17 @@ class _Tuned:
         source: Source,
         label: Any,
         weight: Any,
+        fields: Mapping[str, Field],
         budget: Budget,
         progress: Progress,
     ) -> None:
         self._model, self._sample, self._source, self._label, self._weight = model, sample, source, label, weight
-        self._budget, self._progress = budget, progress
+        self._start, self._fields, self._budget, self._progress = (model, sample), fields, budget, progress
         self._steps: list[Step] = []
         self._curve: list[dict[str, float]] = []
-        self._losses: list[float] = []
+        self._losses = (float("nan"), float("nan"))
         self._estimate: Estimate | None = None
-        self._n_rows = 0
+        self._n_rows, self._is_default = 0, False
 
     def concerns(self, name: str) -> bool:
         """Whether the model has anything to select."""
@@ -150,11 +155,10 @@ class _Tuned:
 
     def select_hyperparameters(self, search: Search, what: Collection[str], strengths: int) -> None:
         """Select hyperparameters by leave-one-out."""
-        self._losses.append(search.log_loss())
-        before = self._model.snapshot().state
+        before, log_loss = self._model.snapshot().state, search.log_loss()
         self._model = by_leave_one_out(search, what, self._source, self._label, strengths=strengths)
         self._steps, self._curve, self._n_rows = search.steps, search.curve, len(search.evidence.codes)
-        self._losses.append(search.log_loss())
+        self._losses = log_loss, search.log_loss()
         after = self._model.snapshot().state
         if after.schema.families.keys() != before.schema.families.keys():  # the sample has other columns
             self._sample = RowSample(self._sample.limit)
@@ -162,25 +166,50 @@ class _Tuned:
             learn_sampled(empty, self._sample, self._source, label=self._label, weight=self._weight)
 
     def search_terms(self, what: Collection[str]) -> None:
-        """Fit column weights, and the terms that help."""
-        found = search_terms(
-            self._model,
-            self._sample,
-            lambda model: model.learn(self._source, label=self._label, weight=self._weight),
-            what,
-            budget=self._budget,
-            progress=self._progress,
-        )
+        """Fit column weights, and the terms that help; without a clear gain over the default model, that is kept."""
+        now, start = self._model.snapshot().state, self._start[0].snapshot().state
+        found = self._searched(self._model, self._sample, what)
         if found is None:
             return
-        self._model, self._estimate, self._n_rows = found.model, found.estimate, found.estimate.n_rows
-        self._steps += found.steps
-        self._losses += found.log_loss
+        default, self._steps, self._is_default = found.default, self._steps + found.steps, found.is_default
+        if (now.schema.families, now.settings) != (start.schema.families, start.settings):
+            first = self._searched(*self._start, ("weights",))  # what is gained includes the hyperparameters
+            default, self._is_default = default if first is None else first.default, False
+            if first is not None and not found.is_clearly_better(first):
+                losses = [own.judged.loss(own.joint) for own in (found, first)]
+                self._steps.append(Step("default model", 1, "kept: nothing is clearly better", *losses))
+                found, self._is_default = first, first.is_default
+        self._model, self._estimate = found.model, found.estimate
+        if not self._budget.is_spent and (nested := self._nested(found, what)) is not None:
+            self._estimate = nested
+        shift = self._estimate.log_loss - found.estimate.log_loss  # the default model was judged like the tuned one
+        self._n_rows, self._losses = found.estimate.n_rows, (default.log_loss + shift, self._estimate.log_loss)
+
+    def _searched(self, model: Model, sample: RowSample, what: Collection[str]) -> TermSearch | None:
+        def learn(other: Model) -> Any:
+            return other.learn(self._source, label=self._label, weight=self._weight)
+
+        return search_terms(model, sample, learn, what, budget=self._budget, progress=self._progress)
+
+    def _nested(self, found: TermSearch, what: Collection[str]) -> Estimate | None:
+        """The estimate by models that are tuned in the same way without the rows that they judge."""
+
+        def fitted(model: Model, sample: RowSample, learn: Learn) -> Model:
+            if found.is_default:
+                return weighted(model, "auto", sample)
+            own = search_terms(model, sample, learn, what, budget=self._budget, progress=lambda step, share: None)
+            return model if own is None else own.model
+
+        schema = found.base.state.schema.copy()
+        texts = [name for name, family in schema.families.items() if family.tokeniser is not None]
+        schema.fields |= {name: self._fields[name] for name in texts if name in self._fields}
+        self._progress("expected on new rows", 0.9)
+        return nested_estimate(found.base, schema, fitted)
 
     def result(self) -> Tuning:
         """The model with its steps."""
-        losses = (self._losses[0], self._losses[-1]) if self._losses else (float("nan"), float("nan"))
-        return Tuning(self._model, self._steps, self._curve, losses, self._n_rows, estimate=self._estimate)
+        figures = self._curve, self._losses, self._n_rows
+        return Tuning(self._model, self._steps, *figures, estimate=self._estimate, is_default=self._is_default)
 
 
 def _without_names(found: Tuning, given: dict[str, Any]) -> Tuning:

@@ -35,21 +35,25 @@ class Estimate:
     """How good a tuned model is on new rows.
 
     Each row is scored by sums without it, and by weights, corrections and interactions that were fitted and found on
-    other rows. error: the standard error of the log loss.
+    other rows; that these were fewer than those of the model is corrected (`tuning/judged_rows.py`).
+    error: the standard error of the log loss; accuracy_error: that of the accuracy. Both include that rows share a fit.
     """
 
     accuracy: float
     log_loss: float
     error: float
     n_rows: int
+    accuracy_error: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tuning(Viewed):
     """A tuned model and the steps of its tuning. Print it.
 
-    log_loss: before and after, on the rows used for tuning; curve: the log loss of one k for all columns, by k.
-    test: the evaluation on the test part, for tuning by validation; estimate: of the model on new rows.
+    log_loss: of the default model, as `fit` finds it, and of the tuned one, as expected on new rows; without column
+    weights, before and after tuning by leave-one-out. is_default: nothing was clearly better than the default model.
+    curve: the log loss of one k for all columns, by k. test: the evaluation on the test part, for tuning by validation.
+    estimate: of the model on new rows.
     """
 
     model: Model
@@ -61,6 +65,7 @@ class Tuning(Viewed):
     test: Evaluation | None = None
     unit: str = "log loss"
     estimate: Estimate | None = None
+    is_default: bool = False
     _heading: ClassVar[str] = "Tuning"
 
     def to_dict(self) -> dict[str, Any]:
@@ -70,7 +75,8 @@ class Tuning(Viewed):
         losses: dict[str, Any] = {"before": before, "after": after} if self.n_rows else {"before": None, "after": None}
         result = {"by": self.by, "unit": self.unit, "rows": self.n_rows, **losses}
         result |= {"steps": steps, "curve": self.curve}
-        result |= {"estimate": asdict(self.estimate)} if self.estimate is not None else {}
+        if self.estimate is not None:
+            result |= {"estimate": asdict(self.estimate), "is_default": self.is_default}
         return result | ({"test": self.test.to_dict()} if self.test is not None else {})
 
     def to_frame(self) -> Any:
@@ -82,18 +88,13 @@ class Tuning(Viewed):
             [step.name, str(step.candidates), _cut(step.choice), f"{step.before:.4f}", f"{step.after:.4f}"]
             for step in self.steps
         ]
-        before, after = self.log_loss
-        share = f" ({(after - before) / abs(before):+.1%})" if before else ""
         header = ["step", "candidates", "choice", f"{self.unit} before", "after"]
         parts: list[str | TextGrid] = [TextGrid(header, rows)] if rows else []
         if self.curve:
             parts.append(self.curve_text())
         if self.model.column_weights.weights:
             parts.append(self._weights())
-        if self.n_rows:
-            parts.append(f"{self.unit} {before:.4f} -> {after:.4f}{share}, by {self.by} on {self.n_rows:,} rows")
-        else:
-            parts.append("nothing was tuned: there are too few rows, or nothing to select")
+        parts.append(self._gain())
         if self.curve and self.estimate is not None:
             parts.append(
                 "hyperparameters are compared at the best temperature (one weight for all columns),\n"
@@ -101,12 +102,27 @@ class Tuning(Viewed):
             )
         if self.estimate is not None:
             own = self.estimate
-            figures = f"accuracy {own.accuracy:.4f}, log loss {own.log_loss:.4f} (standard error {own.error:.4f})"
-            parts.append(f"expected on new rows: {figures}")
+            accuracy = f"accuracy {own.accuracy:.4f} (standard error {own.accuracy_error:.4f})"
+            log_loss = f"log loss {own.log_loss:.4f} (standard error {own.error:.4f})"
+            parts.append(f"expected on new rows: {accuracy}, {log_loss}")
         if self.test is not None:
             figures = f"accuracy {self.test.accuracy:.4f}, log loss {self.test.log_loss:.4f}"
             parts.append(f"test part, {self.test.n_rows:,} rows: {figures}")
         return parts
+
+    def _gain(self) -> str:
+        """The log loss before and after; with an estimate, of the default model and of the tuned one."""
+        if not self.n_rows:
+            return "nothing was tuned: there are too few rows, or nothing to select"
+        before, after = self.log_loss
+        share = f" ({(after - before) / abs(before):+.1%})" if before else ""
+        rows = f"{self.n_rows:,} rows"
+        if self.estimate is None:
+            without = "" if self.by == "evidence" else " without column weights"
+            return f"{self.unit}{without} {before:.4f} -> {after:.4f}{share}, by {self.by} on {rows}"
+        if self.is_default:
+            return f"nothing is clearly better than the default model of `fit`: it is kept; judged on {rows}"
+        return f"log loss of the default model of `fit` {before:.4f}, tuned {after:.4f}{share}, judged on {rows}"
 
     def _weights(self) -> str:
         """The column weights; of many columns only their range, and the columns with the smallest and greatest."""

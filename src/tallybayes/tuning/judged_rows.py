@@ -1,0 +1,103 @@
+"""The rows that judge candidates: means over them, standard errors, and what is to be expected on new rows.
+
+Rows are judged by fits on other rows, fewer than those that the model is fitted on in the end. With p parameters, n
+rows and k parts, each judged by a fit on the others, the expected log loss exceeds the least one by p / 2n on new rows
+and by k / (k - 1) times as much on the judged ones; on the rows of the fit itself it is lower by p / 2n (Akaike 1974).
+
+    expected on new rows = a (judged by the fit on all rows) + (1 - a) (judged by fits on others), a = 1 / (2k - 1)
+
+The standard error has two parts that that of independent rows has not. The rows of a part are judged by the same fit,
+whose error they share: that multiplies the variance by 1 + judged rows / fitted rows (Nadeau and Bengio 2003), which is
+2 for halves. And copies of a row are in the sample together or not at all: with the share f of the table in the sample,
+the variance is f times that of independent rows, plus 1 - f times that of independent groups of copies.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.arrays.array_types import Codes32, Floats
+from tallybayes.model.weight_selection import WeightFit
+from tallybayes.scoring.weight_fit import losses_of
+from tallybayes.tuning.tuning_result import Estimate
+
+__all__ = ["JudgedRows", "Mixture", "mixture"]
+
+_LEAST_GAIN = 1.0 + math.log(4)  # nats of all rows: four things are tried (terms of three kinds, and no weights), and
+# the logarithm makes up for taking the best of them, as in `search.py`; noise often gained one or two nats
+_SHARED_FIT = 2.0  # 1 + judged rows / fitted rows, of two halves
+
+Mixture = list[tuple[float, Floats]]  # shares, and log P(class, row) of all lines: their figures are added
+
+
+def mixture(joint: Floats, whole: Floats, *, n_parts: int = 2) -> Mixture:
+    """What is expected on new rows, from scores by fits on other parts of the rows and by the fit on all of them."""
+    share = 1 / (2 * n_parts - 1)
+    return [(share, whole), (1 - share, joint)]
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedRows:
+    """Lines of held-out evidence that judge; each is one row of the sample, with as many copies as a fold has."""
+
+    at: NDArray[np.int64]
+    codes: Codes32
+    weights: Floats  # of all copies together
+    copies: NDArray[np.int64]
+    row: NDArray[np.int64]  # of the sample
+    share: float  # of the rows of the table that are in the sample
+    shared_fit: float = _SHARED_FIT  # factor of the variance
+
+    @classmethod
+    def of(cls, base: WeightFit, at: NDArray[np.int64]) -> JudgedRows:
+        """Some lines of the evidence of a sample."""
+        dealt, rows = base.held_out.rows.dealt, base.held_out.rows.rows
+        share = float((rows.counts * rows.weights).sum()) / float(sum(base.state.class_counts.values()))
+        own = base.lines.codes[at], np.asarray(base.lines.weights[at]), dealt.copies[at], dealt.row[at]
+        return cls(at, *own, min(share, 1.0))
+
+    def losses(self, scores: Mixture) -> Floats:
+        """The log loss of each."""
+        own = [share * losses_of(joint[self.at], self.codes) for share, joint in scores]
+        return np.asarray(np.sum(own, axis=0))
+
+    def loss(self, joint: Floats) -> float:
+        """The mean log loss, given log P(class, row) of all lines."""
+        return self.mean(self.losses([(1.0, joint)]))
+
+    def mean(self, values: NDArray[Any]) -> float:
+        """The mean of values of the lines."""
+        return float((values * self.weights).sum() / self.weights.sum())
+
+    def error(self, values: NDArray[Any]) -> float:
+        """The standard error of the mean of values of the lines, as rows that share a fit."""
+        return math.sqrt(self.shared_fit) * self._row_error(values)
+
+    def _row_error(self, values: NDArray[Any]) -> float:
+        """The standard error of the mean of values of the lines, given the fit."""
+        far = self.weights * (values - self.mean(values))
+        alone = (far**2 / np.maximum(self.copies, 1)).sum()
+        together = (np.bincount(self.row, far) ** 2).sum()
+        variance = self.share * alone + (1 - self.share) * together
+        return float(np.sqrt(variance) / self.weights.sum())
+
+    def are_clearly_better(self, scores: Mixture, than: Mixture) -> bool:
+        """Whether scores have a lower log loss than others, by more than a standard error and not by next to nothing.
+
+        The standard error is that of the rows: most of the error of the fits is common to both.
+        """
+        gain = self.losses(than) - self.losses(scores)
+        mean = self.mean(gain)
+        return mean > self._row_error(gain) and mean * float(self.copies.sum()) > _LEAST_GAIN
+
+    def estimate(self, scores: Mixture) -> Estimate:
+        """What to expect on new rows."""
+        losses = self.losses(scores)
+        is_right = np.sum([share * (own[self.at].argmax(axis=1) == self.codes) for share, own in scores], axis=0)
+        n_rows = round(float(self.weights.sum()))
+        return Estimate(self.mean(is_right), self.mean(losses), self.error(losses), n_rows, self.error(is_right))
