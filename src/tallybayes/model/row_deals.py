@@ -65,4 +65,4 @@ def _hashes(snapshot: Snapshot, table: Table, label: Any, weight: Any) -> Hashes
     schema, statistics = snapshot.state.schema, snapshot.state.statistics
     batch = read_batch(table, schema, label, weight, known=snapshot.classes)
     to_known_types(batch.columns, schema, lambda name: statistics.any_key(schema.family_of(name), name))
-    return RowHashes(batch, batch.labels.keys, batch.weights)(0, table.n_rows)
+    return RowHashes(batch, batch.labels.keys, batch.weights)(0, table.n_rows)[0]
