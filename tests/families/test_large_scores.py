@@ -1,4 +1,4 @@
-"""Scores of hundreds of nats, as of many n-grams, are held out as they are: a bound would make another text of each."""
+"""Scores of hundreds of nats, as of many n-grams, are held out as they are: with a bound they tell something else."""
 
 import numpy as np
 import pytest
@@ -13,19 +13,18 @@ def tweets(n, rng, words, usual, other):
     return docs, np.array(["other", "offence"])[y]
 
 
-@pytest.mark.parametrize("options", ["counts,tf=count,balanced=True,k=1", "counts,tf=count,k=1"])
-def test_characters_of_short_texts_are_not_worse_than_class_shares(options):
+def test_n_grams_of_characters_of_short_texts_are_not_worse_than_class_shares():
+    """Differences of more than 100 nats were cut, so that weights were fitted to other scores: P(offence) was .24."""
     rng = np.random.default_rng(0)
     letters, share = list("enisratdhulcgmobwfkzpvjyxq"), 1 / np.arange(1, 27) ** 0.8
-    words = ["".join(rng.choice(letters, rng.integers(2, 12), p=share / share.sum())) for _ in range(20_000)]
-    usual = 1 / np.arange(1, 20_001)
-    other = usual * np.exp(0.2 * rng.normal(size=20_000))
-    facts = words, usual / usual.sum(), other / other.sum()
-    (docs, labels), (new, truth) = tweets(2000, rng, *facts), tweets(1500, rng, *facts)
-    family = f"text:{options},tokens=characters,shortest=2,ngrams=5"
+    words = ["".join(rng.choice(letters, rng.integers(2, 12), p=share / share.sum())) for _ in range(30_000)]
+    usual = 1 / np.arange(1, 30_001)
+    other = usual * np.exp(0.2 * rng.normal(size=30_000))
+    facts, rng = (words, usual / usual.sum(), other / other.sum()), np.random.default_rng(0)
+    (docs, labels), (new, truth) = tweets(3000, rng, *facts), tweets(2000, rng, *facts)
+    family = "text:counts,tf=count,balanced=True,k=1,tokens=characters,shortest=2,ngrams=5"
     model = tb.fit({"text": docs}, label=labels, families={"text": family})
     found = tb.evaluate(model, {"text": new}, truth)
     share = float((truth == "offence").mean())
-    by_shares = -share * np.log(share) - (1 - share) * np.log(1 - share)
-    assert found.log_loss < by_shares + 0.01
+    assert found.log_loss < -share * np.log(share) - (1 - share) * np.log(1 - share)
     assert model.predict_proba({"text": new})[:, 0].mean() == pytest.approx(share, abs=0.04)
