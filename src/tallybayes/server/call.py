@@ -55,6 +55,11 @@ class Call(Request):
             got = Described(f"a key with the scope {self.api_key.scope} for {', '.join(self.api_key.models)}")
             raise HttpError.of(403, f"a key with the scope {scope}{about}", got=got)
 
+    @property
+    def has_valid_key(self) -> bool:
+        """Whether the key of the sender, if any, is still one of the server's: it may be revoked during a stream."""
+        return self.api_key is None or self.api_key in self.service.settings.keys
+
     def may_see(self, model: str) -> bool:
         """Whether a model is listed for this sender."""
         return not len(self.service.settings.keys) or (
