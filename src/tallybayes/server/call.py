@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from starlette.requests import Request
 
@@ -27,6 +28,14 @@ class Call(Request):
     deadline: asyncio.Timeout  # when it must be answered
     is_head: bool = False  # whether only the headers of the answer are asked for
     route: str = ""  # the path of the route, for logs and measurements
+    task: asyncio.Task[Any] | None = None  # what answers it, if that may be given up
+    is_gone: bool = False  # whether the client has hung up before the answer was complete
+
+    def hang_up(self) -> None:
+        """Note that nobody waits for the answer any more, and stop answering unless something is being changed."""
+        self.is_gone = True
+        if self.task is not None:
+            self.task.cancel()
 
     def field(self, name: bytes) -> str | None:
         """A header as text."""

@@ -30,7 +30,7 @@ __all__ = ["bind", "is_loopback", "serve", "tls_context"]
 
 _BACKLOG = 2048  # connections that wait to be accepted
 _KEEP_ALIVE = 75  # seconds that an idle connection stays open, as other servers
-_GRACE = 30  # seconds for requests that have begun, when the server stops
+_GRACE = 30.0  # seconds for requests that have begun, when the server stops, if their time limit is not shorter
 
 
 def is_loopback(host: str) -> bool:
@@ -146,7 +146,7 @@ def serve(
         proxy_headers=False,
         backlog=_BACKLOG,
         timeout_keep_alive=_KEEP_ALIVE,
-        timeout_graceful_shutdown=_GRACE,
+        timeout_graceful_shutdown=min(_GRACE, settings.timeout),  # type: ignore[arg-type] # seconds of asyncio
     )
     config.load()
     config.ssl = tls

@@ -9,20 +9,23 @@ from __future__ import annotations
 
 import datetime
 import io
+import json
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 import pyarrow as pa
 
+from tallybayes.arrays.chunks import split
 from tallybayes.data.arrow import to_list
 from tallybayes.data.batch import columns_to_read
+from tallybayes.data.files import Files
 from tallybayes.data.formats.arrow_file import is_arrow
+from tallybayes.data.formats.file_format import ReadOptions
 from tallybayes.data.formats.input_file import temporary_copies
 from tallybayes.data.formats.statistics_file import statistics_kind
-from tallybayes.data.read import read
 from tallybayes.data.schema import Schema
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError, DataWarning, Described, TallyError
@@ -30,6 +33,8 @@ from tallybayes.formatting import finite_json, json_text, shown
 from tallybayes.server.arrow_body import read_arrow
 from tallybayes.server.packed_content import packed_kind
 from tallybayes.server.parquet_body import read_parquet
+from tallybayes.server.row_admission import MAX_NEW_COLUMNS
+from tallybayes.server.work_stop import check_stop
 
 __all__ = ["uploaded_rows"]
 
@@ -37,6 +42,7 @@ _LONGEST_NAME = 100  # bytes
 _LONGEST = 2**26  # characters of the rows as JSON; names, which each row repeats, can be longer than the body
 _ARROW_FILE = b"ARROW1\x00\x00"
 _ROWS = 5_000  # as many as the page can work through
+_PIECE = 100  # rows that become objects of Python at once
 _SUFFIXES = {
     "text/csv": ".csv",
     "text/tab-separated-values": ".tsv",
@@ -120,11 +126,30 @@ def _file_name(name: str, media_type: str) -> str:
 
 
 def _rows(path: Path, schema: Schema) -> Iterator[dict[str, Any]]:
-    source = read(path)
-    source.missing = schema.missing
     known = columns_to_read(schema, schema.label)
+    source = Files([str(path)], ReadOptions(missing=schema.missing, used=frozenset(known)))
+    if source.kind == "json":
+        _check_names(path.read_bytes(), known)
     for table in source.batches({name: known.get(name) for name in source.head().columns}):
-        yield from _rows_of(table)
+        for start, stop in split(table.n_rows, _PIECE):
+            check_stop()
+            yield from _rows_of(table.part(start, stop))
+
+
+def _check_names(body: bytes, known: Collection[str]) -> None:
+    """Refuse JSON with very many names that the model does not have: rows of five thousand took a minute to plan."""
+    names: set[str] = set()
+    try:
+        rows = json.loads(body) if body.lstrip().startswith(b"[") else map(json.loads, body.splitlines())
+        for row in rows:
+            names |= row.keys() - known if isinstance(row, dict) else set()
+            if len(names) > MAX_NEW_COLUMNS:
+                expected = f"at most {MAX_NEW_COLUMNS:,} columns that the model does not have"
+                raise DataError(expected, got=Described("more"), hint="send the columns of the model")
+    except DataError:
+        raise
+    except (ValueError, RecursionError):
+        pass  # the reader says what is wrong, and where
 
 
 def _rows_of(table: Table) -> Iterator[dict[str, Any]]:

@@ -68,6 +68,7 @@ class Delimited(DuckDBFormat):
         self._lines = LineMap() if lines is None else lines
         self._read_dialect(options)
         self.header = options.header
+        self._used = options.used
         self._decimal, self._thousands = options.decimal, options.thousands
         self.words = options.missing or MissingWords()
         self._keeps_words = False
@@ -233,7 +234,7 @@ class Delimited(DuckDBFormat):
             lines = [self._lines.original(line) for line in self._row_lines(reader)]
         result = []
         for fault in faults:
-            cells = next(self.dialect.rows([str(fault.got)]), [])
+            cells: list[str] = next(self.dialect.rows([str(fault.got)]), [])
             values = dict(zip(self.expressions, itertools.chain(cells, itertools.repeat("")), strict=False))
             one = pa.table({name: pa.array([value], pa.string()) for name, value in values.items()})
             result.append((bisect.bisect_left(lines, fault.line or 0) - 0.5, one))
@@ -316,7 +317,7 @@ class Delimited(DuckDBFormat):
 
     def is_inferred(self, name: str) -> bool:
         """Whether the type of a column is inferred from its cells; otherwise they stay text."""
-        return True
+        return self._used is None or name in self._used
 
     def broken(self, error: BaseException) -> TallyError:
         """The error for a line that is not a row: a wrong number of cells, an open quote, another encoding."""
