@@ -198,3 +198,10 @@ def test_a_carriage_return_in_a_cell_is_quoted_when_written(tmp_path):
     fine("predict", "m.tally", "a.csv", "-o", "o.csv", cwd=tmp_path)
     with (tmp_path / "o.csv").open(newline="") as file:
         assert [row["id"] for row in csv.DictReader(file)] == ["1\r", "2"]
+
+
+def test_a_cell_of_two_hundred_thousand_characters(tmp_path):
+    (tmp_path / "mail.csv").write_text(f"note,y\n{'cash ' * 40_000},spam\nhello,ham\n")
+    fine("fit", "mail.csv", "--label", "y", "--as", "note=text", cwd=tmp_path)
+    lines = fine("predict", "mail.tally", "mail.csv", cwd=tmp_path).splitlines()
+    assert [line.rsplit(",", 2)[1] for line in lines[1:]] == ["spam", "ham"]

@@ -1,5 +1,7 @@
 """Lines that are no part of the table, quotes, names that repeat, and ends of lines; errors name the right line."""
 
+import csv
+
 import pytest
 from pets import csv_file, file_with
 
@@ -154,3 +156,13 @@ def test_ends_of_lines_that_differ():
     assert cells(source) == {"a": ["k", "x\ry", "m", "n"], "y": ["p", "q", "p", "q"]}
     with pytest.raises(DataError, match=r"a.csv, line 4: expected 2 cells, got 3"):
         csv_file("a,y\r\n1,p\r2,q\n3,p,z\n").head()
+
+
+def test_a_long_cell_is_data():
+    """It is longer than the csv module of Python takes by itself, whose limit is one of the whole process."""
+    before = csv.field_size_limit(131_072)
+    try:
+        found = cells(csv_file(f"note,y\n{'word ' * 40_000},p\nword,q\n"))
+    finally:
+        csv.field_size_limit(before)
+    assert found == {"note": [("word " * 40_000).strip(), "word"], "y": ["p", "q"]}

@@ -1,6 +1,8 @@
 """Who may do what: keys and scopes, names of the server, origins of pages, read-only servers."""
 
 import json
+import signal
+import time
 
 import httpx2
 import pytest
@@ -275,3 +277,36 @@ def test_a_server_that_is_read_only(tmp_path):
         assert send(server, "GET", "/v1/models/pets", None, None).json()["read_only"] is True
     assert (tmp_path / "pets.tally").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["pets.tally"]
+
+
+def test_a_key_that_is_removed_is_refused_after_a_signal(tmp_path):
+    pets().save(tmp_path / "pets.tally")
+    (kept, kept_key), (revoked, revoked_key) = (new_key("learn", ["*"], name) for name in ("ann", "eve"))
+    keys = tmp_path / "keys.txt"
+    keys.write_text(f"{kept_key.line()}\n{revoked_key.line()}\n")
+
+    def bearer(secret):
+        return {"Authorization": f"Bearer {secret}"}
+
+    with RunningServer(tmp_path / "pets.tally", "--keys", str(keys)) as server:
+
+        def status(secret):
+            return httpx2.get(f"{server.url}/v1/models/pets", headers=bearer(secret)).status_code
+
+        def tell_server(text, message):
+            keys.write_text(text)
+            server.process.send_signal(signal.SIGHUP)
+            deadline = time.monotonic() + 20
+            while not any(message in line["message"] for line in server.log()):
+                assert time.monotonic() < deadline, server.lines
+                time.sleep(0.02)
+
+        assert [status(kept), status(revoked)] == [200, 200]
+        with httpx2.stream("GET", f"{server.url}/v1/models/pets/live", headers=bearer(revoked), timeout=20) as stream:
+            news = stream.iter_lines()
+            assert next(news) == "event: hello"
+            tell_server(f"{kept_key.line()}\n", "read the keys anew")
+            assert [status(kept), status(revoked)] == [200, 401]
+            assert "event: published" not in list(news)  # it ends
+        tell_server("nonsense\n", "the keys cannot be read anew")
+        assert [status(kept), status(revoked)] == [200, 401]

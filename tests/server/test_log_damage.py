@@ -126,8 +126,7 @@ def edit(path, statement, *values):
 def test_a_forged_log_is_an_error_that_names_the_event(copied, statement, what):
     path, _ = copied
     edit(path, statement)
-    if "snapshot" not in what:
-        path.with_suffix(".snapshot").unlink()
+    path.with_suffix(".log-last" if "snapshot" in what else ".snapshot").unlink()
     with pytest.raises(FileError, match=what):
         LiveModel.open(path)
     if "snapshot" not in what:
@@ -151,7 +150,12 @@ def test_a_snapshot_that_a_server_writes_meanwhile_is_no_damage(copied):
 def test_a_log_that_lost_events_is_found_by_a_reader_too(copied):
     path, _ = copied
     edit(path, "DELETE FROM events WHERE id > 55")
-    for reader in (lambda: LiveModel.open(path, read_only=True), lambda: prove(ModelFiles.of(path))):
+    readers = (lambda: LiveModel.open(path, read_only=True), lambda: prove(ModelFiles.of(path)))
+    for reader in readers:
+        with pytest.raises(FileError, match="ends with event 55, but event 60 was acknowledged; 5 acknowledged events"):
+            reader()
+    path.with_suffix(".log-last").unlink()
+    for reader in readers:
         with pytest.raises(FileError, match="the log ends with event 55, but the snapshot has event 60"):
             reader()
 
@@ -314,9 +318,10 @@ def test_log_and_snapshot_are_for_their_owner_only(tmp_path):
         with opened(path) as live:
             change(live, learn([row(1)]))
             assert modes() == {"model.tally": 0o644} | dict.fromkeys(
-                ["model.log", "model.log-wal", "model.log-shm"], 0o600
+                ["model.log", "model.log-wal", "model.log-shm", "model.log-last"], 0o600
             )
-        assert modes() == {"model.tally": 0o644, "model.log": 0o600, "model.snapshot": 0o600}
+        closed = {"model.tally": 0o644, "model.log": 0o600, "model.log-last": 0o600, "model.snapshot": 0o600}
+        assert modes() == closed
         for end in (".log", ".snapshot"):
             path.with_suffix(end).chmod(0o640)  # the group may read them
         with opened(path) as live:
@@ -324,6 +329,6 @@ def test_log_and_snapshot_are_for_their_owner_only(tmp_path):
         compact(ModelFiles.of(path), keep=1)
         with opened(path) as live:
             change(live, learn([row(3)]))
-        assert modes() == {"model.tally": 0o644, "model.log": 0o640, "model.snapshot": 0o600}
+        assert modes() == closed | {"model.log": 0o640}
     finally:
         os.umask(before)

@@ -8,14 +8,7 @@ import httpx2
 import pytest
 from running_server import CAT, PETS, pets
 
-from tallybayes.server import (
-    answer,
-    change_routes,
-    inference_protocol,
-    mlflow_protocol,
-    prediction_routes,
-    request_rows,
-)
+from tallybayes.server import answer, answer_parts, change_routes, inference_protocol, mlflow_protocol, request_rows
 from tallybayes.server.application import create_app
 from tallybayes.server.model_folder import ModelFolder
 from tallybayes.server.server_settings import ServerSettings
@@ -62,7 +55,7 @@ def asked(tmp_path, monkeypatch):
         (mlflow_protocol, "parse_json"),
         (mlflow_protocol, "_rows"),
         (change_routes, "write_rows"),
-        (prediction_routes, "_json_answer"),
+        (answer_parts, "_gathered"),
     ):
         monkeypatch.setattr(module, name, watched(getattr(module, name)))
     monkeypatch.setattr(answer.Answer, "of", watched(answer.Answer.of))

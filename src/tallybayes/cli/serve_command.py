@@ -76,7 +76,8 @@ def serve(
     """Serve models over HTTP: predict, explain, learn, forget, undo.
 
     Every change is stored in a log beside the model before it is answered. The reference of the API is at /docs. Stop
-    the server by Ctrl-C or SIGTERM: it finishes what it has accepted. SIGHUP looks for new models in the folder.
+    the server by Ctrl-C or SIGTERM: it finishes what it has accepted. SIGHUP reads the file of keys anew and
+    looks for new models in the folder.
     """
     _require_packages()
     from tallybayes.errors import NONE, Described, ParameterError, check_integer

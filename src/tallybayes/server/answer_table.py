@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from tallybayes.errors import Described
 from tallybayes.formatting import json_text, printable, shown
-from tallybayes.server.answer import Answer, Headers
 from tallybayes.server.call import Call
 from tallybayes.server.event_rows import ARROW, JSON
 from tallybayes.server.http_problem import HttpError
 from tallybayes.server.request_rows import CSV, NDJSON, TSV
 
-__all__ = ["answer_format", "table_answer"]
+__all__ = ["answer_format", "table_parts", "table_type"]
 
 _FORMATS = (JSON, NDJSON, CSV, TSV, ARROW)
 
@@ -58,21 +57,53 @@ def _ranges(accept: str) -> list[tuple[str, float]]:
     return found
 
 
-def table_answer(columns: dict[str, Any], kind: str, headers: Headers) -> Answer:
-    """A table of answers, row by row."""
+def table_type(kind: str) -> str:
+    """The content type of a table in some format."""
+    return f"{kind}; charset=utf-8; header=present" if kind in (CSV, TSV) else kind
+
+
+def table_parts(pieces: Iterable[dict[str, Any]], kind: str, types: dict[str, Any]) -> Iterator[bytes]:
+    """A table of answers in parts, from pieces of its columns; types: of the columns, for Arrow."""
     if kind == ARROW:
-        table = pa.table({name: pa.array(values) for name, values in columns.items()})
-        sink = io.BytesIO()
-        with pa.ipc.new_stream(sink, table.schema) as writer:
-            writer.write_table(table)
-        return Answer(sink.getvalue(), ARROW, headers=headers)
-    names, rows = list(columns), zip(*columns.values(), strict=True)
-    if kind == NDJSON:
-        lines = [json_text(dict(zip(names, row, strict=True))) for row in rows]
-        return Answer("".join(f"{line}\n" for line in lines).encode(), NDJSON, headers=headers)
+        yield from _arrow_parts(pieces, pa.schema(types))
+        return
+    if kind != NDJSON:
+        yield _csv_lines([[printable(name) for name in types]], kind)
+    for columns in pieces:
+        rows = zip(*columns.values(), strict=True)
+        if kind == NDJSON:
+            lines = [json_text(dict(zip(columns, row, strict=True))) for row in rows]
+            yield "".join(f"{line}\n" for line in lines).encode()
+        else:
+            yield _csv_lines(
+                ([repr(cell) if isinstance(cell, float) else printable(shown(cell)) for cell in row] for row in rows),
+                kind,
+            )
+
+
+def _arrow_parts(pieces: Iterable[dict[str, Any]], schema: pa.Schema) -> Iterator[bytes]:
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, schema) as writer:
+        for columns in pieces:
+            writer.write_batch(
+                pa.record_batch(
+                    [pa.array(own, kind) for own, kind in zip(columns.values(), schema.types, strict=True)],
+                    schema=schema,
+                )
+            )
+            yield _taken(sink)
+    yield _taken(sink)
+
+
+def _taken(sink: io.BytesIO) -> bytes:
+    """What was written since the last time."""
+    found = sink.getvalue()
+    sink.seek(0)
+    sink.truncate()
+    return found
+
+
+def _csv_lines(rows: Iterable[list[str]], kind: str) -> bytes:
     text = io.StringIO()
-    writer = csv.writer(text, delimiter="\t" if kind == TSV else ",", lineterminator="\n")
-    writer.writerow([printable(name) for name in names])
-    for row in rows:
-        writer.writerow([repr(cell) if isinstance(cell, float) else printable(shown(cell)) for cell in row])
-    return Answer(text.getvalue().encode(), f"{kind}; charset=utf-8; header=present", headers=headers)
+    csv.writer(text, delimiter="\t" if kind == TSV else ",", lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()

@@ -59,13 +59,16 @@ class ApiKey:
 
 
 class KeyRing:
-    """The keys that a server accepts."""
+    """The keys that a server accepts; path: the file that they were read from."""
 
-    def __init__(self, keys: Iterable[ApiKey] = ()) -> None:
-        self._keys = list(keys)
+    def __init__(self, keys: Iterable[ApiKey] = (), path: str | None = None) -> None:
+        self._keys, self._path = list(keys), path
 
     def __len__(self) -> int:
         return len(self._keys)
+
+    def __contains__(self, key: ApiKey) -> bool:
+        return key in self._keys
 
     def find(self, secret: str) -> ApiKey | None:
         """The key with this secret; it is compared with all keys, in constant time."""
@@ -89,7 +92,12 @@ class KeyRing:
             raise FileError(f"the keys cannot be read: {reason}", file=path) from error
         if not ring:
             raise FileError("at least one key", got="none", file=path, hint="tally key --scope predict makes one")
-        return ring
+        return cls(ring._keys, path)
+
+    def reload(self) -> None:
+        """Read the file anew, if there is one: its keys replace all others. They stay as they are after an error."""
+        if self._path is not None:
+            self._keys = self.read(self._path)._keys
 
     @classmethod
     def parse(cls, lines: Sequence[str], name: str) -> KeyRing:

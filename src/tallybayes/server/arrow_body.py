@@ -1,8 +1,9 @@
 """A stream of Arrow that a client has sent, as a table whose size in memory is known to be limited.
 
 The limits of a server are on the bytes of a body and on its rows. Compressed buffers are refused, because a few
-kilobytes can stand for gigabytes. So are values that are stored once and mean many (dictionaries, views) where they
-would be too long when each row has its own, and the rare types of which that is not easily said.
+kilobytes can stand for gigabytes. So are values that are stored once and mean many (dictionaries, which columns may
+share, views, lists of values that take no bytes) where they would be too long when each row has its own, and the rare
+types of which that is not easily said.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from tallybayes.errors import Described
 from tallybayes.server.http_problem import HttpError
 from tallybayes.server.row_limit import too_many_rows
 
-__all__ = ["read_arrow"]
+__all__ = ["expanded_size", "read_arrow"]
 
-_LONGEST = 2**28  # bytes of the values of a column, each row with its own
+_LONGEST = 2**28  # bytes of the values that rows share, each row with its own
+_POINTER = 8  # bytes of a member of a list as an object of Python, at least
 _DICTIONARY = "dictionary"
 _BATCH_FIELD, _COMPRESSION_FIELD = 1, 3  # of the tables DictionaryBatch and RecordBatch in Arrow's Message.fbs
 _HEADER_FIELD = 2  # of the table Message
@@ -40,9 +42,14 @@ def read_arrow(content: bytes, most: int) -> pa.Table:
         raise HttpError.of(400, "a stream of Arrow record batches", got=got) from None
     if table.num_rows > most:
         raise too_many_rows(most, table.num_rows)
+    n_bytes = 0
     for name, column in zip(table.column_names, table.columns, strict=True):
-        if sum(_expanded_size(part, name) for part in column.chunks) > _LONGEST:
-            expected = f"at most {_LONGEST >> 20} MB of values in a column"
+        if not _is_readable(column.type):
+            got = Described(str(column.type))
+            raise HttpError.of(415, "a type of Arrow whose rows have their own values", got=got, column=name)
+        n_bytes += sum(map(expanded_size, column.chunks))
+        if n_bytes > _LONGEST:
+            expected = f"at most {_LONGEST >> 20} MB of values"
             raise HttpError.of(413, expected, got=Described("more, by references to the same values"), column=name)
     return table
 
@@ -87,22 +94,35 @@ def _table_of(data: bytes, table: int, field: int) -> int:
     return int(place + struct.unpack_from("<I", data, place)[0])
 
 
-def _expanded_size(array: Any, name: str) -> int:
-    """The bytes of the values of an array if each row has its own; 0 where no two rows can share a value."""
+def expanded_size(array: Any, *, is_member: bool = False) -> int:
+    """The bytes of the values of an array if each row has its own; 0 where no two rows can share a value.
+
+    is_member: whether the values are members of lists or structs, which become objects even where they take no bytes.
+    """
     kind = array.type
+    n_bytes = _POINTER * len(array) if is_member else 0
     if pa.types.is_dictionary(kind):
         if _is_plain(kind.value_type):
-            return 0
-        if pa.types.is_nested(kind.value_type) or _is_view(kind.value_type):
-            raise _not_plain(kind, name)
+            return n_bytes
         lengths = pc.binary_length(array.dictionary).cast(pa.int64())
-        return int(pc.sum(lengths.take(array.indices)).as_py() or 0)
+        return n_bytes + int(pc.sum(lengths.take(array.indices)).as_py() or 0)
     if _is_view(kind):
         views = np.frombuffer(array.buffers()[1] or b"", np.int32).reshape(-1, 4)  # the first number is the length
-        return int(views[array.offset : array.offset + len(array), 0].sum(dtype=np.int64))
-    if not _has_own_values(kind):
-        raise _not_plain(kind, name)
-    return 0
+        return n_bytes + int(views[array.offset : array.offset + len(array), 0].sum(dtype=np.int64))
+    if pa.types.is_struct(kind):
+        return n_bytes + sum(expanded_size(part, is_member=True) for part in array.flatten())
+    if pa.types.is_map(kind):
+        return n_bytes + sum(expanded_size(part, is_member=True) for part in (array.keys, array.items))
+    if _is_list(kind):
+        return n_bytes + expanded_size(array.flatten(), is_member=True)
+    return n_bytes
+
+
+def _is_readable(kind: Any) -> bool:
+    """Whether the values of a type can be counted, and be read afterwards."""
+    if pa.types.is_dictionary(kind):
+        return _is_plain(kind.value_type) or _is_text(kind.value_type)
+    return _is_view(kind) or _has_own_values(kind)
 
 
 def _is_plain(kind: Any) -> bool:
@@ -120,11 +140,15 @@ def _has_own_values(kind: Any) -> bool:
         return all(_has_own_values(kind.field(i).type) for i in range(kind.num_fields))
     if pa.types.is_map(kind):
         return _has_own_values(kind.key_type) and _has_own_values(kind.item_type)
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+    if _is_list(kind):
         return _has_own_values(kind.value_type)
+    return _is_plain(kind) or pa.types.is_fixed_size_binary(kind) or _is_text(kind)
+
+
+def _is_list(kind: Any) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
+def _is_text(kind: Any) -> bool:
     long = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
-    return _is_plain(kind) or pa.types.is_fixed_size_binary(kind) or any(is_kind(kind) for is_kind in long)
-
-
-def _not_plain(kind: Any, name: str) -> HttpError:
-    return HttpError.of(415, "a type of Arrow whose rows have their own values", got=Described(str(kind)), column=name)
+    return any(is_kind(kind) for is_kind in long)

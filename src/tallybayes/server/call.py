@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from starlette.requests import Request
 
@@ -27,6 +28,14 @@ class Call(Request):
     deadline: asyncio.Timeout  # when it must be answered
     is_head: bool = False  # whether only the headers of the answer are asked for
     route: str = ""  # the path of the route, for logs and measurements
+    task: asyncio.Task[Any] | None = None  # what answers it, if that may be given up
+    is_gone: bool = False  # whether the client has hung up before the answer was complete
+
+    def hang_up(self) -> None:
+        """Note that nobody waits for the answer any more, and stop answering unless something is being changed."""
+        self.is_gone = True
+        if self.task is not None:
+            self.task.cancel()
 
     def field(self, name: bytes) -> str | None:
         """A header as text."""
@@ -54,6 +63,11 @@ class Call(Request):
             about = "" if model is None else f" for the model {model!r}"
             got = Described(f"a key with the scope {self.api_key.scope} for {', '.join(self.api_key.models)}")
             raise HttpError.of(403, f"a key with the scope {scope}{about}", got=got)
+
+    @property
+    def has_valid_key(self) -> bool:
+        """Whether the key of the sender, if any, is still one of the server's: it may be revoked during a stream."""
+        return self.api_key is None or self.api_key in self.service.settings.keys
 
     def may_see(self, model: str) -> bool:
         """Whether a model is listed for this sender."""

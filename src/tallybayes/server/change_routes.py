@@ -73,7 +73,7 @@ def _packed(rows: list[dict[str, Any]]) -> bytes | None:
 def _as_arrow(given: RequestRows, snapshot: Snapshot, most: int) -> bytes | None:
     """The rows of a table as a stream of Arrow, checked."""
     if given.media_type == ARROW:
-        return given.content if given.data(most).num_rows else None
+        return given.content if given.arrow(most).num_rows else None
     table = given.table(snapshot, most)
     if not table.num_rows:
         return None

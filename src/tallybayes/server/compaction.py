@@ -43,6 +43,7 @@ def compact(files: ModelFiles, *, keep: int = 0) -> Compaction:
     keep = check_integer("keep", keep, at_least=0)
     lock = ModelLock(files.lock, f"the model {files.name!r}")
     try:
+        EventLog.check_complete(files.log)
         log = EventLog(files.log)
         try:
             return _compacted(files, log, keep)

@@ -7,6 +7,7 @@ scope of keys it needs (`needs`): a route without that cannot be added.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
@@ -53,6 +54,8 @@ class DirectRoute(APIRoute):
             call.authorise(needs)
             if changes:
                 call.refuse_if_read_only()
+            elif not streams:
+                call.task = asyncio.current_task()
             answer = await handler(call)
             if not streams or call.is_head:
                 await answer(scope, receive, send)

@@ -26,6 +26,7 @@ from typing import Any
 
 from tallybayes.errors import FileError, ParameterError
 from tallybayes.server.event import Event, NewEvent, damaged_at
+from tallybayes.server.last_event import LastEvent, missing_events
 
 __all__ = ["FORMAT", "EventLog"]
 
@@ -62,6 +63,24 @@ class EventLog:
             self._writer = self._opened_writer()
         self._check_format()
         self.last_id, self.last_checksum = self._end()
+        self._last = LastEvent(self.path)
+        if not read_only and self.last_id:
+            self._last.write(self.last_id, self.last_checksum)
+
+    @classmethod
+    def check_complete(cls, path: str) -> None:
+        """Raise an error if a log has lost acknowledged events. To be called before it is opened for writing.
+
+        It only reads: a writer would empty a damaged write-ahead log, of which a part may be rescued.
+        """
+        acknowledged = LastEvent(path).read()  # before the log: a server may be writing both
+        if acknowledged is None:
+            return
+        with contextlib.closing(cls(path, read_only=True)) as log:
+            if log.last_id < acknowledged[0]:
+                raise missing_events(path, log.last_id, acknowledged[0])
+            if not log.holds(*acknowledged):
+                raise FileError(f"the log is damaged: event {acknowledged[0]} is not the acknowledged one", file=path)
 
     # Facts
 
@@ -99,6 +118,7 @@ class EventLog:
             places = ", ".join("?" * len(_COLUMNS.split(",")))
             writer.executemany(f"INSERT INTO events ({_COLUMNS}) VALUES ({places})", lines)
         self.last_id, self.last_checksum = number, before
+        self._last.write(number, before)
         return written
 
     def drop_rows(self, last: int, **facts: Any) -> None:
@@ -215,6 +235,7 @@ class EventLog:
             if connection is not None:
                 connection.close()
         self._connections, self._writer = [], None
+        self._last.close()
 
     # Details
 

@@ -136,7 +136,7 @@ async def _news(call: Call, live: LiveModel) -> AsyncIterator[bytes]:
     try:
         yield _event("hello", {"version": live.current.version})
         silent = 0.0
-        while not gone.done() and not closing.done() and service.folder.get(live.name) is live:
+        while not gone.done() and not closing.done() and service.folder.get(live.name) is live and call.has_valid_key:
             waiting = asyncio.ensure_future(changed.wait())
             await asyncio.wait((waiting, gone, closing), timeout=_LOOK, return_when=asyncio.FIRST_COMPLETED)
             waiting.cancel()

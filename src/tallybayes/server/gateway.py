@@ -87,6 +87,10 @@ class Gateway:
                 await self._answered(call, share, scope, receive, send_with_headers)
         except ClientGoneError:
             status = status or 499  # as other servers log it: the client has closed the request
+        except asyncio.CancelledError:
+            if not call.is_gone:
+                raise
+            status = status or 499
         except Exception as error:
             problem = _problem(error)
             if problem.status == 500:

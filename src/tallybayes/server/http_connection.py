@@ -38,9 +38,13 @@ class HttpConnection(HttpToolsProtocol):
         self._wait_for_headers()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop waiting."""
+        """Stop waiting, and stop the work for an answer that nobody waits for."""
         self._stop_waiting()
         super().connection_lost(exc)
+        if self.cycle is not None and not self.cycle.response_complete:
+            call: Any = self.cycle.scope.get("tally.call")
+            if call is not None:
+                call.hang_up()
 
     def data_received(self, data: bytes) -> None:
         """Take some bytes, and refuse headers that have no end."""
@@ -69,6 +73,8 @@ class HttpConnection(HttpToolsProtocol):
         if self.cycle is not None and self.cycle.response_complete:
             self._stop_waiting()
         super().on_message_complete()
+        if not self.pipeline:  # reading pauses within a long body; without it, nobody notices that the client hangs up
+            self.flow.resume_reading()
 
     def on_response_complete(self) -> None:
         """The answer is sent: a client that is still sending has some time to read it."""

@@ -7,6 +7,7 @@ are {"error": message}, as the protocol says.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,13 +17,16 @@ from tallybayes.families.family import Floats
 from tallybayes.formatting import shown
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.answer import Answer
+from tallybayes.server.answer_parts import ListParts, answer_in_parts, json_parts
 from tallybayes.server.api_document import json_answers, json_body, path_parameter
 from tallybayes.server.call import Call
 from tallybayes.server.direct_route import Endpoint
 from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel, Published
 from tallybayes.server.model_tag import version_headers
-from tallybayes.server.row_scoring import proba_of_few, require_classes
+from tallybayes.server.row_limit import RowLimit
+from tallybayes.server.row_pieces import RowPieces
+from tallybayes.server.row_scoring import ScoredRows, proba_of_few, require_classes
 from tallybayes.server.strict_json import parse_json
 from tallybayes.server.tensor_rows import columns_of_tensors, datatype_of
 from tallybayes.version import __version__
@@ -87,11 +91,15 @@ async def oip_infer(call: Call) -> Answer:
     if given.n_rows <= 1:
         found = _proba_of_one(published.snapshot, given)
         if found is not None:
-            return _response(live, published, found, given)
+            return _response(call, live, published, ScoredRows.of_proba(published.snapshot, found), given)
+    cost = int("predict_proba" in given.wanted)
+    limit = RowLimit(call.service.settings.max_rows, len(published.snapshot.classes), cost)
 
     def work() -> Answer:
-        """Score many rows and write the answer."""
-        return _response(live, published, published.snapshot.proba(given.columns), given)
+        """Score many rows and begin the answer."""
+        source = RowPieces.of_columns(given.columns, given.n_rows, limit)
+        scored = ScoredRows.of(published.snapshot, source, keeps_proba=bool(cost))
+        return _response(call, live, published, scored, given)
 
     return await call.service.in_thread(work)
 
@@ -126,25 +134,24 @@ def _proba_of_one(snapshot: Snapshot, given: _Inference) -> Floats | None:
     return proba_of_few(snapshot, [{name: values[0] for name, values in given.columns.items()}])
 
 
-def _response(live: LiveModel, published: Published, proba: Floats, given: _Inference) -> Answer:
+def _response(call: Call, live: LiveModel, published: Published, scored: ScoredRows, given: _Inference) -> Answer:
     snapshot = published.snapshot
-    classes = snapshot.classes
-    codes = snapshot.posterior.answer_codes(proba).tolist()
+    classes, n_rows = snapshot.classes, scored.n_rows
     datatype = _label_type(snapshot)
     labels = [shown(label) if datatype == "BYTES" else label for label in classes]
     outputs = {
         "predict": {
             "name": "predict",
-            "shape": [len(codes)],
+            "shape": [n_rows],
             "datatype": datatype,
-            "data": [None if code < 0 else labels[code] for code in codes],
+            "data": ListParts(scored.answers(labels)),
         },
         "predict_proba": {
             "name": "predict_proba",
-            "shape": [len(codes), len(classes)],
+            "shape": [n_rows, len(classes)],
             "datatype": "FP64",
             "parameters": {"classes": ", ".join(map(shown, classes))},
-            "data": proba.ravel().tolist(),
+            "data": ListParts((own.ravel().tolist() for own in scored.proba), json.dumps),
         },
     }
     found = {
@@ -154,7 +161,7 @@ def _response(live: LiveModel, published: Published, proba: Floats, given: _Infe
     }
     if given.identifier is not None:
         found["id"] = given.identifier
-    return Answer.of(found, headers=version_headers(live, published))
+    return answer_in_parts(call.service, json_parts(found), headers=version_headers(live, published))
 
 
 def _wanted(outputs: Any) -> list[str]:

@@ -91,6 +91,7 @@ class LiveModel:
         if not self.why_read_only:
             self._lock = ModelLock(self.files.lock, f"the model {self.name!r}")
         try:
+            EventLog.check_complete(self.files.log)
             self._log = EventLog(self.files.log, read_only=bool(self.why_read_only))
             self._log.check_structure()  # a damaged index of keys would let a repeated request through
             self._history = ModelHistory(self.files, self._log)

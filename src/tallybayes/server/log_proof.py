@@ -59,6 +59,7 @@ def prove(files: ModelFiles, progress: Callable[[int], None] | None = None) -> L
 
     progress: called with the number of the last event that was replayed.
     """
+    EventLog.check_complete(files.log)
     log = EventLog(files.log, read_only=True)
     try:
         log.check_structure()

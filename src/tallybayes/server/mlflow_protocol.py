@@ -11,13 +11,14 @@ answer is {"predictions": [...]}. The server must have one model, or "params": {
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from tallybayes.errors import DataError, Described
-from tallybayes.families.family import Floats
 from tallybayes.formatting import shown
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.answer import Answer
+from tallybayes.server.answer_parts import ListParts, answer_in_parts, json_parts
 from tallybayes.server.api_document import json_answers, json_body, text_answer
 from tallybayes.server.call import Call
 from tallybayes.server.direct_route import Endpoint
@@ -26,7 +27,8 @@ from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel
 from tallybayes.server.model_tag import version_headers
 from tallybayes.server.request_rows import CSV, RequestRows, checked_rows
-from tallybayes.server.row_scoring import proba_of_few, require_classes
+from tallybayes.server.row_limit import RowLimit
+from tallybayes.server.row_scoring import ScoredRows, proba_of_few, require_classes
 from tallybayes.server.service import LONG
 from tallybayes.server.strict_json import parse_json
 from tallybayes.version import __version__
@@ -60,29 +62,25 @@ async def invocations(call: Call) -> Answer:
     require_classes(snapshot)
     with_proba, headers = bool(params.get("proba")), version_headers(live, published)
 
-    def answer(proba: Floats) -> Answer:
+    def answer(scored: ScoredRows) -> Answer:
         """Answer with predictions as MLflow words them."""
-        return Answer.of({"predictions": _predictions(snapshot, proba, with_proba=with_proba)}, headers=headers)
+        found = {"predictions": ListParts(_predictions(scored, with_proba=with_proba))}
+        return answer_in_parts(call.service, json_parts(found), headers=headers)
 
     if kind == JSON and len(call.content) <= LONG:
         rows = _rows(given, snapshot, most)
         few = proba_of_few(snapshot, rows) if rows else snapshot.scorer.log_prior[None][:0]
         if few is not None:
-            return answer(few)
+            return answer(ScoredRows.of_proba(snapshot, few))
+    limit = RowLimit(most, len(snapshot.classes), int(with_proba))
 
     def work() -> Answer:
-        """Score many rows and write the answer."""
-        if kind == CSV:
-            return answer(_scored_csv(snapshot, given, most))
-        rows = _rows(given, snapshot, most)
-        return answer(snapshot.proba(rows) if rows else snapshot.scorer.log_prior[None][:0])
+        """Score many rows and begin the answer."""
+        rows = given if kind == CSV else RequestRows(JSON, _rows(given, snapshot, most))
+        with rows.opened(limit, snapshot.state.schema) as source:
+            return answer(ScoredRows.of(snapshot, source, keeps_proba=with_proba))
 
     return await call.service.in_thread(work)
-
-
-def _scored_csv(snapshot: Snapshot, given: RequestRows, most: int) -> Floats:
-    with given.opened(most) as source:
-        return snapshot.proba(source)
 
 
 def _params(given: Any) -> dict[str, Any]:
@@ -149,11 +147,15 @@ def _named(data: Any, columns: Any, snapshot: Snapshot, most: int) -> list[dict[
     return checked_rows([dict(zip(names, row, strict=True)) for row in data], most)
 
 
-def _predictions(snapshot: Snapshot, proba: Floats, *, with_proba: bool) -> list[Any]:
-    classes = snapshot.classes
-    if with_proba:
-        return [dict(zip(map(shown, classes), row, strict=True)) for row in proba.tolist()]
-    return [None if code < 0 else classes[code] for code in snapshot.posterior.answer_codes(proba).tolist()]
+def _predictions(scored: ScoredRows, *, with_proba: bool) -> Iterator[list[Any]]:
+    """The predictions in pieces."""
+    classes = scored.snapshot.classes
+    if not with_proba:
+        yield from scored.answers(classes)
+        return
+    names = list(map(shown, classes))
+    for proba in scored.proba:
+        yield [dict(zip(names, row, strict=True)) for row in proba.tolist()]
 
 
 async def ping(call: Call) -> Answer:

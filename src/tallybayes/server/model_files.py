@@ -39,7 +39,7 @@ class ModelFiles:
 
     def all(self) -> list[str]:
         """The paths of all files, the base first."""
-        return [self.base, self.log, f"{self.log}-wal", f"{self.log}-shm", self.snapshot, self.lock]
+        return [self.base, self.log, f"{self.log}-wal", f"{self.log}-shm", f"{self.log}-last", self.snapshot, self.lock]
 
     @property
     def has_log(self) -> bool:

@@ -10,11 +10,13 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from tallybayes.arrays.chunks import split
 from tallybayes.errors import NONE, did_you_mean
 from tallybayes.formatting import json_text
 from tallybayes.model import Model
 from tallybayes.reporting.nomogram import nomogram
 from tallybayes.server.answer import Answer
+from tallybayes.server.answer_parts import ListParts, answer_in_parts, json_parts
 from tallybayes.server.api_document import query, text_answer
 from tallybayes.server.call import Call
 from tallybayes.server.column_chart import chart_script, column_chart_spec, has_charts
@@ -30,6 +32,8 @@ from tallybayes.server.service import Service
 from tallybayes.server.uploaded_rows import uploaded_rows
 
 __all__ = ["ENDPOINTS"]
+
+_PIECE = 100  # rows that are written as JSON at once
 
 
 def _nomogram(model: Model) -> dict[str, Any]:
@@ -113,8 +117,11 @@ async def read_rows(call: Call) -> Answer:
     kind, name = call.field(b"content-type") or "", call.query_params.get("file", "")
 
     def work() -> Answer:
-        """Read the rows and write the answer."""
-        return Answer.of(uploaded_rows(call.content, schema, media_type=kind, name=name))
+        """Read the rows and begin the answer."""
+        found = uploaded_rows(call.content, schema, media_type=kind, name=name)
+        rows = found["rows"]
+        found["rows"] = ListParts(rows[start:stop] for start, stop in split(len(rows), _PIECE))
+        return answer_in_parts(call.service, json_parts(found))
 
     return await call.service.in_thread(work)
 

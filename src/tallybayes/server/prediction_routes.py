@@ -3,32 +3,41 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from tallybayes.errors import ParameterError, check_integer, is_real_number
+from tallybayes.data.source import Source
+from tallybayes.errors import Described, ParameterError, check_integer, is_real_number
 from tallybayes.evaluation.evaluate import evaluate as evaluate_model
+from tallybayes.explaining.explanation import Explanation
+from tallybayes.explaining.explanation import explain as explain_rows
 from tallybayes.families.family import Floats
-from tallybayes.formatting import finite_json, shown
+from tallybayes.formatting import finite_json, json_text, shown
 from tallybayes.scoring.snapshot import Snapshot
 from tallybayes.server.answer import Answer
-from tallybayes.server.answer_table import answer_format, table_answer
+from tallybayes.server.answer_parts import ListParts, answer_in_parts, json_parts
+from tallybayes.server.answer_table import answer_format, table_parts, table_type
 from tallybayes.server.api_document import answers, query, rows_body, rows_or_table
 from tallybayes.server.call import Call
 from tallybayes.server.direct_route import Endpoint
-from tallybayes.server.event_rows import JSON
+from tallybayes.server.event_rows import ARROW, JSON
 from tallybayes.server.http_problem import HttpError
 from tallybayes.server.live_model import LiveModel, Published
 from tallybayes.server.model_tag import version_headers
 from tallybayes.server.request_rows import NDJSON, RequestRows
-from tallybayes.server.row_scoring import proba_of_few, require_classes
+from tallybayes.server.row_limit import INTERVAL_COST, MAX_CELLS, RowLimit
+from tallybayes.server.row_scoring import ScoredRows, proba_of_few, require_classes
+from tallybayes.server.work_stop import check_stop
 
 __all__ = ["ENDPOINTS"]
 
 _MOST_EXPLAINED = 1000  # rows; an explanation is some hundred times as long as a row
+_MOST_EXPLAINED_CELLS = 3_000_000  # contributions of columns and words to classes, about 100 MB of JSON
 _MOST_SAMPLED = 10_000
-_PART = 2000  # rows that are written as JSON at once
 
 
 async def predict(call: Call) -> Answer:
@@ -44,37 +53,40 @@ async def predict(call: Call) -> Answer:
     kind, level = answer_format(call, given.media_type), _level(given.options)
     few = proba_of_few(snapshot, given.rows) if given.rows is not None and level is None else None
     if few is not None:
-        return _answer(live, published, few, None, kind, given.options)
-    most = call.service.settings.max_rows
+        return _answer(call, live, published, ScoredRows.of_proba(snapshot, few), kind, given.options)
+    keeps_proba = kind != JSON or given.options.get("probabilities", True)
+    cost = int(keeps_proba) if level is None else INTERVAL_COST
+    hint = 'or ask for the answers alone: JSON with "probabilities": false' if level is None else ""
+    limit = RowLimit(call.service.settings.max_rows, len(snapshot.classes), cost, hint)
 
     def work() -> Answer:
-        """Score many rows and write the answer."""
-        proba, ends = _scored(snapshot, given, level, most)
-        return _answer(live, published, proba, ends, kind, given.options)
+        """Score many rows and begin the answer."""
+        with given.opened(limit, snapshot.state.schema) as source:
+            scored = ScoredRows.of(snapshot, source, level, keeps_proba=keeps_proba)
+        return _answer(call, live, published, scored, kind, given.options)
 
     return await call.service.in_thread(work)
 
 
 def _answer(
-    live: LiveModel, published: Published, proba: Floats, ends: Floats | None, kind: str, options: dict[str, Any]
+    call: Call, live: LiveModel, published: Published, scored: ScoredRows, kind: str, options: dict[str, Any]
 ) -> Answer:
-    if kind == JSON:
-        return _json_answer(live, published, proba, ends, options)
-    return _table(live, published, proba, ends, kind)
+    """The answer in some format, in parts; all rows are scored before, so that an error is answered as one."""
+    headers = version_headers(live, published)
+    if kind != JSON:
+        types = _table_types(scored, kind, with_ends=_level(options) is not None)
+        return answer_in_parts(call.service, table_parts(_table(scored, kind), kind, types), table_type(kind), headers)
+    classes = published.snapshot.classes
+    found: dict[str, Any] = {"model": live.name, "version": published.version, "classes": classes}
+    found["predictions"] = ListParts(scored.answers(classes), _plain_json)
+    if options.get("probabilities", True):
+        found["probabilities"] = ListParts((own.tolist() for own in scored.proba), _plain_json)
+    if _level(options) is not None:
+        found["intervals"] = ListParts((own.tolist() for own in scored.ends), _plain_json)
+    return answer_in_parts(call.service, json_parts(found), headers=headers)
 
 
-def _scored(snapshot: Snapshot, given: RequestRows, level: float | None, most: int) -> tuple[Floats, Floats | None]:
-    """P(class | row), and its intervals if there is a level."""
-    with given.opened(most) as data:
-        if data == []:
-            proba = np.zeros((0, len(snapshot.classes)))
-            return proba, None if level is None else np.zeros((*proba.shape, 2))
-        if level is None:
-            return snapshot.proba(data), None
-        parts = [part for _, part in snapshot.interval_batches(data, level)]
-    log_joint = snapshot.joined(own for own, _ in parts)
-    snapshot.posterior.write_proba(log_joint, 0, len(log_joint))
-    return log_joint, snapshot.joined((ends for _, ends in parts), 2)
+_plain_json = partial(json.dumps, ensure_ascii=False)  # of numbers that are finite, and of labels
 
 
 def _level(options: dict[str, Any]) -> float | None:
@@ -84,57 +96,35 @@ def _level(options: dict[str, Any]) -> float | None:
     return level
 
 
-def _json_answer(
-    live: LiveModel, published: Published, proba: Floats, ends: Floats | None, options: dict[str, Any]
-) -> Answer:
-    snapshot = published.snapshot
-    classes = snapshot.classes
-    predictions = [None if code < 0 else classes[code] for code in snapshot.posterior.answer_codes(proba).tolist()]
-    found: dict[str, Any] = {
-        "model": live.name,
-        "version": published.version,
-        "classes": classes,
-        "predictions": predictions,
-    }
-    if options.get("probabilities", True):
-        found["probabilities"] = proba.tolist()
-    if ends is not None:
-        found["intervals"] = ends.tolist()
-    if len(predictions) <= _PART:
-        return Answer(json.dumps(found, ensure_ascii=False).encode(), headers=version_headers(live, published))
-    parts = [f"{json.dumps(name)}: {_long_json(value)}" for name, value in found.items()]
-    return Answer(f"{{{', '.join(parts)}}}".encode(), headers=version_headers(live, published))
-
-
-def _long_json(value: Any) -> str:
-    """A value as JSON; of a long list some members at a time: other threads wait while one is written."""
-    if not isinstance(value, list):
-        return json.dumps(value, ensure_ascii=False)
-    parts = (json.dumps(value[i : i + _PART], ensure_ascii=False)[1:-1] for i in range(0, len(value), _PART))
-    return f"[{', '.join(parts)}]"
-
-
-def _table(live: LiveModel, published: Published, proba: Floats, ends: Floats | None, kind: str) -> Answer:
+def _table(scored: ScoredRows, kind: str) -> Iterator[dict[str, Any]]:
     """Predictions as a table: the prediction, its probability, its interval, then the probability of every class."""
-    snapshot = published.snapshot
-    classes = snapshot.classes
-    codes = snapshot.posterior.answer_codes(proba).tolist()
-    rows = range(len(codes))
-    columns: dict[str, list[Any]] = {
-        "prediction": [None if code < 0 else classes[code] for code in codes],
-        "probability": [None if codes[i] < 0 else float(proba[i, codes[i]]) for i in rows],
-    }
-    if ends is not None:
-        for place, name in enumerate(("low", "high")):
-            columns[name] = [None if codes[i] < 0 else float(ends[i, codes[i], place]) for i in rows]
-    if kind == NDJSON:
-        columns = {
-            **columns,
-            "probabilities": [dict(zip(map(shown, classes), own, strict=True)) for own in proba.tolist()],
-        }
-    else:
-        columns |= {f"P({shown(label)})": proba[:, i].tolist() for i, label in enumerate(classes)}
-    return table_answer(columns, kind, version_headers(live, published))
+    classes = scored.snapshot.classes
+    names = list(map(shown, classes))
+    intervals: list[Any] = scored.ends or [None] * len(scored.codes)
+    labels = scored.answers(classes)
+    for own_labels, codes, proba, ends in zip(labels, scored.codes, scored.proba, intervals, strict=True):
+        rows, is_known = np.arange(len(codes)), codes >= 0
+        columns: dict[str, Any] = {"prediction": own_labels, "probability": _known(proba[rows, codes], is_known)}
+        if ends is not None:
+            columns |= {name: _known(ends[rows, codes, i], is_known) for i, name in enumerate(("low", "high"))}
+        if kind == NDJSON:
+            columns["probabilities"] = [dict(zip(names, own, strict=True)) for own in proba.tolist()]
+        else:
+            columns |= {f"P({name})": proba[:, i].tolist() for i, name in enumerate(names)}
+        yield columns
+
+
+def _known(values: Floats, is_known: Any) -> list[float | None]:
+    """Values, None where the decision rule abstains."""
+    return [value if known else None for value, known in zip(values.tolist(), is_known.tolist(), strict=True)]
+
+
+def _table_types(scored: ScoredRows, kind: str, *, with_ends: bool) -> dict[str, Any]:
+    """The columns of such a table with their types."""
+    classes = scored.snapshot.classes
+    label = pa.array(classes).type if kind == ARROW else pa.string()
+    names = ["probability", *(("low", "high") if with_ends else ()), *(f"P({shown(own)})" for own in classes)]
+    return {"prediction": label, **dict.fromkeys(names, pa.float64())}
 
 
 async def explain(call: Call) -> Answer:
@@ -144,28 +134,37 @@ async def explain(call: Call) -> Answer:
     published = live.current
     given = await RequestRows.read(call, ("interval",))
     require_classes(published.snapshot)
-    level = _level(given.options)
-
-    def explained() -> list[dict[str, Any]]:
-        """Explain the rows, as plain values."""
-        with given.opened(_MOST_EXPLAINED) as data:
-            if data == []:
-                return []
-            if isinstance(data, list) and len(data) > _MOST_EXPLAINED:
-                raise HttpError.of(413, f"at most {_MOST_EXPLAINED:,} rows to explain", got=len(data))
-            found = [one.to_dict() for one in published.model.explain(data)]
-        if level is not None:
-            with given.opened(_MOST_EXPLAINED) as data:
-                ends = published.model.predict_interval(data, level).tolist()
-            found = [one | {"interval": own} for one, own in zip(found, ends, strict=True)]
-        return found
+    level, snapshot = _level(given.options), published.snapshot
+    classes, limit = snapshot.classes, RowLimit(_MOST_EXPLAINED, len(snapshot.classes), INTERVAL_COST if level else 0)
 
     def work() -> Answer:
-        """Explain the rows and write the answer."""
-        found = {"model": live.name, "version": published.version, "explanations": explained()}
-        return Answer.of(found, headers=version_headers(live, published))
+        """Explain the rows and begin the answer."""
+        texts: list[str] = []
+        n_cells = 0
+        with given.opened(limit, snapshot.state.schema) as source:
+            scored = None if level is None else ScoredRows.of(snapshot, source, level)
+            ends = [] if scored is None else [own for piece in scored.ends for own in piece.tolist()]
+            for one in _explanations(snapshot, source):
+                n_cells += len(classes) * (len(one.log_evidence) + sum(map(len, one.words.values())))
+                if n_cells > _MOST_EXPLAINED_CELLS:
+                    expected = f"explanations of at most {_MOST_EXPLAINED_CELLS:,} contributions"
+                    hint = f"ask for fewer rows: each column and each word has one for each of {len(classes):,} classes"
+                    raise HttpError.of(413, expected, got=Described("more"), hint=hint)
+                found = one.to_dict()
+                texts.append(json_text(found if level is None else found | {"interval": ends[len(texts)]}))
+        facts: dict[str, Any] = {"model": live.name, "version": published.version}
+        facts["explanations"] = ListParts(([text] for text in texts), lambda own: f"[{own[0]}]")
+        return answer_in_parts(call.service, json_parts(facts), headers=version_headers(live, published))
 
     return await call.service.in_thread(work)
+
+
+def _explanations(snapshot: Snapshot, source: Source) -> Iterator[Explanation]:
+    """The explanations of rows, one at a time: that of a long text has tens of thousands of words for every class."""
+    for _, table in snapshot.batches(source):
+        for row in range(table.n_rows):
+            check_stop()
+            yield from explain_rows(snapshot, table.part(row, row + 1))
 
 
 async def evaluate(call: Call) -> Answer:
@@ -177,13 +176,14 @@ async def evaluate(call: Call) -> Answer:
     leave_one_out = given.options.get("leave_one_out")
     if not (leave_one_out is None or isinstance(leave_one_out, bool)):
         raise HttpError.of(422, "leave_one_out: true or false", got=leave_one_out)
+    limit = RowLimit(call.service.settings.max_rows, max(len(published.snapshot.classes), 1), cost=1)
 
     def work() -> Answer:
         """Evaluate the rows and write the answer."""
-        with given.opened(call.service.settings.max_rows) as data:
-            if data == []:
-                raise HttpError.of(422, "at least one row", got=[])
-            found = evaluate_model(published.model, data, leave_one_out=leave_one_out).to_dict()
+        if given.rows == []:
+            raise HttpError.of(422, "at least one row", got=[])
+        with given.opened(limit, published.snapshot.state.schema) as source:
+            found = evaluate_model(published.model, source, leave_one_out=leave_one_out).to_dict()
         facts = {"model": live.name, "version": published.version, **found}
         return Answer.of(facts, headers=version_headers(live, published))
 
@@ -197,6 +197,9 @@ async def sample(call: Call) -> Answer:
     n, seed = _integer(call, "n", 10), _integer(call, "seed", None)
     if n > _MOST_SAMPLED:
         raise HttpError.of(413, f"at most {_MOST_SAMPLED:,} rows", got=n)
+    n_columns = len(published.snapshot.state.schema.families)
+    if n * n_columns > MAX_CELLS:
+        raise HttpError.of(413, f"at most {MAX_CELLS // n_columns:,} rows of {n_columns:,} columns", got=n)
 
     def work() -> Answer:
         """Draw the rows and write the answer."""

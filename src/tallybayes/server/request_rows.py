@@ -11,14 +11,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
 
 from tallybayes.data.batch import columns_to_read
+from tallybayes.data.files import Files
+from tallybayes.data.formats.file_format import ReadOptions
 from tallybayes.data.formats.input_file import temporary_copies
-from tallybayes.data.read import read
+from tallybayes.data.schema import Schema
 from tallybayes.data.source import Source
 from tallybayes.errors import DataError, Described, TallyError, did_you_mean
 from tallybayes.scoring.snapshot import Snapshot
@@ -27,7 +29,8 @@ from tallybayes.server.call import Call
 from tallybayes.server.event_rows import ARROW, JSON
 from tallybayes.server.http_problem import HttpError
 from tallybayes.server.packed_content import packed_kind
-from tallybayes.server.row_limit import LimitedSource, too_many_rows
+from tallybayes.server.row_limit import LimitedSource, RowLimit, too_many_rows
+from tallybayes.server.row_pieces import RowPieces
 from tallybayes.server.strict_json import parse_json
 
 __all__ = ["CSV", "NDJSON", "TSV", "RequestRows", "checked_rows", "media_type", "read_object"]
@@ -107,17 +110,18 @@ class RequestRows:
             return cls(kind, checked_rows(list(_lines(call.content)), most))
         return cls(kind, content=call.content)
 
-    def data(self, most: int) -> Any:
-        """The rows as data for a model, except text, which `opened` reads."""
-        if self.rows is not None:
-            return self.rows
+    def arrow(self, most: int) -> pa.Table:
+        """The table of a stream of Arrow."""
         return read_arrow(self.content, most)
 
     @contextmanager
-    def opened(self, most: int) -> Iterator[Any]:
-        """The rows as data for a model: a list of dicts, an Arrow table, or a source that reads a temporary file."""
+    def opened(self, limit: RowLimit, schema: Schema | None = None) -> Iterator[Source]:
+        """The rows as a source for a model, in pieces; schema: of the model, if only its columns are needed."""
+        if self.rows is not None:
+            yield RowPieces.of_rows(self.rows, limit)
+            return
         if self.media_type not in (CSV, TSV):
-            yield self.data(most)
+            yield RowPieces.of_arrow(self.arrow(limit.most), limit)
             return
         if (kind := packed_kind(self.content)) is not None:
             raise HttpError.of(415, "text that is not compressed", got=Described(kind))
@@ -125,14 +129,17 @@ class RequestRows:
             path = os.path.join(folder, "rows.csv")
             with open(path, "wb") as file:
                 file.write(self.content)
+            options = ReadOptions(format="csv" if self.media_type == CSV else "tsv")
+            if schema is not None:
+                options = replace(options, used=frozenset(columns_to_read(schema, schema.label, schema.weight)))
             try:
-                yield LimitedSource(read(path, format="csv" if self.media_type == CSV else "tsv"), most)
+                yield LimitedSource(Files([path], options), limit)
             except TallyError as error:
                 raise error.at(file=None) if error.file is not None else error from None
 
     def table(self, snapshot: Snapshot, most: int) -> pa.Table:
         """The rows of a body of text as an Arrow table, with the types of the model, for the log of events."""
-        with self.opened(most) as source:
+        with self.opened(RowLimit(most)) as source:
             return arrow_table(source, snapshot)
 
 

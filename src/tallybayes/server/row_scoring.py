@@ -1,19 +1,79 @@
-"""Probabilities of the rows of a request, by the fast path for few rows where it can be taken."""
+"""Scores of the rows of a request: in pieces, or by the fast path for few rows where it can be taken."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tallybayes.data.source import Source
 from tallybayes.errors import DataError
 from tallybayes.families.family import Floats
 from tallybayes.scoring.snapshot import Snapshot
 
-__all__ = ["FEW", "proba_of_few", "require_classes"]
+__all__ = ["FEW", "ScoredRows", "proba_of_few", "require_classes"]
 
 FEW = 64  # rows that are scored one by one
+_WIDE = 10_000  # columns of a row, some milliseconds
 _SHORT = 4000  # characters of a text, or members of a list: some tenths of a millisecond
+
+
+@dataclass
+class ScoredRows:
+    """The scores of rows in pieces: codes of the answers, and P(class | row) and its intervals, if they are kept."""
+
+    snapshot: Snapshot
+    codes: list[NDArray[np.int64]] = field(default_factory=list)
+    proba: list[Floats] = field(default_factory=list)
+    ends: list[Floats] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, source: Source, level: float | None = None, *, keeps_proba: bool = True) -> Self:
+        """Score all rows of a source; level: of the intervals, if they are asked for."""
+        found = cls(snapshot)
+        for proba, ends in _scored_pieces(snapshot, source, level):
+            found.add(proba, ends, keeps_proba=keeps_proba)
+        return found
+
+    @classmethod
+    def of_proba(cls, snapshot: Snapshot, proba: Floats) -> Self:
+        """From the probabilities of a few rows."""
+        found = cls(snapshot)
+        found.add(proba)
+        return found
+
+    def add(self, proba: Floats, ends: Floats | None = None, *, keeps_proba: bool = True) -> None:
+        """Add the next rows."""
+        self.codes.append(self.snapshot.posterior.answer_codes(proba))
+        if keeps_proba:
+            self.proba.append(proba)
+        if ends is not None:
+            self.ends.append(ends)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return sum(map(len, self.codes))
+
+    def answers(self, labels: list[Any]) -> Iterator[list[Any]]:
+        """The labels of the answers in pieces, None where the decision rule abstains."""
+        for codes in self.codes:
+            yield [None if code < 0 else labels[code] for code in codes.tolist()]
+
+
+def _scored_pieces(snapshot: Snapshot, source: Source, level: float | None) -> Iterator[tuple[Floats, Floats | None]]:
+    """P(class | row) of every piece, and its intervals if there is a level."""
+    scorer, finish = snapshot.scorer, snapshot.posterior.write_proba
+    if level is None:
+        for _, (proba, _) in snapshot.worked_batches(source, lambda columns, n: scorer.finished(columns, n, finish)):
+            yield proba, None
+        return
+    for _, (log_joint, ends) in snapshot.interval_batches(source, level):
+        finish(log_joint, 0, len(log_joint))
+        yield log_joint, ends
 
 
 def require_classes(snapshot: Snapshot) -> None:
@@ -28,7 +88,7 @@ def proba_of_few(snapshot: Snapshot, rows: list[dict[str, Any]]) -> Floats | Non
     Equal to `snapshot.proba(rows)`, bit for bit. A single row of numbers and categories takes a hundredth of its time,
     one with tags or a short text half of it, which is less than a change of threads.
     """
-    if not 0 < len(rows) <= FEW:
+    if not 0 < len(rows) <= FEW or any(len(row) > _WIDE for row in rows):
         return None
     scorer, small = snapshot.scorer, snapshot.small_batches
     parts = []

@@ -17,6 +17,7 @@ from tallybayes.server.model_folder import ModelFolder
 from tallybayes.server.rate_limit import RateLimit
 from tallybayes.server.server_metrics import ServerMetrics
 from tallybayes.server.server_settings import ServerSettings
+from tallybayes.server.work_stop import StoppableWork
 
 __all__ = ["LONG", "Service"]
 
@@ -39,6 +40,7 @@ class Service:
         self.closing = asyncio.Event()  # set when the server stops: streams of events end
         self._bridge: FutureBridge | None = None
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="tally-request")
+        self._running: set[StoppableWork] = set()
 
     def model(self, name: str, may_see: Callable[[str], bool] = lambda name: True) -> LiveModel:
         """A model by its name; a problem (404) if there is none. may_see: which names the hint may have."""
@@ -49,8 +51,17 @@ class Service:
         return found
 
     async def in_thread(self, work: Callable[..., Result], *given: Any) -> Result:
-        """The result of work that takes long, done in a thread, so that short requests do not wait for it."""
-        return await asyncio.get_running_loop().run_in_executor(self._pool, work, *given)
+        """The result of work that takes long, done in a thread, so that short requests do not wait for it.
+
+        If this is cancelled, because its request has ended, the work is stopped, too.
+        """
+        own = StoppableWork(work, *given)
+        self._running.add(own)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, own.run)
+        finally:
+            own.stop()
+            self._running.discard(own)
 
     async def for_body(self, content: bytes, work: Callable[..., Result], *given: Any) -> Result:
         """The result of work on a body: in a thread, if the body is long."""
@@ -74,5 +85,7 @@ class Service:
         return applied
 
     def close(self) -> None:
-        """Wait for work in threads."""
-        self._pool.shutdown(wait=True)
+        """Stop the work in threads that nobody waits for any more, and wait for its end."""
+        for own in list(self._running):
+            own.stop()
+        self._pool.shutdown(wait=True, cancel_futures=True)

@@ -30,7 +30,7 @@ __all__ = ["bind", "is_loopback", "serve", "tls_context"]
 
 _BACKLOG = 2048  # connections that wait to be accepted
 _KEEP_ALIVE = 75  # seconds that an idle connection stays open, as other servers
-_GRACE = 30  # seconds for requests that have begun, when the server stops
+_GRACE = 30.0  # seconds for requests that have begun, when the server stops, if their time limit is not shorter
 
 
 def is_loopback(host: str) -> bool:
@@ -95,7 +95,7 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop on SIGINT and SIGTERM, without raising them again afterwards; read the folder anew on SIGHUP."""
+        """Stop on SIGINT and SIGTERM, without raising them again afterwards; read keys and folder anew on SIGHUP."""
         loop, hang_up = asyncio.get_running_loop(), getattr(signal, "SIGHUP", None)
         handlers: dict[int, Any] = dict.fromkeys((signal.SIGINT, signal.SIGTERM), self.handle_exit)
         if hang_up is not None:  # a loop of Windows has no handlers of signals, and Windows has no SIGHUP
@@ -110,7 +110,7 @@ class _Server(uvicorn.Server):
                 loop.remove_signal_handler(hang_up)
 
     def _ask_to_reload(self) -> None:
-        """Read the folder anew, once more if that is being done already. Called by the loop, not within a signal."""
+        """Read keys and folder anew, once more if that is being done already. Called by the loop, not in a signal."""
         self._must_reload = True
         if self._reloading is None or self._reloading.done():
             self._reloading = asyncio.ensure_future(self._reload_in_thread())
@@ -146,12 +146,17 @@ def serve(
         proxy_headers=False,
         backlog=_BACKLOG,
         timeout_keep_alive=_KEEP_ALIVE,
-        timeout_graceful_shutdown=_GRACE,
+        timeout_graceful_shutdown=min(_GRACE, settings.timeout),  # type: ignore[arg-type] # seconds of asyncio
     )
     config.load()
     config.ssl = tls
 
     def reload() -> None:
+        try:  # first: a key may be revoked in a hurry, and models take long to open
+            settings.keys.reload()
+            logger.info("read the keys anew", extra={"facts": {"keys": len(settings.keys)}})
+        except Exception as error:
+            logger.error("the keys cannot be read anew, and stay as they were: %s", error)
         try:
             added = folder.reload()
             logger.info("read the folder anew", extra={"facts": {"added": added}})

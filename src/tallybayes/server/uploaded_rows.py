@@ -9,35 +9,40 @@ from __future__ import annotations
 
 import datetime
 import io
-import itertools
+import json
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from tallybayes.arrays.chunks import split
 from tallybayes.data.arrow import to_list
 from tallybayes.data.batch import columns_to_read
+from tallybayes.data.files import Files
 from tallybayes.data.formats.arrow_file import is_arrow
+from tallybayes.data.formats.file_format import ReadOptions
 from tallybayes.data.formats.input_file import temporary_copies
 from tallybayes.data.formats.statistics_file import statistics_kind
-from tallybayes.data.read import read
 from tallybayes.data.schema import Schema
 from tallybayes.data.table import Table
 from tallybayes.errors import DataError, DataWarning, Described, TallyError
-from tallybayes.formatting import finite_json, shown
+from tallybayes.formatting import finite_json, json_text, shown
 from tallybayes.server.arrow_body import read_arrow
 from tallybayes.server.packed_content import packed_kind
+from tallybayes.server.parquet_body import read_parquet
+from tallybayes.server.row_admission import MAX_NEW_COLUMNS
+from tallybayes.server.work_stop import check_stop
 
 __all__ = ["uploaded_rows"]
 
 _LONGEST_NAME = 100  # bytes
-_LARGEST = 2**28  # bytes of a Parquet file, uncompressed
+_LONGEST = 2**26  # characters of the rows as JSON; names, which each row repeats, can be longer than the body
 _ARROW_FILE = b"ARROW1\x00\x00"
 _ROWS = 5_000  # as many as the page can work through
+_PIECE = 100  # rows that become objects of Python at once
 _SUFFIXES = {
     "text/csv": ".csv",
     "text/tab-separated-values": ".tsv",
@@ -69,33 +74,46 @@ def uploaded_rows(body: bytes, schema: Schema, *, media_type: str = "", name: st
     with temporary_copies() as folder, warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always", DataWarning)
         path = Path(folder) / _file_name(name, media_type)
-        path.write_bytes(_checked(body))
+        path.write_bytes(_checked(body, limit + 1))
         try:
-            rows = list(itertools.islice(_rows(path, schema), limit + 1))
+            rows, is_truncated = _first_rows(_rows(path, schema), limit)
         except TallyError as error:  # the name of the temporary file would mean nothing to the reader
             raise error.at(file=name or None) from None
     columns = list(dict.fromkeys(column for row in rows[:100] for column in row))
     notes = [str(one.message).replace(str(path), name or "the rows") for one in raised]
-    return {"columns": columns, "rows": rows[:limit], "truncated": len(rows) > limit, "notes": notes}
+    return {"columns": columns, "rows": rows, "truncated": is_truncated, "notes": notes}
 
 
-def _checked(body: bytes) -> bytes:
-    """The bytes of a file, if what they stand for is not much longer; those of an Arrow file are made a stream."""
+def _first_rows(rows: Iterator[dict[str, Any]], limit: int) -> tuple[list[dict[str, Any]], bool]:
+    """As many rows as an answer may have, and whether there are more."""
+    found: list[dict[str, Any]] = []
+    n_characters = 0
+    for row in rows:
+        n_characters += len(json_text(row))
+        if n_characters > _LONGEST and not found:
+            expected = f"a row of at most {_LONGEST >> 20} MB as JSON, with the names of its columns"
+            raise DataError(expected, got=Described(f"{n_characters >> 20:,} MB"), row=0)
+        if len(found) == limit or n_characters > _LONGEST:
+            return found, True
+        found.append(row)
+    return found, False
+
+
+def _checked(body: bytes, n_rows: int) -> bytes:
+    """The bytes of a file; of Arrow and Parquet, in which few can stand for many, the first rows as they were checked.
+
+    An Arrow file is a stream, then an index, which could point elsewhere.
+    """
     if is_arrow(body):
-        stream = body.removeprefix(_ARROW_FILE)  # a file is a stream, then an index, which could point elsewhere
-        read_arrow(stream, sys.maxsize)  # checks it
-        return stream
-    if body.startswith(b"PAR1"):
-        try:
-            facts = pq.ParquetFile(io.BytesIO(body)).metadata
-            groups = [facts.row_group(i) for i in range(facts.num_row_groups)]
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise DataError("a complete Parquet file", got=Described(str(error)[:200])) from None
-        n_bytes = sum(group.column(i).total_uncompressed_size for group in groups for i in range(group.num_columns))
-        if n_bytes > _LARGEST:
-            expected = f"a Parquet file with at most {_LARGEST >> 20} MB of values"
-            raise DataError(expected, got=Described(f"{n_bytes >> 20:,} MB"), hint="send some of its rows")
-    return body
+        table = read_arrow(body.removeprefix(_ARROW_FILE), sys.maxsize).slice(0, n_rows)
+    elif body.startswith(b"PAR1"):
+        table = read_parquet(body, n_rows)
+    else:
+        return body
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
 
 
 def _file_name(name: str, media_type: str) -> str:
@@ -108,11 +126,30 @@ def _file_name(name: str, media_type: str) -> str:
 
 
 def _rows(path: Path, schema: Schema) -> Iterator[dict[str, Any]]:
-    source = read(path)
-    source.missing = schema.missing
     known = columns_to_read(schema, schema.label)
+    source = Files([str(path)], ReadOptions(missing=schema.missing, used=frozenset(known)))
+    if source.kind == "json":
+        _check_names(path.read_bytes(), known)
     for table in source.batches({name: known.get(name) for name in source.head().columns}):
-        yield from _rows_of(table)
+        for start, stop in split(table.n_rows, _PIECE):
+            check_stop()
+            yield from _rows_of(table.part(start, stop))
+
+
+def _check_names(body: bytes, known: Collection[str]) -> None:
+    """Refuse JSON with very many names that the model does not have: rows of five thousand took a minute to plan."""
+    names: set[str] = set()
+    try:
+        rows = json.loads(body) if body.lstrip().startswith(b"[") else map(json.loads, body.splitlines())
+        for row in rows:
+            names |= row.keys() - known if isinstance(row, dict) else set()
+            if len(names) > MAX_NEW_COLUMNS:
+                expected = f"at most {MAX_NEW_COLUMNS:,} columns that the model does not have"
+                raise DataError(expected, got=Described("more"), hint="send the columns of the model")
+    except DataError:
+        raise
+    except (ValueError, RecursionError):
+        pass  # the reader says what is wrong, and where
 
 
 def _rows_of(table: Table) -> Iterator[dict[str, Any]]:

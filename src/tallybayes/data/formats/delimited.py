@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import bisect
 import contextlib
-import csv
 import io
 import itertools
 import re
@@ -50,7 +49,6 @@ _BLOCKS = 2**26  # bytes that Arrow reads at once, in blocks of several lines, o
 _BLOCK = (2**21, 2**24)  # bytes of a block; of the largest, some 200,000 rows
 _DUCKDB_LINE = 1_900_000  # bytes of a line that DuckDB reads unless told otherwise: its limit is 2,000,000
 _LONGEST_LINE = 2**27  # bytes of a line: DuckDB keeps several of them in memory
-_LARGEST = 2**31 - 1  # the csv module's own limit is 128 kB a cell
 
 
 class Delimited(DuckDBFormat):
@@ -70,6 +68,7 @@ class Delimited(DuckDBFormat):
         self._lines = LineMap() if lines is None else lines
         self._read_dialect(options)
         self.header = options.header
+        self._used = options.used
         self._decimal, self._thousands = options.decimal, options.thousands
         self.words = options.missing or MissingWords()
         self._keeps_words = False
@@ -114,9 +113,8 @@ class Delimited(DuckDBFormat):
     @contextlib.contextmanager
     def _rows(self) -> Iterator[Any]:
         """The csv module's reader of the lines of the table."""
-        csv.field_size_limit(_LARGEST)
         with self._text() as file:
-            yield csv.reader(itertools.islice(file, self.dialect.skip, None), **self.dialect.reading)
+            yield self.dialect.rows(itertools.islice(file, self.dialect.skip, None))
 
     def relation(self, faults: Faults = "stop") -> str:
         """DuckDB's CSV reader, with nothing left for it to detect."""
@@ -236,7 +234,7 @@ class Delimited(DuckDBFormat):
             lines = [self._lines.original(line) for line in self._row_lines(reader)]
         result = []
         for fault in faults:
-            cells = next(csv.reader([str(fault.got)], **self.dialect.reading), [])
+            cells: list[str] = next(self.dialect.rows([str(fault.got)]), [])
             values = dict(zip(self.expressions, itertools.chain(cells, itertools.repeat("")), strict=False))
             one = pa.table({name: pa.array([value], pa.string()) for name, value in values.items()})
             result.append((bisect.bisect_left(lines, fault.line or 0) - 0.5, one))
@@ -319,7 +317,7 @@ class Delimited(DuckDBFormat):
 
     def is_inferred(self, name: str) -> bool:
         """Whether the type of a column is inferred from its cells; otherwise they stay text."""
-        return True
+        return self._used is None or name in self._used
 
     def broken(self, error: BaseException) -> TallyError:
         """The error for a line that is not a row: a wrong number of cells, an open quote, another encoding."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ _NONE = "none"  # the word for no quote, and for no comments
 _DELIMITERS = ",;\t|"
 _NAMED = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
 _MARK = "#"
+_LARGEST_CELL = 2**31 - 1  # characters; the csv module's own limit is 128 kB a cell, and one for the whole process
 
 
 _COMMENT_HINT = "comment='none' (--comment none) reads them, comment='#' skips such lines in the data too"
@@ -72,12 +73,12 @@ class Dialect:
         _check(delimiter, quote, comment)
         return cls(delimiter, quote, comment, skip, tuple(doubts))
 
-    @property
-    def reading(self) -> dict[str, Any]:
-        """The same for Python's csv module."""
+    def rows(self, lines: Iterable[str]) -> Any:
+        """The csv module's reader of some lines, which takes cells of any length."""
+        csv.field_size_limit(_LARGEST_CELL)
         if self.quote is None:
-            return {"delimiter": self.delimiter, "quoting": csv.QUOTE_NONE}
-        return {"delimiter": self.delimiter, "quotechar": self.quote}
+            return csv.reader(lines, delimiter=self.delimiter, quoting=csv.QUOTE_NONE)
+        return csv.reader(lines, delimiter=self.delimiter, quotechar=self.quote)
 
 
 def text_lines(text: str) -> list[str]:
@@ -131,8 +132,8 @@ def _sign_after_title(lines: Sequence[str], quote: str | None) -> str | None:
 
 def _widths(lines: Sequence[str], delimiter: str, quote: str | None) -> list[int]:
     """The number of cells of every row."""
-    reading = Dialect(delimiter, quote if quote != delimiter else None, None, 0).reading
-    return [len(row) for row in csv.reader(lines, **reading)] or [1]
+    dialect = Dialect(delimiter, quote if quote != delimiter else None, None, 0)
+    return [len(row) for row in dialect.rows(lines)] or [1]
 
 
 def _delimiter(sample: Sequence[str], quote: str | None = '"') -> str:

@@ -19,7 +19,10 @@ __all__ = ["FileFormat", "ReadOptions"]
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read files: the options of `tallybayes.read`; what is None is detected."""
+    """How to read files: the options of `tallybayes.read`; what is None is detected.
+
+    used: the columns that are used, if that is known; the types of others are not inferred from their cells.
+    """
 
     format: str | None = None
     delimiter: str | None = None
@@ -32,6 +35,7 @@ class ReadOptions:
     skip_lines: int = 0
     comment: str | None = None
     quote: str | None = None
+    used: frozenset[str] | None = None
 
     @property
     def given_words(self) -> tuple[str, ...]:
