@@ -42,6 +42,7 @@ build/peers/ready: pyproject.toml .venv/ready
 
 fuzz: .venv/ready
 	$(BIN)/python tests/kernels/fuzz_tokens.py 1000000
+	$(BIN)/python tests/kernels/fuzz_arguments.py 100000
 
 # The native module with the sanitizers of GCC, built apart: address and undefined behaviour under the kernel, family and
 # forgery tests; data races under threads that share kernels and a lexicon. Leaks are not looked for: Python keeps memory.

@@ -37,6 +37,7 @@ auto binnings_leave_one_out(Matrix<double> counts, Vector<double> p, double a, d
     contract.array("codes", codes, {ROWS});
     contract.array("weights", weights, {ROWS});
     const size_t buckets = contract[LINES], n_classes = contract[CLASSES], lines = contract[ROWS];
+    Contract::counts("counts", counts.data(), contract[LINES] * contract[CLASSES]);
     Contract::below("codes", codes.data(), contract[ROWS], contract[CLASSES]);
     for (size_t i = 0; i < lines; ++i)
         if (!(weights.data()[i] > 0)) refuse_real("weights above 0", weights.data()[i]);

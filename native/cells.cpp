@@ -347,7 +347,7 @@ nb::tuple list_cells(nb::object list, Vector<int32_t> codes, int64_t n_classes, 
     contract.size("n_classes", n_classes, CLASSES);
     contract.array("codes", codes, {ROWS});
     contract.codes(codes.data());
-    if (limit < 1) refuse("limit from 1 on", limit);
+    if (limit < 2) refuse("limit from 2 on", limit); // numbers below and above 0 are never in one cell
     Cells cells;
     int64_t bad = block.visit<double, float>([&]<class T>(const std::vector<Column<T>> &columns) {
         const int32_t *code = codes.data();

@@ -41,6 +41,12 @@ template <class... Ts, class F> auto dispatch(nb::dlpack::dtype dtype, F &&f) {
     return result;
 }
 
+template <class A> A cast_array(nb::handle object) {
+    A array;
+    if (!nb::try_cast(object, array)) throw nb::type_error("expected columns of numbers: 1-d arrays, or a matrix");
+    return array;
+}
+
 // The columns of a list of arrays or of a matrix. They keep pointing into the arrays, which the caller keeps alive.
 class Block {
   public:
@@ -49,14 +55,14 @@ class Block {
             nb::list list = nb::borrow<nb::list>(block);
             columns_.reserve(nb::len(list));
             for (nb::handle item : list) {
-                auto array = nb::cast<Array>(item);
+                auto array = cast_array<Array>(item);
                 if (columns_.empty()) dtype_ = array.dtype();
                 if (array.dtype() != dtype_) throw nb::type_error("the columns of a block have one dtype");
                 contract.array("column", array, {ROWS});
                 columns_.push_back({array.data(), array.stride(0)});
             }
         } else {
-            auto matrix = nb::cast<nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>>(block);
+            auto matrix = cast_array<nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>>(block);
             contract.array("columns", matrix, {ROWS, static_cast<int64_t>(matrix.shape(1))});
             dtype_ = matrix.dtype();
             const auto *data = static_cast<const char *>(matrix.data());

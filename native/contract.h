@@ -33,6 +33,10 @@ struct Refused {
     throw Refused{std::move(expected), {}, -1, false, true, got};
 }
 
+// The most that a size which is given as a number may be: cells of tallies have 24 bits for the class, and numbers of
+// tokens and groups fit into 31 bits. So the bytes of a table of two sizes are a number of 64 bits.
+constexpr int64_t MOST_CLASSES = 1 << 24, MOST = INT32_MAX;
+
 // The sizes that arrays share. ROWS: at least as many as the kernel goes through, if a range of rows was given.
 enum Size : int64_t { ROWS = -1, CLASSES = -2, COLUMNS = -3, TOKENS = -4, ENTRIES = -5, LINES = -6 };
 constexpr int64_t plus_one(int64_t size) { return size - 100; }
@@ -53,7 +57,9 @@ class Contract {
 
     // A size that is given as a number.
     void size(const char *name, int64_t given, Size size) {
+        const int64_t most = size == CLASSES ? MOST_CLASSES : MOST;
         if (given < 0) refuse(std::string(name) + " from 0 on", given);
+        if (given > most) refuse(std::string(name) + " up to " + std::to_string(most), given);
         sizes_[-size] = given;
     }
 
@@ -89,11 +95,46 @@ class Contract {
                 refuse(std::string(what) + " from 0 to below " + std::to_string(limit), static_cast<int64_t>(values[i]));
     }
 
+    // Refuses the first value for which `fits` is false.
+    template <class F> static void every(const std::string &expected, const double *values, int64_t n, F fits) {
+        bool strange = false;
+        for (int64_t i = 0; i < n; ++i) strange |= !fits(values[i]);
+        for (int64_t i = 0; strange && i < n; ++i)
+            if (!fits(values[i])) refuse_real(expected, values[i]);
+    }
+
     static void finite(const char *what, const double *values, int64_t n) {
-        double zero = 0;
-        for (int64_t i = 0; i < n; ++i) zero += values[i] * 0.0; // NaN if one of them is not finite
-        for (int64_t i = 0; zero != 0 && i < n; ++i)
-            if (!std::isfinite(values[i])) refuse_real(std::string("finite ") + what, values[i]);
+        every(std::string("finite ") + what, values, n, [](double x) { return std::abs(x) < INFINITY; });
+    }
+    static void counts(const char *what, const double *values, int64_t n) {
+        every(std::string("finite ") + what + " from 0 on", values, n, [](double x) { return x >= 0 && x < INFINITY; });
+    }
+    static void positive(const char *what, double x) {
+        if (!(x > 0 && x < INFINITY)) refuse_real(std::string("a finite ") + what + " above 0", x);
+    }
+    static void known(const char *what, double x) {
+        if (std::isnan(x)) refuse_real(std::string("a ") + what + " that is not NaN", x);
+    }
+    // Means, their low parts and variances behind each other, n of each.
+    static void moments(const char *what, const double *values, int64_t n) {
+        finite(what, values, 3 * n);
+        every(std::string(what) + " with variances from 0 on", values + 2 * n, n, [](double x) { return x >= 0; });
+    }
+    static void unit(int64_t exponent) {
+        if (exponent < -1022 || exponent > 1022) refuse("units within the exponents of doubles, -1022 to 1022", exponent);
+    }
+    static void up_to(const char *what, int64_t n, int64_t most) {
+        if (n < 0 || n > most) refuse(std::string(what) + " from 0 to " + std::to_string(most), n);
+    }
+
+    // Each not below the one before it; if `different`, above it.
+    template <class T> static void ascending(const char *what, const T *values, int64_t n, bool different = false) {
+        for (int64_t i = 0; i < n; ++i)
+            if (i ? !(different ? values[i] > values[i - 1] : values[i] >= values[i - 1]) : values[i] != values[i]) {
+                const auto expected = std::string(what) + " in increasing order";
+                if constexpr (std::is_floating_point_v<T>) refuse_real(expected, values[i]);
+                else refuse(expected, values[i]);
+            }
     }
 
     // Ends of groups of lines, one behind the other: from 0 or more to at most `last`.

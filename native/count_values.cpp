@@ -143,8 +143,7 @@ nb::object count_values(nb::object list, Vector<int64_t> origins, Vector<int64_t
     contract.codes(codes.data());
     const int64_t *origin = origins.data(), *size = sizes.data();
     int64_t total = 0;
-    for (size_t j = 0; j < block.size(); total += size[j++])
-        if (size[j] < 0) refuse("sizes from 0 on", size[j]);
+    for (size_t j = 0; j < block.size(); total += size[j++]) Contract::up_to("sizes", size[j], MOST);
     std::vector<int64_t> result(total * n_classes);
     std::vector<Counters> counters;
     int64_t *table = result.data();

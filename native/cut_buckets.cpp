@@ -84,6 +84,9 @@ auto cut_buckets(Matrix<int64_t> buckets, Vector<double> terms, int64_t n_cells,
     contract.array("terms", terms, {ENTRIES});
     const int64_t n_buckets = contract[LINES], n_classes = contract[CLASSES];
     Contract::below("buckets", buckets.data(), n_buckets * n_classes, contract[ENTRIES]);
+    Contract::known("large", large);
+    Contract::known("least", least);
+    Contract::known("cost", cost);
     int64_t rows = 0;
     for (int64_t i = 0; i < n_buckets * n_classes; ++i)
         if ((rows += buckets.data()[i]) >= contract[ENTRIES]) refuse("fewer rows than terms", rows);

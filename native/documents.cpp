@@ -35,6 +35,8 @@ struct Documents {
         n_rows = contract[ROWS];
         Contract::ends("indptr", ends, n_rows + 1, contract[ENTRIES]);
         if (indices) Contract::below("indices", tokens, contract[ENTRIES], n_tokens);
+        for (int64_t i = 0; i < contract[ENTRIES]; ++i)
+            if (this->amounts[i] < 0) refuse("amounts from 0 on", this->amounts[i]);
     }
 };
 
@@ -208,6 +210,8 @@ auto merge_cells(Vector<int64_t> cells_a, Matrix<int64_t> sums_a, Vector<int64_t
     contract.array("sums_a", sums_a, {LINES, int64_t(n_a)});
     contract.array("sums_b", sums_b, {LINES, int64_t(n_b)});
     const int64_t *a = cells_a.data(), *b = cells_b.data();
+    Contract::ascending("cells_a", a, int64_t(n_a), true);
+    Contract::ascending("cells_b", b, int64_t(n_b), true);
     std::vector<int64_t> cells, sums;
     {
         nb::gil_scoped_release release;

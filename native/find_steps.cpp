@@ -28,6 +28,7 @@ auto find_steps(Contiguous values, Vector<double> edges) {
     Contract contract;
     contract.array("values", values, {ROWS});
     contract.array("edges", edges, {ENTRIES});
+    Contract::ascending("edges", edges.data(), contract[ENTRIES]);
     const size_t n = values.shape(0);
     std::vector<int64_t> steps(n);
     dispatch<double, float>(values.dtype(), [&]<class T>(T) {

@@ -58,6 +58,7 @@ nb::tuple sum_bags(Array indptr, Contiguous indices, std::optional<Contiguous> a
     contract.array("codes", codes, {ROWS});
     if (weights) contract.array("weights", *weights, {ROWS});
     if (first < 0 || last < first) throw Refused{"classes in order, from 0 on", {first, last}, -1, true};
+    Contract::up_to("last", last, MOST_CLASSES);
     Store sums((last - first) * n_tokens);
     const double *weight = weights ? weights->data() : nullptr;
     auto add = [&]<class I, class A>(const Ends &ends, const I *tokens, const A *amount) {

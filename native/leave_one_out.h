@@ -46,9 +46,9 @@ auto leave_out_columns(const LeaveOneOut &in, Contract &contract, const Block &b
     contract.array("moments", in.moments, {3, COLUMNS, CLASSES});
     contract.codes(in.codes.data(), false);
     const int64_t n_columns = contract[COLUMNS], size = n_columns * contract[CLASSES];
-    for (int64_t j = 0; j < n_columns; ++j)
-        if (std::abs(in.units.data()[j]) > 1022)
-            refuse("units within the exponents of doubles, -1022 to 1022", in.units.data()[j]);
+    Contract::counts("n", in.n.data(), size);
+    Contract::moments("moments", in.moments.data(), size);
+    for (int64_t j = 0; j < n_columns; ++j) Contract::unit(in.units.data()[j]);
     const double *mean = in.moments.data();
     const Moments moments{in.units.data(), in.n.data(),         mean,   mean + size, mean + 2 * size,
                           n_columns,       contract[CLASSES], shared};

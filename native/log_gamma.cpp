@@ -12,6 +12,8 @@ auto log_gamma(Vector<double> values) {
     Contract contract;
     contract.array("values", values, {ENTRIES});
     const size_t n = values.shape(0);
+    const auto is_normal = [](double x) { return x >= std::numeric_limits<double>::min() && x < INFINITY; };
+    Contract::every("finite values from the smallest normal double on", values.data(), int64_t(n), is_normal);
     std::vector<double> result(n);
     {
         nb::gil_scoped_release release;

@@ -93,7 +93,11 @@ struct Sums {
 
     Sums(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int64_t xx_low)
         : n(n, 2), x((contract.array("n", this->n, {COLUMNS, CLASSES}), "x"), x, x_low, contract),
-          xx("xx", xx, xx_low, contract) {}
+          xx("xx", xx, xx_low, contract) {
+        for (int64_t j = 0; j < n_columns(); ++j)
+            for (int64_t c = 0; c < n_classes(); ++c)
+                if (this->n(j, c) < 0) refuse("n from 0 on", this->n(j, c));
+    }
     // The exponents of the units of the columns.
     std::vector<int64_t> units(nb::handle array) {
         const View<const int64_t> given(array, 1);
@@ -101,7 +105,7 @@ struct Sums {
         std::vector<int64_t> units(n_columns());
         for (int64_t j = 0; j < n_columns(); ++j) {
             units[j] = given(j);
-            if (std::abs(units[j]) > 1022) refuse("units within the exponents of doubles, -1022 to 1022", units[j]);
+            Contract::unit(units[j]);
         }
         return units;
     }
@@ -238,12 +242,20 @@ void fill_tables(const Sums &sums, const int64_t *units, const double *prior, do
     }
 }
 
+// What the prior's strengths and the share of the rows may be: the degrees of freedom are above 0 then.
+void check_strengths(double kappa, double nu, double share) {
+    Contract::positive("kappa", kappa);
+    Contract::positive("nu", nu);
+    if (!(share >= 0 && share <= 1)) refuse_real("share from 0 to 1", share);
+}
+
 auto student(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int64_t xx_low, nb::handle units, nb::handle prior,
              double kappa, double nu, double share) {
     Sums sums(n, x, x_low, xx, xx_low);
     const std::vector<int64_t> unit = sums.units(units);
     const View<const double> given(prior, 2);
     sums.contract.array("prior", given, {3, COLUMNS});
+    check_strengths(kappa, nu, share);
     const size_t n_columns = sums.n_columns(), n_classes = sums.n_classes();
     std::vector<double> tables(9 * n_columns * n_classes), pooled;
     for (int part = 0; part < 3; ++part)
@@ -266,6 +278,7 @@ bool pooled_student(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, in
     sums.contract.array("units", unit, {COLUMNS});
     sums.contract.array("scales", scale, {COLUMNS});
     sums.contract.array("tables", table, {9, COLUMNS, CLASSES});
+    check_strengths(kappa, nu, share);
     if (!unit.contiguous(1) || !table.contiguous(3)) throw nb::type_error("arrays without gaps are expected");
     const int64_t n_columns = sums.n_columns(), size = n_columns * sums.n_classes();
     if (size == 0) return true;

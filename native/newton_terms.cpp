@@ -21,6 +21,9 @@ nb::tuple newton_terms(Matrix<double> scores, Matrix<double> base, Vector<int32_
     contract.array("row_weights", row_weights, {ROWS});
     contract.codes(codes.data(), false);
     const int64_t n_classes = contract[CLASSES], n_rows = contract[ROWS];
+    Contract::finite("scores", scores.data(), n_classes * n_rows);
+    Contract::finite("base", base.data(), n_classes * n_rows);
+    Contract::counts("row_weights", row_weights.data(), n_rows);
     const size_t n = 1 + (by_class ? size_t(n_classes) : 0);
     std::vector<double> slopes(n), curvature(n * n);
     double loss = 0;
@@ -73,6 +76,13 @@ auto fit_temperature(Matrix<double> scores, Matrix<double> base, Vector<int32_t>
     contract.array("row_weights", row_weights, {ROWS});
     contract.codes(codes.data(), false);
     const int64_t n_classes = contract[CLASSES], n_rows = contract[ROWS];
+    Contract::finite("scores", scores.data(), n_classes * n_rows);
+    Contract::finite("base", base.data(), n_classes * n_rows);
+    Contract::counts("row_weights", row_weights.data(), n_rows);
+    Contract::counts("weak", &weak, 1);
+    Contract::up_to("n_steps", n_steps, 1000);
+    Contract::up_to("n_halvings", n_halvings, 1000);
+    Contract::counts("enough", &enough, 1);
     const size_t n = 1 + (by_class ? size_t(n_classes) : 0);
     std::vector<double> at(1 + size_t(n_classes)), next = at, step(n);
     {

@@ -67,7 +67,7 @@ void add_groups(const Input &in, int64_t first_column, int64_t c, const Tables &
     auto half = [&](int j) { return in.half ? in.half[(first_column + j) * in.n_classes + c] : 0.5; };
     const int limit = in.half ? GROUP : CHUNK;
     const auto end_of = [&](int first) {
-        int end = first;
+        int end = first + 1; // NaN does not equal itself
         while (end < t.n && half(end) == half(first)) ++end;
         return end;
     };

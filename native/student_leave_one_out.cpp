@@ -120,8 +120,9 @@ auto add_student_leave_one_out(nb::object columns, Vector<int32_t> codes, std::o
     Contract contract(start, stop);
     const Block block(columns, contract);
     contract.array("pooled", pooled, {3, COLUMNS});
-    if (!(kappa > 0)) refuse_real("kappa above 0", kappa);
-    if (!(nu > 0)) refuse_real("nu above 0", nu);
+    Contract::moments("pooled", pooled.data(), contract[COLUMNS]);
+    Contract::positive("kappa", kappa);
+    Contract::positive("nu", nu);
     return leave_out_columns(
         {columns, codes, weights, units, n, moments, out, start, stop}, contract, block, shared, JOIN,
         [&](const Moments &all, int64_t first, int size) {

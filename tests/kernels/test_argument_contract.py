@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from argument_mutations import SINGLES, copied
+from fuzz_arguments import failures
 from kernel_calls import CALLS, EVERY_ROW, FREE, K, N, integers
 
 from tallybayes import kernels
@@ -11,10 +13,6 @@ from tallybayes.errors import DataError
 from tallybayes.kernels import reference
 
 pytestmark = pytest.mark.skipif(kernels.IMPLEMENTATION != "native", reason="built without a C++ compiler")
-
-
-def copied(value: Any) -> Any:
-    return [part.copy() for part in value] if isinstance(value, list) else getattr(value, "copy", lambda: value)()
 
 
 def outcome(module: Any, kernel: str, arguments: dict[str, Any]) -> str:
@@ -161,12 +159,66 @@ def test_numbers_to_be_summed_exactly_are_finite(bad: float) -> None:
         assert refused(kernel, **{name: array}) == f"expected finite {name}, got {bad!r}"
 
 
+@pytest.mark.parametrize("number", [2**24 + 1, 2**31, 2**62, 2**63 - 1])
+def test_sizes_beyond_what_a_table_can_have_are_refused(number: int) -> None:
+    for kernel, arguments in CALLS.items():
+        if "n_classes" in arguments:
+            assert refused(kernel, n_classes=number) == f"expected n_classes up to 16777216, got {number}"
+        if number > 2**31 and isinstance(arguments.get("n_tokens"), int):
+            assert refused(kernel, n_tokens=number) == f"expected n_tokens up to 2147483647, got {number}"
+    if number >= 2**31:
+        assert (
+            refused("count_values", sizes=integers(3, number)) == f"expected sizes from 0 to 2147483647, got {number}"
+        )
+
+
+@pytest.mark.parametrize("count", [-5.0, -np.inf, np.inf, np.nan])
+def test_counts_of_reals_are_finite_and_not_negative(count: float) -> None:
+    for kernel, name in (
+        ("binnings_leave_one_out", "counts"),
+        ("add_student_leave_one_out", "n"),
+        ("add_normal_leave_one_out", "n"),
+        ("fit_temperature", "row_weights"),
+        ("newton_terms", "row_weights"),
+    ):
+        array = CALLS[kernel][name].copy()
+        array.reshape(-1)[1] = count
+        assert refused(kernel, **{name: array}) == f"expected finite {name} from 0 on, got {count!r}"
+
+
+def test_arguments_for_which_a_loop_would_not_end_are_refused() -> None:
+    assert refused("fit_temperature", n_steps=2**31) == f"expected n_steps from 0 to 1000, got {2**31}"
+    assert refused("fit_temperature", n_halvings=-1) == "expected n_halvings from 0 to 1000, got -1"
+    assert refused("fit_temperature", enough=np.nan) == "expected finite enough from 0 on, got nan"
+    for kernel in ("student", "pooled_student"):
+        negative = CALLS[kernel]["n"].copy()
+        negative[1, 1] = -(2**31)
+        assert refused(kernel, n=negative) == f"expected n from 0 on, got {-(2**31)}"
+        assert refused(kernel, nu=-np.inf) == "expected a finite nu above 0, got -inf"
+        assert refused(kernel, share=-np.inf) == "expected share from 0 to 1, got -inf"
+
+
+def test_a_table_that_has_nan_gives_nan() -> None:
+    """add_student looks for columns that share a factor; NaN does not equal itself."""
+    arguments = {name: copied(value) for name, value in CALLS["add_student"].items()}
+    arguments["half"][0, 1] = np.nan
+    kernels.active.add_student(*arguments.values())
+    assert np.isnan(arguments["out"][1:, 1]).all()
+    assert not np.isnan(arguments["out"][:, [0, 2]]).any()
+
+
+def test_changed_arguments_are_refused_or_answered_by_both() -> None:
+    """A part of the calls of fuzz_arguments.py, in a process of their own."""
+    combined = range(len(SINGLES), len(SINGLES) + 500)
+    assert failures([*range(0, len(SINGLES), 7), *combined]) == []
+
+
 def test_negative_sizes_are_refused() -> None:
     assert refused("count_flags", n_classes=-1) == "expected n_classes from 0 on, got -1"
     assert refused("count_bags", n_tokens=-1) == "expected n_tokens from 0 on, got -1"
     assert refused("sum_groups", n_groups=-1) == "expected n_groups from 0 on, got -1"
-    assert refused("count_values", sizes=integers(3, -1)) == "expected sizes from 0 on, got -1"
-    assert refused("count_cells", limit=0) == "expected limit from 1 on, got 0"
+    assert refused("count_values", sizes=integers(3, -1)) == "expected sizes from 0 to 2147483647, got -1"
+    assert refused("count_cells", limit=1) == "expected limit from 2 on, got 1"
     assert refused("mean_variance", units=integers(0, 5000)).startswith(
         "expected units within the exponents of doubles"
     )

@@ -11,7 +11,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from typing import TypeVar
 
-__all__ = ["SMALL", "ahead", "in_threads", "n_threads", "split"]
+from tallybayes.errors import ParameterError
+
+__all__ = ["SMALL", "ahead", "available_cores", "in_threads", "n_threads", "requested_threads", "split"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -21,8 +23,25 @@ SMALL = 4096  # below this many rows a thread costs more than it brings (measure
 
 def n_threads() -> int:
     """How many threads work at once: TALLYBAYES_THREADS, or the cores this process may use."""
-    asked = os.environ.get("TALLYBAYES_THREADS")
-    return max(1, int(asked)) if asked else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    return requested_threads() or available_cores()
+
+
+def requested_threads() -> int | None:
+    """TALLYBAYES_THREADS, at least 1; None if it is not set."""
+    if not (text := os.environ.get("TALLYBAYES_THREADS")):
+        return None
+    try:
+        return max(1, int(text))
+    except ValueError:
+        expected = "a number of threads in the environment variable TALLYBAYES_THREADS"
+        raise ParameterError(expected, got=text, hint="such as TALLYBAYES_THREADS=4") from None
+
+
+def available_cores() -> int:
+    """The cores that this process may use, as far as the system tells: all of the machine on macOS and Windows."""
+    if hasattr(os, "process_cpu_count"):  # from Python 3.13 on
+        return os.process_cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @cache

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from tallybayes.arrays.axis import rough_kind
 from tallybayes.data.encode import as_codes
 from tallybayes.data.known_order import known_order
 from tallybayes.data.schema import Field
 from tallybayes.data.table import Raw
 from tallybayes.errors import ParameterError, shorten, warn
 from tallybayes.families import Ordinal
+from tallybayes.families.value_order import ValueOrder
 from tallybayes.formatting import shown
 
 __all__ = ["with_order"]
@@ -30,7 +30,7 @@ def with_order(field: Field, raw: Raw) -> Field:
     place = column.codes.astype(np.int64) - column.origin
     counts = np.bincount(place[(place >= 0) & (place < len(column.keys))], minlength=len(column.keys))
     keys = [column.keys[i] for i in np.flatnonzero(counts).tolist()]
-    if not field.family.order and any(rough_kind(key) != "number" for key in keys):
+    if not field.family.order and not all(map(ValueOrder.is_number, keys)):
         order = known_order({shown(key) for key in keys})
         if order is None:
             hint = "give the values from the lowest to the highest: ordinal:low<medium<high"

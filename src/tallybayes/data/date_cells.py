@@ -24,6 +24,7 @@ NO_DATE = np.iinfo(np.int64).min  # the value that NumPy has for not-a-time
 _ISO = r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?$"
 _QUARTER = 15 * 60  # seconds; clocks are put forward and back at quarters of an hour
 _FIRST, _LAST = -62_135_596_800, 253_402_300_799  # seconds of the years 1 to 9999, for which zones have rules
+_LARGEST = float(np.finfo(np.float64).max)
 _FARTHEST = 9e18  # microseconds that an integer of 64 bits can hold
 
 
@@ -176,7 +177,9 @@ def _from_list(values: list[Any], form: DateFormat) -> DateCells:
         elif isinstance(value, str):
             texts[row] = value
         elif is_number(value) and not isinstance(value, (bool, np.bool_)):
-            numbers[row] = float(value)
+            numbers[row] = (
+                float(value) if -_LARGEST <= value <= _LARGEST else float("inf")
+            )  # an integer may be beyond doubles
         else:
             unread[row] = True
     if numbers and form.epoch not in (None, "auto"):

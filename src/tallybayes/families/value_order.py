@@ -6,6 +6,7 @@ backslash, has a backslash before it.
 
 from __future__ import annotations
 
+import decimal
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,12 +39,21 @@ class ValueOrder:
         """From the values, the lowest first."""
         return _order(values)
 
+    @staticmethod
+    def is_number(key: Key) -> bool:
+        """Whether a key is a number, which has an order of its own; decimals are.
+
+        >>> [ValueOrder.is_number(key) for key in (3, decimal.Decimal("1.5"), "3")]
+        [True, True, False]
+        """
+        return rough_kind(key) == "number" or isinstance(key, decimal.Decimal)
+
     def of_keys(self, keys: Sequence[Key]) -> Floats:
         """The ranks of keys, NaN for one that has none."""
         if self.ranks:
             found = [self.ranks.get(_folded(shown(key)), np.nan) for key in keys]
         else:
-            found = [float(key) if rough_kind(key) == "number" else np.nan for key in keys]  # type: ignore[arg-type]
+            found = [float(key) if self.is_number(key) else np.nan for key in keys]  # type: ignore[arg-type]
         result = np.array(found, np.float64)
         return np.where(np.isfinite(result), result, np.nan)
 

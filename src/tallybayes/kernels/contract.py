@@ -19,14 +19,15 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.arrays.array_types import Booleans
-from tallybayes.errors import DataError
+from tallybayes.arrays.array_types import Booleans, Floats
+from tallybayes.errors import DataError, shorten
 
 __all__ = ["checked"]
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 _NUMBERS = {"n_classes": "classes", "n_tokens": "tokens", "n_groups": "groups"}
+_MOST_CLASSES, _MOST = 2**24, 2**31 - 1  # of such a number: `native/contract.h` says why
 
 
 def checked(declaration: str) -> Callable[[Kernel], Kernel]:
@@ -50,10 +51,13 @@ def checked(declaration: str) -> Callable[[Kernel], Kernel]:
 
         @functools.wraps(kernel)
         def call(*arguments: Any) -> Any:
-            contract = _Contract(dict(zip(parameters, arguments, strict=True)))
+            named = dict(zip(parameters, arguments, strict=True))
+            contract = _Contract(named)
             for name, shape, rule in declared:
                 contract.check(name, shape, rule)
-            return kernel(*arguments)
+            if isinstance(matrix := named.get("columns"), np.ndarray):
+                named["columns"] = list(matrix.T)
+            return kernel(*named.values())
 
         return call  # type: ignore[return-value]
 
@@ -69,10 +73,13 @@ class _Contract:
         if self.stop is not None and not 0 <= self.start <= self.stop:
             raise DataError("rows in order, from 0 on", got=(self.start, self.stop))
         for name, size in _NUMBERS.items():
-            if (given := arguments.get(name, 0)) < 0:
+            if name not in arguments or isinstance(given := arguments[name], float):
+                continue
+            if given < 0:
                 raise DataError(f"{name} from 0 on", got=given)
-            if name in arguments and not isinstance(given, float):
-                self.sizes[size] = given
+            if given > (most := _MOST_CLASSES if size == "classes" else _MOST):
+                raise DataError(f"{name} up to {most}", got=given)
+            self.sizes[size] = given
 
     def check(self, name: str, shape: list[str], rule: list[str]) -> None:
         """Refuse an argument that is not as declared; None is no argument."""
@@ -82,6 +89,8 @@ class _Contract:
         if name == "columns":
             self._check_columns(value)
         elif shape:
+            if not isinstance(value, np.ndarray) or value.ndim != len(shape):
+                raise TypeError(f"expected {name} as an array of {len(shape)} dimensions, got {shorten(value)}")
             self._check_shape(name, value.shape, shape)
         if rule:
             values = value[self.start : self.stop] if shape[:1] == ["rows"] else value
@@ -94,6 +103,8 @@ class _Contract:
             self._check_shape("columns", columns.shape, ["rows", "columns"])
         else:
             for column in columns:
+                if not isinstance(column, np.ndarray) or column.ndim != 1:
+                    raise TypeError(f"expected columns of numbers: 1-d arrays, or a matrix, got {shorten(column)}")
                 self._check_shape("column", column.shape, ["rows"])
             self.sizes["columns"] = len(columns)
 
@@ -108,6 +119,8 @@ class _Contract:
             known = int(own) if own.isdecimal() else self.sizes.setdefault(own, max(given - more, 0))
             fits &= given == known + more
             wanted.append(str(known + more))
+        if shape[-1] in ("width", "squares") and not got[-1]:
+            raise DataError("sums of at least one digit", got=0)
         if not fits:
             raise DataError(f"{name} of shape ({', '.join(wanted)}{',' * (len(wanted) == 1)})", got=got)
 
@@ -144,14 +157,13 @@ class _Contract:
 
     def ends(self, name: str, values: NDArray[Any], last: int) -> None:
         """Places that do not decrease."""
-        falls = np.diff(values, prepend=0) < 0
-        _refuse(values, falls | (values > last), f"{name} that do not decrease, from 0 to at most {last}")
+        _refuse(values, _falls(values) | (values > last), f"{name} that do not decrease, from 0 to at most {last}")
 
     def bags(self, name: str, values: NDArray[Any], n_tokens: int) -> None:
         """The indices of bags in compressed sparse rows, and their indptr."""
         n_rows = self.sizes.get("rows", 0) if self.stop is None else self.stop
         ends = self.arguments["indptr"][self.start : n_rows + 1]
-        strange = (np.diff(ends, prepend=0) < 0) | (ends > len(values))
+        strange = _falls(ends) | (ends > len(values))
         self._refuse_rows(ends, strange, f"an indptr that does not decrease, from 0 to at most {len(values)}")
         own = values[ends[0] : ends[-1]]
         if (strange := (own < 0) | (own >= n_tokens)).any():
@@ -171,6 +183,49 @@ class _Contract:
         """Integers from a number on."""
         _refuse(np.atleast_1d(values), np.atleast_1d(values) < least, f"{name} from {least} on")
 
+    def counts(self, name: str, values: Any, _: int) -> None:
+        """Finite numbers from 0 on."""
+        values = np.atleast_1d(values)
+        _refuse(values, ~((values >= 0) & (values < np.inf)), f"finite {name} from 0 on")
+
+    def normal(self, name: str, values: Floats, _: int) -> None:
+        """Finite numbers that are neither 0 nor denormal."""
+        strange = ~((values >= np.finfo(np.float64).tiny) & (values < np.inf))
+        _refuse(values, strange, f"finite {name} from the smallest normal double on")
+
+    def positive(self, name: str, value: float, _: int) -> None:
+        """A finite number above 0."""
+        if not 0 < value < np.inf:
+            raise DataError(f"a finite {name} above 0", got=value)
+
+    def known(self, name: str, value: float, _: int) -> None:
+        """A number, finite or not."""
+        if np.isnan(value):
+            raise DataError(f"a {name} that is not NaN", got=value)
+
+    def up_to(self, name: str, values: Any, most: int) -> None:
+        """Integers from 0 up to a number."""
+        values = np.atleast_1d(values)
+        _refuse(values, (values < 0) | (values > most), f"{name} from 0 to {most}")
+
+    def ascending(self, name: str, values: NDArray[Any], _: int) -> None:
+        """Each not below the one before it."""
+        _refuse(values, ~np.append(values[:1] == values[:1], values[1:] >= values[:-1]), f"{name} in increasing order")
+
+    def increasing(self, name: str, values: NDArray[Any], _: int) -> None:
+        """Each above the one before it."""
+        _refuse(values, np.append(values[:1] != values[:1], values[1:] <= values[:-1]), f"{name} in increasing order")
+
+    def moments(self, name: str, values: Floats, _: int) -> None:
+        """Means, their low parts and variances: finite, and the variances from 0 on."""
+        self.finite(name, values, 0)
+        _refuse(values[2], values[2] < 0, f"{name} with variances from 0 on")
+
+    def part(self, name: str, value: float, _: int) -> None:
+        """A number from 0 to 1."""
+        if not 0 <= value <= 1:
+            raise DataError(f"{name} from 0 to 1", got=value)
+
     def share(self, name: str, value: float, _: int) -> None:
         """A number between 0 and 1."""
         if not 0 < value < 1:
@@ -178,7 +233,12 @@ class _Contract:
 
     def units(self, name: str, values: NDArray[Any], _: int) -> None:
         """Exponents of doubles."""
-        _refuse(values, np.abs(values) > 1022, "units within the exponents of doubles, -1022 to 1022")
+        _refuse(values, (values < -1022) | (values > 1022), "units within the exponents of doubles, -1022 to 1022")
+
+
+def _falls(values: NDArray[Any]) -> Booleans:
+    """Whether a value is below 0 or below the one before it; differences might overflow."""
+    return np.asarray((values < 0) | np.append(values[:1] != values[:1], values[1:] < values[:-1]))
 
 
 def _refuse(values: NDArray[Any], strange: Booleans, expected: str) -> None:

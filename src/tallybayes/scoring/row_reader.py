@@ -43,8 +43,8 @@ class RowReader:
     def __init__(self, schema: Schema, blocks: Sequence[BlockLayout], *, undecided: Iterable[str] = ()) -> None:
         counted = {name: (column, tally) for features, column, tally in blocks for name in features}
         apart = [name for name in (schema.label, schema.weight) if name is not None]
-        passed_over = [*(name for name, field in schema.fields.items() if field.family is None), *apart]
-        self.index: dict[str, Any] = {**dict.fromkeys(passed_over, -2), **dict.fromkeys(undecided, -1)}
+        self.unused = frozenset([*(name for name, field in schema.fields.items() if field.family is None), *apart])
+        self.index: dict[str, Any] = {**dict.fromkeys(self.unused, -2), **dict.fromkeys(undecided, -1)}
         families = schema.families
         self.index |= dict.fromkeys([*(families.keys() - counted.keys()), *schema.date_parts], -1)
         for place, (name, (column, tally)) in enumerate(counted.items()):

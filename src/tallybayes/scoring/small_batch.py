@@ -16,7 +16,7 @@ import numpy as np
 from tallybayes.arrays.column import Bag, Codes
 from tallybayes.arrays.sparse_matrix import checked_csr
 from tallybayes.data.schema import Schema
-from tallybayes.data.table import Table
+from tallybayes.data.table import Table, is_row
 from tallybayes.errors import DataError
 from tallybayes.families.family import Floats, Predictive, RowScore
 from tallybayes.scoring.row_reader import BlockLayout, RowReader
@@ -61,7 +61,7 @@ class SmallBatchScorer:
     def row(self, row: dict[Any, Any], scorer: Scorer) -> Floats | None:
         """Log P(c, x) of a dict, (1, classes)."""
         buffer = self._buffer(scorer)
-        if buffer is None or (unknown := buffer.read(row, buffer.index, buffer.first)) < 0:
+        if buffer is None or (unknown := buffer.read_row(row)) < 0:
             return None
         if unknown and self._has_forms:  # the key may be known in another form
             return None
@@ -79,7 +79,7 @@ class SmallBatchScorer:
             return None
         if buffer.renewed_for is not rows and not buffer.renew(state, rows):
             return None
-        unknown = buffer.read(row, buffer.index, buffer.first)
+        unknown = buffer.read_row(row)
         return None if unknown < 0 or (unknown and self._has_forms) else buffer.scored_in_stream()
 
     def matrix(self, data: np.ndarray, scorer: Scorer, *, names: tuple[str, ...] | None = None) -> Floats | None:
@@ -122,12 +122,22 @@ class _Buffer:
     """A matrix of doubles, and scores that are bound to it."""
 
     def __init__(self, layout: _Layout) -> None:
-        self.layout, self.read, self.index = layout, layout.reader.read, layout.reader.index
+        self.layout, self._read, self._index = layout, layout.reader.read, layout.reader.index
+        self._unused = layout.reader.unused
         self.values = np.empty((ROWS, layout.reader.width))
         self.first, self._parts = self.values[0], [self.values[:, part] for part in layout.reader.parts]
         self.scorer: Scorer | None = None
         self._stream: list[RowScore] | None = None
         self.renewed_for: object = None
+
+    def read_row(self, row: dict[Any, Any]) -> int:
+        """Put a dict into the first row, as `read_row` in `kernels/reference` does; -1 if it is a table.
+
+        The kernel does not look at the values of columns that are not used: one of them may be a list.
+        """
+        if not self._unused.isdisjoint(row) and not is_row(row):
+            return -1
+        return int(self._read(row, self._index, self.first))
 
     def bind(self, scorer: Scorer) -> None:
         """Bind the predictives of a scorer; not ready if one of them cannot be scored from numbers."""

@@ -30,7 +30,7 @@ from tallybayes.errors import FileError, shorten
 from tallybayes.tally.exact import require
 from tallybayes.version import __version__
 
-__all__ = ["FORMAT", "START", "Tensors", "object_of", "pack", "unique", "unpack"]
+__all__ = ["FORMAT", "START", "Tensors", "json_text", "object_of", "pack", "unique", "unpack"]
 
 FORMAT = 1  # increase it with every change that older versions cannot read; older formats stay readable
 START = rb'{"__metadata__":{"tallybayes":"{\"sha256\":\"'  # the first bytes of every file, after the length
@@ -48,7 +48,7 @@ Value = TypeVar("Value")
 def pack(facts: Mapping[str, Any], tensors: Tensors) -> bytes:
     """Serialise facts (plain values, in order) and arrays."""
     header = {"sha256": _ZEROS, "format": FORMAT, "library": __version__, **facts}
-    text = json.dumps(header, separators=(",", ":"), allow_nan=False)
+    text = json_text(header)
     require(r"\ud" not in text or json.loads(text) == header, "a name with two halves of a surrogate pair")
     data = bytearray(safetensors.numpy.save(tensors, {"tallybayes": text}))
     require(int.from_bytes(data[:8], "little") <= _HEADER_LIMIT, "column names of more than 100 MB")
@@ -74,8 +74,15 @@ def unpack(data: bytes) -> tuple[dict[str, Any], Tensors]:
         found = safetensors.deserialize(data)  # type: ignore[no-untyped-call]
     except safetensors.SafetensorError as error:
         raise ValueError(str(error)) from error
-    own = ("sha256", "format", "library")
-    return {k: v for k, v in header.items() if k not in own}, {name: _array(name, view) for name, view in found}
+    own, tensors = ("sha256", "format", "library"), {name: _array(name, view) for name, view in found}
+    require(tuple(header)[:3] == own, f"expected {', '.join(own)} first, got {shorten(list(header)[:3])}")
+    require(safetensors.numpy.save(tensors, {"tallybayes": json_text(header)}) == data, "not as this library writes it")
+    return {k: v for k, v in header.items() if k not in own}, tensors
+
+
+def json_text(value: Any) -> str:
+    """Return plain values as JSON, as it is written to files; equal texts are equal values of equal types in order."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
 def _header(data: bytes) -> dict[str, Any]:

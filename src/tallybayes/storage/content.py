@@ -9,6 +9,10 @@
 Equal statistics, schema and settings give equal facts and arrays. Reading trusts nothing: the family determines which
 arrays are required, sizes are taken from the arrays themselves, and sums that no rows can have are an error. So a
 forged file cannot crash a program, exhaust its memory or produce NaN.
+
+A file is accepted only if saving its state again would give the same bytes. To do that at every load would take longer
+than loading. So the container compares its own form, the facts are written again and compared, and the arrays are
+checked to be canonical where they are read; the tests compare this with the bytes.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ from tallybayes.data.schema import Schema
 from tallybayes.errors import FileError, shorten
 from tallybayes.state.given_probabilities import GivenProbabilities, GivenTables
 from tallybayes.state.model_state import ModelState
-from tallybayes.storage.container import Tensors, object_of
+from tallybayes.storage.container import Tensors, json_text, object_of
 from tallybayes.storage.schema_content import schema_from_json, schema_to_json, settings_from_json, settings_to_json
 from tallybayes.storage.statistics_content import read_keys, read_total, take_array, write_keys, write_total
 from tallybayes.tally.exact import require
@@ -34,12 +38,7 @@ __all__ = ["assemble", "serialise"]
 
 def serialise(state: ModelState) -> tuple[dict[str, Any], Tensors]:
     """Return the facts and arrays of a state; a ValueError if a key or family cannot be written."""
-    facts = {
-        "schema": schema_to_json(state.schema),
-        "settings": settings_to_json(state.settings),
-        "skipped": state.skipped,
-    }
-    tensors: Tensors = {}
+    facts, tensors = _plain_facts(state), Tensors()
     if state.given is None:
         return facts | {"total": write_total(tensors, state.statistics, state.schema)}, tensors
     for i, (values, log_p) in enumerate(state.given.tables.tables):
@@ -69,7 +68,27 @@ def assemble(facts: dict[str, Any], tensors: Tensors) -> ModelState:
         given = _read_written(left, schema, dict(prior))
         state = ModelState(schema, settings, skipped=skipped, given=given)
     require(not left, f"unexpected arrays: {shorten(sorted(left))}")
+    for name, again in (_plain_facts(state) | {content: _ordered(facts[content])}).items():
+        require(json_text(facts[name]) == json_text(again), f"{name}: not as this library writes it")
+    require([*facts] == ["schema", "settings", "skipped", content], "facts out of order")
     return state
+
+
+def _plain_facts(state: ModelState) -> dict[str, Any]:
+    """The facts of a state that take no arrays."""
+    return {
+        "schema": schema_to_json(state.schema),
+        "settings": settings_to_json(state.settings),
+        "skipped": state.skipped,
+    }
+
+
+def _ordered(content: Any) -> Any:
+    """The facts about statistics, whose values are checked where they are read, with their names in order."""
+    if content is True:
+        return content
+    blocks = [{"family": block["family"], "low": dict(sorted(block["low"].items()))} for block in content["blocks"]]
+    return {"low": content["low"], "blocks": blocks}
 
 
 def _read_written(tensors: Tensors, schema: Schema, prior: dict[Any, float]) -> GivenProbabilities:

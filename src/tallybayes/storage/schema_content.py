@@ -55,7 +55,11 @@ def schema_from_json(given: Any) -> Schema:
     texts = [_column_facts(column)["family"] for column in given["columns"].values()]
     for text in dict.fromkeys(text for text in texts if isinstance(text, str) and not DateFormat.is_text(text)):
         family_of(text)  # raises an error with a hint if it is unknown
-    return Schema.from_dict(given)
+    schema = Schema.from_dict(given)
+    inputs = {own.column for field in schema.fields.values() for own in field.inputs}
+    unknown = sorted(inputs - schema.fields.keys())
+    require(not unknown, f"inputs that are not columns: {shorten(unknown)}")
+    return schema
 
 
 _FACTS = ("inputs", "format", "key_form", "part", "whole", "selected_on")  # of a column, beside family and reason

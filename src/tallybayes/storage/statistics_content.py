@@ -74,7 +74,8 @@ def read_total(tensors: Tensors, given: Any, schema: Schema) -> SufficientStatis
         before, own = block["family"], names.get(family, [])
         columns = take_array(tensors, f"block{i}.columns", np.int64)
         require(columns.ndim == 1 and len(columns) and len(labels), f"{family.name}: no columns")
-        require(columns[0] >= 0 and columns[-1] < len(own) and (np.diff(columns) > 0).all(), f"{family.name}: columns")
+        in_order = (columns[1:] > columns[:-1]).all()  # differences might overflow
+        require(columns[0] >= 0 and columns[-1] < len(own) and in_order, f"{family.name}: columns")
         features = tuple(own[j] for j in columns.tolist())
         like = _empty_tally(family, [schema.fields[name] for name in features])
         blocks[family] = _read_tally(tensors, f"block{i}", family, like, features, len(labels), block["low"])

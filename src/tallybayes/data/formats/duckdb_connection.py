@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from tallybayes.arrays.chunks import available_cores, requested_threads
 from tallybayes.errors import DataError, FileError, ParameterError
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def _in_memory(process: int) -> duckdb.DuckDBPyConnection:
 
 def _config() -> dict[str, Any]:
     return {
-        "threads": int(os.environ.get("TALLYBAYES_THREADS") or min(os.cpu_count() or 1, _THREADS)),
+        "threads": requested_threads() or min(available_cores(), _THREADS),
         "autoinstall_known_extensions": False,
         "python_enable_replacements": False,  # a query sees files, not Python variables
         "lock_configuration": True,

@@ -9,6 +9,7 @@ from tallybayes.data.formats.duckdb_connection import (
     as_subquery,
     connect,
     duckdb_errors,
+    first_line,
     refused_query,
     sql_name,
     sql_text,
@@ -58,8 +59,13 @@ class Parquet(TypedRelation):
         self._describe(options)
         import pyarrow.parquet
 
-        with file.opened() as content:
-            self.types = pyarrow.parquet.read_schema(content)
+        try:
+            with file.opened() as content:
+                self.types = pyarrow.parquet.read_schema(content)
+        except (OSError, ValueError) as error:  # DuckDB does not look at the schema of Arrow, ARROW:schema
+            raise FileError(
+                f"the schema of the Parquet file is damaged: {first_line(error)}", file=self.name
+            ) from error
         names = self.types.names  # DuckDB renames those that differ only in case
         self.expressions = dict(zip(names, self.expressions.values(), strict=True))
         if len(self.expressions) < len(names):

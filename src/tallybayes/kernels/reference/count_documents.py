@@ -13,7 +13,7 @@ __all__ = ["log_amounts", "merge_cells", "score_documents_leave_one_out", "sum_d
 UNIT = 30  # logarithms are integers in units of 2**-30, so that their sums are exact
 
 
-@checked("indptr: rows+1; amounts: entries; indptr: rows+1 | ends entries")
+@checked("indptr: rows+1; amounts: entries; indptr: rows+1 | ends entries; amounts: entries | at_least 0")
 def log_amounts(indptr: Indices, amounts: Integers32, unit: bool) -> Integers:
     """log(1 + amount) of every token of every document, in units of 2**-30.
 
@@ -35,7 +35,7 @@ def log_amounts(indptr: Indices, amounts: Integers32, unit: bool) -> Integers:
 
 @checked(
     "indptr: rows+1; amounts, indices: entries; indptr: rows+1 | ends entries; indices: entries | below tokens; "
-    "codes: rows | codes classes"
+    "amounts: entries | at_least 0; codes: rows | codes classes"
 )
 def sum_documents(
     indptr: Indices,
@@ -72,7 +72,7 @@ def sum_documents(
     return cells, sums, totals, np.where(there, lengths, -1)
 
 
-@checked("cells_a: a; sums_a: kinds, a; cells_b: b; sums_b: kinds, b")
+@checked("cells_a: a; sums_a: kinds, a; cells_b: b; sums_b: kinds, b; cells_a: a | increasing; cells_b: b | increasing")
 def merge_cells(cells_a: Integers, sums_a: Integers, cells_b: Integers, sums_b: Integers) -> tuple[Integers, Integers]:
     """Two lists of cells in order, with their sums (kinds, cells), as one; a cell that both have gets both sums.
 

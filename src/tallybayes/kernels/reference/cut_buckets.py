@@ -10,7 +10,7 @@ from tallybayes.kernels.contract import checked
 __all__ = ["cut_buckets", "find_steps"]
 
 
-@checked("values: rows; edges: entries")
+@checked("values: rows; edges: entries | ascending")
 def find_steps(values: NDArray[np.floating], edges: Floats) -> Integers:
     """How many of some edges in increasing order are not above each value, (rows,); all of them for NaN.
 
@@ -20,7 +20,10 @@ def find_steps(values: NDArray[np.floating], edges: Floats) -> Integers:
     return np.asarray(np.searchsorted(edges, values.astype(np.float64), side="right"), np.int64)
 
 
-@checked("buckets: lines, classes; terms: entries; buckets: lines, classes | below entries")
+@checked(
+    "buckets: lines, classes; terms: entries; buckets: lines, classes | below entries; large: | known; least: | known; "
+    "cost: | known"
+)
 def cut_buckets(buckets: Integers, terms: Floats, n_cells: int, large: float, least: float, cost: float) -> Integers:
     """The first bucket of each cell but the first, in the order of the divisions; buckets are (buckets, classes).
 

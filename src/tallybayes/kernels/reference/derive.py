@@ -15,7 +15,9 @@ from tallybayes.kernels.digits import integers, pooled_ratio_moments
 from tallybayes.kernels.reference.exact_sums import mean_variance
 
 
-@checked("n: columns, classes; x: columns, classes, width; xx: columns, classes, squares")
+@checked(
+    "n: columns, classes; x: columns, classes, width; xx: columns, classes, squares; n: columns, classes | at_least 0"
+)
 def pooled_moments(n: Integers, x: Integers, x_low: int, xx: Integers, xx_low: int) -> tuple[Integers, Floats] | None:
     """The unit of every column, and mean (high and low part) and variance over all classes in it, (3, columns).
 
@@ -31,7 +33,7 @@ def pooled_moments(n: Integers, x: Integers, x_low: int, xx: Integers, xx_low: i
 
 @checked(
     "n: columns, classes; x: columns, classes, width; xx: columns, classes, squares; units: columns | units; "
-    "prior: 3, columns"
+    "prior: 3, columns; n: columns, classes | at_least 0; kappa: | positive; nu: | positive; share: | part"
 )
 def student(
     n: Integers,
@@ -58,7 +60,7 @@ def student(
 
 @checked(
     "n: columns, classes; x: columns, classes, width; xx: columns, classes, squares; units, scales: columns; "
-    "tables: 9, columns, classes"
+    "tables: 9, columns, classes; n: columns, classes | at_least 0; kappa: | positive; nu: | positive; share: | part"
 )
 def pooled_student(
     n: Integers,

@@ -156,7 +156,10 @@ def trim_digits(digits: Integers, low: int) -> Digits:
     return np.ascontiguousarray(digits), low
 
 
-@checked("n: columns, classes; x: columns, classes, width; xx: columns, classes, squares; units: columns | units")
+@checked(
+    "n: columns, classes; x: columns, classes, width; xx: columns, classes, squares; units: columns | units; "
+    "n: columns, classes | at_least 0"
+)
 def mean_variance(n: Integers, x: Integers, x_low: int, xx: Integers, xx_low: int, units: Integers) -> Floats:
     """Mean, its low part and variance, correctly rounded, in units of 2**units of each column, (3, columns, classes).
 

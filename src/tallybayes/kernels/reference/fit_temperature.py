@@ -9,7 +9,11 @@ from tallybayes.kernels.reference.newton_terms import newton_terms
 _LEAST = 1e-6  # a temperature is above 0
 
 
-@checked("scores, base: classes, rows; codes: rows | own_codes classes; row_weights: rows")
+@checked(
+    "scores, base: classes, rows; codes: rows; row_weights: rows; codes: rows | own_codes classes; "
+    "scores, base: classes, rows | finite; row_weights: rows | counts; weak: | counts; n_steps: | up_to 1000; "
+    "n_halvings: | up_to 1000; enough: | counts"
+)
 def fit_temperature(
     scores: Floats,
     base: Floats,

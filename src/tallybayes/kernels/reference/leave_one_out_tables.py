@@ -41,9 +41,10 @@ _FAR = 2.0**900  # a squared distance, in variances, that is left to others
 
 
 @checked(
-    "columns: columns; pooled: 3, columns; kappa: | above; nu: | above; codes, weights: rows; out: rows, classes; "
-    "units: columns; n: columns, classes; moments: 3, columns, classes; codes: rows | own_codes classes; "
-    "units: columns | units"
+    "columns: columns; pooled: 3, columns | moments; kappa: | positive; nu: | positive; codes, weights: rows; "
+    "out: rows, classes; "
+    "units: columns; n: columns, classes | counts; moments: 3, columns, classes | moments; "
+    "codes: rows | own_codes classes; units: columns | units"
 )
 def add_student_leave_one_out(
     columns: Columns,
@@ -116,13 +117,15 @@ def _log_student(
     wide = spread * (1 + 1 / more)
     z = x[:, None] - n * mean / more
     return np.asarray(
-        log_gamma_ratio(degrees / 2) - 0.5 * np.log(np.pi * wide) - (degrees + 1) / 2 * np.log1p(z * z / wide)
+        log_gamma_ratio(np.maximum(degrees, nu) / 2)
+        - 0.5 * np.log(np.pi * wide)
+        - (degrees + 1) / 2 * np.log1p(z * z / wide)
     )
 
 
 @checked(
-    "columns: columns; codes, weights: rows; out: rows, classes; units: columns; n: columns, classes; "
-    "moments: 3, columns, classes; codes: rows | own_codes classes; units: columns | units"
+    "columns: columns; codes, weights: rows; out: rows, classes; units: columns; n: columns, classes | counts; "
+    "moments: 3, columns, classes | moments; codes: rows | own_codes classes; units: columns | units"
 )
 def add_normal_leave_one_out(
     columns: Columns,
@@ -221,8 +224,8 @@ def _add_lines(table: Floats, value: Integers, codes: Codes32, rows: Integers, o
 
 
 @checked(
-    "counts: lines, classes; p: classes; codes, weights: rows; codes: rows | below classes; weights: rows | above; "
-    "strength: | above; rate: | share"
+    "counts: lines, classes; p: classes; codes, weights: rows; counts: lines, classes | counts; "
+    "codes: rows | below classes; weights: rows | above; strength: | above; rate: | share"
 )
 def binnings_leave_one_out(
     counts: Floats, p: Floats, strength: float, rate: float, codes: Integers, weights: Floats

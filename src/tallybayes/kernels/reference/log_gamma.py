@@ -7,7 +7,7 @@ from tallybayes.arrays.special import gammaln
 from tallybayes.kernels.contract import checked
 
 
-@checked("values: entries")
+@checked("values: entries | normal")
 def log_gamma(values: Floats) -> Floats:
     """Log gamma of finite numbers from the smallest normal double on.
 

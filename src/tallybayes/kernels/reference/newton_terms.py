@@ -6,7 +6,10 @@ from tallybayes.arrays.array_types import Codes32, Floats
 from tallybayes.kernels.contract import checked
 
 
-@checked("scores, base: classes, rows; codes: rows | own_codes classes; row_weights: rows")
+@checked(
+    "scores, base: classes, rows; codes: rows; row_weights: rows; codes: rows | own_codes classes; "
+    "scores, base: classes, rows | finite; row_weights: rows | counts"
+)
 def newton_terms(
     scores: Floats, base: Floats, codes: Codes32, row_weights: Floats, temperature: float, by_class: bool
 ) -> tuple[float, Floats, Floats]:

@@ -57,7 +57,7 @@ def count_flags(
     return no, yes, bad
 
 
-@checked("columns, origins: columns; sizes: columns | at_least 0; codes: rows | codes classes")
+@checked("columns, origins: columns; sizes: columns | up_to 2147483647; codes: rows | codes classes")
 def count_values(
     columns: Columns, origins: Integers, sizes: Integers, codes: Codes32, n_classes: int, start: int, stop: int
 ) -> Integers:
@@ -79,7 +79,7 @@ def count_values(
     return np.concatenate([*tables, np.zeros((0, n_classes))]).astype(np.int64)
 
 
-@checked("columns: columns; codes: rows | codes classes; limit: | at_least 1")
+@checked("columns: columns; codes: rows | codes classes; limit: | at_least 2")
 def count_cells(
     columns: Columns, codes: Codes32, n_classes: int, limit: int, start: int, stop: int
 ) -> tuple[Integers, Integers, Integers, Integers, int]:
@@ -243,8 +243,12 @@ def sum_bags(
     """
     if not 0 <= first <= last:
         raise DataError("classes in order, from 0 on", got=(first, last))
+    if last > 2**24:
+        raise DataError(f"last from 0 to {2**24}", got=last)
     row = np.repeat(np.arange(len(codes)), np.diff(indptr))
-    kept = np.flatnonzero((codes[row] >= first) & (codes[row] < last))
+    row = np.concatenate([np.zeros(indptr[0], np.int64), row])  # entries before the first row belong to none
+    is_kept = (codes[row] >= first) & (codes[row] < last)
+    kept = np.flatnonzero(is_kept & (np.arange(len(row)) >= indptr[0]))
     own_amounts = np.ones(len(kept)) if amounts is None else amounts[kept]
     values = own_amounts.astype(np.float64)
     if own_amounts.dtype.kind == "i":  # integers that no double can represent: in two halves
