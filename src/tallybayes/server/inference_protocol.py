@@ -26,7 +26,7 @@ from tallybayes.server.live_model import LiveModel, Published
 from tallybayes.server.model_tag import version_headers
 from tallybayes.server.row_limit import RowLimit
 from tallybayes.server.row_pieces import RowPieces
-from tallybayes.server.row_scoring import ScoredRows, proba_of_few, require_classes
+from tallybayes.server.row_scoring import AnsweredRows, proba_of_few, require_classes
 from tallybayes.server.strict_json import parse_json
 from tallybayes.server.tensor_rows import columns_of_tensors, datatype_of
 from tallybayes.version import __version__
@@ -91,14 +91,14 @@ async def oip_infer(call: Call) -> Answer:
     if given.n_rows <= 1:
         found = _proba_of_one(published.snapshot, given)
         if found is not None:
-            return _response(call, live, published, ScoredRows.of_proba(published.snapshot, found), given)
+            return _response(call, live, published, AnsweredRows.of_proba(published.snapshot, found), given)
     cost = int("predict_proba" in given.wanted)
     limit = RowLimit(call.service.settings.max_rows, len(published.snapshot.classes), cost)
 
     def work() -> Answer:
         """Score many rows and begin the answer."""
         source = RowPieces.of_columns(given.columns, given.n_rows, limit)
-        scored = ScoredRows.of(published.snapshot, source, keeps_proba=bool(cost))
+        scored = AnsweredRows.of(published.snapshot, source, keeps_proba=bool(cost))
         return _response(call, live, published, scored, given)
 
     return await call.service.in_thread(work)
@@ -134,7 +134,7 @@ def _proba_of_one(snapshot: Snapshot, given: _Inference) -> Floats | None:
     return proba_of_few(snapshot, [{name: values[0] for name, values in given.columns.items()}])
 
 
-def _response(call: Call, live: LiveModel, published: Published, scored: ScoredRows, given: _Inference) -> Answer:
+def _response(call: Call, live: LiveModel, published: Published, scored: AnsweredRows, given: _Inference) -> Answer:
     snapshot = published.snapshot
     classes, n_rows = snapshot.classes, scored.n_rows
     datatype = _label_type(snapshot)

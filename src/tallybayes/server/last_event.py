@@ -5,7 +5,7 @@ were acknowledged. This file remembers how far the log went.
 
 It is written after the commit, in place, and never waits for the disk, so that it costs microseconds. What is on the
 disk of it is therefore as old as the log or older, whatever crashes and whenever: a log that ends before it has lost
-events. A record that cannot be read, or written, says nothing.
+events. A record that cannot be read, or written, is no reason to refuse a log.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from tallybayes.server.live_model import LiveModel
 from tallybayes.server.model_tag import version_headers
 from tallybayes.server.request_rows import CSV, RequestRows, checked_rows
 from tallybayes.server.row_limit import RowLimit
-from tallybayes.server.row_scoring import ScoredRows, proba_of_few, require_classes
+from tallybayes.server.row_scoring import AnsweredRows, proba_of_few, require_classes
 from tallybayes.server.service import LONG
 from tallybayes.server.strict_json import parse_json
 from tallybayes.version import __version__
@@ -62,7 +62,7 @@ async def invocations(call: Call) -> Answer:
     require_classes(snapshot)
     with_proba, headers = bool(params.get("proba")), version_headers(live, published)
 
-    def answer(scored: ScoredRows) -> Answer:
+    def answer(scored: AnsweredRows) -> Answer:
         """Answer with predictions as MLflow words them."""
         found = {"predictions": ListParts(_predictions(scored, with_proba=with_proba))}
         return answer_in_parts(call.service, json_parts(found), headers=headers)
@@ -71,14 +71,14 @@ async def invocations(call: Call) -> Answer:
         rows = _rows(given, snapshot, most)
         few = proba_of_few(snapshot, rows) if rows else snapshot.scorer.log_prior[None][:0]
         if few is not None:
-            return answer(ScoredRows.of_proba(snapshot, few))
+            return answer(AnsweredRows.of_proba(snapshot, few))
     limit = RowLimit(most, len(snapshot.classes), int(with_proba))
 
     def work() -> Answer:
         """Score many rows and begin the answer."""
         rows = given if kind == CSV else RequestRows(JSON, _rows(given, snapshot, most))
         with rows.opened(limit, snapshot.state.schema) as source:
-            return answer(ScoredRows.of(snapshot, source, keeps_proba=with_proba))
+            return answer(AnsweredRows.of(snapshot, source, keeps_proba=with_proba))
 
     return await call.service.in_thread(work)
 
@@ -147,7 +147,7 @@ def _named(data: Any, columns: Any, snapshot: Snapshot, most: int) -> list[dict[
     return checked_rows([dict(zip(names, row, strict=True)) for row in data], most)
 
 
-def _predictions(scored: ScoredRows, *, with_proba: bool) -> Iterator[list[Any]]:
+def _predictions(scored: AnsweredRows, *, with_proba: bool) -> Iterator[list[Any]]:
     """The predictions in pieces."""
     classes = scored.snapshot.classes
     if not with_proba:

@@ -14,7 +14,7 @@ from tallybayes.errors import DataError
 from tallybayes.families.family import Floats
 from tallybayes.scoring.snapshot import Snapshot
 
-__all__ = ["FEW", "ScoredRows", "proba_of_few", "require_classes"]
+__all__ = ["FEW", "AnsweredRows", "proba_of_few", "require_classes"]
 
 FEW = 64  # rows that are scored one by one
 _WIDE = 10_000  # columns of a row, some milliseconds
@@ -22,7 +22,7 @@ _SHORT = 4000  # characters of a text, or members of a list: some tenths of a mi
 
 
 @dataclass
-class ScoredRows:
+class AnsweredRows:
     """The scores of rows in pieces: codes of the answers, and P(class | row) and its intervals, if they are kept."""
 
     snapshot: Snapshot

@@ -67,7 +67,7 @@ class SampledRows:
 
     def limited(self, limit: int) -> SampledRows:
         """The rows of a sample of `limit` rows: those of rare classes take the place of the last others."""
-        kept = _Selection(self.signatures, _numbered(self.labels), self.n_tokens, limit).within_limit()
+        kept = _SampleSelection(self.signatures, _numbered(self.labels), self.n_tokens, limit).within_limit()
         return self if len(kept) == len(self) else self.take(kept)
 
     def first(self, n: int) -> SampledRows:
@@ -85,7 +85,7 @@ class SampledRows:
         order = np.lexsort((whole.hashes, whole.signatures))
         first = order[_is_first(whole.hashes[order])]
         labels = _numbered([whole.labels[i] for i in first.tolist()])
-        kept = first[_Selection(whole.signatures[first], labels, whole.n_tokens[first], limit).kept]
+        kept = first[_SampleSelection(whole.signatures[first], labels, whole.n_tokens[first], limit).kept]
         order = order[np.isin(whole.hashes[order], whole.hashes[kept])]
         return whole.take(order)._united(schema)
 
@@ -119,7 +119,7 @@ class SampledRows:
         return replace(self.take(kept), counts=counts)
 
 
-class _Selection:
+class _SampleSelection:
     """Which rows can be in a sample: `kept`, given different rows in order of their signatures and hashes.
 
     What is kept of a part of the rows contains all that is kept of it among all rows: so samples can be merged.
@@ -198,7 +198,7 @@ class RowSample:
         counts[group[others[differing_rows(columns, rows[others], rows[first[group[others]]])]]] = 0
         first, used = rows[first], first
         tokens = _n_tokens(batch, first)
-        kept = _Selection(signatures[used], codes[first].astype(np.int64), tokens, self._limit).kept
+        kept = _SampleSelection(signatures[used], codes[first].astype(np.int64), tokens, self._limit).kept
         first, used, counts, tokens = first[kept], used[kept], counts[kept], tokens[kept]
         labels = [keys[code] for code in codes[first].tolist()]
         names = [name for name in (*batch.columns, *batch.sources) if name in table.columns]
@@ -249,7 +249,7 @@ class RowSample:
             rows = self.kept()
             if rows is not None and len(rows) < n_before:
                 labels = list(dict.fromkeys(rows.labels))
-                selection = _Selection(rows.signatures, _numbered(rows.labels), rows.n_tokens, self._limit)
+                selection = _SampleSelection(rows.signatures, _numbered(rows.labels), rows.n_tokens, self._limit)
                 self._bounds |= {labels[code]: bound for code, bound in selection.bounds().items()}
 
 
@@ -294,7 +294,7 @@ def _smallest(
             if len(hashes) > full:
                 order = np.lexsort((hashes, signatures))
                 different = order[_is_first(hashes[order])]
-                selection = _Selection(
+                selection = _SampleSelection(
                     signatures[different],
                     codes[rows[different]].astype(np.int64),
                     np.zeros(len(different), np.int64),
