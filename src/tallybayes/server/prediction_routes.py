@@ -30,7 +30,7 @@ from tallybayes.server.live_model import LiveModel, Published
 from tallybayes.server.model_tag import version_headers
 from tallybayes.server.request_rows import NDJSON, RequestRows
 from tallybayes.server.row_limit import INTERVAL_COST, MAX_CELLS, RowLimit
-from tallybayes.server.row_scoring import ScoredRows, proba_of_few, require_classes
+from tallybayes.server.row_scoring import AnsweredRows, proba_of_few, require_classes
 from tallybayes.server.work_stop import check_stop
 
 __all__ = ["ENDPOINTS"]
@@ -53,7 +53,7 @@ async def predict(call: Call) -> Answer:
     kind, level = answer_format(call, given.media_type), _level(given.options)
     few = proba_of_few(snapshot, given.rows) if given.rows is not None and level is None else None
     if few is not None:
-        return _answer(call, live, published, ScoredRows.of_proba(snapshot, few), kind, given.options)
+        return _answer(call, live, published, AnsweredRows.of_proba(snapshot, few), kind, given.options)
     keeps_proba = kind != JSON or given.options.get("probabilities", True)
     cost = int(keeps_proba) if level is None else INTERVAL_COST
     hint = 'or ask for the answers alone: JSON with "probabilities": false' if level is None else ""
@@ -62,14 +62,14 @@ async def predict(call: Call) -> Answer:
     def work() -> Answer:
         """Score many rows and begin the answer."""
         with given.opened(limit, snapshot.state.schema) as source:
-            scored = ScoredRows.of(snapshot, source, level, keeps_proba=keeps_proba)
+            scored = AnsweredRows.of(snapshot, source, level, keeps_proba=keeps_proba)
         return _answer(call, live, published, scored, kind, given.options)
 
     return await call.service.in_thread(work)
 
 
 def _answer(
-    call: Call, live: LiveModel, published: Published, scored: ScoredRows, kind: str, options: dict[str, Any]
+    call: Call, live: LiveModel, published: Published, scored: AnsweredRows, kind: str, options: dict[str, Any]
 ) -> Answer:
     """The answer in some format, in parts; all rows are scored before, so that an error is answered as one."""
     headers = version_headers(live, published)
@@ -96,7 +96,7 @@ def _level(options: dict[str, Any]) -> float | None:
     return level
 
 
-def _table(scored: ScoredRows, kind: str) -> Iterator[dict[str, Any]]:
+def _table(scored: AnsweredRows, kind: str) -> Iterator[dict[str, Any]]:
     """Predictions as a table: the prediction, its probability, its interval, then the probability of every class."""
     classes = scored.snapshot.classes
     names = list(map(shown, classes))
@@ -119,7 +119,7 @@ def _known(values: Floats, is_known: Any) -> list[float | None]:
     return [value if known else None for value, known in zip(values.tolist(), is_known.tolist(), strict=True)]
 
 
-def _table_types(scored: ScoredRows, kind: str, *, with_ends: bool) -> dict[str, Any]:
+def _table_types(scored: AnsweredRows, kind: str, *, with_ends: bool) -> dict[str, Any]:
     """The columns of such a table with their types."""
     classes = scored.snapshot.classes
     label = pa.array(classes).type if kind == ARROW else pa.string()
@@ -142,7 +142,7 @@ async def explain(call: Call) -> Answer:
         texts: list[str] = []
         n_cells = 0
         with given.opened(limit, snapshot.state.schema) as source:
-            scored = None if level is None else ScoredRows.of(snapshot, source, level)
+            scored = None if level is None else AnsweredRows.of(snapshot, source, level)
             ends = [] if scored is None else [own for piece in scored.ends for own in piece.tolist()]
             for one in _explanations(snapshot, source):
                 n_cells += len(classes) * (len(one.log_evidence) + sum(map(len, one.words.values())))
