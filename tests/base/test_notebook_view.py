@@ -89,7 +89,8 @@ def test_data_frames_have_the_values_of_the_results(results):
 def test_results_without_rows_have_empty_data_frames():
     model = tb.fit({"x": [1.0, 2.0], "y": ["a", "a"]}, label="y")
     assert model.explain({"x": 1.0})[0].to_frame().columns.tolist() == ["column", "value", "decibans"]
-    assert tb.Evaluation().to_frame().columns.tolist() == ["class", "rows", "precision", "recall", "f1", "auc"]
+    names = ["class", "rows", "precision", "recall", "f1", "auc", "average_precision", "ks", "lift"]
+    assert tb.Evaluation().to_frame().columns.tolist() == names
     assert "only class" in model.explain({"x": 1.0})[0]._repr_html_()
 
 

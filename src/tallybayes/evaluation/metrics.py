@@ -374,8 +374,8 @@ class Evaluation(Viewed):
         return result
 
     def to_frame(self) -> Any:
-        """The metrics of each class as a pandas DataFrame: class, rows, precision, recall, f1, auc."""
-        return data_frame(self.per_class(), ["class", "rows", "precision", "recall", "f1", "auc"])
+        """The metrics of each class as a pandas DataFrame, as in `per_class`."""
+        return data_frame(self.per_class(), ["class", "rows", "precision", "recall", "f1", "auc", *NAMES])
 
     def _parts(self) -> list[str | TextGrid]:
         return evaluation_parts(self._values())
