@@ -105,3 +105,17 @@ def test_cross_validation_of_few_rows_judges_the_model_that_fit_makes(n):
         judged.append(tb.cross_validate(data, label=y).log_loss)
         new.append(tb.evaluate(tb.fit(data, label=y), later, truth).log_loss)
     assert np.mean(judged) == pytest.approx(np.mean(new), abs=0.15)
+
+
+def test_rows_of_all_classes_come_into_the_sample_however_they_are_batched():
+    """Three classes, of which one comes late: what was kept before must not decide what is kept of it."""
+    rng = np.random.default_rng(3)
+    y = np.sort(rng.choice(3, 30_000, p=[0.6, 0.395, 0.005]))
+    data = {"a": rng.normal(size=30_000) + y, "b": rng.normal(size=30_000).round(1), "y": y}
+    schema = tb.fit(data, label="y", weights=None).schema
+    whole = tb.fit(data, label="y", schema=schema)
+    for seed, size in ((0, 500), (1, 4000), (2, 9999)):
+        order = np.arange(30_000) if seed == 0 else np.random.default_rng(seed).permutation(30_000)
+        mixed = {name: values[order] for name, values in data.items()}
+        parts = ({name: values[i : i + size] for name, values in mixed.items()} for i in range(0, 30_000, size))
+        assert tb.fit(parts, label="y", schema=schema).column_weights == whole.column_weights

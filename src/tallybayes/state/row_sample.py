@@ -126,23 +126,25 @@ class _SampleSelection:
     """
 
     def __init__(self, signatures: Hashes, codes: NDArray[np.int64], n_tokens: NDArray[np.int64], limit: int) -> None:
-        self._signatures, self._codes, self._limit = signatures, codes, limit
+        self._signatures, self._codes = signatures, codes
+        self._most_rare: int | None = None  # rows that every class may have; None: all rows are kept
         n, n_classes = len(signatures), int(codes.max(initial=0)) + 1
         if n <= limit and (n <= _LEAST or int(n_tokens.sum()) <= _TOKENS):
-            self._allowed = self.kept = self._base = np.arange(n)
+            self.kept = self._base = np.arange(n)
             self._is_rare = np.ones(n, bool)
             return
         first = np.flatnonzero(np.append(True, signatures[1:] != signatures[:-1]))
         rank = np.arange(n) - np.repeat(first, np.diff(np.append(first, n)))  # among the rows of the same signature
-        self._allowed = np.flatnonzero(rank < max(limit // _LETTERS, 1))
-        within = int(np.searchsorted(np.cumsum(n_tokens[self._allowed]), _TOKENS, side="right"))
-        self._base = self._allowed[: min(limit, max(_LEAST, within))]
-        by_class = self._allowed[np.argsort(codes[self._allowed], kind="stable")]
+        allowed = np.flatnonzero(rank < max(limit // _LETTERS, 1))
+        within = int(np.searchsorted(np.cumsum(n_tokens[allowed]), _TOKENS, side="right"))
+        self._base = allowed[: min(limit, max(_LEAST, within))]
+        by_class = allowed[np.argsort(codes[allowed], kind="stable")]
         start = np.searchsorted(codes[by_class], codes[by_class])  # where the class of a row begins
         tokens = np.concatenate([[0], np.cumsum(n_tokens[by_class])])
         share = 2 * n_classes
-        is_rare = np.arange(len(by_class)) - start < limit // share
-        is_rare &= tokens[1:] - tokens[start] <= max(_TOKENS, _LEAST * int(n_tokens.mean())) // share
+        self._most_rare = limit // share
+        is_rare = np.arange(len(by_class)) - start < self._most_rare
+        is_rare &= tokens[1:] - tokens[start] <= _TOKENS // share
         self._is_rare = np.zeros(n, bool)
         self._is_rare[by_class[is_rare]] = True
         self.kept = np.union1d(self._base, np.flatnonzero(self._is_rare))
@@ -155,13 +157,15 @@ class _SampleSelection:
         dropped = self._base[~self._is_rare[self._base]][-too_many:]
         return np.setdiff1d(self.kept, dropped)
 
-    def bounds(self) -> dict[int, np.uint64]:
-        """By class the signature beyond which no row can be kept; classes of which all rows are kept have none."""
-        last = dict[int, np.uint64]()
-        n_allowed, n_kept = (np.bincount(self._codes[rows]) for rows in (self._allowed, self.kept))
-        for code in np.flatnonzero(n_allowed[: len(n_kept)] > n_kept).tolist():
-            last[code] = self._signatures[self.kept[self._codes[self.kept] == code]].max()
-        return last
+    def bounds(self, n_classes: int) -> Hashes:
+        """By class the signature beyond which no row can be kept, (n_classes,)."""
+        result = np.full(n_classes, _UNBOUNDED)
+        if self._most_rare is not None:
+            last = np.full(n_classes, self._signatures[self._base[-1]])
+            np.maximum.at(last, self._codes[self.kept], self._signatures[self.kept])
+            is_full = np.bincount(self._codes[self.kept], minlength=n_classes) >= self._most_rare
+            result[is_full] = last[is_full]
+        return result
 
 
 class RowSample:
@@ -245,12 +249,10 @@ class RowSample:
         """Keep the rows that can be in the sample, once there are twice as many rows or tokens."""
         n_tokens = sum(int(part.n_tokens.sum()) for part in self._parts) if len(self._parts) > 1 else 0
         if sum(map(len, self._parts)) > 2 * self._limit or n_tokens > 2 * _TOKENS:
-            n_before = sum(map(len, self._parts))
-            rows = self.kept()
-            if rows is not None and len(rows) < n_before:
-                labels = list(dict.fromkeys(rows.labels))
-                selection = _SampleSelection(rows.signatures, _numbered(rows.labels), rows.n_tokens, self._limit)
-                self._bounds |= {labels[code]: bound for code, bound in selection.bounds().items()}
+            self._parts = [rows := SampledRows.joined(self._parts, self._limit, self._schema)]
+            labels = list(dict.fromkeys(rows.labels))
+            selection = _SampleSelection(rows.signatures, _numbered(rows.labels), rows.n_tokens, self._limit)
+            self._bounds |= dict(zip(labels, selection.bounds(len(labels)), strict=True))
 
 
 def _is_first(hashes: Hashes) -> Booleans:
@@ -300,8 +302,7 @@ def _smallest(
                     np.zeros(len(different), np.int64),
                     limit,
                 )
-                for code, bound in selection.bounds().items():
-                    most[code] = bound
+                most = np.minimum(most, selection.bounds(len(most)))
                 kept = np.isin(hashes, hashes[different[selection.kept]])
                 rows, hashes, signatures = rows[kept], hashes[kept], signatures[kept]
                 full = 4 * max(limit, len(hashes))  # where few rows are different, most of them stay
