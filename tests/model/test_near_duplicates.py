@@ -97,11 +97,10 @@ def test_near_duplicates_are_subtracted_as_they_were_learned(kind, seed):
     for fold in range(found.rows.n_folds):
         own = dealt.fold == fold
         rest = Model(ModelState(plan.schema, plan.settings))
-        for line in np.flatnonzero(~own).tolist():
-            row = rows.table.take(np.array([dealt.row[line]]))
-            label = [rows.labels[dealt.row[line]]] * int(dealt.copies[line])
-            table = {name: _cells(row.columns[name]) * len(label) for name in row.columns}
-            rest.learn(table | {"label": label}, label="label")
+        others = np.repeat(dealt.row[~own], dealt.copies[~own])
+        learned = rows.table.take(others)
+        cells = {name: _cells(column) for name, column in learned.columns.items()}
+        rest.learn(cells, label=[rows.labels[i] for i in others.tolist()])
         scorer = Scorer.of(rest.snapshot().state)
         columns = {name: column.take(np.flatnonzero(own)) for name, column in found.columns.items()}
         here = positions(list(scorer.classes), state.classes)
