@@ -229,12 +229,10 @@ def _in_order(state: ModelState, rows: SampledRows) -> SampledRows:
     for column in _columns_to_learn(state, rows, {}).values():
         hashes = column_hashes(column)
         result += hash_integers((hashes ^ hash_integers((hashes * times).sum()[None])).view(np.int64))
-    first = result.copy()
-    _, letter = np.unique(rows.signatures, return_inverse=True)
-    least = np.full(int(letter.max(initial=-1)) + 1, np.uint64(2**64 - 1))
+    letters, letter = np.unique(rows.signatures, return_inverse=True)
+    least = np.full(len(letters), np.uint64(2**64 - 1))
     np.minimum.at(least, letter, result)
-    first = np.where(rows.signatures != rows.hashes, least[letter], first)
-    return rows.take(np.lexsort((result, first)))
+    return rows.take(np.lexsort((result, np.where(rows.signatures != rows.hashes, least[letter], result))))
 
 
 def _divided(rows: SampledRows, classes: list[Any], n_folds: int) -> _Dealt:

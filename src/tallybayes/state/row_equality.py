@@ -16,7 +16,7 @@ from tallybayes.data.batch import encode_columns, to_known_types
 from tallybayes.data.schema import Schema
 from tallybayes.data.table import Table, column_values
 
-__all__ = ["differing_rows", "encoded_rows", "first_cells"]
+__all__ = ["differing_groups", "encoded_rows", "first_cells"]
 
 
 def encoded_rows(table: Table, schema: Schema) -> list[Column]:
@@ -48,35 +48,46 @@ def _are_equal(one: Any, other: Any) -> bool:
     return isinstance(one, (pa.Array, pa.ChunkedArray)) and type(one) is type(other) and bool(one.equals(other))
 
 
-def differing_rows(
-    columns: Iterable[Column], rows: NDArray[np.integer], others: NDArray[np.integer]
-) -> NDArray[np.bool_]:
-    """For pairs of rows whether any of their encoded values differ; two missing values are equal, as are 0 and -0.
+def differing_groups(
+    columns: Iterable[Column], rows: NDArray[np.integer], group: NDArray[np.integer]
+) -> NDArray[np.integer]:
+    """The numbers of the groups whose rows differ in any encoded value; group: of each row, in order.
+
+    Two missing values are equal, as are 0 and -0.
 
     >>> from tallybayes.arrays.column import Reals
     >>> columns = [Reals(np.array([0.0, -0.0, np.nan, np.nan])), Codes(np.array([0, 0, 0, 1]), "ab")]
-    >>> differing_rows(columns, np.array([1, 3]), np.array([0, 2])).tolist()
-    [False, True]
+    >>> differing_groups(columns, np.arange(4), np.array([0, 0, 1, 1])).tolist()
+    [1]
     """
     compared = [column for column in columns if not isinstance(column, Cells)]  # derived columns follow from the others
-    result = np.zeros(len(rows), bool)
-    if compared and len(rows):
-        for part in in_threads(lambda i, _: _differ(compared[i], rows, others), len(compared), size=1, small=0):
-            result |= part
-    return result
+    several = np.zeros(len(group), bool)  # rows in a group of several
+    several[1:] = group[1:] == group[:-1]
+    several[:-1] |= several[1:]
+    rows, group = rows[several], group[several]
+    if not compared or not len(rows):
+        return group
+    differ = np.zeros(len(rows) - 1, bool)
+    for part in in_threads(lambda i, _: _differ(compared[i].take(rows)), len(compared), size=1, small=0):
+        differ |= part
+    return np.asarray(group[1:][differ & (group[1:] == group[:-1])])
 
 
-def _differ(column: Column, rows: NDArray[np.integer], others: NDArray[np.integer]) -> Booleans:
+def _differ(column: Column) -> Booleans:
+    """For each row but the first whether it differs from the one before."""
     if isinstance(column, Bag):
-        return _different_bags(column.take(rows).expanded(), column.take(others).expanded())
+        bag, rows = column.expanded(), np.arange(len(column))
+        return _different_bags(bag.take(rows[1:]), bag.take(rows[:-1]))
     if isinstance(column, Codes):
         codes = column.codes.astype(np.int64) - column.origin
         codes[(codes < 0) | (codes >= len(column.keys))] = -1
-        return np.asarray(codes[rows] != codes[others])
+        return np.asarray(codes[1:] != codes[:-1])
     values: Any = column.values  # type: ignore[union-attr]
-    one, other = values[rows], values[others]
-    differ = one != other
-    return np.asarray(differ & ~((one != one) & (other != other)) if values.dtype.kind == "f" else differ)
+    differ = values[1:] != values[:-1]
+    if values.dtype.kind == "f":
+        missing = values != values
+        differ &= ~(missing[1:] & missing[:-1])
+    return np.asarray(differ)
 
 
 def _different_bags(one: Bag, other: Bag) -> Booleans:

@@ -25,7 +25,7 @@ from tallybayes.arrays.column import Bag, Codes, Column, Reals
 from tallybayes.data.batch import Batch
 from tallybayes.data.schema import Schema
 from tallybayes.data.table import Table, concatenated
-from tallybayes.state.row_equality import differing_rows, encoded_rows, first_cells
+from tallybayes.state.row_equality import differing_groups, encoded_rows, first_cells
 from tallybayes.state.row_hash import Hashes, RowHashes
 
 __all__ = ["RowSample", "SampledRows"]
@@ -82,7 +82,7 @@ class SampledRows:
     def joined(cls, parts: Sequence[SampledRows], limit: int, schema: Schema | None) -> SampledRows:
         """All rows of several samples that can be in a sample of `limit` rows; equal ones become one."""
         whole = cls._concatenated(parts)
-        order = np.lexsort((whole.hashes, whole.signatures))
+        order = _order(whole.hashes, whole.signatures)
         first = order[_is_first(whole.hashes[order])]
         labels = _numbered([whole.labels[i] for i in first.tolist()])
         kept = first[_SampleSelection(whole.signatures[first], labels, whole.n_tokens[first], limit).kept]
@@ -110,12 +110,12 @@ class SampledRows:
         group = np.cumsum(is_first) - 1
         counts = np.bincount(group, weights=self.counts).astype(np.int64)
         counts[group[self.counts == 0]] = 0
+        several = np.flatnonzero(~(is_first & np.append(is_first[1:], True)))  # rows in a group of several
+        own = self.take(several)
+        columns: list[Column] = [Codes(_numbered(own.labels), own.labels), Reals(own.weights)]
+        columns += [] if schema is None else encoded_rows(own.table, schema)
+        counts[differing_groups(columns, np.arange(len(own)), group[several])] = 0
         kept = first_cells(self.table, group)
-        others = np.flatnonzero(~np.isin(np.arange(len(self)), kept))
-        pairs = self.take(np.concatenate([others, kept[group[others]]]))
-        columns: list[Column] = [Codes(_numbered(pairs.labels), pairs.labels), Reals(pairs.weights)]
-        columns += [] if schema is None else encoded_rows(pairs.table, schema)
-        counts[group[others[differing_rows(columns, *np.arange(len(pairs)).reshape(2, -1))]]] = 0
         return replace(self.take(kept), counts=counts)
 
 
@@ -191,15 +191,14 @@ class RowSample:
         rows, hashes, signatures = _smallest(RowHashes(batch, keys, own_weights), codes, counted, self._limit, bounds)
         if not len(rows):
             return
-        order = np.lexsort((hashes, signatures))
+        order = _order(hashes, signatures)
         rows, hashes, signatures = rows[order], hashes[order], signatures[order]
         is_first = _is_first(hashes)
         group, first = np.cumsum(is_first) - 1, np.flatnonzero(is_first)
         counts = np.bincount(group, weights=None if copies is None else copies[rows]).astype(np.int64)
-        others = np.flatnonzero(~is_first)
         columns: list[Column] = [*batch.columns.values(), *batch.sources.values(), Codes(codes, keys)]
         columns += [] if own_weights is None else [Reals(own_weights)]
-        counts[group[others[differing_rows(columns, rows[others], rows[first[group[others]]])]]] = 0
+        counts[differing_groups(columns, rows, group)] = 0
         first, used = rows[first], first
         tokens = _n_tokens(batch, first)
         kept = _SampleSelection(signatures[used], codes[first].astype(np.int64), tokens, self._limit).kept
@@ -260,6 +259,12 @@ def _is_first(hashes: Hashes) -> Booleans:
     return np.append(np.ones(min(len(hashes), 1), bool), hashes[1:] != hashes[:-1])
 
 
+def _order(hashes: Hashes, signatures: Hashes) -> NDArray[np.int64]:
+    """Rows in order of their signatures and hashes, which are the same where no row has a long text."""
+    is_same = np.array_equal(hashes, signatures)
+    return np.argsort(hashes, kind="stable") if is_same else np.lexsort((hashes, signatures))
+
+
 def _numbered(labels: Sequence[Any]) -> NDArray[np.int64]:
     """The number of each label, in the order in which they come."""
     number = {label: i for i, label in enumerate(dict.fromkeys(labels))}
@@ -290,11 +295,12 @@ def _smallest(
         for first, last in split(stop - start, _AT_ONCE):
             some = slice(start + first, start + last)
             own, signs = hashes_of(some.start, some.stop)
-            found = np.flatnonzero((signs <= most[codes[some]]) & counted[some])
+            found = np.flatnonzero((signs <= most.max()) & counted[some])
+            found = found[signs[found] <= most[codes[some][found]]]
             rows, hashes = np.append(rows, found + some.start), np.append(hashes, own[found])
             signatures = np.append(signatures, signs[found])
             if len(hashes) > full:
-                order = np.lexsort((hashes, signatures))
+                order = _order(hashes, signatures)
                 different = order[_is_first(hashes[order])]
                 selection = _SampleSelection(
                     signatures[different],
