@@ -26,7 +26,7 @@ def test_they_equal_those_of_scikit_learn_and_scipy_with_ties_and_weights(rows):
         assert found["average_precision"] == pytest.approx(expected, rel=1e-12)
     if positive[times].any() and not positive[times].all():
         own, other = (score[times][positive[times] == which] for which in (True, False))
-        assert found["ks"] == pytest.approx(ks_2samp(own, other).statistic, rel=1e-12)
+        assert found["ks"] == pytest.approx(ks_2samp(own, other, method="asymp").statistic, rel=1e-12)
     else:
         assert np.isnan(found["ks"])
 

@@ -10,6 +10,7 @@ from running_server import ROOT
 
 @pytest.fixture(scope="module")
 def reference(served, page_browser):
+    page_browser.get("about:blank")  # ends what the page before still asks for
     page_browser.get_log("browser")
     page_browser.get(f"{served.url}/docs")
     _wait(page_browser, "return document.querySelectorAll('.route').length > 10")
