@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tallybayes as tb
+from tallybayes import kernels
 
 
 def tweets(n, rng, words, usual, other):
@@ -13,6 +14,7 @@ def tweets(n, rng, words, usual, other):
     return docs, np.array(["other", "offence"])[y]
 
 
+@pytest.mark.skipif(kernels.IMPLEMENTATION != "native", reason="takes long with the reference kernels")
 def test_n_grams_of_characters_of_short_texts_are_not_worse_than_class_shares():
     """Differences of more than 100 nats were cut, so that weights were fitted to other scores: P(offence) was .24."""
     rng = np.random.default_rng(0)
