@@ -126,5 +126,5 @@ def test_the_rows_that_a_model_has_learned_are_recognised(tmp_path):
         for more in (["mixed.csv"], ["mixed.csv", "--leave-one-out"])
     )
     assert found == given
-    assert found["split"] == "the rows that the model has learned, scored by folds: each by a model without it"
+    assert found["split"] == "training rows, scored by folds: each by a model without it"
     assert "split" not in json.loads(fine("evaluate", "rows.tally", "part.csv", "--json", cwd=tmp_path))

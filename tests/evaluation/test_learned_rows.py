@@ -10,7 +10,7 @@ import pytest
 import tallybayes as tb
 from tallybayes.errors import DataWarning
 
-BY_FOLDS = "the rows that the model has learned, scored by folds: each by a model without it"
+BY_FOLDS = "training rows, scored by folds: each by a model without it"
 
 
 def visits(n=200, seed=0):
@@ -57,7 +57,7 @@ def test_rows_in_closed_form_are_said_to_be_left_out_one_by_one():
     rows = {"x": [1.0, 2.0, 4.0, 3.5, 1.5, 5.0], "y": ["a", "a", "b", "b", "a", "b"]}
     model = tb.fit(rows, label="y", numeric="gaussian", weights=None)
     found = tb.evaluate(model, rows)
-    assert found.split == "the rows that the model has learned, scored by leave-one-out: each by a model without it"
+    assert found.split == "training rows, scored by leave-one-out: each by a model without it"
     assert found.log_loss == tb.evaluate(model, rows, leave_one_out=True).log_loss
 
 

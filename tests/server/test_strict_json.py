@@ -6,7 +6,7 @@ import time
 import pytest
 
 from tallybayes.server.http_problem import HttpError
-from tallybayes.server.strict_json import parse_json
+from tallybayes.server.strict_json import MAX_VALUES, parse_json
 
 
 def test_many_keys_of_which_the_last_is_there_twice():
@@ -24,3 +24,16 @@ def test_many_keys_of_which_the_last_is_there_twice():
 def test_the_key_that_is_there_twice_is_named(body, twice):
     with pytest.raises(HttpError, match=f"'{twice}' twice"):
         parse_json(body)
+
+
+@pytest.mark.parametrize("value", ["[]", "{}", "1"])
+def test_more_values_than_the_parser_reads_in_a_moment_are_refused_before_it_starts(value):
+    body = '{"rows": [' + ",".join([value] * MAX_VALUES) + "]}"
+    with pytest.raises(HttpError, match="at most 4,194,304 values of JSON, got about") as caught:
+        parse_json(body)
+    assert caught.value.status == 413
+
+
+def test_a_long_text_is_one_value():
+    body = json.dumps({"rows": [{"text": "word " * MAX_VALUES}]})
+    assert len(parse_json(body)["rows"]) == 1

@@ -177,9 +177,8 @@ def _from_list(values: list[Any], form: DateFormat) -> DateCells:
         elif isinstance(value, str):
             texts[row] = value
         elif is_number(value) and not isinstance(value, (bool, np.bool_)):
-            numbers[row] = (
-                float(value) if -_LARGEST <= value <= _LARGEST else float("inf")
-            )  # an integer may be beyond doubles
+            is_double = -_LARGEST <= value <= _LARGEST  # an integer may be beyond doubles
+            numbers[row] = float(value) if is_double else float("inf")
         else:
             unread[row] = True
     if numbers and form.epoch not in (None, "auto"):

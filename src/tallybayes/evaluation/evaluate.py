@@ -116,7 +116,7 @@ def score_honestly(
 def _training_split(snapshot: Snapshot) -> str:
     """How training rows are divided to be scored by models without them, in words."""
     how = "folds" if snapshot.state.selects_from_data else "leave-one-out"
-    return f"the rows that the model has learned, scored by {how}: each by a model without it"
+    return f"training rows, scored by {how}: each by a model without it"
 
 
 def evaluated(snapshot: Snapshot, label: Any, batches: Batches) -> Evaluation:

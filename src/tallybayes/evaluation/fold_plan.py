@@ -199,7 +199,7 @@ def _places(table: Table, part: Table) -> NDArray[np.int64]:
 
 
 def _words_of_copies(n_moved: int) -> str:
-    return f"near-copied texts are in one fold ({n_moved:,} rows moved for that)" if n_moved else ""
+    return f"near copies of a text are in one fold ({n_moved:,} rows were moved)" if n_moved else ""
 
 
 def _stratified(assign: FoldAssigner) -> Callable[[Table, Labels], Parts]:

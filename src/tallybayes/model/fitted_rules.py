@@ -93,7 +93,7 @@ def _scores(
         raise DataError("rows with labels", got=NONE)
     if not leave_one_out and learned.are_all():
         hint = "leave_one_out=True (no --new) scores each row by a model without it"
-        warn("the model has learned these rows: as new rows, it knows them too well", hint=hint)
+        warn("the model has learned these rows, so its probabilities for them are too good", hint=hint)
     log_proba, codes = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
     weights = None if parts[0][2] is None else np.concatenate([part[2] for part in parts if part[2] is not None])
     if n_deals > 1:

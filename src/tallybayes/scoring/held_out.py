@@ -33,7 +33,9 @@ from tallybayes.state.row_sample import SampledRows
 __all__ = ["FAR", "DividedRows", "HeldOutEvidence", "held_out_evidence"]
 
 _FEW = 2  # folds at least
-_PART = 0.2  # of the rows of the model that a fold may have: five folds, or fewer of a sample
+_PART = 0.2  # of the rows of a class that a fold may have: five folds, or fewer of a sample
+_SMALL_PART = 0.05  # the same for texts with a rare class: scores without a fifth of its rows have another level
+_RARE = 4  # a class is rare if its rows were sampled that many times as often as all rows
 _MANY_COLUMNS = 2000  # deriving them takes seconds
 _CELLS = 2**23  # (column, row, class) in memory, 64 MB
 _LEAST_ROWS = 300
@@ -73,7 +75,10 @@ def held_out_evidence(state: ModelState, rows: SampledRows) -> HeldOutEvidence:
     in_all = np.array([state.class_counts[label] for label in classes], np.float64)
     sampled = np.bincount(positions(rows.labels, classes), rows.counts * rows.weights, minlength=len(classes))
     share = float((sampled / in_all).max())  # no class loses more with a fold
-    n_folds = _FEW if len(names) > _MANY_COLUMNS else max(_FEW, math.ceil(round(share / _PART, 6)))
+    has_text = any(family.has_arbitrary_scale for family in state.schema.families.values())
+    is_rare = share > _RARE * float(sampled.sum() / in_all.sum())
+    part = _SMALL_PART if has_text and is_rare else _PART
+    n_folds = _FEW if len(names) > _MANY_COLUMNS else max(_FEW, math.ceil(round(share / part, 6)))
     rows = _in_order(state, rows)
     dealt = _divided(rows, classes, n_folds)
     while len(dealt.row) * size > 2 * _CELLS and len(rows) > _LEAST_ROWS:

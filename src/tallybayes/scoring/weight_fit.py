@@ -38,8 +38,8 @@ LogLoss = tuple[float, Floats, Floats, Floats, Floats]  # and its slopes
 _STRENGTH = 10.0  # of the shrinkage to the temperature, and of that to 1: separable rows would have infinite weights
 _OFFSETS = 1.0  # strength of the shrinkage of offsets to 0: bounds them for classes with few rows
 # The same for a class of which more rows were sampled than its share, relative to the factor of their weights: such
-# rows weigh little together, but they are all there. Of 16 and 48, on two simulated normal columns, 1:100 to 1:10,000.
-_RARE_OFFSETS = 16.0
+# rows weigh little together, but they are all there. Of 2 to 48, on two simulated normal columns, 1:1000 and 1:10,000.
+_RARE_OFFSETS = 4.0
 _LEAST_STRENGTH, _MOST_STRENGTH = 1.0, 1e6  # of slopes
 _ROUNDS = 4  # of the search for the strength of slopes; it hardly changes later
 _MORE_ROUNDS = 2  # from a start that is near

@@ -1,8 +1,9 @@
 """Bodies of JSON, read strictly.
 
 Refused are NaN and Infinity, numbers beyond the range of a double or of 64 bits, keys that occur twice in an object,
-unpaired surrogates, and values that are nested deeper than a limit. `json` itself ends with a RecursionError long
-before the stack does, so that reading first and measuring the depth afterwards is safe.
+unpaired surrogates, values that are nested deeper than a limit, and more values than can be read while others wait:
+the parser cannot be interrupted. `json` itself ends with a RecursionError long before the stack does, so that reading
+first and measuring the depth afterwards is safe.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from typing import Any, NoReturn
 from tallybayes.errors import Described, shorten
 from tallybayes.server.http_problem import HttpError
 
-__all__ = ["MAX_DEPTH", "parse_json"]
+__all__ = ["MAX_DEPTH", "MAX_VALUES", "parse_json"]
 
 MAX_DEPTH = 16  # the body, its rows, a row, a cell that is a list or a map: 4; some room for what others wrap around it
+MAX_VALUES = 2**22  # in a body: about a second for the parser, 8 bytes for each in the largest body
 _INTEGERS = range(-(2**63), 2**64)
 
 
@@ -32,6 +34,7 @@ def parse_json(body: bytes | str, *, line: int | None = None) -> Any:
     """
     try:
         text = body if isinstance(body, str) else body.decode()
+        _check_values(text, line)
         value = _DECODER.decode(text)
     except UnicodeDecodeError as error:
         got = Described(f"the byte 0x{error.object[error.start]:02x} at {error.start}")
@@ -73,6 +76,14 @@ def _check(value: Any, depth: int, line: int | None, escapes: bool) -> None:
                 raise HttpError.of(400, "integers of 64 bits", got=part, line=line)
         elif kind is dict or kind is list:
             _check(part, depth + 1, line, escapes)
+
+
+def _check_values(text: str, line: int | None) -> None:
+    """Refuse a text of too many values before it is parsed: each follows a comma or a bracket."""
+    if len(text) > MAX_VALUES and (n := sum(map(text.count, ",[{"))) > MAX_VALUES:
+        hint = "send fewer rows at a time, or rows as CSV, Arrow, Parquet or lines of JSON"
+        got = Described(f"about {n:,}")
+        raise HttpError.of(413, f"at most {MAX_VALUES:,} values of JSON", got=got, line=line, hint=hint)
 
 
 def _check_text(text: str, line: int | None) -> None:

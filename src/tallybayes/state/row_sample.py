@@ -39,6 +39,8 @@ _LETTERS = 20  # different letters that a full sample has at least: rows of one 
 _UNBOUNDED = np.uint64(2**64 - 1)
 
 ROWS = 3000  # weights fitted on 1,000 rows are nearly as good (mean log loss .416 instead of .410 on 26 tables)
+ROWS_IF_RARE = 12_000  # where a class is rare, few of the other rows tell how often they are like its rows
+_FEW = 5  # a class is rare if a sample without regard to classes has under 1 / _FEW of the rows that it may have
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,9 +67,15 @@ class SampledRows:
         arrays = self.hashes[rows], self.signatures[rows], self.counts[rows]
         return SampledRows(*arrays, labels, self.weights[rows], self.n_tokens[rows], self.table.take(rows))
 
-    def limited(self, limit: int) -> SampledRows:
-        """The rows of a sample of `limit` rows: those of rare classes take the place of the last others."""
-        kept = _SampleSelection(self.signatures, _numbered(self.labels), self.n_tokens, limit).within_limit()
+    def limited(self, limit: int, if_rare: int = 0) -> SampledRows:
+        """The rows of a sample of `limit` rows: those of rare classes take the place of the last others.
+
+        if_rare: the limit where a class is rare, if it is larger.
+        """
+        selection = _SampleSelection(self.signatures, _numbered(self.labels), self.n_tokens, limit)
+        if if_rare > limit and selection.has_rare_class:
+            return self.limited(if_rare)
+        kept = selection.within_limit()
         return self if len(kept) == len(self) else self.take(kept)
 
     def first(self, n: int) -> SampledRows:
@@ -128,6 +136,7 @@ class _SampleSelection:
     def __init__(self, signatures: Hashes, codes: NDArray[np.int64], n_tokens: NDArray[np.int64], limit: int) -> None:
         self._signatures, self._codes = signatures, codes
         self._most_rare: int | None = None  # rows that every class may have; None: all rows are kept
+        self.has_rare_class = False
         n, n_classes = len(signatures), int(codes.max(initial=0)) + 1
         if n <= limit and (n <= _LEAST or int(n_tokens.sum()) <= _TOKENS):
             self.kept = self._base = np.arange(n)
@@ -148,6 +157,8 @@ class _SampleSelection:
         self._is_rare = np.zeros(n, bool)
         self._is_rare[by_class[is_rare]] = True
         self.kept = np.union1d(self._base, np.flatnonzero(self._is_rare))
+        in_base, in_all = (np.bincount(codes[rows], minlength=n_classes) for rows in (self._base, self.kept))
+        self.has_rare_class = bool(((in_base < self._most_rare / _FEW) & (in_base < in_all)).any())
 
     def within_limit(self) -> NDArray[np.int64]:
         """The kept rows without the last ones that are not of a rare class, as many as the sample may have."""
@@ -169,10 +180,14 @@ class _SampleSelection:
 
 
 class RowSample:
-    """The sample so far. Batches are added as they are learned."""
+    """The sample so far. Batches are added as they are learned.
 
-    def __init__(self, limit: int = ROWS) -> None:
-        self.limit = self._limit = limit
+    limit: how many rows it has; if_rare: how many where a class is rare.
+    """
+
+    def __init__(self, limit: int = ROWS, *, if_rare: int = ROWS_IF_RARE) -> None:
+        self.limit, self.if_rare = limit, max(limit, if_rare)
+        self._limit, self._kept = self.limit, self.if_rare  # fewer, the more columns the rows have
         self._parts: list[SampledRows] = []
         self._bounds: dict[Any, np.uint64] = {}  # by label: no row with a larger signature can be in the sample
         self._schema: Schema | None = None
@@ -180,7 +195,8 @@ class RowSample:
     def add(self, table: Table, batch: Batch, keys: list[Any], schema: Schema) -> None:
         """Add the labelled rows of a table and its encoded columns; `keys` are the labels of its codes."""
         self._schema = schema
-        self._limit = min(self._limit, max(_LEAST, _CELLS // max(len(batch.columns), 1)))
+        most = max(_LEAST, _CELLS // max(len(batch.columns), 1))
+        self._limit, self._kept = min(self._limit, most), min(self._kept, most)
         codes, weights = batch.labels.codes, batch.weights
         copies = own_weights = None
         if weights is not None:
@@ -188,7 +204,7 @@ class RowSample:
             copies, own_weights = np.where(is_count, weights, 1.0), np.where(is_count, 1.0, weights)
         counted = codes >= 0 if weights is None else (codes >= 0) & (weights > 0)
         bounds = np.array([self._bounds.get(key, _UNBOUNDED) for key in keys] or [_UNBOUNDED], np.uint64)
-        rows, hashes, signatures = _smallest(RowHashes(batch, keys, own_weights), codes, counted, self._limit, bounds)
+        rows, hashes, signatures = _smallest(RowHashes(batch, keys, own_weights), codes, counted, self._kept, bounds)
         if not len(rows):
             return
         order = _order(hashes, signatures)
@@ -201,7 +217,7 @@ class RowSample:
         counts[differing_groups(columns, rows, group)] = 0
         first, used = rows[first], first
         tokens = _n_tokens(batch, first)
-        kept = _SampleSelection(signatures[used], codes[first].astype(np.int64), tokens, self._limit).kept
+        kept = _SampleSelection(signatures[used], codes[first].astype(np.int64), tokens, self._kept).kept
         first, used, counts, tokens = first[kept], used[kept], counts[kept], tokens[kept]
         labels = [keys[code] for code in codes[first].tolist()]
         names = [name for name in (*batch.columns, *batch.sources) if name in table.columns]
@@ -214,31 +230,32 @@ class RowSample:
     def rows(self) -> SampledRows | None:
         """The sample; None if there are no rows."""
         found = self.kept()
-        return None if found is None else found.limited(self._limit).used()
+        return None if found is None else found.limited(self._limit, self._kept).used()
 
     def kept(self) -> SampledRows | None:
         """All rows that can be in this sample or in one that it becomes a part of."""
         if len(self._parts) > 1:
-            self._parts = [SampledRows.joined(self._parts, self._limit, self._schema)]
+            self._parts = [SampledRows.joined(self._parts, self._kept, self._schema)]
         return self._parts[0] if self._parts else None
 
     @classmethod
-    def restored(cls, rows: SampledRows | None, limit: int, schema: Schema | None) -> RowSample:
-        """The sample that kept these rows, encoded by a schema, and had this limit."""
-        result = cls(limit)
+    def restored(cls, rows: SampledRows | None, limits: tuple[int, int], schema: Schema | None) -> RowSample:
+        """The sample that kept these rows, encoded by a schema, and had these limits."""
+        result = cls(limits[0], if_rare=limits[1])
         result._parts, result._schema = [] if rows is None else [rows], schema
         return result
 
     @property
-    def rows_at_most(self) -> int:
-        """How many rows it has: fewer, the more columns the rows have."""
-        return self._limit
+    def limits(self) -> tuple[int, int]:
+        """How many rows it has, and how many where a class is rare: fewer, the more columns the rows have."""
+        return self._limit, self._kept
 
     @classmethod
     def merged(cls, samples: Iterable[RowSample]) -> RowSample:
         """The sample of the rows of several samples."""
         given = list(samples)
-        result = cls(min((sample._limit for sample in given), default=ROWS))
+        limits = np.array([sample.limits for sample in given] or [(ROWS, ROWS_IF_RARE)]).min(axis=0).tolist()
+        result = cls(limits[0], if_rare=limits[1])
         result._parts = [part for sample in given for part in sample._parts]
         result._schema = next((sample._schema for sample in given if sample._schema is not None), None)
         result._shrink()
@@ -247,10 +264,10 @@ class RowSample:
     def _shrink(self) -> None:
         """Keep the rows that can be in the sample, once there are twice as many rows or tokens."""
         n_tokens = sum(int(part.n_tokens.sum()) for part in self._parts) if len(self._parts) > 1 else 0
-        if sum(map(len, self._parts)) > 2 * self._limit or n_tokens > 2 * _TOKENS:
-            self._parts = [rows := SampledRows.joined(self._parts, self._limit, self._schema)]
+        if sum(map(len, self._parts)) > 2 * self._kept or n_tokens > 2 * _TOKENS:
+            self._parts = [rows := SampledRows.joined(self._parts, self._kept, self._schema)]
             labels = list(dict.fromkeys(rows.labels))
-            selection = _SampleSelection(rows.signatures, _numbered(rows.labels), rows.n_tokens, self._limit)
+            selection = _SampleSelection(rows.signatures, _numbered(rows.labels), rows.n_tokens, self._kept)
             self._bounds |= dict(zip(labels, selection.bounds(len(labels)), strict=True))
 
 

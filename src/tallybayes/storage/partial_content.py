@@ -37,6 +37,7 @@ __all__ = ["PARTIAL_SUM", "PartialSum", "partial_from_bytes", "partial_to_bytes"
 
 PARTIAL_SUM = "partial sum"
 
+_LIMITS = ("limit", "if_rare")  # of a sample of rows
 _NAMES = (
     "content",
     "plan",
@@ -171,15 +172,17 @@ def _write_sample(tensors: Tensors, sample: RowSample | None) -> dict[str, int] 
         tensors["sample.weights"] = np.ascontiguousarray(rows.weights, np.float64)
         write_keys(tensors, "sample.labels", rows.labels)
         tensors["sample.cells"] = np.frombuffer(cells_to_bytes(rows.table), np.uint8)
-    return {"limit": sample.rows_at_most}
+    return dict(zip(_LIMITS, sample.limits, strict=True))
 
 
 def _read_sample(tensors: Tensors, given: Any, schema: Schema) -> RowSample | None:
     if given is None:
         return None
-    limit = _count(object_of(given, "limit")["limit"])
+    object_of(given, *_LIMITS)
+    limits = _count(given["limit"]), _count(given["if_rare"])
+    require(limits[0] <= limits[1], "fewer sampled rows where a class is rare")
     if "sample.hashes" not in tensors:
-        return RowSample.restored(None, limit, schema)
+        return RowSample.restored(None, limits, schema)
     hashes = take_array(tensors, "sample.hashes", np.int64).view(np.uint64)
     signatures = _hashes(tensors, "sample.signatures")
     require(hashes.shape == signatures.shape, "sampled rows of different lengths")
@@ -193,7 +196,7 @@ def _read_sample(tensors: Tensors, given: Any, schema: Schema) -> RowSample | No
     weights = _amounts(tensors, "sample.weights", len(hashes))
     cells = cells_from_bytes(take_array(tensors, "sample.cells", np.uint8).tobytes(), len(hashes))
     rows = SampledRows(hashes, signatures, counts, labels, weights, tokens, cells)
-    return RowSample.restored(rows, limit, schema)
+    return RowSample.restored(rows, limits, schema)
 
 
 def _hashes(tensors: Tensors, name: str) -> NDArray[np.uint64]:

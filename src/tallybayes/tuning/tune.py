@@ -101,7 +101,7 @@ def tune(
             source = LearnableRows(source, model, label, weight)
         found = by_validation(source, model, label, strengths=strengths, seed=seed, progress=report)
         return _without_names(found, given)
-    sample = RowSample(rows)
+    sample = RowSample(rows, if_rare=rows)
     change = learn_sampled(model, sample, source, label=label, weight=weight)
     check_value(model, label, source)
     if len(model.classes) < 2:
@@ -161,7 +161,7 @@ class _Tuned:
         self._losses = log_loss, search.log_loss()
         after = self._model.snapshot().state
         if after.schema.families.keys() != before.schema.families.keys():  # the sample has other columns
-            self._sample = RowSample(self._sample.limit)
+            self._sample = RowSample(self._sample.limit, if_rare=self._sample.limit)
             empty = Model(ModelState(after.schema, after.settings))
             learn_sampled(empty, self._sample, self._source, label=self._label, weight=self._weight)
 
