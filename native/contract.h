@@ -43,6 +43,11 @@ constexpr int64_t plus_one(int64_t size) { return size - 100; }
 
 template <class... A> size_t extent(const nb::ndarray<A...> &array, size_t i) { return array.shape(i); }
 
+// Whether numbers may be read where they are; their distances are multiples of their size already.
+template <class... A> bool is_aligned(const nb::ndarray<A...> &array) {
+    return array.size() == 0 || reinterpret_cast<uintptr_t>(array.data()) % (array.dtype().bits / 8u) == 0;
+}
+
 class Contract {
   public:
     Contract() = default;
@@ -68,6 +73,7 @@ class Contract {
         bool fits = true;
         size_t i = 0;
         for (int64_t wanted : shape) fits &= bind(wanted, static_cast<int64_t>(extent(array, i++)));
+        if (!is_aligned(array)) throw nb::type_error("expected a NumPy array that is aligned");
         if (fits) [[likely]] return;
         std::vector<int64_t> got;
         for (i = 0; i < shape.size(); ++i) got.push_back(static_cast<int64_t>(extent(array, i)));

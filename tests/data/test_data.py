@@ -78,6 +78,36 @@ def test_matrices_of_any_layout(layout):
     assert list(tb.fit(given, label=y).schema.families) == ["x0", "x1", "x2", "x3"]
 
 
+def unaligned(values):
+    """The same numbers at an odd address."""
+    raw = np.zeros(values.nbytes + 1, np.uint8)[1:]
+    raw[:] = np.frombuffer(values.tobytes(), np.uint8)
+    return raw.view(values.dtype).reshape(values.shape)
+
+
+def test_numbers_at_odd_addresses():
+    """Fields of packed records, and buffers of Arrow, need not be aligned; kernels read aligned numbers only."""
+    rng = np.random.default_rng(0)
+    x, whole = rng.normal(size=300), rng.integers(0, 9, 300)
+    y = (x + rng.normal(size=300) > 0.5).astype(int)
+    expected = tb.fit({"x": x, "whole": whole}, label=y)
+    records = np.zeros(300, [("mark", "i1"), ("x", "f8"), ("whole", "i8")])
+    records["x"], records["whole"] = x, whole
+    buffer = pa.py_buffer(unaligned(x).view(np.uint8))
+    packed = pa.table({"x": pa.Array.from_buffers(pa.float64(), 300, [None, buffer]), "whole": whole})
+    for data in (
+        {"x": records["x"], "whole": records["whole"]},
+        records[["x", "whole"]],
+        packed,
+        pd.DataFrame(records)[["x", "whole"]],
+    ):
+        model = tb.fit(data, label=unaligned(y), weight=unaligned(np.ones(300)))
+        np.testing.assert_array_equal(model.predict_proba(data), expected.predict_proba({"x": x, "whole": whole}))
+    matrix = np.stack([x, whole], axis=1)
+    model = tb.fit(unaligned(matrix), label=y)
+    np.testing.assert_array_equal(model.predict_proba(unaligned(matrix)), model.predict_proba(matrix))
+
+
 @pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csc_array, sp.coo_array, sp.csr_array])
 def test_sparse_matrices_are_one_bag(kind):
     rng = np.random.default_rng(1)

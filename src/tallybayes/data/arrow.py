@@ -56,10 +56,16 @@ def to_numpy(array: Any, null: float = np.nan) -> NDArray[Any]:
     else:
         dtype = np.dtype(array.type.to_pandas_dtype())
         empty = data is None or not n
-        values = np.zeros(n, dtype) if empty else np.frombuffer(data, dtype, n, array.offset * dtype.itemsize)
+        values = np.zeros(n, dtype) if empty else _from_buffer(data, dtype, n, array.offset)
     if not array.null_count:
         return values.view(bool) if pa.types.is_boolean(array.type) else values
     return np.where(valid_rows(array), values, null if null != null else values.dtype.type(null))
+
+
+def _from_buffer(buffer: Any, dtype: np.dtype[Any], n: int, offset: int) -> NDArray[Any]:
+    """Numbers in a buffer, from one of them on; copied if they are not aligned, which Arrow recommends only."""
+    values = np.frombuffer(buffer, dtype, n, offset * dtype.itemsize)
+    return values if values.flags.aligned else values.copy()
 
 
 def to_list(array: Any) -> list[Any]:
@@ -108,7 +114,7 @@ def text_buffers(array: Any) -> tuple[NDArray[np.integer], NDArray[np.uint8], ND
     dtype = np.dtype(np.int64 if wide else np.int32)
     _, offsets, data = array.buffers()
     n = len(array)
-    bounds = np.frombuffer(offsets, dtype, n + 1, array.offset * dtype.itemsize) if n else np.zeros(1, dtype)
+    bounds = _from_buffer(offsets, dtype, n + 1, array.offset) if n else np.zeros(1, dtype)
     content = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
     return bounds, content, valid_rows(array) if array.null_count else None
 

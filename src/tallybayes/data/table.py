@@ -219,7 +219,7 @@ def raw_column(values: Any) -> Raw:
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
             raise DataError("a column of values", got=Described(f"an array of shape {values.shape}"))
-        return values
+        return values if values.flags.aligned else values.copy()  # such as a field of packed records
     if isinstance(values, (list, pa.Array, pa.ChunkedArray)) or is_sparse(values):
         return values
     if _is_object_series(values):
@@ -261,7 +261,7 @@ def _from_pandas(data: Any) -> Table:
 
 
 def _from_series(values: Any) -> Raw:
-    return values.to_numpy() if _is_numeric(values.dtype) else raw_column(values)
+    return raw_column(values.to_numpy() if _is_numeric(values.dtype) else values)
 
 
 def _is_numeric(dtype: Any) -> bool:
@@ -285,11 +285,12 @@ def _from_arrow(data: Any) -> Table:
 
 def _from_numpy(data: np.ndarray) -> Table:
     if data.dtype.names:
-        return Table(len(data), {name: data[name] for name in data.dtype.names})
+        return Table(len(data), {name: raw_column(data[name]) for name in data.dtype.names})
     if data.ndim != 2:
         raise DataError("a matrix of rows and columns", got=Described(f"an array of shape {data.shape}"))
     if data.dtype == object:
         return Table(len(data), {f"x{j}": data[:, j].tolist() for j in range(data.shape[1])})
+    data = data if data.flags.aligned else data.copy()
     return Table(len(data), {f"x{j}": data[:, j] for j in range(data.shape[1])})
 
 
