@@ -77,8 +77,8 @@ def held_out_evidence(state: ModelState, rows: SampledRows) -> HeldOutEvidence:
     share = float((sampled / in_all).max())  # no class loses more with a fold
     has_text = any(family.has_arbitrary_scale for family in state.schema.families.values())
     is_rare = share > _RARE * float(sampled.sum() / in_all.sum())
-    part = _SMALL_PART if has_text and is_rare else _PART
-    n_folds = _FEW if len(names) > _MANY_COLUMNS else max(_FEW, math.ceil(round(share / part, 6)))
+    at_most = _SMALL_PART if has_text and is_rare else _PART
+    n_folds = _FEW if len(names) > _MANY_COLUMNS else max(_FEW, math.ceil(round(share / at_most, 6)))
     rows = _in_order(state, rows)
     dealt = _divided(rows, classes, n_folds)
     while len(dealt.row) * size > 2 * _CELLS and len(rows) > _LEAST_ROWS:
