@@ -116,7 +116,7 @@ WORKS = {
     "mixed": Work("mixed columns with gaps", mixed, rows=200_000),
     "default": Work("mixed columns with gaps, column weights", mixed, rows=200_000),
     "text_counts": Work("raw text, counts of words", text, rows=10_000, columns=1, classes=20),
-    "text": Work("raw text, nothing told", text, rows=10_000, columns=1, classes=20),
+    "text": Work("raw text, default options", text, rows=10_000, columns=1, classes=20),
     "csv": Work("mixed columns, from CSV", mixed, rows=500_000, file="csv"),
     "parquet": Work("mixed columns, from Parquet", mixed, rows=500_000, file="parquet"),
     "command": Work("mixed columns, commands, CSV to CSV", mixed, rows=500_000, file="csv"),

@@ -19,8 +19,9 @@ from typing import Any, Unpack
 import numpy as np
 import pyarrow as pa
 
+from tallybayes.data.column_spec import SPECIFIED, ColumnSpec, Origin
 from tallybayes.data.input_kind import library_of
-from tallybayes.data.schema import SPECIFIED, Field, Schema
+from tallybayes.data.schema import Schema
 from tallybayes.errors import Described, ParameterError
 from tallybayes.families import parse
 from tallybayes.families.family import Floats
@@ -81,7 +82,7 @@ class NaiveBayes(base.MiniBatchClassifier):
             chosen = {_BAG: parse(f"multinomial:variant={bag}")}
         else:
             chosen = OPTIONS["families"].domain.check("families", families or {})
-        fields = {name: Field(name, family, SPECIFIED) for name, family in chosen.items()}
+        fields = {name: ColumnSpec(name, family, SPECIFIED, origin=Origin.SPECIFIED) for name, family in chosen.items()}
         self._model = Model(ModelState(Schema(None, fields), Settings(**values, infer="type")))
 
     @property

@@ -82,7 +82,7 @@ def test_an_update_that_fails_changes_nothing():
     with pytest.raises(DataError, match="line 300002, column 'age'"):
         model.learn(csv_file(text))
     assert model == before
-    assert model.schema.fields == before.schema.fields
+    assert model.schema.columns == before.schema.columns
 
 
 def test_lines_are_counted_as_duckdb_does():

@@ -12,16 +12,17 @@ from tables import doubles
 from tallybayes.arrays.column import Codes, Flags, Reals
 from tallybayes.data.batch import columns_to_read, encode_columns
 from tallybayes.data.coarse_cells import CellInput
-from tallybayes.data.schema import Field, Schema
-from tallybayes.data.table import Origin, Table, to_table
+from tallybayes.data.column_spec import ColumnSpec
+from tallybayes.data.schema import Schema
+from tallybayes.data.table import RowOrigin, Table, to_table
 from tallybayes.errors import DataError, ParameterError
 
 AGE, SEX, WED = CellInput("age", edges=(25.0, 37.0)), CellInput("sex", keys=("f", "m")), CellInput("wed")
 
 
 def schema(*inputs, **others):
-    fields = {"both": Field("both", tb.OneDependence(), "for a test", inputs)}
-    return Schema("y", fields | {name: Field(name, family, "for a test") for name, family in others.items()})
+    fields = {"both": ColumnSpec("both", tb.OneDependence(), "for a test", inputs)}
+    return Schema("y", fields | {name: ColumnSpec(name, family, "for a test") for name, family in others.items()})
 
 
 @given(st.lists(doubles, max_size=6), st.lists(doubles, max_size=8))
@@ -138,7 +139,7 @@ def test_the_inputs_are_read_from_sources_of_batches():
 def test_categories_of_another_type_are_taken_for_what_they_are_written_as():
     own = schema(CellInput("n", keys=(1, 2)))
     columns = {"n": ["2", "1"]}
-    for table in (Table(2, columns), Table(2, columns, Origin(0, "some.csv"))):
+    for table in (Table(2, columns), Table(2, columns, RowOrigin(0, "some.csv"))):
         assert encode_columns(table, own, {})["both"].codes.tolist() == [[1], [0]]
     with pytest.raises(DataError, match="column 'n', row 1: expected number, as learned before, got 'x'"):
         encode_columns(Table(2, {"n": ["2", "x"]}), own, {})

@@ -40,7 +40,7 @@ def test_the_decimal_comma_is_found_and_can_be_told():
 def test_the_encoding_is_found(encoding):
     model = tb.fit(csv_file("größe,y\nklein,café\ngroß,thé\nklein,café\n", encoding), label="y")
     assert model.classes == ["café", "thé"]
-    assert list(model.schema.fields) == ["größe"]
+    assert list(model.schema.columns) == ["größe"]
 
 
 def test_the_encoding_can_be_told():
@@ -83,7 +83,7 @@ def test_what_looks_like_numbers_and_is_not():
         f"0{i},{'TRUE' if i % 2 else 'false'},2024-01-{i + 10},{'pq'[i % 2]}\n" for i in range(9)
     )
     model = tb.fit(csv_file(text), label="y")
-    families = {name: (str(field.family), field.reason) for name, field in model.schema.fields.items()}
+    families = {name: (str(field.family), field.reason) for name, field in model.schema.columns.items()}
     assert families["zip"][0] == "categorical"
     assert families["flag"] == ("bernoulli", "booleans")
     assert families["when"] == ("None", "dates and times")

@@ -152,7 +152,7 @@ def test_fractional_amounts_are_exact():
 )
 def test_families_are_proposed_with_a_reason(values, family):
     frame = {"x": values, "y": [i % 2 for i in range(len(values))]}
-    field = tb.fit(frame, label="y").schema.fields["x"]
+    field = tb.fit(frame, label="y").schema.columns["x"]
     assert (field.family.name if field.family else None) == family
     assert field.reason
 
@@ -160,7 +160,7 @@ def test_families_are_proposed_with_a_reason(values, family):
 def test_families_can_be_overruled():
     model = tb.fit(COLUMNS, label="ill", families={"visits": "poisson", "age": tb.Gaussian(kappa=1.0)}, ignore=["town"])
     assert str(model.schema.families["age"]) == "gaussian:kappa=1.0"
-    assert model.schema.fields["town"].reason == "excluded by the user"
+    assert model.schema.columns["town"].reason == "excluded by the user"
     assert "visits" in str(model.schema)
 
 
@@ -176,7 +176,7 @@ def test_weights_by_name_or_array():
     by_name = tb.fit({**COLUMNS, "w": weights}, label="ill", weight="w", families=FAMILIES)
     by_array = tb.fit(COLUMNS, label="ill", weight=weights, families=FAMILIES)
     assert by_name == by_array
-    assert "w" not in by_name.schema.fields
+    assert "w" not in by_name.schema.columns
 
 
 def test_unusual_types_are_numbers_too():

@@ -152,7 +152,7 @@ def test_parts_that_do_not_vary_are_not_columns():
     days = [f"2024-05-{1 + i % 28:02}" for i in range(40)]
     model = tb.fit({"d": days, "same": ["2024-05-01"] * 40, "t": ["10:30", "11:30"] * 20, "y": [0, 1] * 20}, label="y")
     assert list(model.schema.families) == ["d.elapsed", "d.weekday", "t.hour"]
-    assert model.schema.fields["same"].reason == "dates and times, all the same"
+    assert model.schema.columns["same"].reason == "dates and times, all the same"
     asked = tb.fit({"d": days, "y": [0, 1] * 20}, label="y", families={"d.year": "categorical"})
     assert str(asked.schema.families["d.year"]) == "categorical"
 
@@ -180,7 +180,7 @@ def test_a_column_with_the_name_of_a_part_stays_itself():
     days = [f"{2020 + i % 4}-05-{1 + i % 28:02}" for i in range(60)]
     model = tb.fit({"d": days, "d.year": ["red", "blue", "green"] * 20, "y": [0, 1] * 30}, label="y")
     assert str(model.schema.families["d.year"]) == "categorical"
-    assert model.schema.fields["d.year"].part is None
+    assert model.schema.columns["d.year"].part is None
 
 
 def test_a_schema_is_saved_edited_and_used_again(tmp_path):
@@ -213,7 +213,7 @@ def test_new_columns_of_dates_are_learned_and_forgotten():
     assert {"d.elapsed", "d.year", "d.month", "d.weekday", "x"} == {*model.schema.families}
     model.forget(more)
     assert model == before
-    assert "d" not in model.schema.fields
+    assert "d" not in model.schema.columns
 
 
 def test_streams_have_every_part():

@@ -87,9 +87,9 @@ def test_what_is_understood(name):
         assert re.search(pattern, text)
     assert model.class_counts == {"no": 15, "yes": 15}
     head = tb.read(FOLDER / name).head()
-    assert model.schema.fields.keys() == columns.keys()
+    assert model.schema.columns.keys() == columns.keys()
     for column, (family, values) in columns.items():
-        found = model.schema.fields[column].family
+        found = model.schema.columns[column].family
         assert (None if found is None else str(found)) == family
         if values is not None:
             assert head.columns[column].to_pylist()[: len(values)] == values
@@ -109,13 +109,13 @@ def test_a_model_of_one_part_predicts_the_other_part_and_single_rows(name, tmp_p
         return path
 
     model, _ = fitted(part(rows[:20]))
-    columns = [field.name for field in model.schema.fields.values() if field.family is not None]
+    columns = [field.name for field in model.schema.columns.values() if field.family is not None]
     assert columns
     whole = model.predict_proba(part(rows[20:], -1))
     alone = [model.predict_proba(part([row], -1))[0].tolist() for row in rows[20:]]
     assert alone == whole.tolist()
     cells = {column: [row[j] for row in rows[20:]] for j, column in enumerate(header[:-1])}
-    formatted = [column for column in columns if model.schema.fields[column].format is not None]
+    formatted = [column for column in columns if model.schema.columns[column].format is not None]
     if formatted == columns:  # text in memory is parsed by the same format
         assert model.predict_proba(cells).tolist() == whole.tolist()
     tb.evaluate(model, part(rows[20:]))

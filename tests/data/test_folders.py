@@ -40,11 +40,11 @@ def test_a_model_of_a_folder_is_the_model_of_its_rows(post):
 
 
 def test_where_and_when_are_no_features(post):
-    fields = tb.fit(post, label="label").schema.fields
+    fields = tb.fit(post, label="label").schema.columns
     assert fields["file"].reason == "origin of the row"
     assert fields["date"].reason == "date of a mail; --as date=date uses it"
     asked = tb.fit(post, label="label", families={"date": "date"})
-    assert asked.schema.fields["date"].reason == "specified by the user, all the same"
+    assert asked.schema.columns["date"].reason == "specified by the user, all the same"
 
 
 def test_a_folder_without_folders_has_no_labels(tmp_path):

@@ -65,7 +65,7 @@ def test_recognition_is_overruled():
     table = {"risk": ["low", "medium", "high", "medium"] * 5, "y": [0, 1] * 10}
     model = tb.fit(table, label="y")
     assert str(model.schema.families["risk"]) == "ordinal:low<medium<high"
-    assert model.schema.fields["risk"].reason == "ordered categories, 3 distinct values"
+    assert model.schema.columns["risk"].reason == "ordered categories, 3 distinct values"
     assert str(tb.fit(table, label="y", families={"risk": "categorical"}).schema.families["risk"]) == "categorical"
     assert str(tb.fit(table, label="y", infer="type").schema.families["risk"]) == "categorical"
     assert tb.fit(table, label="y", families={"risk": "ordinal"}).schema.families == model.schema.families

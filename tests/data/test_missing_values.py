@@ -51,7 +51,7 @@ def test_every_missing_value_contributes_nothing(family, value):
 
 def test_a_column_of_missing_values_of_every_type_has_no_values_yet():
     model = tb.fit({"x": MISSING, "y": ["a", "b"] * 6}, label="y")
-    assert model.schema.fields["x"].reason == "no values yet"
+    assert model.schema.columns["x"].reason == "no values yet"
 
 
 def test_masked_arrays():

@@ -170,7 +170,7 @@ def test_a_model_with_a_format_reads_plain_numbers_frames_and_files(tmp_path):
 def test_a_model_of_plain_numbers_reads_every_plain_cell_as_it_is():
     """1.132 beside 865 could be thousands in a file of its own, but the model has learned it as it is."""
     model = tb.fit(csv_file("x,y\n1.132,p\n865.5,q\n"), label="y")
-    assert model.schema.fields["x"].format is None
+    assert model.schema.columns["x"].format is None
     data = [table.columns["x"].to_pylist() for table in csv_file("x\n1.132\n865\n").batches({"x": "number"})]
     assert data == [[1.132, 865]]
     german = csv_file("x;z\n1,5;2\n2,5;3\n")
@@ -179,10 +179,10 @@ def test_a_model_of_plain_numbers_reads_every_plain_cell_as_it_is():
 
 def test_numbers_among_words_in_memory():
     model = tb.fit({"x": ["5,201", "1,300,000", "7"], "z": ["1", "2", "1"], "y": ["p", "q", "p"]}, label="y")
-    assert [str(field.family) for field in model.schema.fields.values()] == ["histogram", "categorical"]
+    assert [str(field.family) for field in model.schema.columns.values()] == ["histogram", "categorical"]
     with pytest.warns(DataWarning, match=r"'x': 1 cell is not a number and was treated as missing: none of it \(1\)"):
         model = tb.fit({"x": [1, 2, 3, "none of it"], "y": ["p", "q", "p", "q"]}, label="y")
-    assert str(model.schema.fields["x"].family) == "histogram"
+    assert str(model.schema.columns["x"].family) == "histogram"
 
 
 @pytest.mark.parametrize("cell", ["1,5", "5,201", "3,25"])
@@ -191,7 +191,7 @@ def test_numbers_with_commas_never_become_tags(cell):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
         model = tb.fit(csv_file(text), label="y")
-    assert not str(model.schema.fields["x"].family).startswith("tags")
+    assert not str(model.schema.columns["x"].family).startswith("tags")
 
 
 def test_orders_that_contradict_each_other_are_refused():

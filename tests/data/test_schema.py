@@ -16,7 +16,7 @@ def test_a_label_of_yes_and_no():
         model = tb.fit(data, label="pet=dog")
         assert model.classes == [False, True]
         assert model.class_counts[True] == IN_MEMORY.class_counts["dog"]
-        assert "pet" not in model.schema.fields
+        assert "pet" not in model.schema.columns
     model.learn(TABLE)
     assert model.class_counts[True] == 2 * IN_MEMORY.class_counts["dog"]
     with pytest.raises(DataError, match=r"expected a row with the value 'dgo'.*\n.*did you mean 'dog'"):
@@ -38,7 +38,7 @@ def test_a_schema_is_saved_edited_and_given_back(tmp_path, files):
         "income": "histogram",
         "member": "bernoulli",
     }
-    assert again.schema.fields["city"].reason == "not in the schema"
+    assert again.schema.columns["city"].reason == "not in the schema"
     for nonsense in (
         "[]",
         "{",

@@ -91,7 +91,7 @@ def test_new_columns_and_labels_are_learned_in_pieces():
     parts = [engines.partial([table.slice(i, 1)], plan.to_bytes()) for i in range(4)]
     assert engines.apply(model, plan, engines.combine(parts)) == other.learn(table)
     assert dumps(model) == dumps(other)
-    assert model.schema.fields["b"].reason.startswith("new column")
+    assert model.schema.columns["b"].reason.startswith("new column")
 
 
 def test_equal_rows_that_are_written_differently_are_one_row_of_the_sample():

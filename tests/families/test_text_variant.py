@@ -57,7 +57,7 @@ def test_the_choice_does_not_depend_on_order_or_batches():
     family = whole.schema.families["text"]
     assert family.variant != "auto"
     assert family.k != "auto"
-    assert "candidates by leave-one-out on a sample of" in whole.schema.fields["text"].reason
+    assert "candidates by leave-one-out on a sample of" in whole.schema.columns["text"].reason
     order = np.random.default_rng(1).permutation(600)
     assert str(fit(data.take(order)).schema) == str(whole.schema)
     batches = iter([data.slice(start, 37) for start in range(0, 600, 37)])
@@ -98,7 +98,7 @@ def test_few_candidates_are_tried(n_classes):
     rng = np.random.default_rng(0)
     codes = rng.integers(0, n_classes, 300)
     texts = [" ".join(rng.choice([f"own{code}", *COMMON], 9)) for code in codes]
-    reason = fit({"text": texts, "label": [f"c{code}" for code in codes]}).schema.fields["text"].reason
+    reason = fit({"text": texts, "label": [f"c{code}" for code in codes]}).schema.columns["text"].reason
     assert 12 <= int(reason.split("selected from ")[1].split()[0]) <= 40
 
 
@@ -124,7 +124,7 @@ def test_what_is_told_is_not_chosen():
     assert fit(data, "text:tf=once").schema.families["text"].tf in ("once", "count")  # presence has no tf
     assert fit(data, "text:k=0.125").schema.families["text"].k == 0.125
     assert fit(data, smoothing=0.5).schema.families["text"].variant != "auto"
-    assert fit(data, "text:counts,k=1").schema.fields["text"].reason == "specified by the user"
+    assert fit(data, "text:counts,k=1").schema.columns["text"].reason == "specified by the user"
     assert fit(data, estimate="mle").schema.families["text"].variant == "auto"  # nothing to choose
 
 

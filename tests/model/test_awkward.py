@@ -72,7 +72,7 @@ def test_new_labels_categories_tokens_and_columns_are_learned(model):
     assert model.classes == ["bird", "cat", "cow", "dog"]
     assert model.predict({"sound": "moo", "weight": 650.0}).tolist() == ["cow"]
     assert {"milk", "words"} <= model.schema.families.keys()
-    assert "new column" in model.schema.fields["milk"].reason
+    assert "new column" in model.schema.columns["milk"].reason
 
 
 def test_a_new_column_counts_earlier_rows_as_missing(model):
@@ -348,11 +348,14 @@ def test_many_columns():
 
 def test_a_number_where_only_0_and_1_came_before():
     data = {"f": [0, 1, 1, 0, 1, 0], "y": ["a", "b", "b", "a", "b", "a"]}
-    model = tb.fit(data, label="y")
-    assert model.schema.fields["f"].reason == "only 0 and 1"
+    model, later = tb.fit(data, label="y"), tb.fit({"y": data["y"]}, label="y")
+    later.learn(data)
     rows = {"f": [1, 2, None]}
+    for own in (model, later):
+        assert own.schema.columns["f"].only_bits
+        p = own.predict_proba(rows)
+        assert p[1].tolist() == p[2].tolist() != p[0].tolist()
     p = model.predict_proba(rows)
-    assert p[1].tolist() == p[2].tolist() != p[0].tolist()
     assert model.predict_proba({"f": 2}).tolist() == p[1:2].tolist()
     assert model.explain({"f": 7})[0]
     for bad, told in ((np.inf, model), (2, tb.fit(data, label="y", families={"f": "bernoulli"}))):

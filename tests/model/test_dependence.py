@@ -41,10 +41,10 @@ def test_columns_that_tell_the_class_only_together():
 
 def test_the_schema_says_what_becomes_of_the_columns():
     model = tb.fit(frame(), label=LABEL, dependence="one")
-    assert [own.column for own in model.schema.fields["all columns"].inputs] == sorted(CELLS)
+    assert [own.column for own in model.schema.columns["all columns"].inputs] == sorted(CELLS)
     assert set(model.schema.families) == {"all columns", *BAGS}
     assert model.schema.columns_in_use == sorted((*CELLS, *BAGS))
-    assert {model.schema.fields[name].reason for name in CELLS} == {"input of 'all columns'"}
+    assert {model.schema.columns[name].reason for name in CELLS} == {"input of 'all columns'"}
     taken = tb.fit(frame() | {"all columns": [1, 2] * 200}, label=LABEL, dependence="one").schema
     assert set(taken.derived) == {"all columns_"}
 
@@ -110,8 +110,8 @@ def test_explanations_add_up(options):
 def test_a_column_beside_a_derived_one_has_one_contribution_in_all():
     table = frame(names=CELLS)
     schema = tb.fit(table, label=LABEL, dependence="one").schema
-    both = tb.Schema(LABEL, schema.fields | tb.fit(table, label=LABEL, only=["level"]).schema.fields)
-    both.fields |= {name: field for name, field in schema.fields.items() if name != "level"}
+    both = tb.Schema(LABEL, schema.columns | tb.fit(table, label=LABEL, only=["level"]).schema.columns)
+    both.columns |= {name: field for name, field in schema.columns.items() if name != "level"}
     model = tb.fit(table, schema=both)
     assert set(model.schema.families) == {"level", "all columns"}
     one = model.explain(part(table, [0]))[0]
@@ -147,7 +147,7 @@ def test_samples_are_rows_with_cells_in_words():
     rows = model.sample(50, seed=0)
     assert isinstance(rows, pa.Table)
     assert rows.column_names == [*CELLS, *BAGS, LABEL]
-    level = model.schema.fields["all columns"].inputs[3]
+    level = model.schema.columns["all columns"].inputs[3]
     assert level.column == "level"
     assert {*rows["kind"].to_pylist()} == {"red", "blue", "green"}
     assert {*rows["flag"].to_pylist()} == {True, False}
@@ -258,5 +258,5 @@ def test_a_column_that_appears_later_is_scored_by_itself():
     model = tb.fit(xor(200), label="y", dependence="one")
     model.learn(xor(200, seed=1) | {"late": ["x", "z"] * 100})
     assert set(model.schema.families) == {"all columns", "late"}
-    assert model.schema.fields["late"].reason.startswith("new column")
+    assert model.schema.columns["late"].reason.startswith("new column")
     assert set(model.explain([{"a": 1, "late": "x"}])[0].log_evidence) == {"a", "b", "late"}

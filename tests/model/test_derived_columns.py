@@ -10,7 +10,8 @@ from models import opened, round_trip
 from storage.test_forgery import signed
 from tables import LABEL, in_order, mixed_frame, pieces, rows
 from tallybayes.data.coarse_cells import CellInput
-from tallybayes.data.schema import Field, Schema
+from tallybayes.data.column_spec import ColumnSpec
+from tallybayes.data.schema import Schema
 from tallybayes.errors import DataError, FileError, ForgetError, ParameterError
 from tallybayes.model.saved_model import dumps, loads
 from tallybayes.state.row_hash import RowHashes
@@ -111,9 +112,9 @@ def test_samples_of_rows_do_not_depend_on_derived_columns():
     from tallybayes.data.table import to_table
 
     table, both, without = to_table(frame(50)), schema(), schema()
-    del without.fields["pairs"]
+    del without.columns["pairs"]
     alone = schema(alone=True)
-    alone.fields["pairs"] = Field(
+    alone.columns["pairs"] = ColumnSpec(
         "pairs",
         tb.OneDependence(),
         "",
@@ -158,7 +159,7 @@ def test_rows_that_were_not_learned_are_not_forgotten():
 def test_models_with_other_cells_do_not_merge():
     other = schema()
     inputs = (*INPUTS[:3], CellInput("events", edges=(1.0, 11.0)))
-    other.fields["pairs"] = Field("pairs", tb.OneDependence(), "other", inputs)
+    other.columns["pairs"] = ColumnSpec("pairs", tb.OneDependence(), "other", inputs)
     with pytest.raises(DataError, match="column 'pairs': expected the same inputs and cells"):
         tb.fit(frame(20), schema=schema()).merge(tb.fit(frame(20), schema=other))
 
@@ -170,7 +171,7 @@ def test_a_schema_is_checked_against_the_data():
     with pytest.raises(ParameterError, match="the name of a column, got 'kind'"):
         tb.fit({name: values for name, values in table.items() if name != "kind"}, schema=schema())
     fitted = tb.fit(table, schema=schema(), ignore=["kind"]).schema
-    assert [own.column for own in fitted.fields["pairs"].inputs] == ["flag", "level", "events"]
+    assert [own.column for own in fitted.columns["pairs"].inputs] == ["flag", "level", "events"]
     with pytest.raises(ParameterError, match="a family of columns of the table, got 'one_dependence'"):
         tb.fit(table, label=LABEL, families={"kind": "one_dependence"})
 

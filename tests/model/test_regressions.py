@@ -252,7 +252,7 @@ def test_huge_weights_leave_histograms_finite():
 def test_pandas_frames_with_odd_names_index_and_mixed_columns():
     frame = pd.DataFrame({0: [1.0, 2.0, 3.0], 1: ["a", "b", "a"]}, index=pd.Index(["r", "s", "t"], name="id"))
     model = tb.fit(frame, 1, families={0: "gaussian"})
-    assert list(model.schema.fields) == ["0"]
+    assert list(model.schema.columns) == ["0"]
     mixed = pd.DataFrame({"c": [1, "a", 2], "x": [1.0, 2.0, 3.0], "y": list("pqp")})
     assert tb.fit(mixed, "y", ignore=["c"]).classes == ["p", "q"]
     with pytest.raises(DataError, match="column 'c', row 1"):

@@ -24,7 +24,7 @@ def test_a_text_variant_selected_on_forgotten_documents_is_stale():
     assert model.stale == []
     model.learn(letters(40))
     assert model.stale == []
-    assert model.schema.fields["text"].selected_on == 44
+    assert model.schema.columns["text"].selected_on == 44
     model.forget(letters(40))
     assert model == before  # the sums are equal, the variant is not
     assert model.schema.families != before.schema.families
@@ -39,7 +39,7 @@ def test_a_saved_schema_has_the_rows_that_a_variant_was_selected_on(tmp_path):
     model = tb.fit(letters(40), label="y", families={"text": "text"})
     model.schema.save(tmp_path / "schema.json")
     schema = Schema.load(tmp_path / "schema.json")
-    assert schema.fields["text"].selected_on == 40
+    assert schema.columns["text"].selected_on == 40
     assert tb.fit(letters(60), label="y", schema=schema).stale == ["text_variants"]
     given = schema.to_dict()
     given["columns"]["text"]["selected_on"] = "many"

@@ -153,7 +153,7 @@ def test_invocations(mlflow, form):
 
 
 def test_rows_without_names_have_the_columns_of_the_schema(mlflow):
-    names = [name for name in pets().schema.fields if name in CAT]
+    names = [name for name in pets().schema.columns if name in CAT]
     for key in ("instances", "inputs"):
         found = mlflow.post("/invocations", json={key: [[row[name] for name in names] for row in ROWS]})
         assert found.json() == {"predictions": ["cat", "dog"]}, found.text

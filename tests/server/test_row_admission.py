@@ -68,7 +68,7 @@ def test_the_time_for_new_columns_grows_with_their_number():
     columns = CountedColumns((name, ["a"]) for name in wide(100) if name != "y")
     plan = CountingPlan.of(state, "y", None, learns=True)
     grown = grown_schema(state.schema, Table(1, columns), plan)
-    assert len(grown.fields) == len(state.schema.fields) + 100
+    assert len(grown.columns) == len(state.schema.columns) + 100
     assert columns.n_walks < 5
 
 

@@ -43,7 +43,7 @@ def test_bodies_take_memory_until_they_are_answered(parts):
     with contextlib.ExitStack() as others:
         for _ in range(8):
             assert read(others.enter_context(budget.share())) == b"x" * 1000
-        with budget.share() as share, pytest.raises(HttpError, match="memory for the request") as caught:
+        with budget.share() as share, pytest.raises(HttpError, match="no memory for this one") as caught:
             read(share)
         assert caught.value.status == 503
     with budget.share() as share:

@@ -48,7 +48,7 @@ def test_every_type_that_the_data_layer_reads_is_read(sp, spark):
     df = spark.createDataFrame(rows, types).repartition(3)
     model = sp.fit(df, "y")
     assert dumps(model) == dumps(tb.fit(df.toArrow(), "y"))
-    assert model.schema.fields["nothing"].reason == "text, no values yet"
+    assert model.schema.columns["nothing"].reason == "text, no values yet"
     assert {"day.month", "at.hour", "price", "bag"} <= model.schema.families.keys()
 
 
@@ -61,19 +61,19 @@ def test_a_column_without_values_in_the_first_rows_is_looked_up(sp, spark, monke
     rows = [("pq"[i % 2], float(i % 9), None if i < 80 else f"late {i % 2}") for i in range(100)]
     df = spark.createDataFrame(rows, "y string, x double, late string").coalesce(1)
     model = sp.fit(df, "y")
-    assert model.schema.fields["late"].reason == "text, 2 distinct values"
+    assert model.schema.columns["late"].reason == "text, 2 distinct values"
     assert dumps(model) == dumps(tb.fit(df.toArrow(), "y", schema=model.schema))
     monkeypatch.setattr(SparkRows, "random_rows", lambda rows, n_rows, seed: rows.sample())
-    assert sp.tune(df, "y", sample=40).model.schema.fields["late"].reason == "text, 2 distinct values"
+    assert sp.tune(df, "y", sample=40).model.schema.columns["late"].reason == "text, 2 distinct values"
     other, expected = (tb.fit(df.select("y", "x").toArrow(), "y") for _ in range(2))
     sp.learn(other, df)
     expected.learn(df.toArrow())
-    assert other.schema.fields["late"].reason == "new column; text, 2 distinct values"
+    assert other.schema.columns["late"].reason == "new column; text, 2 distinct values"
     assert dumps(other) == dumps(expected)
     void = tb.fit({"x": [1.0, 2.0], "late": [None, None], "y": ["p", "q"]}, "y", weights=None)
-    assert void.schema.fields["late"].reason == "no values yet"
+    assert void.schema.columns["late"].reason == "no values yet"
     sp.learn(void, df)
-    assert void.schema.fields["late"].reason == "new column; text, 2 distinct values"
+    assert void.schema.columns["late"].reason == "new column; text, 2 distinct values"
 
 
 def test_dense_vectors_are_columns_and_sparse_ones_a_bag(sp, spark):
@@ -142,7 +142,7 @@ def test_structures_are_refused_unless_they_are_ignored(sp, df):
     with pytest.raises(tb.errors.DataError, match=r"column 'inner': expected numbers, text.*got struct<kind:string>"):
         sp.fit(nested, "y")
     model = sp.fit(nested, "y", ignore=["inner"])
-    assert model.schema.fields["inner"].reason == "excluded by the user"
+    assert model.schema.columns["inner"].reason == "excluded by the user"
     with pytest.raises(tb.errors.DataError, match=r"df.drop\('inner'\)"):
         sp.learn(tb.fit({"size": [1.0, 2.0], "y": ["p", "q"]}, "y", weights=None), nested)
 

@@ -11,6 +11,7 @@ import tallybayes as tb
 from models import opened, signed, small, tiny, written
 from tallybayes.errors import FileError, UnsupportedError
 from tallybayes.model.saved_model import dumps, loads
+from tallybayes.storage.container import FORMAT
 
 LIE = np.iinfo(np.int64)
 VALUES = [0, 1, 2, -1, 0.0, -0.0, 0.5, 1e100, True, None, "", "a", "tp", "inf", "poisson", [], {}]
@@ -78,7 +79,7 @@ def test_a_file_is_accepted_only_if_saving_it_again_gives_the_same_bytes():
         except ValueError as error:  # there is no checksum to put right
             assert "subsection not found" in str(error)  # noqa: PT017
             continue
-        assert dumps(model) == data
+        assert dumps(model) == data or header["format"] != FORMAT  # a file that is said to be old is converted
         n_accepted += 1
         assert str(model)
         with contextlib.suppress(UnsupportedError):  # scores that are not likelihoods
@@ -112,7 +113,7 @@ def test_a_header_with_other_spaces_is_an_error():
     header, tensors = opened(dumps(tiny()))
     text = json.dumps({**header, "sha256": "0" * 64}, separators=(",", ":"))
     with pytest.raises(FileError, match="not as this library writes it"):
-        loads(signed(text.replace('"format":1', '"format": 1'), tensors))
+        loads(signed(text.replace(f'"format":{FORMAT}', f'"format": {FORMAT}'), tensors))
 
 
 def test_an_input_of_a_derived_column_that_is_no_column_is_an_error():

@@ -11,6 +11,7 @@ import tallybayes as tb
 from models import opened, resigned, signed, small, tiny, written
 from tallybayes.errors import FileError
 from tallybayes.model.saved_model import dumps, loads
+from tallybayes.storage.container import FORMAT
 from tallybayes.storage.keys import key_text
 
 # Damage
@@ -63,7 +64,7 @@ def test_the_format_is_what_the_documents_say():
     data = dumps(small())
     header, tensors = opened(data)
     assert list(header)[:4] == ["sha256", "format", "library", "schema"]
-    assert header["format"] == 1
+    assert header["format"] == FORMAT
     assert header["library"] == tb.__version__
     assert signed(header, tensors) == data
     assert tensors["labels"].tobytes() == b"tptq"

@@ -12,7 +12,11 @@ import pytest
 import tallybayes as tb
 from models import opened, written
 from tables import FAMILIES, LABEL, mixed_frame
+from tallybayes import engines
+from tallybayes.data.column_spec import Origin, Status
+from tallybayes.data.schema import Schema
 from tallybayes.model.saved_model import dumps, load
+from tallybayes.storage.container import FORMAT
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -45,9 +49,9 @@ def golden_model():
     )
 
 
-GOLDEN_MODELS = {"format1": golden_model, "format1-written": written}
+GOLDEN_MODELS = {"": golden_model, "-written": written}
 GOLDEN_ROWS = {  # every column on its own, known and unknown values of each
-    "format1": [
+    "": [
         {},
         {"flag": True},
         {"flag": False},
@@ -75,21 +79,24 @@ GOLDEN_ROWS = {  # every column on its own, known and unknown values of each
         {"tokens": [("a", 1), "b\ud800"]},
         {"tokens": [5, "new"]},
     ],
-    "format1-written": [{"test": "+"}, {"test": "?"}, {"fever": True}, {"test": "-", "fever": False}, {}],
+    "-written": [{"test": "+"}, {"test": "?"}, {"fever": True}, {"test": "-", "fever": False}, {}],
 }
 
 
 def make_golden():
     """Write the golden files of the present format. Run by hand, once for every format."""
-    for name, make in GOLDEN_MODELS.items():
-        answers = {"classes": make().classes, "log_joint": make().log_joint(GOLDEN_ROWS[name]).tolist()}
+    for kind, make in GOLDEN_MODELS.items():
+        name = f"format{FORMAT}{kind}"
+        answers = {"classes": make().classes, "log_joint": make().log_joint(GOLDEN_ROWS[kind]).tolist()}
         (GOLDEN / f"{name}.json").write_text(json.dumps(answers, indent=1) + "\n")
         make().save(GOLDEN / f"{name}.tally")
 
 
-@pytest.mark.parametrize("name", GOLDEN_ROWS)
-def test_old_files_load_and_give_the_same_results(name):
-    model, rows = load(GOLDEN / f"{name}.tally"), GOLDEN_ROWS[name]
+@pytest.mark.parametrize("number", range(1, FORMAT + 1))
+@pytest.mark.parametrize("kind", GOLDEN_ROWS)
+def test_old_files_load_and_give_the_same_results(kind, number):
+    name, rows = f"format{number}{kind}", GOLDEN_ROWS[kind]
+    model = load(GOLDEN / f"{name}.tally")
     answers = json.loads((GOLDEN / f"{name}.json").read_text())
     assert model.classes == answers["classes"]
     assert np.allclose(model.log_joint(rows), answers["log_joint"], rtol=1e-9, atol=1e-12)
@@ -98,3 +105,35 @@ def test_old_files_load_and_give_the_same_results(name):
     if then["format"] == now["format"]:
         assert {k: then.get(k) for k in ("settings", "total")} == {k: now.get(k) for k in ("settings", "total")}
         assert {k: v.tobytes() for k, v in arrays_then.items()} == {k: v.tobytes() for k, v in arrays_now.items()}
+
+
+def test_status_and_origin_of_columns_in_a_file_of_the_first_format():
+    """There the reason of a column said both."""
+    for schema in (load(GOLDEN / "format1-columns.tally").schema, Schema.load(GOLDEN / "format1-schema.json")):
+        assert {name: spec.status for name, spec in schema.columns.items() if spec.status is not Status.USED} == {
+            "id": Status.NUMBER_IDENTIFIER,
+            "none": Status.UNDECIDED,
+            "left": Status.BY_USER,
+            "key": Status.IDENTIFIER,
+            "nested": Status.NESTED,
+        }
+        assert {name: spec.origin for name, spec in schema.columns.items() if spec.origin is not Origin.INFERRED} == {
+            "kind": Origin.SPECIFIED,
+            "late": Origin.NEW,
+        }
+        assert [name for name, spec in schema.columns.items() if spec.only_bits] == ["bit"]
+
+
+def test_a_plan_and_a_partial_sum_of_the_first_format():
+    plan, part = ((GOLDEN / f"format1.{kind}").read_bytes() for kind in ("plan", "partial"))
+    more = engines.partial({"x": [0.5, None], "bit": [1, 0], "y": ["no", "yes"]}, plan)
+    assert opened(engines.combine(part, more))[0]["rows"] == 62
+
+
+def test_a_saved_schema_of_a_later_format_is_refused(tmp_path):
+    path = tmp_path / "schema.json"
+    tb.fit({"a": [1.5, 2.5], "y": [0, 1]}, label="y").schema.save(path)
+    assert Schema.load(path).families.keys() == {"a"}
+    path.write_text(path.read_text().replace('"format": 2', '"format": 3'))
+    with pytest.raises(tb.errors.FileError, match="expected a schema of format 2, got 3"):
+        Schema.load(path)

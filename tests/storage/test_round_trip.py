@@ -167,7 +167,7 @@ def test_any_name_of_a_column_is_restored(name):
     model = tb.fit({name: [1.0, 2.5], name + "'": ["a", "b"], name + "y": [0, 1]}, label=name + "y")
     again = round_trip(model)
     assert again == model
-    assert list(again.schema.fields) == [name, name + "'"]
+    assert list(again.schema.columns) == [name, name + "'"]
 
 
 def test_a_name_that_json_cannot_hold_is_refused_when_saving():
@@ -191,7 +191,7 @@ def test_a_name_that_json_cannot_hold_is_refused_when_saving():
 def test_small_and_unusual_models_are_restored(model):
     again = round_trip(model)
     assert again == model
-    assert_same_answers(without_empty_columns(model), again, {"x": ["a"]} if "x" in model.schema.fields else [{}])
+    assert_same_answers(without_empty_columns(model), again, {"x": ["a"]} if "x" in model.schema.columns else [{}])
 
 
 def test_settings_that_are_equal_give_equal_bytes():

@@ -48,9 +48,9 @@ def test_columns_of_noise_are_excluded():
     tuned = tb.tune(
         table, label="y", what="columns", smoothing=0.01, families=dict.fromkeys(table.keys() - {"y"}, "categorical")
     )
-    excluded = [name for name, field in tuned.model.schema.fields.items() if field.family is None]
+    excluded = [name for name, field in tuned.model.schema.columns.items() if field.family is None]
     assert {"z1", "z2"} <= set(excluded) <= {"z0", "z1", "z2"}
-    assert all(tuned.model.schema.fields[name].reason == EXCLUDED for name in excluded)
+    assert all(tuned.model.schema.columns[name].reason == EXCLUDED for name in excluded)
 
 
 def test_the_family_that_generated_the_numbers_is_selected():
@@ -58,10 +58,10 @@ def test_the_family_that_generated_the_numbers_is_selected():
     y = rng.choice(["p", "q"], 1500)
     table = {"x": np.exp(rng.normal(size=1500) + (y == "q")), "n": rng.poisson(3 + 2 * (y == "q")), "y": y}
     tuned = tb.tune(table, label="y", what="families", families=None)
-    families = {name: str(field.family) for name, field in tuned.model.schema.fields.items()}
+    families = {name: str(field.family) for name, field in tuned.model.schema.columns.items()}
     assert families["x"] == "gaussian:log=True"
     assert families["n"] in ("histogram", "poisson", "gaussian")
-    assert "selected by tuning" in tuned.model.schema.fields["x"].reason
+    assert "selected by tuning" in tuned.model.schema.columns["x"].reason
     given = tb.tune(table, label="y", what="families", families={"x": "gaussian"})
     assert str(given.model.schema.families["x"]) == "gaussian"
 

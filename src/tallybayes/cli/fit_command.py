@@ -21,7 +21,6 @@ __all__ = ["COMMANDS", "fit", "model_path"]
 _NAMES = 5  # excluded columns that are named
 _CLASSES = 30  # at most this many are listed
 _COLUMNS = 50  # with more columns, those with the same family and reason share a line
-EXCLUDED = "excluded by the user"  # the reason that `fit` gives
 
 EXAMPLE = """
 tally fit films.csv --label rating --as genre=tags --ignore title
@@ -89,11 +88,9 @@ COMMANDS = [(fit, EXAMPLE)]
 
 def note_identifiers(schema: Schema) -> None:
     """Print a note about the columns of numbers that are excluded as identifiers, and how to include one."""
-    from tallybayes.data.identifier import are_excluded_numbers
+    from tallybayes.data.column_spec import Status
 
-    names = [
-        name for name, field in schema.fields.items() if field.family is None and are_excluded_numbers(field.reason)
-    ]
+    names = [name for name, spec in schema.columns.items() if spec.status is Status.NUMBER_IDENTIFIER]
     if names:
         more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
         includes = f"--as {names[0]}=histogram includes {'it' if len(names) == 1 else 'the first'}"
@@ -133,12 +130,13 @@ def report(model: Model, source: Source, path: str | None) -> dict[str, Any]:
         "classes": [{"class": label, "rows": n} for label, n in model.class_counts.items()],
         "columns": [
             {
-                "column": field.name,
-                "family": model.schema.family_name(field.name) if field.family or field.dates else None,
-                "reason": field.reason,
+                "column": spec.name,
+                "family": model.schema.family_name(spec.name) if spec.family or spec.dates else None,
+                "status": spec.status.value,
+                "reason": spec.reason,
             }
-            | ({"input": True} if field.family is None and field.name in inputs else {})
-            for field in schema.fields.values()
+            | ({"input": True} if spec.family is None and spec.name in inputs else {})
+            for spec in schema.columns.values()
         ],
         "weights": model.column_weights.fitted_on or None,
         "found": getattr(source, "facts", dict)(),
@@ -152,8 +150,7 @@ def _for_people(facts: dict[str, Any]) -> str:
     parts = []
     if facts["found"]:
         parts.append("detected: " + ", ".join(f"{name} {value!r}" for name, value in facts["found"].items()))
-    columns = [(c["column"], c["family"] or _unscored(c), c["reason"]) for c in facts["columns"]]
-    parts.append(text_table(["column", "family", "reason"], shortened(columns)))
+    parts.append(text_table(["column", "family", "reason"], _lines(facts["columns"])))
     if facts["model"] is None:
         return "\n\n".join([*parts, "nothing was fitted or written"])
     if facts["weights"]:
@@ -167,24 +164,23 @@ def _for_people(facts: dict[str, Any]) -> str:
     return "\n\n".join(parts)
 
 
-def shortened(columns: list[tuple[str, str, str]]) -> list[list[str]]:
+def _lines(columns: list[dict[str, Any]]) -> list[list[str]]:
     """Lines of (column, family, reason); columns that the user has excluded share a line, as do those of long tables.
 
-    >>> shortened([("a", "gaussian", "specified by the user"), *((f"x{i}", "excluded", EXCLUDED) for i in range(9))])
-    [['a', 'gaussian', 'specified by the user'], ['x0, x1, x2 and 6 more', 'excluded', 'excluded by the user']]
+    >>> excluded = {"family": None, "status": "excluded by the user", "reason": "excluded by the user"}
+    >>> _lines([excluded | {"column": f"x{i}"} for i in range(9)])
+    [['x0, x1, x2 and 6 more', 'excluded', 'excluded by the user']]
     """
+    from tallybayes.data.column_spec import Status
     from tallybayes.formatting import listed
 
     many = len(columns) > _COLUMNS
     together: dict[Any, list[str]] = {}
-    for name, family, reason in columns:
-        alone = not many and reason != EXCLUDED
-        together.setdefault((family, reason, name if alone else ""), []).append(name)
+    for column in columns:
+        name, family = column["column"], column["family"] or ("input" if "input" in column else "excluded")
+        alone = not many and column["status"] != Status.BY_USER.value
+        together.setdefault((family, column["reason"], name if alone else ""), []).append(name)
     return [[listed(names, 4), family, reason] for (family, reason, _), names in together.items()]
-
-
-def _unscored(column: dict[str, Any]) -> str:
-    return "input" if "input" in column else "excluded"
 
 
 def _named_after(data: list[str]) -> str:

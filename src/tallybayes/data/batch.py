@@ -44,9 +44,9 @@ def columns_to_read(schema: Schema, label: Any = None, weight: Any = None) -> di
     kinds: dict[type, Kind] = {Reals: "number", Flags: "flag"}
     derived = schema.derived
     families = {name: family for name, family in schema.families.items() if name not in derived}
-    result = {name: schema.fields[name].format or kinds.get(family.column) for name, family in families.items()}
+    result = {name: schema.columns[name].format or kinds.get(family.column) for name, family in families.items()}
     for own in (own for derivation in derived.values() for own in derivation.inputs):
-        known = schema.fields.get(own.column)
+        known = schema.columns.get(own.column)
         result.setdefault(own.column, (known.format if known is not None else None) or kinds.get(own.kind))
     result |= dict.fromkeys(schema.date_parts)
     if isinstance(label, str):
@@ -112,7 +112,7 @@ def _side_by_side(table: Table, tasks: Mapping[Any, Callable[[], Any]], schema: 
     """Tasks by column, in threads where that pays; sparse matrices and texts use threads themselves."""
     if table.n_rows <= SMALL:
         return {name: task() for name, task in tasks.items()}
-    fields = schema.fields
+    fields = schema.columns
     alone = {n for n in tasks if (n in fields and fields[n].is_text) or is_sparse(table.columns.get(n))}
     names = [name for name in tasks if name not in alone]
     done = in_threads(lambda start, stop: tasks[names[start]](), len(names), size=1, small=0) if names else []
@@ -124,4 +124,4 @@ def to_known_types(columns: dict[str, Column], schema: Schema, known: Callable[[
     """Convert categories to the type of those learned so far, or refuse them; `known` gives one of these, or None."""
     for name, column in columns.items():
         if isinstance(column, Codes) and len(column.keys):
-            columns[name] = in_known_type(name, column, known(name), schema.fields[name].key_form)
+            columns[name] = in_known_type(name, column, known(name), schema.columns[name].key_form)

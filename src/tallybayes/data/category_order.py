@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from tallybayes.data.column_spec import ColumnSpec
 from tallybayes.data.encode import as_codes
 from tallybayes.data.known_order import known_order
-from tallybayes.data.schema import Field
 from tallybayes.data.table import Raw
 from tallybayes.errors import ParameterError, shorten, warn
 from tallybayes.families import Ordinal
@@ -18,10 +18,10 @@ from tallybayes.formatting import shown
 __all__ = ["with_order"]
 
 
-def with_order(field: Field, raw: Raw) -> Field:
+def with_order(field: ColumnSpec, raw: Raw) -> ColumnSpec:
     """The column with an order; a warning if some of its values are outside it, an error if none is known.
 
-    >>> with_order(Field("size", Ordinal(), "told"), ["L", "S", "M", "S"]).family
+    >>> with_order(ColumnSpec("size", Ordinal(), "told"), ["L", "S", "M", "S"]).family
     Ordinal(order=('S', 'M', 'L'))
     """
     if not isinstance(field.family, Ordinal):

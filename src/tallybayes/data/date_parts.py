@@ -20,12 +20,12 @@ import pyarrow as pa
 
 from tallybayes.arrays.array_types import Floats, Integers32
 from tallybayes.data.arrow import strings
+from tallybayes.data.column_spec import ColumnSpec, DatePart, Origin, Status
 from tallybayes.data.date_cells import NO_DATE, DateCells, read_dates
 from tallybayes.data.date_format import DATE_PARTS, DAY
 from tallybayes.data.date_inference import decided
-from tallybayes.data.infer import NO_VALUES
 from tallybayes.data.known_order import MONTHS, WEEKDAYS
-from tallybayes.data.schema import SPECIFIED, DatePart, Field, Schema
+from tallybayes.data.schema import Schema
 from tallybayes.data.table import Raw, Table
 from tallybayes.data.whole_numbers import are_whole
 from tallybayes.errors import warn
@@ -93,7 +93,7 @@ def with_date_parts(table: Table, schema: Schema, unread: UnreadDates | None = N
     own = unread or UnreadDates()
     for column, names in schema.date_parts.items():
         wanted = {name: part for name, part in names.items() if name not in table.columns}
-        source = schema.fields.get(column)
+        source = schema.columns.get(column)
         if not wanted or column not in table.columns or source is None or source.dates is None:
             continue
         cells = read_dates(table.columns[column], source.dates)
@@ -107,15 +107,15 @@ def with_date_parts(table: Table, schema: Schema, unread: UnreadDates | None = N
 
 
 def date_fields(
-    name: str, raw: Raw, given: Field, *, numeric: Family, wanted: Iterable[str] = (), all_parts: bool = False
-) -> dict[str, Field]:
+    name: str, raw: Raw, given: ColumnSpec, *, numeric: Family, wanted: Iterable[str] = (), all_parts: bool = False
+) -> dict[str, ColumnSpec]:
     """The fields of a column of dates and of its parts that vary; those in `wanted` in any case.
 
     given: the field of the column, with a format in which something may still be undecided.
 
     >>> from tallybayes.data.date_format import DateFormat
     >>> from tallybayes.families import Histogram
-    >>> field = Field("when", None, "dates", dates=DateFormat())
+    >>> field = ColumnSpec("when", None, "dates", dates=DateFormat())
     >>> list(date_fields("when", ["2024-01-01", "2024-01-09"], field, numeric=Histogram()))
     ['when', 'when.elapsed', 'when.weekday']
     """
@@ -123,8 +123,8 @@ def date_fields(
     given = replace(given, dates=decided(name, raw, given.dates))
     cells = read_dates(raw, given.dates)  # type: ignore[arg-type]
     if not (cells.micros != NO_DATE).any():
-        if given.reason != SPECIFIED:
-            return {name: Field(name, None, NO_VALUES)}  # a later batch decides
+        if given.origin is not Origin.SPECIFIED:
+            return {name: ColumnSpec.unused(name, Status.UNDECIDED)}
         all_parts = True
     used = [part for part in DATE_PARTS if all_parts or part in wanted or _varies(cells, part)]
     if not used:  # the column will not be read again, where other cells are counted
@@ -132,12 +132,13 @@ def date_fields(
         unread.add(name, raw, cells)
         unread.warn()
     families = {part: _family(part, numeric) for part in used}
-    reason = given.reason if used else f"{given.reason}, all the same"
-    fields = {name: replace(given, reason=reason, dates=given.dates if used else None)}
+    fields = {name: given if used else given.without_family(Status.SAME_DATE, f"{given.reason}, all the same")}
     for part, family in families.items():
         own = part_name(name, part)
         is_whole = are_whole(_part(cells, part))
-        fields[own] = Field(own, family, f"{_REASONS[part]} of {name}", part=DatePart(name, part), is_whole=is_whole)
+        fields[own] = ColumnSpec(
+            own, family, f"{_REASONS[part]} of {name}", part=DatePart(name, part), is_whole=is_whole
+        )
     return fields
 
 

@@ -22,7 +22,7 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["IDENTIFIER_ROWS", "are_excluded_numbers", "are_hashes", "named_as_identifier", "number_identifier"]
+__all__ = ["IDENTIFIER_ROWS", "are_hashes", "named_as_identifier", "number_identifier"]
 
 IDENTIFIER_ROWS = 20
 _EXPECTED_PAIRS = 10.0  # equal ones among random numbers: exp(-10) is the chance of none
@@ -30,20 +30,10 @@ _CODE_DIGITS, _CODE_ROWS = 6, 100
 _EVEN = 1.63  # times 1/sqrt(n): the Kolmogorov-Smirnov distance that random numbers stay below in 99 of 100 tables
 _ANYWHERE = {"id", "ids", "uuid", "guid", "rowid", "rownum", "rownames", "pk", "unnamed"}
 _AT_THE_END = {"key", "no", "nr", "num", "number", "code", "index", "idx", "serial"}
-_REASON = re.compile(r"identifier: (consecutive integers|[0-9,]+ distinct (whole numbers|codes))")
 _PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|#")
 _HASH = re.compile(
     r"\{?[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\}?|[0-9a-f]{16,}", re.IGNORECASE
 )
-
-
-def are_excluded_numbers(reason: str) -> bool:
-    """Whether the reason of a column is one that `number_identifier` gives.
-
-    >>> are_excluded_numbers("identifier: consecutive integers"), are_excluded_numbers("real numbers")
-    (True, False)
-    """
-    return _REASON.match(reason) is not None
 
 
 def named_as_identifier(name: str) -> bool:

@@ -26,6 +26,7 @@ from tallybayes import kernels
 from tallybayes.arrays.column import Codes
 from tallybayes.arrays.sparse_matrix import is_sparse
 from tallybayes.data.arrow import as_doubles, combined, is_text_type, to_list, to_numpy, valid_rows
+from tallybayes.data.column_spec import ColumnSpec, Origin, Status
 from tallybayes.data.date_format import DateFormat
 from tallybayes.data.date_inference import are_dates, is_date_type
 from tallybayes.data.encode import as_codes, as_reals
@@ -33,16 +34,12 @@ from tallybayes.data.encode_categories import text_codes
 from tallybayes.data.identifier import IDENTIFIER_ROWS, are_hashes, named_as_identifier, number_identifier
 from tallybayes.data.key_form import KeyForm
 from tallybayes.data.known_order import known_order
-from tallybayes.data.schema import Field
 from tallybayes.data.table import Raw, is_missing, is_number, plain_reals
 from tallybayes.data.whole_numbers import has_fraction
 from tallybayes.errors import DataError
 from tallybayes.families import Bernoulli, Categorical, Family, Multinomial, Ordinal, Tags, Text
 
-__all__ = ["NO_VALUES", "ONLY_BITS", "SAMPLE", "propose", "propose_by_type", "with_key_form"]
-
-NO_VALUES = "no values yet"  # a later batch decides
-ONLY_BITS = "only 0 and 1"  # numbers taken for booleans: later ones may differ
+__all__ = ["SAMPLE", "propose", "propose_by_type", "with_key_form"]
 
 SAMPLE = 10_000  # rows that are examined before the whole column is
 _BOOLEANS = "booleans"
@@ -62,28 +59,28 @@ _WORDS = 4  # mean number of words from which text that hardly repeats is prose
 _LISTS, _SETS = (list, tuple, np.ndarray), (set, frozenset)
 
 
-def propose(name: str, raw: Raw, numeric: Family) -> Field:
+def propose(name: str, raw: Raw, numeric: Family) -> ColumnSpec:
     """The family of a column and the reason for it.
 
     >>> from tallybayes.families import Histogram
     >>> propose("fever", [True, None, False], Histogram())
-    Field(name='fever', family=Bernoulli(), reason='booleans')
+    ColumnSpec(name='fever', family=Bernoulli(), reason='booleans')
     """
     if isinstance(raw, np.ndarray) and raw.dtype.kind in "fiub":
         return _from_numbers(name, raw, numeric)
     if is_sparse(raw):
-        return Field(name, Multinomial(), f"sparse matrix of {raw.shape[1]} columns")
+        return ColumnSpec(name, Multinomial(), f"sparse matrix of {raw.shape[1]} columns")
     if isinstance(raw, (pa.Array, pa.ChunkedArray)):
         try:
             return _from_arrow(name, raw, numeric)
         except (pa.ArrowException, UnicodeDecodeError) as error:
             raise DataError("a column that can be read", got=str(raw.type), column=name, hint=str(error)) from error
     if isinstance(raw, np.ndarray) and raw.dtype.kind in "Mm":
-        return _dates(name) if raw.dtype.kind == "M" else Field(name, None, _DURATIONS)
+        return _dates(name) if raw.dtype.kind == "M" else ColumnSpec.unused(name, Status.NO_FAMILY, _DURATIONS)
     return _from_values(name, list(raw), numeric)
 
 
-def propose_by_type(name: str, raw: Raw, numeric: Family) -> Field:
+def propose_by_type(name: str, raw: Raw, numeric: Family) -> ColumnSpec:
     """The family of a column by the type of its first value alone: for streams, where few rows are known.
 
     >>> from tallybayes.families import Gaussian
@@ -98,17 +95,19 @@ def propose_by_type(name: str, raw: Raw, numeric: Family) -> Field:
         raw = raw[~np.isnan(raw)][:1].tolist()
     value = next(itertools.filterfalse(is_missing, raw), None)
     if value is None:
-        return Field(name, None, NO_VALUES)
+        return ColumnSpec.unused(name, Status.UNDECIDED)
     if is_number(value):
         is_boolean = isinstance(value, (bool, np.bool_))
-        return Field(name, Bernoulli() if is_boolean else numeric, _BOOLEANS if is_boolean else "numbers")
-    return Field(name, Categorical(), "text") if isinstance(value, (str, bytes)) else _from_container(name, value, ())
+        return ColumnSpec(name, Bernoulli() if is_boolean else numeric, _BOOLEANS if is_boolean else "numbers")
+    return (
+        ColumnSpec(name, Categorical(), "text") if isinstance(value, (str, bytes)) else _from_container(name, value, ())
+    )
 
 
-def with_key_form(field: Field, raw: Raw) -> Field:
+def with_key_form(field: ColumnSpec, raw: Raw) -> ColumnSpec:
     """A column of categories with the form of those in the first rows; other columns, and a form that is known, stay.
 
-    >>> with_key_form(Field("smokes", Categorical(), "text"), ["no", "yes"]).key_form
+    >>> with_key_form(ColumnSpec("smokes", Categorical(), "text"), ["no", "yes"]).key_form
     KeyForm(words=('no', 'yes'))
     """
     if field.family is None or field.family.column is not Codes or field.key_form is not None:
@@ -130,66 +129,66 @@ def _values(raw: Any) -> Iterator[Any]:
             yield to_list(chunk[i : i + 1])[0]
 
 
-def _from_arrow(name: str, raw: Any, numeric: Family) -> Field:
+def _from_arrow(name: str, raw: Any, numeric: Family) -> ColumnSpec:
     kind = raw.type.value_type if pa.types.is_dictionary(raw.type) else raw.type
     is_text = is_text_type(kind)
     if pa.types.is_boolean(kind):
-        return Field(name, Bernoulli(), _BOOLEANS)
+        return ColumnSpec(name, Bernoulli(), _BOOLEANS)
     if pa.types.is_temporal(kind):
-        return Field(name, None, _DURATIONS) if pa.types.is_duration(kind) else _dates(name)
+        return ColumnSpec.unused(name, Status.NO_FAMILY, _DURATIONS) if pa.types.is_duration(kind) else _dates(name)
     if pa.types.is_dictionary(raw.type):
         return _from_dictionary(name, combined(raw))
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         numbers = to_numpy(combined(as_doubles(raw.drop_null())))
         return _from_numbers(name, numbers, numeric, integral=pa.types.is_integer(kind))
     if pa.types.is_map(kind):
-        return Field(name, Multinomial(), "maps of amounts")
+        return ColumnSpec(name, Multinomial(), "maps of amounts")
     if raw.null_count == len(raw):
         if is_text:
-            return Field(name, Categorical(), "text, no values yet")
+            return ColumnSpec(name, Categorical(), "text, no values yet", origin=Origin.BY_TYPE)
         if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-            return Field(name, Multinomial(), "lists of tokens, no values yet")
-        return Field(name, None, NO_VALUES)
+            return ColumnSpec(name, Multinomial(), "lists of tokens, no values yet", origin=Origin.BY_TYPE)
+        return ColumnSpec.unused(name, Status.UNDECIDED)
     if is_text:
         codes, values = text_codes(combined(raw))
         return _from_text(name, dict(zip(values, np.bincount(codes[codes >= 0]).tolist(), strict=True)))
     return _from_values(name, to_list(raw), numeric)
 
 
-def _from_dictionary(name: str, raw: Any) -> Field:
+def _from_dictionary(name: str, raw: Any) -> ColumnSpec:
     """From a dictionary of values, which may have an order of its own, as an ordered categorical of pandas has."""
     values = to_list(raw.dictionary)
     if raw.type.ordered and len(values) > 1 and all(isinstance(value, str) and value.strip() for value in values):
-        return Field(name, Ordinal(tuple(values)), f"ordered categories of the table, {_distinct(len(values))}")
+        return ColumnSpec(name, Ordinal(tuple(values)), f"ordered categories of the table, {_distinct(len(values))}")
     if all(isinstance(value, str) for value in values):
         if are_dates(dict.fromkeys(values, 1)):
             return _dates(name)
         if (order := known_order(values)) is not None:
-            return Field(name, Ordinal(order), f"ordered categories, {_distinct(len(values))}")
-    return Field(name, Categorical(), f"dictionary of {len(values)} values")
+            return ColumnSpec(name, Ordinal(order), f"ordered categories, {_distinct(len(values))}")
+    return ColumnSpec(name, Categorical(), f"dictionary of {len(values)} values")
 
 
-def _from_numbers(name: str, values: np.ndarray, numeric: Family, integral: bool | None = None) -> Field:
+def _from_numbers(name: str, values: np.ndarray, numeric: Family, integral: bool | None = None) -> ColumnSpec:
     if values.dtype == np.bool_:
-        return Field(name, Bernoulli(), _BOOLEANS)
+        return ColumnSpec(name, Bernoulli(), _BOOLEANS)
     integral = values.dtype.kind in "iu" if integral is None else integral
     if not integral and has_fraction(values[:_FEW]):  # mostly: then nothing else can be true
-        return Field(name, numeric, _REALS)
+        return ColumnSpec(name, numeric, _REALS)
     for part in (values[:_FEW], values[:SAMPLE], values):
         there = part[~np.isnan(part)] if part.dtype.kind == "f" else part
         if not np.all((there == 0) | (there == 1)):
             break
     else:
         if len(np.unique(there)) == 2:
-            return Field(name, Bernoulli(), ONLY_BITS)
+            return ColumnSpec(name, Bernoulli(), "only 0 and 1", only_bits=True)
     sample = values[: SAMPLE + 1]
     whole = sample[~np.isnan(sample)] if sample.dtype.kind == "f" else sample
     # Reals without a fraction are whole numbers with gaps, or the name says so; others are taken for measurements.
     if integral or len(whole) < len(sample) or named_as_identifier(name):
         is_whole = integral or (np.all(np.isfinite(whole)) and np.all(whole == np.floor(whole)))
         if is_whole and (reason := number_identifier(name, whole)) is not None:
-            return Field(name, None, reason)
-    return Field(name, numeric, _describe_numbers(sample, integral))
+            return ColumnSpec.unused(name, Status.NUMBER_IDENTIFIER, reason)
+    return ColumnSpec(name, numeric, _describe_numbers(sample, integral))
 
 
 def _describe_numbers(values: np.ndarray, integral: bool) -> str:
@@ -207,7 +206,7 @@ def _distinct(n_values: int) -> str:
     return f"{n_values} distinct value{'s' if n_values != 1 else ''}"
 
 
-def _from_values(name: str, values: list[Any], numeric: Family) -> Field:
+def _from_values(name: str, values: list[Any], numeric: Family) -> ColumnSpec:
     types = set(map(type, values))
     if str in types and types <= {str, type(None)}:  # nothing else to ask of every value
         texts = values if type(None) not in types else [value for value in values if value is not None]
@@ -217,63 +216,64 @@ def _from_values(name: str, values: list[Any], numeric: Family) -> Field:
         return _from_numbers(name, known, numeric, integral=integral)
     there = list(itertools.filterfalse(is_missing, values))
     if not there:
-        return Field(name, None, NO_VALUES)
+        return ColumnSpec.unused(name, Status.UNDECIDED)
     if all(isinstance(value, (bool, np.bool_)) for value in there):
-        return Field(name, Bernoulli(), _BOOLEANS)
+        return ColumnSpec(name, Bernoulli(), _BOOLEANS)
     if all(map(is_number, there)):
         integral = all(isinstance(value, (int, np.integer)) for value in there)
         return _from_numbers(name, as_reals(name, there).values, numeric, integral=integral)
     if isinstance(there[0], str):
         return _from_text(name, Counter(map(str, there)))
     if isinstance(there[0], (bytes, int, float)):
-        return Field(name, Categorical(), f"values of type {type(there[0]).__name__}")
+        return ColumnSpec(name, Categorical(), f"values of type {type(there[0]).__name__}")
     return _from_container(name, there[0], there[:SAMPLE])
 
 
-def _from_container(name: str, first: Any, values: Iterable[Any]) -> Field:
+def _from_container(name: str, first: Any, values: Iterable[Any]) -> ColumnSpec:
     """From a list, set or map, and more values like it: encoding refuses what is not like it."""
     if isinstance(first, _SETS):
-        return Field(name, Tags(), "sets")
+        return ColumnSpec(name, Tags(), "sets")
     if isinstance(first, Mapping):
         inner = [v for value in values if isinstance(value, Mapping) for v in value.values()]
         plain = all(v is None or is_number(v) for v in inner)
-        return Field(name, Multinomial() if plain else None, "maps of amounts" if plain else "nested values")
+        return ColumnSpec(name, Multinomial(), "maps of amounts") if plain else ColumnSpec.unused(name, Status.NESTED)
     if isinstance(first, _LISTS):
         inner = [v for value in values if isinstance(value, _LISTS) for v in value]
         plain = not any(isinstance(v, (list, dict)) for v in inner)
-        return Field(name, Multinomial() if plain else None, "lists of tokens" if plain else "nested values")
+        return ColumnSpec(name, Multinomial(), "lists of tokens") if plain else ColumnSpec.unused(name, Status.NESTED)
     if is_date_type(first):
         return _dates(name)
-    return Field(name, None, f"values of type {type(first).__name__} have no family")
+    return ColumnSpec.unused(name, Status.NO_FAMILY, f"values of type {type(first).__name__} have no family")
 
 
-def _dates(name: str) -> Field:
-    return Field(name, None, _DATES, dates=DateFormat())
+def _dates(name: str) -> ColumnSpec:
+    return ColumnSpec(name, None, _DATES, dates=DateFormat())
 
 
-def _from_text(name: str, values: Mapping[str, int]) -> Field:
+def _from_text(name: str, values: Mapping[str, int]) -> ColumnSpec:
     """From the distinct texts and how often each occurs."""
     n_values, n_rows = len(values), sum(values.values())
     some = list(itertools.islice(values, _SOME))
     if n_rows >= IDENTIFIER_ROWS and n_values > n_rows / 10 and are_hashes(some):
-        return Field(name, None, f"identifier: {n_values:,} distinct UUIDs or hashes in {n_rows:,} rows")
+        reason = f"identifier: {n_values:,} distinct UUIDs or hashes in {n_rows:,} rows"
+        return ColumnSpec.unused(name, Status.IDENTIFIER, reason)
     if n_values > n_rows / 2 and _n_without_spaces(some) > sum(map(len, some)) / 3 > 2:
-        return Field(name, Text(tokens="characters", ngrams=2), "prose without spaces between words")
+        return ColumnSpec(name, Text(tokens="characters", ngrams=2), "prose without spaces between words")
     if n_values > n_rows / 2 and np.mean([len(value) for value in some]) > _LONG:
         return _prose(name, some)
     if are_dates(values):
         return _dates(name)
     if (order := known_order(values)) is not None:
-        return Field(name, Ordinal(order), f"ordered categories, {_distinct(n_values)}")
+        return ColumnSpec(name, Ordinal(order), f"ordered categories, {_distinct(n_values)}")
     for separator in _SEPARATORS:
         if n_parts := _n_tags(values, separator, n_rows):
-            return Field(name, Tags(separator), f"{n_parts} tags separated by {separator}")
+            return ColumnSpec(name, Tags(separator), f"{n_parts} tags separated by {separator}")
     if n_rows > 1 and n_values > n_rows / 2:
         if np.mean([len(value.split()) for value in some]) >= _WORDS:
             return _prose(name, some)
         if n_rows >= IDENTIFIER_ROWS:
-            return Field(name, None, f"identifier: {_distinct(n_values)} in {n_rows} rows")
-    return Field(name, Categorical(), f"text, {_distinct(n_values)}")
+            return ColumnSpec.unused(name, Status.IDENTIFIER, f"identifier: {_distinct(n_values)} in {n_rows} rows")
+    return ColumnSpec(name, Categorical(), f"text, {_distinct(n_values)}")
 
 
 def _n_without_spaces(texts: list[str]) -> int:
@@ -281,9 +281,9 @@ def _n_without_spaces(texts: list[str]) -> int:
     return sum(len(re.findall(_NO_SPACES, text)) for text in texts if not text.isascii())
 
 
-def _prose(name: str, some: list[str]) -> Field:
+def _prose(name: str, some: list[str]) -> ColumnSpec:
     words = np.mean([len(value.split()) for value in some])
-    return Field(name, Text(), f"prose: {words:.0f} words on average, few texts repeat")
+    return ColumnSpec(name, Text(), f"prose: {words:.0f} words on average, few texts repeat")
 
 
 def _n_tags(values: Mapping[str, int], separator: str, n_rows: int) -> int:

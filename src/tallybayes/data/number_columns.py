@@ -15,12 +15,13 @@ import pyarrow as pa
 
 from tallybayes.arrays.column import Flags, Reals
 from tallybayes.data.arrow import combined, integers, is_text_type, strings, to_list, to_numpy, valid_rows
+from tallybayes.data.column_spec import ColumnSpec
 from tallybayes.data.missing_words import MissingWords
 from tallybayes.data.number_detection import detect_numbers, looks_like_number
 from tallybayes.data.number_format import NumberFormat
 from tallybayes.data.number_reading import NumberReading
 from tallybayes.data.odd_cells import OddCells
-from tallybayes.data.schema import Field, Schema
+from tallybayes.data.schema import Schema
 from tallybayes.data.source import HEAD
 from tallybayes.data.table import Raw, Table, is_missing, is_number
 from tallybayes.errors import DataError, warn
@@ -57,7 +58,7 @@ def with_readings(table: Table, names: Collection[str]) -> Table:
     return replace(table, columns={**table.columns, **numbers}, readings={**table.readings, **found})
 
 
-def with_format(field: Field, reading: NumberReading | None) -> Field:
+def with_format(field: ColumnSpec, reading: NumberReading | None) -> ColumnSpec:
     """A column of the schema with the format of its numbers, and what there is to say about its cells."""
     if reading is None:
         return field
@@ -67,7 +68,7 @@ def with_format(field: Field, reading: NumberReading | None) -> Field:
     return replace(field, reason=reason, format=reading.needed_format if is_numeric else None)
 
 
-def tell_doubts(field: Field, reading: NumberReading | None) -> None:
+def tell_doubts(field: ColumnSpec, reading: NumberReading | None) -> None:
     """Warn about what was assumed about the numbers of a column."""
     if reading is None or (field.family is None and not reading.doubts):
         return

@@ -19,7 +19,7 @@ import pyarrow as pa
 from tallybayes.data.arrow import strings
 from tallybayes.data.missing_words import MissingWords
 from tallybayes.data.number_format import NumberFormat
-from tallybayes.data.table import Origin, Table, is_row, raw_column, to_table
+from tallybayes.data.table import RowOrigin, Table, is_row, raw_column, to_table
 from tallybayes.errors import DataError, ParameterError, TallyError
 
 __all__ = ["HEAD", "BadRows", "Kind", "Progress", "Source", "Stream", "Whole", "as_columns"]
@@ -175,7 +175,7 @@ class Stream(Source):
         n_rows, head, parts = 0, self.head(), self._once()
         self._parts = None
         for table in itertools.chain([head], parts):
-            yield Table(table.n_rows, table.columns, Origin(n_rows)) if n_rows else table
+            yield Table(table.n_rows, table.columns, RowOrigin(n_rows)) if n_rows else table
             n_rows += table.n_rows
 
     def _once(self) -> Iterator[Table]:

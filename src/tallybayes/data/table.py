@@ -25,8 +25,8 @@ from tallybayes.data.number_reading import NumberReading
 from tallybayes.errors import DataError, Described, TallyError
 
 __all__ = [
-    "Origin",
     "Raw",
+    "RowOrigin",
     "Table",
     "column_values",
     "concatenated",
@@ -49,7 +49,7 @@ Raw = Any  # a NumPy array, an Arrow (chunked) array, a list, or a SciPy sparse 
 
 
 @dataclass(frozen=True, eq=False)
-class Origin:
+class RowOrigin:
     """Where rows are from: the number of the first one, the file (or a file for each), the line of a row."""
 
     first: int
@@ -71,7 +71,7 @@ class Table:
 
     n_rows: int
     columns: dict[str, Raw]
-    origin: Origin | None = None
+    origin: RowOrigin | None = None
     rows: NDArray[np.int64] | None = None
     kept: pa.Table | None = None
     matrix: NDArray[np.generic] | None = None

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tallybayes.arrays.column import Reals
 from tallybayes.data.arrow import combined, to_numpy
-from tallybayes.data.schema import Field
+from tallybayes.data.column_spec import ColumnSpec
 from tallybayes.data.table import Raw, is_masked, is_missing, is_number, plain_reals
 
 __all__ = ["are_whole", "has_fraction", "with_whole"]
@@ -20,7 +20,7 @@ _FIRST = 20_000  # rows that are examined, of a table as of a stream
 _FEW = 100  # numbers that mostly tell already
 
 
-def with_whole(field: Field, raw: Raw) -> Field:
+def with_whole(field: ColumnSpec, raw: Raw) -> ColumnSpec:
     """The column with the fact whether it holds whole numbers; only where a family counts numbers."""
     if field.family is None or field.family.column is not Reals or field.is_whole:
         return field

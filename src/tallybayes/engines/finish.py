@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from typing import Any, Literal
 
-from tallybayes.data.infer import NO_VALUES
 from tallybayes.data.read import to_source
 from tallybayes.data.source import Whole
 from tallybayes.data.table import Table
@@ -37,9 +36,9 @@ def fitted(plan: Plan, part: bytes, *, data: Any = None) -> Model:
 def apply(model: Model, plan: Plan, part: bytes, *, verb: Literal["learn", "forget"] = "learn") -> Change:
     """Let a model learn or forget the sum of all pieces, all or nothing; the plan is one of `plan_change`."""
     counted = counted_rows(plan, part)
-    own, counted_by = model.schema.fields, plan.schema.fields
+    own, counted_by = model.schema.columns, plan.schema.columns
     for name, field in own.items():
-        if field.reason != NO_VALUES and counted_by.get(name) != field:
+        if not field.is_undecided and counted_by.get(name) != field:
             hint = "the model has changed since the plan was made: make a new plan and count again"
             raise DataError("the column as in the plan", got=str(field.family), column=name, hint=hint)
     return apply_counted(model, counted, 1 if verb == "learn" else -1)

@@ -110,7 +110,7 @@ def plan_folds(request: FoldRequest, source: Source, model: Model, label: Any) -
     for name in request.columns:
         wanted.setdefault(name, None)
     n = request.folds or 10
-    has_texts = any(field.is_text for field in model.schema.fields.values())
+    has_texts = any(field.is_text for field in model.schema.columns.values())
     if request.holdout is None and not request.columns and not has_texts:
         return FoldPlan(n, range(n), lambda: _stratified(FoldAssigner(n, request.seed)), model.schema, wanted)
     bad, source.bad = source.bad, None if source.bad is None else BadRows()  # they are counted when they are learned

@@ -32,9 +32,9 @@ class Design:
 
     def __init__(self, table: Table, schema: Schema) -> None:
         table = with_date_parts(table, schema)
-        texts = [name for name, field in schema.fields.items() if field.is_text and name in table.columns]
+        texts = [name for name, field in schema.columns.items() if field.is_text and name in table.columns]
         plain = Schema(
-            None, {name: field for name, field in schema.fields.items() if not (field.is_text or field.inputs)}
+            None, {name: field for name, field in schema.columns.items() if not (field.is_text or field.inputs)}
         )
         inputs = {name: task() for (name, _), task in source_tasks(table, schema, set()).items()}
         columns = encode_columns(table, plain, {})

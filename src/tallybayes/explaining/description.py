@@ -49,7 +49,7 @@ class Description(Viewed):
             notes |= {name: note for name, note in told if note}
             for row in predictive.table():
                 named = {key: scorer.classes[value] if key == "class" else value for key, value in row.items()}
-                inputs = schema.fields[row["column"]].inputs if row["column"] in schema.fields else ()
+                inputs = schema.columns[row["column"]].inputs if row["column"] in schema.columns else ()
                 columns.setdefault(named.pop("column"), []).append(_with_cell(named, inputs))
         return cls(classes, schema, dict(sorted(columns.items())), notes)
 
@@ -76,7 +76,7 @@ class Description(Viewed):
     def _parts(self) -> list[str | TextGrid]:
         parts: list[str | TextGrid] = [*_render(self.classes), str(self.schema)]
         for name, rows in self.columns.items():
-            family, note = self.schema.fields[name].family, self.notes.get(name)
+            family, note = self.schema.columns[name].family, self.notes.get(name)
             told = ", ".join(text for text in (family and family.display_name(), note) if text)
             parts += _render(rows, f"{name} ({told})")
         return parts

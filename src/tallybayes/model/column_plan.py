@@ -11,11 +11,12 @@ from dataclasses import replace
 from typing import Any
 
 from tallybayes.data.category_order import with_order
+from tallybayes.data.column_spec import SPECIFIED, ColumnSpec, Origin, Status
 from tallybayes.data.date_format import DATE_PARTS, DateFormat
 from tallybayes.data.date_parts import part_name
 from tallybayes.data.label import label_column
 from tallybayes.data.number_columns import tell_doubts, tell_none, with_format, with_readings
-from tallybayes.data.schema import SPECIFIED, Field, Schema
+from tallybayes.data.schema import Schema
 from tallybayes.data.table import Table
 from tallybayes.data.whole_numbers import with_whole
 from tallybayes.errors import DataError, ParameterError, did_you_mean, shorten
@@ -23,8 +24,6 @@ from tallybayes.families import Family, Text
 from tallybayes.state.settings import Settings
 
 __all__ = ["plan_columns"]
-
-EXCLUDED = "excluded by the user"
 
 Families = Mapping[str, Family | DateFormat]
 
@@ -65,7 +64,7 @@ def plan_columns(
     plan.add_derived_columns()
     plan.tell_doubts(column)
     label_name, weight_name = (name if isinstance(name, str) else None for name in (label, weight))
-    return Schema(label_name, plan.fields, weight_name)
+    return Schema(label_name, plan.columns, weight_name)
 
 
 class _ColumnPlan:
@@ -81,10 +80,10 @@ class _ColumnPlan:
         only: Collection[str] | None,
         schema: Schema | None,
     ) -> None:
-        self.fields: dict[str, Field] = {}
+        self.columns: dict[str, ColumnSpec] = {}
         self._names, self._settings, self._chosen = names, settings, chosen
         self._ignored, self._only = set(ignored), None if only is None else set(only)
-        every = {} if schema is None else schema.fields
+        every = {} if schema is None else schema.columns
         self._has_schema = schema is not None
         self._derived = {name: field for name, field in every.items() if field.inputs}
         self._given = {name: field for name, field in every.items() if not field.inputs}
@@ -99,38 +98,39 @@ class _ColumnPlan:
             if name not in self._chosen or self._chosen[name] == type(self._chosen[name])():
                 own = self._settings.with_unseen(own)  # unless the user has given options of the family
             if own.dates is None:
-                self.fields[name] = with_whole(with_order(own, raw), raw)
+                self.columns[name] = with_whole(with_order(own, raw), raw)
             else:
                 self._add_dates(own)
         absent = {name: own for name, own in self._given.items() if own.dates is not None}
-        self.fields |= {name: own for name, own in absent.items() if name not in self._head.columns}
+        self.columns |= {name: own for name, own in absent.items() if name not in self._head.columns}
 
-    def _field(self, name: str) -> Field:
+    def _field(self, name: str) -> ColumnSpec:
         if name in self._chosen:
             own = self._chosen[name]
             if isinstance(own, DateFormat):
-                return Field(name, None, SPECIFIED, dates=own)
-            return replace(with_format(Field(name, own, ""), self._head.readings.get(name)), reason=SPECIFIED)
+                return ColumnSpec(name, None, SPECIFIED, dates=own, origin=Origin.SPECIFIED)
+            spec = ColumnSpec(name, own, "", origin=Origin.SPECIFIED)
+            return replace(with_format(spec, self._head.readings.get(name)), reason=SPECIFIED)
         if self._is_excluded(name) and not self._named_parts(name):
-            return Field(name, None, EXCLUDED)
+            return ColumnSpec.unused(name, Status.BY_USER)
         if name in self._given:
             return self._given[name]
         if self._has_schema:
-            return Field(name, None, "not in the schema")
+            return ColumnSpec.unused(name, Status.NOT_IN_SCHEMA)
         return self._inferred_field(name)
 
-    def _inferred_field(self, name: str) -> Field:
+    def _inferred_field(self, name: str) -> ColumnSpec:
         if self._head.tells_origin(name):
-            return Field(name, None, "origin of the row")
+            return ColumnSpec.unused(name, Status.ROW_ORIGIN)
         proposed = self._settings.propose(name, self._head.columns[name])
         if self._head.holds_documents:
             if proposed.dates is not None:
-                return Field(name, None, f"date of a mail; --as {name}=date uses it")
+                return ColumnSpec.unused(name, Status.MAIL_DATE, f"date of a mail; --as {name}=date uses it")
             if self._head.holds_prose(name):
-                return proposed if proposed.is_text else Field(name, Text(), "texts of files")
+                return proposed if proposed.is_text else ColumnSpec(name, Text(), "texts of files")
         return with_format(proposed, self._head.readings.get(name))
 
-    def _add_dates(self, dates: Field) -> None:
+    def _add_dates(self, dates: ColumnSpec) -> None:
         """Plan a column of dates and its parts: those of the schema, or those that vary or are named by the user."""
         name = dates.name
         if self._given.get(name) is dates:
@@ -140,18 +140,18 @@ class _ColumnPlan:
             found = self._settings.with_parts(dates, self._head.columns[name], self._named_parts(name))
         for part, own in found.items():
             if part == name or part not in self._head.columns:
-                self.fields[part] = own if own.part is None else self._part_field(own)
+                self.columns[part] = own if own.part is None else self._part_field(own)
 
-    def _part_field(self, known: Field) -> Field:
+    def _part_field(self, known: ColumnSpec) -> ColumnSpec:
         """A part of a date, as the user wants it."""
         if known.name in self._chosen:
             family = self._chosen[known.name]
             if isinstance(family, DateFormat):
                 raise ParameterError("a family of a part of a date", got=str(family), column=known.name)
-            return replace(known, family=family, reason=SPECIFIED)
+            return replace(known, family=family, status=Status.USED, origin=Origin.SPECIFIED, reason=SPECIFIED)
         source = known.part.column if known.part is not None else known.name
         is_used = self._only is None or known.name in self._only or source in self._only
-        return known if is_used and known.name not in self._ignored else replace(known, family=None, reason=EXCLUDED)
+        return known if is_used and known.name not in self._ignored else known.without_family(Status.BY_USER)
 
     def _is_excluded(self, name: str) -> bool:
         return name in self._ignored or (self._only is not None and name not in self._only)
@@ -174,7 +174,7 @@ class _ColumnPlan:
         options = [name for own in by_column if isinstance(own, Mapping) for name in own]
         for name in (*self._chosen, *self._ignored, *(self._only or ()), *self._given, *inputs, *options):
             is_derived = name in self._derived and name not in self._chosen
-            if name not in columns and name not in self.fields and not is_derived:
+            if name not in columns and name not in self.columns and not is_derived:
                 hint = did_you_mean(name, self._names) or f"the columns are {shorten(list(columns), 200)}"
                 raise ParameterError("the name of a column", got=name, hint=hint)
             if name in reserved:
@@ -182,16 +182,16 @@ class _ColumnPlan:
 
     def add_derived_columns(self) -> None:
         """Add the derived columns of the schema, without inputs that are excluded, the label or the weight."""
-        usable = {name for name, own in self.fields.items() if name not in self._ignored and own.reason != EXCLUDED}
+        usable = {name for name, own in self.columns.items() if own.status is not Status.BY_USER} - self._ignored
         for name, field in self._derived.items():
             if inputs := tuple(own for own in field.inputs if own.column in usable):
-                self.fields[name] = replace(field, inputs=inputs)
+                self.columns[name] = replace(field, inputs=inputs)
 
     def tell_doubts(self, label: str | None) -> None:
         """Warn about what was assumed about numbers and missing values."""
         for name in self._names if self._head.readings or self._head.n_none else ():
-            if name in self._inferred and self.fields[name].reason != EXCLUDED:
-                tell_doubts(self.fields[name], self._head.readings.get(name))
+            if name in self._inferred and self.columns[name].status is not Status.BY_USER:
+                tell_doubts(self.columns[name], self._head.readings.get(name))
                 tell_none(name, self._head)
         if label is not None:
             tell_none(label, self._head, is_label=True)

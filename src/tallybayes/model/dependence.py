@@ -7,7 +7,6 @@ hold given the schema. Bags and texts are scored by themselves, as without depen
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,10 @@ from tallybayes.arrays.array_types import Codes32
 from tallybayes.arrays.column import Codes, Column, Flags, Reals
 from tallybayes.data.batch import encode_columns
 from tallybayes.data.cell_cuts import coarse_inputs
+from tallybayes.data.column_spec import ColumnSpec, Status
 from tallybayes.data.date_parts import UnreadDates, with_date_parts
 from tallybayes.data.label import find_labels
-from tallybayes.data.schema import Field, Schema
+from tallybayes.data.schema import Schema
 from tallybayes.data.source import BadRows, Source, Whole
 from tallybayes.data.table import Table, concatenated
 from tallybayes.errors import DataError, ParameterError
@@ -37,7 +37,7 @@ def with_one_dependence(schema: Schema, source: Source, label: Any) -> Schema:
     if schema.derived:
         return schema
     head = with_date_parts(source.head(), schema, UnreadDates())
-    own = {name: field for name, field in schema.fields.items() if field.family and field.family.column in _KINDS}
+    own = {name: field for name, field in schema.columns.items() if field.family and field.family.column in _KINDS}
     columns, codes = _encoded(source, head, Schema(None, own), label)
     inputs = tuple(coarse_inputs(columns, codes).values())
     if not (codes >= 0).any():
@@ -51,8 +51,10 @@ def with_one_dependence(schema: Schema, source: Source, label: Any) -> Schema:
     check_pairs(name, sum(found.n_cells for found in inputs), int(codes.max()) + 1)
     result = schema.copy()
     for found in inputs:
-        result.fields[found.column] = replace(own[found.column], family=None, reason=f"input of {name!r}")
-    result.fields[name] = Field(name, OneDependence(), "each column depends on the class and one other column", inputs)
+        result.columns[found.column] = own[found.column].without_family(Status.INPUT, f"input of {name!r}")
+    result.columns[name] = ColumnSpec(
+        name, OneDependence(), "each column depends on the class and one other column", inputs
+    )
     return result
 
 

@@ -59,7 +59,7 @@ def fit(data: Any, label: Any = None, *, weight: Any = None, **options: Unpack[F
 def finished_fit(
     model: Model, label: Any, weights: Weighting, sample: RowSample | None, change: Change, source: Source
 ) -> Model:
-    """The model after it has learned its rows: doubts are told, and column weights fitted on the sample.
+    """The model after it has learned its rows: warn of what is doubtful, and fit column weights on the sample.
 
     source: whose first rows show the values of a label that is missing.
     """

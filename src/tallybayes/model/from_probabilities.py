@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from tallybayes.arrays.axis import rough_kind, sort_keys
-from tallybayes.data.schema import Field, Schema
+from tallybayes.data.column_spec import ColumnSpec
+from tallybayes.data.schema import Schema
 from tallybayes.errors import ParameterError
 from tallybayes.families import Categorical
 from tallybayes.families.family import Floats
@@ -49,7 +50,7 @@ def from_probabilities(
     if label in log_tables:
         raise ParameterError("a name for the label that is not a column's", got=label)
     features = tuple(sorted(log_tables))
-    fields = {name: Field(name, Categorical(), "given probabilities") for name in features}
+    fields = {name: ColumnSpec(name, Categorical(), "given probabilities") for name in features}
     with np.errstate(divide="ignore"):
         log_prior = np.log(np.array([prior[c] for c in classes], np.float64))
     given = GivenTables(features, len(classes), tuple(log_tables[name] for name in features))

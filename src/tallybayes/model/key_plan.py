@@ -49,5 +49,5 @@ def _is_text(raw: Raw) -> bool:
 def add_key_forms(schema: Schema, cells: dict[str, Raw]) -> None:
     """Put the forms of categories into a schema."""
     for name, raw in cells.items():
-        if name in schema.fields:
-            schema.fields[name] = with_key_form(schema.fields[name], raw)
+        if name in schema.columns:
+            schema.columns[name] = with_key_form(schema.columns[name], raw)

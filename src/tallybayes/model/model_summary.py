@@ -33,7 +33,7 @@ def summary_parts(snapshot: Snapshot) -> list[str | TextGrid]:
     state = snapshot.state
     parts: list[str | TextGrid] = [_title(state)]
     parts += [_classes(snapshot)] if snapshot.classes else []
-    parts += [TextGrid(["family", "columns", "names"], _families(state.schema))] if state.schema.fields else []
+    parts += [TextGrid(["family", "columns", "names"], _families(state.schema))] if state.schema.columns else []
     return [*parts, TextGrid(["setting", "value"], setting_rows(state))]
 
 
@@ -78,7 +78,7 @@ def _class_row(label: Any, share: float, counts: Mapping[Any, float] | None) -> 
 def _families(schema: Schema) -> list[list[str]]:
     """The families with their columns; columns that are not used last."""
     by_family: dict[str, list[str]] = {}
-    for name in schema.fields:
+    for name in schema.columns:
         by_family.setdefault(schema.family_name(name), []).append(name)
     unused = [name for name in ("input", "excluded") if name in by_family]
     order = [*(name for name in by_family if name not in unused), *unused]
@@ -104,7 +104,7 @@ def setting_rows(state: ModelState) -> list[list[str]]:
         "calibration": ("calibration", "none" if settings.calibration is None else str(settings.calibration)),
         "decision": ("decision", str(settings.decision or "the most probable class")),
     }
-    selected = [own.selected_on for own in state.schema.fields.values() if own.selected_on]
+    selected = [own.selected_on for own in state.schema.columns.values() if own.selected_on]
     if selected:
         fitted["text variants"] = ("text_variants", f"selected on {rows_of(selected[0])}")
     note = " (stale: the model has changed since)"

@@ -11,8 +11,9 @@ from typing import Any
 
 from tallybayes.arrays.axis import merged
 from tallybayes.data.batch import columns_to_read, read_batch, to_known_types
+from tallybayes.data.column_spec import Origin
 from tallybayes.data.date_parts import with_date_parts
-from tallybayes.data.infer import NO_VALUES, with_key_form
+from tallybayes.data.infer import with_key_form
 from tallybayes.data.label import label_column
 from tallybayes.data.number_columns import tell_doubts, with_format, with_readings
 from tallybayes.data.schema import Schema
@@ -25,9 +26,7 @@ from tallybayes.state.counting_plan import CountingPlan
 from tallybayes.state.row_sample import RowSample
 from tallybayes.state.statistics import SufficientStatistics
 
-__all__ = ["NEW_COLUMN", "RowCounter", "grown_schema"]
-
-NEW_COLUMN = "new column"  # how the reason of a column begins that was not in the first rows
+__all__ = ["RowCounter", "grown_schema"]
 
 
 class RowCounter:
@@ -85,26 +84,29 @@ class RowCounter:
             self.rows.schema = grown_schema(self.rows.schema, table, self._plan)
 
 
-def grown_schema(schema: Schema, table: Table, plan: CountingPlan) -> Schema:
-    """The schema with the new columns of a table, and those that had no values so far; itself if there are none."""
+def grown_schema(schema: Schema, table: Table, plan: CountingPlan, *, are_new: bool = True) -> Schema:
+    """The schema with the new columns of a table, and those that had no values so far; itself if there are none.
+
+    are_new: whether they came while a model was learning, and leave it when their rows are forgotten.
+    """
     apart = {_column(schema.label, table), schema.weight, _column(plan.label, table)}
     apart |= {plan.weight} if isinstance(plan.weight, str) else set()
     grown, settings = None, plan.settings
     for name in table.columns:
-        known = schema.fields.get(name)
-        if name in apart or (known is not None and known.reason != NO_VALUES) or table.tells_origin(name):
+        known = schema.columns.get(name)
+        if name in apart or (known is not None and not known.is_undecided) or table.tells_origin(name):
             continue
         read = table if settings.infer == "type" else with_readings(table.alone(name), [name])
         reading, raw = table.readings.get(name) or read.readings.get(name), read.columns[name]
         found = with_format(settings.propose(name, raw), reading)
-        if found.reason != NO_VALUES:
+        if not found.is_undecided:
             found = with_key_form(found, raw) if settings.infer == "data" else found
             tell_doubts(found, reading)
             grown = grown or schema.copy()
-            grown.fields |= {
-                own: replace(field, reason=f"{NEW_COLUMN}; {field.reason}")
-                for own, field in settings.with_parts(with_whole(found, raw), raw).items()
-                if own == name or own not in grown.fields
+            grown.columns |= {
+                own: replace(spec, origin=Origin.NEW, reason=f"new column; {spec.reason}") if are_new else spec
+                for own, spec in settings.with_parts(with_whole(found, raw), raw).items()
+                if own == name or own not in grown.columns
             }
     return grown or schema
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import kernels
-from tallybayes.data.infer import NO_VALUES
 from tallybayes.data.input_kind import has_attribute, library_of
 from tallybayes.data.label import Labels
 from tallybayes.data.table import Table
@@ -38,7 +37,7 @@ class SingleRowLearner:
         self._layout: tuple[Any, list[int], list[int], dict[int, Any]] | None = None  # of the columns of a matrix
         self._kind: type | None = None
         self._learn: Callable[[dict[Any, Any], Any], int] = _unknown
-        self._has_forms = any(field.key_form is not None for field in schema.fields.values())
+        self._has_forms = any(field.key_form is not None for field in schema.columns.values())
         labels, class_rows = total.in_use(), total.class_rows
         if not labels or type(labels[0]) not in _LABELS or schema.weight is not None:
             return
@@ -52,7 +51,7 @@ class SingleRowLearner:
         reader = RowReader(
             schema,
             [(tally.features, family.column, tally) for family, tally in blocks],
-            undecided=[name for name, field in schema.fields.items() if field.reason == NO_VALUES],
+            undecided=[name for name, field in schema.columns.items() if field.is_undecided],
         )
         self._read, self._index, self._values = reader.read, reader.index, np.empty(reader.width)
         adders = [

@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from tallybayes.arrays.axis import merged, rough_kind
-from tallybayes.data.infer import NO_VALUES
+from tallybayes.data.column_spec import ColumnSpec, Origin
 from tallybayes.data.label import to_label_type
 from tallybayes.data.schema import Schema
 from tallybayes.errors import DataError, Described, ForgetError, ParameterError
-from tallybayes.model.row_counter import NEW_COLUMN
 from tallybayes.state.counted_rows import CountedRows
 from tallybayes.state.model_state import ModelState
 from tallybayes.state.statistics import SufficientStatistics
@@ -58,12 +57,12 @@ def merge_states(left: ModelState, right: ModelState) -> ModelState:
     """The state with the sums of both, the settings of the left one; neither is changed."""
     if left.schema.label != right.schema.label:
         raise DataError(f"a model with the label {left.schema.label!r}", got=right.schema.label)
-    mine, theirs = left.schema.fields, right.schema.fields
+    mine, theirs = left.schema.columns, right.schema.columns
     for name in sorted(mine.keys() & theirs.keys()):
         _check_mergeable(left, right, name)
     for one, other in ((left, right), (right, left)):
         for name, derived in one.schema.derived.items():
-            if name not in other.schema.derived and any(own.column in other.schema.fields for own in derived.inputs):
+            if name not in other.schema.derived and any(own.column in other.schema.columns for own in derived.inputs):
                 hint = "give the second fit the schema of the first"
                 raise DataError(
                     "the same derived columns in both models", got=Described("none"), column=name, hint=hint
@@ -78,14 +77,14 @@ def merge_states(left: ModelState, right: ModelState) -> ModelState:
     kept = {
         name: field
         for name, field in mine.items()
-        if field.reason != NO_VALUES
+        if not field.is_undecided
         and not (name in theirs and is_open(field.family, left.settings, name) and theirs[name].family != field.family)
     }
     schema = left.schema.copy()
-    schema.fields = {**mine, **theirs, **kept}
+    schema.columns = {**mine, **theirs, **kept}
     for name in mine.keys() & theirs.keys():
-        if mine[name].is_whole != theirs[name].is_whole and NO_VALUES not in (mine[name].reason, theirs[name].reason):
-            schema.fields[name] = replace(schema.fields[name], is_whole=False)
+        if mine[name].is_whole != theirs[name].is_whole and _are_decided(mine[name], theirs[name]):
+            schema.columns[name] = replace(schema.columns[name], is_whole=False)
     return with_text_selected(
         replace(
             left,
@@ -127,17 +126,21 @@ def _check_prior(state: ModelState, label: Any) -> None:
         raise ParameterError("a prior probability for every label", got=Described(f"none for {label!r}"))
 
 
+def _are_decided(*columns: ColumnSpec) -> bool:
+    return not any(spec.is_undecided for spec in columns)
+
+
 def _check_mergeable(left: ModelState, right: ModelState, name: str) -> None:
     """Raise an error if a column is not counted in the same way in both states."""
-    mine, theirs = left.schema.fields[name], right.schema.fields[name]
+    mine, theirs = left.schema.columns[name], right.schema.columns[name]
     a, b = (field.family and field.family.counted for field in (mine, theirs))
-    if a != b and NO_VALUES not in (mine.reason, theirs.reason):
+    if a != b and _are_decided(mine, theirs):
         shown = [family.display_name() if family else "excluded" for family in (a, b)]
         hint = "give both fits the same families= and ignore="
         if shown[0] == shown[1]:
             hint = "the keys of their hashes differ: give the second fit the schema of the first"
         raise DataError(f"the same family in both models ({shown[0]})", got=shown[1], column=name, hint=hint)
-    if (mine.dates, mine.part) != (theirs.dates, theirs.part) and NO_VALUES not in (mine.reason, theirs.reason):
+    if (mine.dates, mine.part) != (theirs.dates, theirs.part) and _are_decided(mine, theirs):
         shown = [one.schema.family_name(name) for one in (left, right)]
         hint = "give the second fit the schema of the first"
         raise DataError(f"dates read in the same way in both models ({shown[0]})", got=shown[1], column=name, hint=hint)
@@ -152,7 +155,7 @@ def _check_mergeable(left: ModelState, right: ModelState, name: str) -> None:
 
 def _without_unused(schema: Schema, statistics: SufficientStatistics) -> Schema:
     """The schema without columns that were added with rows which are all forgotten now."""
-    new = {name for name, field in schema.fields.items() if field.reason.startswith(NEW_COLUMN)}
+    new = {name for name, field in schema.columns.items() if field.origin is Origin.NEW}
     if not new:
         return schema
     used = {
@@ -161,7 +164,7 @@ def _without_unused(schema: Schema, statistics: SufficientStatistics) -> Schema:
         for name, here in zip(tally.features, tally.rows_seen().nonzero(), strict=True)
         if here.any()
     }
-    dates = {part.column for name in used if name in schema.fields and (part := schema.fields[name].part) is not None}
+    dates = {part.column for name in used if name in schema.columns and (part := schema.columns[name].part) is not None}
     result = schema.copy()
-    result.fields = {name: field for name, field in schema.fields.items() if name not in new or name in used | dates}
+    result.columns = {name: field for name, field in schema.columns.items() if name not in new or name in used | dates}
     return result

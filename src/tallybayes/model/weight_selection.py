@@ -48,13 +48,13 @@ def select_weights(
     """
     try:
         prepared = WeightFit.of(state, sample, of_rows=of_rows)
-    except ForgetError as error:  # sampled rows that the state does not have: nothing to do with what was asked for
+    except ForgetError as error:  # sampled rows that the state does not have
         warnings.warn(f"no column weights were fitted: {error.args[0]}", DataWarning, stacklevel=2)
         return None
     if prepared is None:
         return None
     if warns:
-        texts = {name for name, field in state.schema.fields.items() if field.is_text}
+        texts = {name for name, field in state.schema.columns.items() if field.is_text}
         warn_of_leaks(prepared.held_out, prepared.scales, exempt=texts | state.schema.derived.keys())
     cells = [own.cells for own in (like.corrections if like is not None else {}).values() if own.cells is not None]
     prepared = prepared.with_cells(cells) if cells and prepared.kind == "per class" else prepared

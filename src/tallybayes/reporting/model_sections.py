@@ -82,8 +82,8 @@ def add_model(page: Page, context: ReportContext) -> None:
     )
     facts = table(["", ""], _provenance(context), "Provenance and settings", kind="pairs")
     columns = _column_table(context)
-    if len(context.model.schema.fields) > _FEW_COLUMNS:
-        columns = tag("details", tag("summary", f"All {len(context.model.schema.fields):,} columns"), columns)
+    if len(context.model.schema.columns) > _FEW_COLUMNS:
+        columns = tag("details", tag("summary", f"All {len(context.model.schema.columns):,} columns"), columns)
     sentence = (
         "The score of a class is its prior times the distribution of every value within the class. A missing value "
         "contributes only that it is missing."
@@ -107,7 +107,7 @@ def _column_table(context: ReportContext) -> Markup:
     judged = context.data.columns
     rows = [
         [name, _family(context, name), field.reason, _share(judged.missing, name, judged.n_rows)]
-        for name, field in context.model.schema.fields.items()
+        for name, field in context.model.schema.columns.items()
     ]
     caption = f"Columns, and the share of missing values in {judged.n_rows:,} evaluated rows"
     return table(["column", "family", "reason", "missing"], rows, caption, kind="stack")

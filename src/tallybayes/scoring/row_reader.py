@@ -32,9 +32,9 @@ class RowReader:
     undecided: columns without any value so far, whose first value selects a family: the general path reads them.
 
     >>> import numpy as np
-    >>> from tallybayes.data.schema import Field
+    >>> from tallybayes.data.column_spec import ColumnSpec
     >>> from tallybayes.families import Bernoulli
-    >>> schema = Schema("ill", {"smokes": Field("smokes", Bernoulli(), "yes or no")})
+    >>> schema = Schema("ill", {"smokes": ColumnSpec("smokes", Bernoulli(), "yes or no")})
     >>> reader, values = RowReader(schema, [(("smokes",), Flags, None)]), np.empty(1)
     >>> reader.read({"smokes": True, "ill": "no"}, reader.index, values), values
     (0, array([1.]))
@@ -43,14 +43,14 @@ class RowReader:
     def __init__(self, schema: Schema, blocks: Sequence[BlockLayout], *, undecided: Iterable[str] = ()) -> None:
         counted = {name: (column, tally) for features, column, tally in blocks for name in features}
         apart = [name for name in (schema.label, schema.weight) if name is not None]
-        self.unused = frozenset([*(name for name, field in schema.fields.items() if field.family is None), *apart])
+        self.unused = frozenset([*(name for name, field in schema.columns.items() if field.family is None), *apart])
         self.index: dict[str, Any] = {**dict.fromkeys(self.unused, -2), **dict.fromkeys(undecided, -1)}
         families = schema.families
         self.index |= dict.fromkeys([*(families.keys() - counted.keys()), *schema.date_parts], -1)
         for place, (name, (column, tally)) in enumerate(counted.items()):
-            if name in families:  # else it has come and was forgotten: it would be new
+            if name in families:  # else its rows were forgotten, and it would be new
                 self.index[name] = _entry(place, name, column, tally)
-        in_order = dict.fromkeys([*schema.fields, *self.index])  # as rows have them: the kernel is quickest then
+        in_order = dict.fromkeys([*schema.columns, *self.index])  # as rows have them: the kernel is quickest then
         self.index = {name: self.index[name] for name in in_order if name in self.index}
         ends = list(itertools.accumulate((len(features) for features, _, _ in blocks), initial=0))
         self.parts = [slice(first, last) for first, last in itertools.pairwise(ends)]  # where each block is

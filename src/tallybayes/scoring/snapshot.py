@@ -16,7 +16,6 @@ from tallybayes import kernels
 from tallybayes.arrays.column import Column, Flags
 from tallybayes.data.batch import columns_to_read, encode_columns, to_known_types
 from tallybayes.data.date_parts import UnreadDates, with_date_parts
-from tallybayes.data.infer import ONLY_BITS
 from tallybayes.data.label import Labels, find_labels, find_weights
 from tallybayes.data.read import to_source
 from tallybayes.data.source import Source, Whole
@@ -288,8 +287,8 @@ class Snapshot:
     def _check_names(self, names: Collection[str]) -> None:
         """Refuse data that has none of the model's columns."""
         schema = self.state.schema
-        if names and schema.fields and not {*schema.fields, schema.label} & {*names}:
-            raise DataError(f"columns of the model ({shorten(list(schema.fields))})", got=list(names))
+        if names and schema.columns and not {*schema.columns, schema.label} & {*names}:
+            raise DataError(f"columns of the model ({shorten(list(schema.columns))})", got=list(names))
 
     def _worked(self, table: Table, work: Callable[..., Any], unseen: UnseenCategories | None = None) -> Any:
         """The result of `work(columns, n_rows)` for a table.
@@ -304,8 +303,8 @@ class Snapshot:
                 return work(columns, table.n_rows)
             except DataError as error:
                 name = error.column or ""
-                column, field = columns.get(name), self.state.schema.fields.get(name)
-                if not isinstance(column, Flags) or field is None or field.reason != ONLY_BITS:
+                column, field = columns.get(name), self.state.schema.columns.get(name)
+                if not isinstance(column, Flags) or field is None or not field.only_bits:
                     raise
                 if error.got in (np.inf, -np.inf):
                     raise

@@ -30,7 +30,7 @@ _TEXT = {"type": "string"}
 _BYTES = {"type": "string", "format": "binary"}
 _MEANING = {
     201: "It was added.",
-    204: "Done; there is nothing to say.",
+    204: "Done. The answer has no body.",
     304: "The sender has this version already.",
     400: "The body cannot be read: it is not strict JSON, not Arrow.",
     401: "There is no key, or none that this server knows.",

@@ -49,7 +49,7 @@ def form_fields(model: Model) -> dict[str, Any]:
     ]
     excluded = [
         {"name": name, "reason": field.reason}
-        for name, field in schema.fields.items()
+        for name, field in schema.columns.items()
         if schema.family_name(name) == "excluded"
     ]
     result = {"label": schema.label, "classes": [shown(label) for label in model.classes]}
@@ -70,12 +70,12 @@ def _has_intervals(model: Model) -> bool:
 def _in_order_of_schema(schema: Schema) -> list[str]:
     """The columns of the table that the model uses, as they are ordered in the data that it was fitted on."""
     used = schema.columns_in_use
-    place = {name: number for number, name in enumerate(schema.fields)}
+    place = {name: number for number, name in enumerate(schema.columns)}
     return sorted(used, key=lambda name: place.get(name, len(place)))
 
 
 def _field(model: Model, schema: Schema, name: str, table: list[dict[str, Any]]) -> dict[str, Any]:
-    field = schema.fields.get(name)
+    field = schema.columns.get(name)
     return {
         "name": name,
         "family": schema.family_name(name) if field is not None else "input",
@@ -90,7 +90,7 @@ def _field(model: Model, schema: Schema, name: str, table: list[dict[str, Any]])
 
 def _kind(schema: Schema, name: str) -> str:
     """How a value is entered."""
-    field = schema.fields.get(name)
+    field = schema.columns.get(name)
     if field is not None and field.dates is not None:
         return "date"
     if field is None or field.family is None:

@@ -163,7 +163,7 @@ def _problem(error: Exception) -> HttpError:
     found = as_problem(error)
     if found is None:
         hint = "the log of the server has the details, under the request id"
-        found = HttpError.of(500, "an answer", got=Described("an unexpected error"), hint=hint)
+        found = HttpError.of(500, "the server could not answer because of an error of its own", hint=hint)
     return found
 
 

@@ -194,7 +194,7 @@ def _input_type(snapshot: Snapshot, name: str) -> str:
     schema = snapshot.state.schema
     family = schema.family_of(name)
     kind: type[Column] | None = None if family is None else family.column
-    if kind is None or kind is Bag or schema.fields[name].is_text:
+    if kind is None or kind is Bag or schema.columns[name].is_text:
         return "BYTES"
     if kind is Flags:
         return "BOOL"

@@ -1,4 +1,4 @@
-"""Which rows mean the same alone and in the company of others, so that they may be counted together.
+"""Which rows mean the same in a batch as alone, so that they may be counted together.
 
 A row is read by the schema, value by value. What a batch of rows could decide is: the family of a new column, the type
 of labels and categories of which there are none yet, how a label that is written otherwise meets a known one, and how
@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 from tallybayes.arrays.column import Bag, Codes, Column, Flags, Reals
-from tallybayes.data.infer import NO_VALUES
 from tallybayes.state.model_state import ModelState
 
 __all__ = ["GroupTypes", "KnownValues"]
@@ -52,9 +51,9 @@ class KnownValues:
         self._label, self._weight = schema.label, schema.weight
         self._labels = frozenset((type(label), label) for label in statistics.in_use())
         self._columns: dict[str, type[Column] | None] = {}
-        for name, field in schema.fields.items():
+        for name, field in schema.columns.items():
             family = field.family
-            if field.reason == NO_VALUES:
+            if field.is_undecided:
                 continue
             if family is not None and family.column is Codes and statistics.any_key(family, name) is None:
                 continue

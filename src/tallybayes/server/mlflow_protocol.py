@@ -134,7 +134,7 @@ def _rows(given: dict[str, Any], snapshot: Snapshot, most: int) -> list[dict[str
 
 def _named(data: Any, columns: Any, snapshot: Snapshot, most: int) -> list[dict[str, Any]]:
     """Rows that are lists, with the names of their columns."""
-    names = list(snapshot.state.schema.fields) if columns is None else columns
+    names = list(snapshot.state.schema.columns) if columns is None else columns
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise HttpError.of(400, "columns: a list of names", got=names)
     if not isinstance(data, list):

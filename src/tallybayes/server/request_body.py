@@ -38,8 +38,8 @@ class BodyBudget:
     def take(self, n_bytes: int) -> None:
         """Reserve memory; a problem (503) if there is none."""
         if n_bytes > self._left:
-            got = Described("too many large requests at the same time")
-            raise HttpError.of(503, "memory for the request", got=got, headers={"Retry-After": "1"})
+            text = "too many large requests at the same time: there is no memory for this one"
+            raise HttpError.of(503, text, headers={"Retry-After": "1"})
         self._left -= n_bytes
 
 

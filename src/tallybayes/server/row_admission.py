@@ -22,7 +22,7 @@ MAX_NEW_COLUMNS = 1_000  # of one request; the family of each is inferred, which
 def check_rows_to_learn(data: EventData, schema: Schema) -> None:
     """Raise a DataError for rows that are not to be learned."""
     names = set().union(*data) if isinstance(data, list) else set(data.column_names)
-    n_new = len(names.difference(schema.fields, (schema.label, schema.weight)))
+    n_new = len(names.difference(schema.columns, (schema.label, schema.weight)))
     if n_new > MAX_NEW_COLUMNS:
         hint = "send the values in one column, as a list or an object, or fit the model with these columns"
         got = Described(f"{n_new:,}")

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from tallybayes.arrays.chunks import split
 from tallybayes.data.source import Kind, Source
-from tallybayes.data.table import Origin, Table, to_table
+from tallybayes.data.table import RowOrigin, Table, to_table
 from tallybayes.server.row_limit import RowLimit
 from tallybayes.server.work_stop import check_stop
 
@@ -86,7 +86,7 @@ class RowPieces(Source):
             check_stop()
             table = to_table(self._piece(start, stop, names))
             absent = {name: [None] * table.n_rows for name in names if name not in table.columns}
-            yield replace(table, columns={**table.columns, **absent}, origin=Origin(start))
+            yield replace(table, columns={**table.columns, **absent}, origin=RowOrigin(start))
 
 
 def _without_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:

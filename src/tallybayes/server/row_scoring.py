@@ -105,6 +105,6 @@ def proba_of_few(snapshot: Snapshot, rows: list[dict[str, Any]]) -> Floats | Non
 def _is_small(snapshot: Snapshot, row: dict[str, Any]) -> bool:
     """Whether a row is scored soon, and has a column of the model (one that has none is an error elsewhere)."""
     schema = snapshot.state.schema
-    if row and not any(name in schema.fields or name == schema.label for name in row):
+    if row and not any(name in schema.columns or name == schema.label for name in row):
         return False
     return all(len(value) <= _SHORT for value in row.values() if isinstance(value, (str, list, dict)))

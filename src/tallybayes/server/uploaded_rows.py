@@ -61,8 +61,8 @@ def uploaded_rows(body: bytes, schema: Schema, *, media_type: str = "", name: st
     r"""The names of the columns, and the first rows as dicts, of a body in any format of text, Parquet or Arrow.
 
     >>> from tallybayes.families import Gaussian
-    >>> from tallybayes.data.schema import Field
-    >>> schema = Schema("pet", {"kilos": Field("kilos", Gaussian(), "numbers")})
+    >>> from tallybayes.data.column_spec import ColumnSpec
+    >>> schema = Schema("pet", {"kilos": ColumnSpec("kilos", Gaussian(), "numbers")})
     >>> uploaded_rows(b"name;kilos\nMimi;3,9\nRex;\n", schema)["rows"]
     [{'name': 'Mimi', 'kilos': 3.9}, {'name': 'Rex', 'kilos': None}]
     """

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from tallybayes import engines
-from tallybayes.data.infer import NO_VALUES
 from tallybayes.data.label import check_label
 from tallybayes.data.table import to_table
 from tallybayes.model.model import Change, Model
-from tallybayes.model.row_counter import NEW_COLUMN
 from tallybayes.spark.data_frame import SparkRows
 from tallybayes.spark.fit_verb import counted, with_late_columns
 from tallybayes.spark.tree import WIDTHS
@@ -46,7 +44,7 @@ def _changed(
     if isinstance(plan.counting.label, str):
         check_label(plan.counting.label, rows.types)
     if verb == "learn":
-        known = {name for name, field in schema.fields.items() if field.reason != NO_VALUES}
+        known = {name for name, field in schema.columns.items() if not field.is_undecided}
         apart = {*known, plan.counting.label, plan.counting.weight, schema.label, schema.weight}
         new = [name for name in rows.types if name not in apart and not forms.get(name)]
         rows.check_types(new)
@@ -55,5 +53,5 @@ def _changed(
             forms |= forms_of_sample(sample, [name for name in new if name in forms])
             data = to_table(with_vectors(sample, {name: form for name, form in forms.items() if name in new}))
             plan = engines.plan_change(model, data, label=label, weight=weight, verb=verb)
-            plan = with_late_columns(plan, rows, new, mark=f"{NEW_COLUMN}; ")
+            plan = with_late_columns(plan, rows, new, are_new=True)
     return engines.apply(model, plan, counted(rows, plan, forms, widths=widths), verb=verb)

@@ -84,7 +84,7 @@ def _evaluator(data: bytes, names: list[str], forms: Forms, label: str) -> Mappe
         snapshot = worker_snapshot(digest, ModelBytes(data))
         source = Stream(named_batches(batches, names, forms))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # there is nobody on a worker to be told
+            warnings.simplefilter("ignore")  # nobody reads the warnings of a worker
             scored = snapshot.log_proba_batches(source, label=label) if source.head().columns else ()
             return evaluation_to_bytes(number, evaluated(snapshot, label, scored))
 

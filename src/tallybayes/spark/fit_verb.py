@@ -10,13 +10,13 @@ import pyarrow as pa
 
 from tallybayes import engines
 from tallybayes.arrays.column import Bag
-from tallybayes.data.infer import NO_VALUES
+from tallybayes.data.column_spec import ColumnSpec, Origin
 from tallybayes.data.label import label_column
 from tallybayes.data.table import to_table
 from tallybayes.engines import Plan
 from tallybayes.errors import DataError, Described
 from tallybayes.model.model import Model
-from tallybayes.model.row_counter import NEW_COLUMN, grown_schema
+from tallybayes.model.row_counter import grown_schema
 from tallybayes.spark.data_frame import SparkRows, named_batches
 from tallybayes.spark.tree import WIDTHS, Mapped, reduced
 from tallybayes.spark.vector_columns import (
@@ -72,7 +72,7 @@ def fitted_to(df: Any, label: str | None, weight: str | None, given: dict[str, A
     given = for_elements(given, forms)
     head = to_table(with_vectors(sample, forms))
     plan = engines.plan_fit(head, label, weight=weight, **given)
-    plan = with_late_columns(plan, rows, plan.schema.fields, mark="")
+    plan = with_late_columns(plan, rows, plan.schema.columns, are_new=False)
     return engines.fitted(plan, counted(rows, plan, forms, widths=widths), data=head)
 
 
@@ -101,7 +101,7 @@ def columns_in_question(
     if only is not None:
         names = [name for name in names if name in {*only, label, weight}]
     if schema is not None:
-        names = [name for name in names if name in {*schema.fields, label, weight, schema.label, schema.weight}]
+        names = [name for name in names if name in {*schema.columns, label, weight, schema.label, schema.weight}]
     return names
 
 
@@ -132,26 +132,28 @@ def for_elements(options: Mapping[str, Any], forms: Forms) -> dict[str, Any]:
     return result
 
 
-def with_late_columns(plan: Plan, rows: SparkRows, names: Iterable[str], *, mark: str) -> Plan:
+def _has_no_value(spec: ColumnSpec) -> bool:
+    """Whether the family of a column was decided without a value, or not at all."""
+    return spec.is_undecided or spec.origin is Origin.BY_TYPE
+
+
+def with_late_columns(plan: Plan, rows: SparkRows, names: Iterable[str], *, are_new: bool) -> Plan:
     """The plan with the families of those of some columns that have no values in the sample but elsewhere.
 
-    mark: what their reasons begin with.
+    are_new: whether they came while a model was learning.
     """
-    fields = plan.schema.fields
-    left = {name for name in names if name not in fields or fields[name].reason.endswith(NO_VALUES)} & rows.types.keys()
+    fields = plan.schema.columns
+    left = {name for name in names if name not in fields or _has_no_value(fields[name])} & rows.types.keys()
     left -= {*rows.vectors}
     while left:
         schema = plan.schema.copy()
-        schema.fields = {name: field for name, field in schema.fields.items() if name not in left}
-        found = grown_schema(schema, to_table(rows.with_values(left)), plan.counting).fields
-        found = {name: own for name, own in found.items() if name not in schema.fields}
-        new = {
-            name: replace(own, reason=mark + own.reason.removeprefix(f"{NEW_COLUMN}; ")) for name, own in found.items()
-        }
-        known = {name for name in left if name in new and not new[name].reason.endswith(NO_VALUES)}
+        schema.columns = {name: field for name, field in schema.columns.items() if name not in left}
+        found = grown_schema(schema, to_table(rows.with_values(left)), plan.counting, are_new=are_new).columns
+        new = {name: own for name, own in found.items() if name not in schema.columns}
+        known = {name for name in left if name in new and not _has_no_value(new[name])}
         if not known:
             break
         parts = {name: own for name, own in new.items() if own.part is not None and own.part.column in known}
-        schema.fields = plan.schema.fields | {name: new[name] for name in known} | parts
+        schema.columns = plan.schema.columns | {name: new[name] for name in known} | parts
         plan, left = replace(plan, counting=replace(plan.counting, schema=schema)), left - known
     return plan

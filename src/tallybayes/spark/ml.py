@@ -151,7 +151,7 @@ class NaiveBayesModel(SparkModel, ScoringParams, MLReadable["NaiveBayesModel"], 
     def _vector_column(self) -> str | None:
         """The column of vectors that the model was fitted to; None if it was fitted to other columns."""
         given = self.getFeaturesCol()
-        if given is None or given in self.tally.schema.fields or forms_of_schema(self.tally.schema, [given])[given]:
+        if given is None or given in self.tally.schema.columns or forms_of_schema(self.tally.schema, [given])[given]:
             return given
         names = {_ELEMENT.sub("", name) for name in self.tally.schema.columns_in_use}
         return names.pop() if len(names) == 1 else given

@@ -147,7 +147,7 @@ def _scorer(data: bytes, columns: list[str], forms: Forms, names: Sequence[str])
         snapshot = worker_snapshot(digest, ModelBytes(data))
         batch = pa.RecordBatch.from_arrays(cells.flatten(), names=columns)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # there is nobody on a worker to be told
+            warnings.simplefilter("ignore")  # nobody reads the warnings of a worker
             return pa.StructArray.from_arrays([*score_columns(snapshot, with_vectors(batch, forms), wanted)], new)
 
     score.__annotations__ = {"cells": pa.Array, "return": pa.Array}

@@ -102,7 +102,7 @@ def _scorer(data: bytes, forms: Forms, parts: tuple[str, ...], label_type: str) 
         snapshot = worker_snapshot(digest, ModelBytes(data))
         batch = pa.RecordBatch.from_arrays(cells.flatten(), names=[field.name for field in cells.type])
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # there is nobody on a worker to be told
+            warnings.simplefilter("ignore")  # nobody reads the warnings of a worker
             return _scored(snapshot, to_table(with_vectors(batch, forms)), parts, _ARROW[label_type])
 
     score.__annotations__ = {"cells": pa.Array, "return": pa.Array}

@@ -55,7 +55,7 @@ def tune(
     settings = replace(state.settings, column_weights=None)
     counting = CountingPlan(state.schema, settings, state.schema.label, state.schema.weight)
     plan = Plan(counting, "auto" if state.settings.column_weights is not None else None)
-    plan = with_late_columns(plan, rows, plan.schema.fields, mark="")
+    plan = with_late_columns(plan, rows, plan.schema.columns, are_new=False)
     part = counted_rows(plan, counted(rows, plan, forms, widths=widths))
     model = Model(ModelState(plan.schema, settings))
     drawn_rows = part.sample

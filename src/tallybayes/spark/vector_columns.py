@@ -59,7 +59,7 @@ def forms_of_schema(schema: Schema, names: list[str]) -> dict[str, int]:
     result = {}
     for name in names:
         pattern = re.compile(re.escape(name) + r"\[(\d+)\]")
-        found = [int(match[1]) for column in schema.fields if (match := pattern.fullmatch(column))]
+        found = [int(match[1]) for column in schema.columns if (match := pattern.fullmatch(column))]
         result[name] = BAG if name in schema.families else max(found, default=-1) + 1
     return result
 

@@ -71,7 +71,7 @@ class ModelState:
             is_fresh = is_near and weights.is_complete(self.schema.families, self.classes)
             result = [name for name in result if name != "column_weights"]
             result = result if is_fresh else ["column_weights", *result]
-        selected = [own.selected_on for own in self.schema.fields.values() if own.selected_on]
+        selected = [own.selected_on for own in self.schema.columns.values() if own.selected_on]
         return [*result, *(["text_variants"] if any(abs(rows - n) >= _STALE * n for n in selected) else [])]
 
     @property
@@ -98,7 +98,7 @@ class ModelState:
             settings = replace(settings, column_weights=None, token_corrections=None)
         if derived:
             schema = schema.copy()
-            schema.fields = {name: own for name, own in schema.fields.items() if name not in derived}
+            schema.columns = {name: own for name, own in schema.columns.items() if name not in derived}
             kept = {own.counted for own in schema.families.values()}
             blocks = {family: tally for family, tally in statistics.blocks.items() if family in kept}
             statistics = SufficientStatistics(list(statistics.labels), statistics.class_rows, blocks)

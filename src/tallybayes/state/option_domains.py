@@ -125,7 +125,7 @@ def _family(value: Any) -> Any:
 
 
 def _families(value: Any) -> Any:
-    from tallybayes.data.schema import parse_column
+    from tallybayes.data.column_spec import parse_column
 
     if isinstance(value, Mapping):
         return {str(column): parse_column(family) for column, family in value.items()}

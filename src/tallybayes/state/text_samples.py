@@ -176,7 +176,7 @@ def select_text_variants(
         if choice is None:
             continue
         result = result.copy() if result is schema else result
-        old = result.fields[name]
+        old = result.columns[name]
         n_rows, reason = float(total.class_rows.floats().sum()), f"{old.reason}; {choice[1]}"
-        result.fields[name] = replace(old, family=choice[0], reason=reason, selected_on=n_rows)
+        result.columns[name] = replace(old, family=choice[0], reason=reason, selected_on=n_rows)
     return result, samples.only(n for n, family in result.families.items() if is_open(family, settings, n))

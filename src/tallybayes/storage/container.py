@@ -3,7 +3,7 @@ r"""The container of a model file: a JSON header and arrays, with a checksum.
 The bytes are a safetensors file: the length of the header in eight bytes, the header as JSON, then the arrays. The
 header has one entry of metadata, "tallybayes". Its value is again JSON, which begins
 
-    {"sha256": "...", "format": 1, "library": "0.1.0", ...
+    {"sha256": "...", "format": 2, "library": "0.1.0", ...
 
 The SHA-256 is computed over all bytes with its own 64 digits replaced by zeros, so any flipped byte is an error. A
 forger can compute it too, so the content is checked as well: see `tallybayes.storage.content`.
@@ -27,12 +27,13 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from tallybayes.errors import FileError, shorten
+from tallybayes.storage.old_formats import upgraded
 from tallybayes.tally.exact import require
 from tallybayes.version import __version__
 
 __all__ = ["FORMAT", "START", "Tensors", "json_text", "object_of", "pack", "unique", "unpack"]
 
-FORMAT = 1  # increase it with every change that older versions cannot read; older formats stay readable
+FORMAT = 2  # increase it with every change that older versions cannot read; older formats stay readable
 START = rb'{"__metadata__":{"tallybayes":"{\"sha256\":\"'  # the first bytes of every file, after the length
 
 _ZEROS = "0" * 64
@@ -68,7 +69,8 @@ def unpack(data: bytes) -> tuple[dict[str, Any], Tensors]:
     if type(number) is int and number > FORMAT:
         message = f"written in format {shorten(number)} by a newer version of tallybayes; this one reads up to {FORMAT}"
         raise FileError(message, hint="update tallybayes")
-    require(type(number) is int and number == FORMAT, f"an unknown format: {shorten(number)}")
+    if type(number) is not int or number < 1:
+        raise FileError(f"an unknown format: {shorten(number)}")
     require(isinstance(header.get("library"), str), "the version of the library is missing")
     try:
         found = safetensors.deserialize(data)  # type: ignore[no-untyped-call]
@@ -77,7 +79,7 @@ def unpack(data: bytes) -> tuple[dict[str, Any], Tensors]:
     own, tensors = ("sha256", "format", "library"), {name: _array(name, view) for name, view in found}
     require(tuple(header)[:3] == own, f"expected {', '.join(own)} first, got {shorten(list(header)[:3])}")
     require(safetensors.numpy.save(tensors, {"tallybayes": json_text(header)}) == data, "not as this library writes it")
-    return {k: v for k, v in header.items() if k not in own}, tensors
+    return upgraded({k: v for k, v in header.items() if k not in own}, number), tensors
 
 
 def json_text(value: Any) -> str:

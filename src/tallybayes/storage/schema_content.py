@@ -56,13 +56,13 @@ def schema_from_json(given: Any) -> Schema:
     for text in dict.fromkeys(text for text in texts if isinstance(text, str) and not DateFormat.is_text(text)):
         family_of(text)  # raises an error with a hint if it is unknown
     schema = Schema.from_dict(given)
-    inputs = {own.column for field in schema.fields.values() for own in field.inputs}
-    unknown = sorted(inputs - schema.fields.keys())
+    inputs = {own.column for field in schema.columns.values() for own in field.inputs}
+    unknown = sorted(inputs - schema.columns.keys())
     require(not unknown, f"inputs that are not columns: {shorten(unknown)}")
     return schema
 
 
-_FACTS = ("inputs", "format", "key_form", "part", "whole", "selected_on")  # of a column, beside family and reason
+_FACTS = ("status", "origin", "inputs", "format", "key_form", "part", "whole", "only_bits", "selected_on")
 
 
 def _column_facts(given: Any) -> dict[str, Any]:

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.arrays.axis import rough_kind, sort_keys
+from tallybayes.data.column_spec import ColumnSpec
 from tallybayes.data.encode import empty_column
-from tallybayes.data.schema import Field, Schema
+from tallybayes.data.schema import Schema
 from tallybayes.families import Family
 from tallybayes.state.statistics import SufficientStatistics
 from tallybayes.storage.container import Tensors, object_of
@@ -77,13 +78,13 @@ def read_total(tensors: Tensors, given: Any, schema: Schema) -> SufficientStatis
         in_order = (columns[1:] > columns[:-1]).all()  # differences might overflow
         require(columns[0] >= 0 and columns[-1] < len(own) and in_order, f"{family.name}: columns")
         features = tuple(own[j] for j in columns.tolist())
-        like = _empty_tally(family, [schema.fields[name] for name in features])
+        like = _empty_tally(family, [schema.columns[name] for name in features])
         blocks[family] = _read_tally(tensors, f"block{i}", family, like, features, len(labels), block["low"])
         _check_rows(class_rows, blocks[family].rows_seen(), family)
     return SufficientStatistics(labels, class_rows, blocks)
 
 
-def _empty_tally(family: Family, fields: list[Field]) -> Tally:
+def _empty_tally(family: Family, fields: list[ColumnSpec]) -> Tally:
     """A tally without any rows; of derived columns, with the cells of their inputs."""
     sizes = {field.name: tuple(own.n_cells for own in field.inputs) for field in fields if field.inputs} or {"": ()}
     columns = [empty_column(family.column, 0, own) for own in sizes.values()]

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
+from tallybayes.data.column_spec import Origin, Status
 from tallybayes.data.source import Source, Whole
 from tallybayes.errors import DataError
 from tallybayes.model import Model
@@ -67,13 +68,13 @@ def _selected_model(search: Search, source: Source, label: Any) -> Model:
         settings = settings.with_options(smoothing={**given, **strengths})
     same = True
     for name, own in search.now.items():
-        if own.family != schema.fields[name].family:
+        if own.family != schema.columns[name].family:
             same = same and own.family.counted == base.schema.families[name].counted
-            reason = f"{schema.fields[name].reason}; selected by tuning"
-            schema.fields[name] = replace(schema.fields[name], family=own.family, reason=reason)
+            reason = f"{schema.columns[name].reason}; selected by tuning"
+            schema.columns[name] = replace(schema.columns[name], family=own.family, origin=Origin.TUNED, reason=reason)
     for name in search.excluded:
         reason = "excluded by tuning: removing it lowers the leave-one-out log loss"
-        schema.fields[name] = replace(schema.fields[name], family=None, reason=reason)
+        schema.columns[name] = schema.columns[name].without_family(Status.BY_TUNING, reason)
     if same and not search.excluded:
         result = Model(replace(base.snapshot().state, schema=schema, settings=settings))
     else:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tallybayes.arrays.column import Codes, Reals
-from tallybayes.data.schema import SPECIFIED, Schema
+from tallybayes.data.column_spec import Origin, Status
+from tallybayes.data.schema import Schema
 from tallybayes.families import FAMILIES, Family
 from tallybayes.families.family import Floats, Smoothing
 from tallybayes.model import Model
@@ -72,8 +73,8 @@ def other_families(schema: Schema, values: dict[str, Floats], *, from_file: bool
     categories.
     """
     result: dict[Family, list[str]] = {}
-    for name, field in schema.fields.items():
-        if field.family is None or field.family.column is not Reals or field.reason.startswith(SPECIFIED):
+    for name, field in schema.columns.items():
+        if field.family is None or field.family.column is not Reals or field.origin is Origin.SPECIFIED:
             continue
         seen = values[name][~np.isnan(values[name])]
         if not len(seen):
@@ -88,8 +89,12 @@ def other_families(schema: Schema, values: dict[str, Floats], *, from_file: bool
 def only(schema: Schema, family: Family, names: list[str]) -> Schema:
     """A schema with some of the columns, with another family."""
     result = schema.copy()
-    result.fields = {
-        name: dataclasses.replace(field, family=family if name in names else None)
-        for name, field in schema.fields.items()
+    result.columns = {
+        name: spec
+        if spec.family is None
+        else dataclasses.replace(spec, family=family)
+        if name in names
+        else spec.without_family(Status.BY_TUNING)
+        for name, spec in schema.columns.items()
     }
     return result

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from tallybayes.arrays.array_types import Floats
 from tallybayes.data.cell_cuts import inputs_of_sizes
 from tallybayes.data.coarse_cells import CellInput
-from tallybayes.data.schema import Field, Schema
+from tallybayes.data.column_spec import ColumnSpec, Origin, Status
+from tallybayes.data.schema import Schema
 from tallybayes.families import Interaction, OneDependence
 from tallybayes.model import Model
 from tallybayes.model.weight_selection import WeightFit
@@ -104,18 +105,21 @@ class TermCandidates:
 
         found: the pairs that were found on the rows of each fit, and on all rows.
         """
-        state, taken = self._base.state, self._base.state.schema.fields
-        fields: dict[str, Field] = {}
+        state, taken = self._base.state, self._base.state.schema.columns
+        fields: dict[str, ColumnSpec] = {}
         for pair in sorted({pair for pairs in found for pair in pairs}):
             if (name := _name(pair)) not in taken and name not in fields:
                 inputs = self.inputs[pair[0]], self.inputs[pair[1]]
-                fields[name] = Field(name, Interaction(), "found by tuning", inputs)
+                fields[name] = ColumnSpec(name, Interaction(), "found by tuning", inputs, origin=Origin.TUNED)
         if dependence and ALL_COLUMNS not in taken and self._are_few():
-            fields[ALL_COLUMNS] = Field(ALL_COLUMNS, OneDependence(), "selected by tuning", tuple(self.inputs.values()))
+            fields[ALL_COLUMNS] = ColumnSpec(
+                ALL_COLUMNS, OneDependence(), "selected by tuning", tuple(self.inputs.values()), origin=Origin.TUNED
+            )
         if not fields:
             return CountedTerms.none()
         others = {  # else they would be learned as new
-            name: replace(own, family=None, reason="counted already", inputs=()) for name, own in taken.items()
+            name: own if own.family is None else replace(own.without_family(Status.INPUT), inputs=())
+            for name, own in taken.items()
         }
         schema = Schema(state.schema.label, others | fields, state.schema.weight, state.schema.missing)
         model = Model(ModelState(schema, replace(state.settings, column_weights=None)))
@@ -171,7 +175,7 @@ class CountedTerms:
             return model
         base, own = model.snapshot().state, self.model.snapshot().state
         schema = base.schema.copy()
-        schema.fields |= {name: own.schema.fields[name] for name in names}
+        schema.columns |= {name: own.schema.columns[name] for name in names}
         sums = own.statistics.aligned(base.statistics.labels)
         blocks = dict(base.statistics.copy().blocks)
         for family, tally in sums.blocks.items():

@@ -12,8 +12,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, Literal, Unpack
 
+from tallybayes.data.column_spec import ColumnSpec
 from tallybayes.data.read import to_source
-from tallybayes.data.schema import Field
 from tallybayes.data.source import Source, Stream, as_columns
 from tallybayes.errors import DataError, ParameterError, check_integer, did_you_mean, is_real_number
 from tallybayes.model import Model
@@ -90,7 +90,7 @@ def tune(
         raise ParameterError("data that can be read more than once, to tune on", got=type(data).__name__, hint=hint)
     source, label, weight = as_columns(source, label, weight)
     model, label = planned(source, label, options, weight=weight)
-    weight, fields = model.schema.weight, dict(model.schema.fields)
+    weight, fields = model.schema.weight, dict(model.schema.columns)
     if model.settings.estimate == "mle":
         if by != "leave-one-out" or chosen == ("smoothing",):
             raise ParameterError("estimate='bayes' to tune the smoothing: maximum likelihood has none", got="mle")
@@ -137,7 +137,7 @@ class _Tuned:
         source: Source,
         label: Any,
         weight: Any,
-        fields: Mapping[str, Field],
+        fields: Mapping[str, ColumnSpec],
         budget: Budget,
         progress: Progress,
     ) -> None:
@@ -202,7 +202,7 @@ class _Tuned:
 
         schema = found.base.state.schema.copy()
         texts = [name for name, family in schema.families.items() if family.tokeniser is not None]
-        schema.fields |= {name: self._fields[name] for name in texts if name in self._fields}
+        schema.columns |= {name: self._fields[name] for name in texts if name in self._fields}
         self._progress("expected on new rows", 0.9)
         return nested_estimate(found.base, schema, fitted)
 

@@ -29,7 +29,7 @@ from tallybayes.data.formats.input_file import InputFile, without_compression_su
 from tallybayes.data.formats.mail import HEADERS, is_mail, mail
 from tallybayes.data.formats.mbox import LONGEST, is_mbox, messages
 from tallybayes.data.source import BadRows, Kind
-from tallybayes.data.table import Origin, Table
+from tallybayes.data.table import RowOrigin, Table
 from tallybayes.errors import DataError, Described, FileError, TallyError
 
 __all__ = ["KINDS", "Document", "DocumentFiles", "combined", "document_kind"]
@@ -149,7 +149,7 @@ class DocumentFiles(FileFormat):
         cells = {name: _column(name, [row.cells.get(name) for row in rows]) for name in self._names}
         kinds = dict.fromkeys(self._names) if wanted is None else wanted
         columns = {name: self._as(cells[name], kind) for name, kind in kinds.items() if name in cells}
-        origin = Origin(first, self.name, files=[row.place for row in rows])
+        origin = RowOrigin(first, self.name, files=[row.place for row in rows])
         return Table(len(rows), columns, origin, None, pa.table(cells) if keep else None)
 
     def _as(self, column: Any, kind: Kind | None) -> Any:

@@ -12,7 +12,7 @@ from tallybayes.data.missing_words import MissingWords
 from tallybayes.data.number_reading import NumberReading
 from tallybayes.data.odd_cells import OddCells
 from tallybayes.data.source import BadRows, Kind
-from tallybayes.data.table import Origin, Table
+from tallybayes.data.table import RowOrigin, Table
 
 __all__ = ["FileFormat", "ReadOptions"]
 
@@ -73,9 +73,9 @@ class FileFormat(ABC):
         """The line, from 1, on which a row begins; None where there are no lines."""
         return None
 
-    def origin(self, first: int) -> Origin:
+    def origin(self, first: int) -> RowOrigin:
         """Where the rows from a number on are."""
-        return Origin(first, self.name, self.line_of)
+        return RowOrigin(first, self.name, self.line_of)
 
     def facts(self) -> dict[str, Any]:
         """What was detected and is unusual: delimiter, encoding and the like."""
