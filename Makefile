@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 comma := ,
-NATIVE := $(wildcard native/*)
+NATIVE := $(wildcard native/*.cpp native/*/*)
 MEANING := $(addprefix tests/,model/test_awkward.py model/test_peers.py families docs/test_lectures.py scoring/test_leave_one_out.py)
 
 .PHONY: demo test check bench guard fuzz sanitize format browser clean

@@ -1,5 +1,5 @@
 // The native twin of tallybayes.kernels.reference: same names, same arguments, same results.
-#include "columns.h"
+#include "base/columns.h"
 
 namespace {
 
