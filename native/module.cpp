@@ -51,7 +51,7 @@ NB_MODULE(_native, m) {
     tb::register_hash_rows(m);
     tb::register_log_loss(m);
     tb::register_log_counts(m);
-    tb::register_newton_terms(m);
+    tb::register_fit_temperature(m);
     tb::register_cell_pairs(m);
     tb::register_cell_pair_sums(m);
     tb::register_one_dependence(m);

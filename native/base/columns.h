@@ -214,7 +214,7 @@ void register_binnings_leave_one_out(nb::module_ &m);
 void register_hash_rows(nb::module_ &m);
 void register_log_loss(nb::module_ &m);
 void register_log_counts(nb::module_ &m);
-void register_newton_terms(nb::module_ &m);
+void register_fit_temperature(nb::module_ &m);
 void register_cell_pairs(nb::module_ &m);
 void register_cell_pair_sums(nb::module_ &m);
 void register_one_dependence(nb::module_ &m);

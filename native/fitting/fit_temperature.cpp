@@ -1,42 +1,15 @@
-// newton_terms: the log loss at a temperature, with the slopes and the curvature that a step of Newton's method needs.
-// fit_temperature: the temperature and the offsets with the least loss.
+// fit_temperature: the temperature of scores and the offsets of classes with the least log loss, by Newton's method.
 //
 // Rows are taken in tiles that stay in the cache. Sums over rows have four lanes whatever the instruction set, so that
 // all give the same bits.
 #ifndef TB_ISA
 #include "base/tile_sizes.h"
 
-#define TB_FILE "fitting/newton_terms.cpp"
+#define TB_FILE "fitting/fit_temperature.cpp"
 #include "base/isa.h"
 
 namespace tb {
 namespace {
-
-nb::tuple newton_terms(Matrix<double> scores, Matrix<double> base, Vector<int32_t> codes, Vector<double> row_weights,
-                       double temperature, bool by_class) {
-    Contract contract;
-    contract.array("scores", scores, {CLASSES, ROWS});
-    contract.array("base", base, {CLASSES, ROWS});
-    contract.array("codes", codes, {ROWS});
-    contract.array("row_weights", row_weights, {ROWS});
-    contract.codes(codes.data(), false);
-    const int64_t n_classes = contract[CLASSES], n_rows = contract[ROWS];
-    Contract::finite("scores", scores.data(), n_classes * n_rows);
-    Contract::finite("base", base.data(), n_classes * n_rows);
-    Contract::counts("row_weights", row_weights.data(), n_rows);
-    const size_t n = 1 + (by_class ? size_t(n_classes) : 0);
-    std::vector<double> slopes(n), curvature(n * n);
-    double loss = 0;
-    {
-        nb::gil_scoped_release release;
-        const std::vector<double> offsets(static_cast<size_t>(n_classes));
-        loss = TB_BEST(add_terms)(scores.data(), base.data(), codes.data(), row_weights.data(), temperature,
-                                  offsets.data(), n_classes, n_rows, by_class, slopes.data(), curvature.data());
-        for (size_t i = 0; i < n; ++i)
-            for (size_t j = 0; j < i; ++j) curvature[i * n + j] = curvature[j * n + i];
-    }
-    return nb::make_tuple(loss, to_numpy(std::move(slopes), {n}), to_numpy(std::move(curvature), {n, n}));
-}
 
 // The loss with its shrinkage at a temperature and offsets, its slopes and the upper half of its curvature.
 struct Terms {
@@ -123,10 +96,7 @@ auto fit_temperature(Matrix<double> scores, Matrix<double> base, Vector<int32_t>
 
 } // namespace
 
-void register_newton_terms(nb::module_ &m) {
-    define_kernel(m, "newton_terms", &newton_terms);
-    define_kernel(m, "fit_temperature", &fit_temperature);
-}
+void register_fit_temperature(nb::module_ &m) { define_kernel(m, "fit_temperature", &fit_temperature); }
 
 } // namespace tb
 
