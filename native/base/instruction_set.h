@@ -1,4 +1,4 @@
-// Which of the compiled instruction sets is used: the widest that the processor has, or a narrower one that the
+// Which of the instruction sets that isa.h compiles is used: the widest that the processor has, or a narrower one that the
 // environment variable TALLYBAYES_ISA asks for (plain, avx2, avx512). Decided once.
 #pragma once
 
@@ -13,7 +13,8 @@ inline int widest_instruction_set() {
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
     const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                             __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
-    return has_avx512 ? AVX512 : __builtin_cpu_supports("avx2") ? AVX2 : PLAIN;
+    const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    return !has_avx2 ? PLAIN : has_avx512 ? AVX512 : AVX2;
 #else
     return PLAIN;
 #endif

@@ -1,4 +1,4 @@
-// Four columns at a time: one vector of four values per row, whatever the layout.
+// Four columns at a time. How their rows are read as vectors: quad_rows.h.
 #pragma once
 #include <algorithm>
 #include <type_traits>
@@ -8,21 +8,9 @@
 
 namespace tb {
 
-// Vectors that lie in memory belong into a struct with alignas(32): without AVX the compiler aligns them to 16 only,
-// and the clone for x86-64-v3 expects 32.
-TB_INLINE f64x4 absolute(f64x4 x) { return as_doubles(as_bits(x) & INT64_MAX); }
-TB_INLINE f64x4 larger(f64x4 a, f64x4 b) { return a > b ? a : b; } // b where a is NaN
-TB_INLINE f64x4 smaller(f64x4 a, f64x4 b) { return a < b ? a : b; } // b where a is NaN
-TB_INLINE bool any_set(i64x4 x) { return (x[0] | x[1] | x[2] | x[3]) != 0; }
-// a * b + c rounded once, by one instruction where there is one.
-TB_INLINE f64x4 fused(f64x4 a, f64x4 b, f64x4 c) {
-    return f64x4{__builtin_fma(a[0], b[0], c[0]), __builtin_fma(a[1], b[1], c[1]), __builtin_fma(a[2], b[2], c[2]),
-                 __builtin_fma(a[3], b[3], c[3])};
-}
-
 // Four neighbouring columns, read as one vector per row. The last four are filled up with columns of zeros.
 template <class T> struct Quad {
-    using Lanes = std::conditional_t<std::is_floating_point_v<T>, f64x4, i64x4>;
+    using Values = std::conditional_t<std::is_floating_point_v<T>, f64x4, i64x4>;
     const T *data[4];
     int64_t stride[4];
     bool adjacent; // as in a C-ordered matrix: the four values of a row lie side by side
@@ -43,19 +31,6 @@ template <class T> struct Quad {
 
     // Asks for a row that will be read soon. Columns that lie apart are streams which the processor sees by itself.
     TB_INLINE void prefetch(int64_t row) const { __builtin_prefetch(data[0] + row * stride[0] * adjacent); }
-
-    template <bool Adjacent> TB_INLINE Lanes read(int64_t row) const {
-        if constexpr (Adjacent) {
-            typedef T Raw __attribute__((vector_size(4 * sizeof(T))));
-            Raw raw;
-            __builtin_memcpy(&raw, data[0] + row * stride[0], sizeof raw);
-            return __builtin_convertvector(raw, Lanes);
-        } else {
-            using E = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
-            return Lanes{E(data[0][row * stride[0]]), E(data[1][row * stride[1]]), E(data[2][row * stride[2]]),
-                         E(data[3][row * stride[3]])};
-        }
-    }
 };
 
 struct Run {

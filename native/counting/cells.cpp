@@ -3,6 +3,7 @@
 // Doubles are taken as integers in the same order, and a cell is such an integer without its lowest `level` bits. The
 // level starts at 0 and rises when the limit is passed: what it ends at depends on the set of numbers alone, because
 // the cells of some of the numbers are never more than the cells of all.
+#ifndef TB_ISA
 #include "counting/cell_keys.h"
 #include "base/quads.h"
 
@@ -27,24 +28,15 @@ struct alignas(32) Keys { // of four columns
     i64x4 key[TILE];
 };
 
-// ordered(x), or NO_KEY where x is not finite. Returns whether there is an infinity.
-template <bool Adjacent, class T> TB_INLINE bool fill_keys(const Quad<T> &quad, int64_t start, int64_t rows, Keys &keys) {
-    i64x4 infinite = i64x4{};
-    for (int64_t r = 0; r < rows; ++r) {
-        f64x4 x = quad.template read<Adjacent>(start + r) + 0.0; // -0.0 becomes 0.0
-        i64x4 bits = as_bits(x), ordered = bits ^ ((bits < 0) & INT64_MAX);
-        f64x4 size = absolute(x);
-        infinite |= size == std::numeric_limits<double>::infinity();
-        keys.key[r] = size < std::numeric_limits<double>::infinity() ? ordered : i64x4{} + NO_KEY;
-    }
-    return any_set(infinite);
-}
-TB_CLONES bool tile_keys(const Quad<double> &quad, int64_t start, int64_t rows, Keys &keys) {
-    return quad.adjacent ? fill_keys<true>(quad, start, rows, keys) : fill_keys<false>(quad, start, rows, keys);
-}
-TB_CLONES bool tile_keys(const Quad<float> &quad, int64_t start, int64_t rows, Keys &keys) {
-    return quad.adjacent ? fill_keys<true>(quad, start, rows, keys) : fill_keys<false>(quad, start, rows, keys);
-}
+} // namespace
+} // namespace tb
+
+#define TB_FILE "counting/cells.cpp"
+#define TB_FOURS
+#include "base/isa.h"
+
+namespace tb {
+namespace {
 
 // The cells of one column: an open-addressing hash table from key to the row of a table of counts per class.
 class Grid {
@@ -265,6 +257,7 @@ template <class T> int64_t first_infinity(const std::vector<Column<T>> &columns,
 template <class T>
 int64_t count_cells(const std::vector<Column<T>> &columns, const int32_t *codes, int64_t start, int64_t stop, std::vector<Grid> &grids) {
     auto keys = std::make_unique<Keys>();
+    const auto fill_keys = TB_BEST(fill_keys<T>);
     const std::vector<int> order = by_address(columns.data(), columns.size());
     const std::vector<Column<T>> ordered = in_order(columns, order);
     int64_t bad = -1;
@@ -272,7 +265,7 @@ int64_t count_cells(const std::vector<Column<T>> &columns, const int32_t *codes,
         int64_t rows = std::min(TILE, stop - from);
         bool infinite = false;
         for (size_t first = 0; first < columns.size(); first += 4) {
-            infinite |= tile_keys(Quad<T>::at(ordered, first), from, rows, *keys);
+            infinite |= fill_keys(Quad<T>::at(ordered, first), from, rows, *keys);
             for (size_t j = first; j < std::min(first + 4, columns.size()); ++j)
                 grids[order[j]].add(reinterpret_cast<const int64_t *>(keys->key) + (j - first), codes + from, rows);
         }
@@ -301,6 +294,7 @@ template <class T>
 int64_t count_few(const std::vector<Column<T>> &columns, const int32_t *codes, int64_t start, int64_t stop, int64_t n_classes,
                   int64_t limit, Cells &cells) {
     auto keys = std::make_unique<Keys>();
+    const auto fill_keys = TB_BEST(fill_keys<T>);
     std::vector<Slot> there[4], other;
     bool infinite = false;
     const size_t most = columns.size() * std::min(stop - start, limit);
@@ -311,7 +305,7 @@ int64_t count_few(const std::vector<Column<T>> &columns, const int32_t *codes, i
         for (size_t j = 0; j < n; ++j) there[j].clear();
         for (int64_t from = start; from < stop; from += TILE) {
             const int64_t rows = std::min(TILE, stop - from);
-            infinite |= tile_keys(Quad<T>::at(columns, first), from, rows, *keys);
+            infinite |= fill_keys(Quad<T>::at(columns, first), from, rows, *keys);
             for (size_t j = 0; j < n; ++j)
                 for (int64_t r = 0; r < rows; ++r)
                     if (const int64_t key = keys->key[r][j]; key != NO_KEY && codes[from + r] >= 0)
@@ -369,3 +363,29 @@ nb::tuple list_cells(nb::object list, Vector<int32_t> codes, int64_t n_classes, 
 void register_cells(nb::module_ &m) { define_kernel(m, "count_cells", &list_cells); }
 
 } // namespace tb
+
+#else
+#include "base/quad_rows.h"
+
+namespace tb::TB_ISA {
+namespace {
+
+// ordered(x), or NO_KEY where x is not finite. Returns whether there is an infinity.
+template <bool Adjacent, class T> TB_INLINE bool fill_keys(const Quad<T> &quad, int64_t start, int64_t rows, Keys &keys) {
+    i64x4 infinite = i64x4{};
+    for (int64_t r = 0; r < rows; ++r) {
+        f64x4 x = read_row<Adjacent>(quad, start + r) + 0.0; // -0.0 becomes 0.0
+        i64x4 bits = as_bits(x), ordered = bits ^ ((bits < 0) & INT64_MAX);
+        f64x4 size = absolute(x);
+        infinite |= size == std::numeric_limits<double>::infinity();
+        keys.key[r] = size < std::numeric_limits<double>::infinity() ? ordered : i64x4{} + NO_KEY;
+    }
+    return any(infinite);
+}
+template <class T> bool fill_keys(const Quad<T> &quad, int64_t start, int64_t rows, Keys &keys) {
+    return quad.adjacent ? fill_keys<true>(quad, start, rows, keys) : fill_keys<false>(quad, start, rows, keys);
+}
+
+} // namespace
+} // namespace tb::TB_ISA
+#endif

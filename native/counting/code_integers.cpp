@@ -1,4 +1,5 @@
 // Integers such as labels: numbered from a given one on and counted, in one pass over the rows.
+#ifndef TB_ISA
 #include "base/columns.h"
 #include "base/simd.h"
 
@@ -9,7 +10,6 @@
 #include <utility>
 
 namespace tb {
-
 namespace {
 
 constexpr int64_t AT_ONCE = 2048; // rows whose codes stay in the first cache until they are counted
@@ -18,36 +18,14 @@ struct Range {
     int64_t least = std::numeric_limits<int64_t>::max(), greatest = std::numeric_limits<int64_t>::min();
 };
 
-// The codes of some rows, -1 where a value is outside 0 .. size - 1 behind `low`.
-template <class T>
-TB_INLINE void number(const T *values, int64_t stride, int64_t rows, int64_t low, int64_t size, int32_t *codes, Range &seen) {
-    T least = std::numeric_limits<T>::max(), greatest = std::numeric_limits<T>::min();
-    const auto place = [&](T value) { return static_cast<uint64_t>(static_cast<int64_t>(value)) - static_cast<uint64_t>(low); };
-    for (int64_t r = 0; r < rows; ++r) {
-        const T value = values[r * stride];
-        least = std::min(least, value);
-        greatest = std::max(greatest, value);
-        codes[r] = static_cast<int32_t>(place(value));
-    }
-    seen.least = std::min<int64_t>(seen.least, least);
-    seen.greatest = std::max<int64_t>(seen.greatest, greatest);
-    if (least >= low && place(greatest) < static_cast<uint64_t>(size)) [[likely]] return;
-    for (int64_t r = 0; r < rows; ++r)
-        if (place(values[r * stride]) >= static_cast<uint64_t>(size)) codes[r] = -1;
-}
+} // namespace
+} // namespace tb
 
-#define TB_NUMBER(T)                                                                                                   \
-    TB_CLONES void number_some(const T *values, int64_t stride, int64_t rows, int64_t low, int64_t size, int32_t *codes,     \
-                          Range &seen) {                                                                               \
-        if (stride == 1) number(values, 1, rows, low, size, codes, seen);                                               \
-        else number(values, stride, rows, low, size, codes, seen);                                                      \
-    }
-TB_NUMBER(int64_t)
-TB_NUMBER(int32_t)
-TB_NUMBER(int16_t)
-TB_NUMBER(int8_t)
-TB_NUMBER(uint8_t)
-#undef TB_NUMBER
+#define TB_FILE "counting/code_integers.cpp"
+#include "base/isa.h"
+
+namespace tb {
+namespace {
 
 // Few counters are kept four times, one for every fourth row: adding to one that was written a moment ago would wait.
 class Counters {
@@ -90,9 +68,10 @@ std::pair<int64_t, int64_t> code_integers(Array values, int64_t low, OutVector<i
     Counters counters(size);
     return dispatch<int64_t, int32_t, int16_t, int8_t, uint8_t>(values.dtype(), [&]<class T>(T) {
         const T *from = static_cast<const T *>(values.data());
+        const auto number_rows = TB_BEST(number_rows<T>);
         for (int64_t row = start; row < stop; row += AT_ONCE) {
             const int64_t rows = std::min(AT_ONCE, stop - row), stride = values.stride(0);
-            number_some(from + row * stride, stride, rows, low, size, out.data() + row, seen);
+            number_rows(from + row * stride, stride, rows, low, size, out.data() + row, seen);
             counters.add(out.data() + row, rows);
         }
         counters.add_to(counts.data());
@@ -105,3 +84,36 @@ std::pair<int64_t, int64_t> code_integers(Array values, int64_t low, OutVector<i
 void register_code_integers(nb::module_ &m) { define_kernel(m, "code_integers", &code_integers); }
 
 } // namespace tb
+
+#else
+
+namespace tb::TB_ISA {
+namespace {
+
+// The codes of some rows, -1 where a value is outside 0 .. size - 1 behind `low`.
+template <class T>
+TB_INLINE void number(const T *values, int64_t stride, int64_t rows, int64_t low, int64_t size, int32_t *codes, Range &seen) {
+    T least = std::numeric_limits<T>::max(), greatest = std::numeric_limits<T>::min();
+    const auto place = [&](T value) { return static_cast<uint64_t>(static_cast<int64_t>(value)) - static_cast<uint64_t>(low); };
+    for (int64_t r = 0; r < rows; ++r) {
+        const T value = values[r * stride];
+        least = std::min(least, value);
+        greatest = std::max(greatest, value);
+        codes[r] = static_cast<int32_t>(place(value));
+    }
+    seen.least = std::min<int64_t>(seen.least, least);
+    seen.greatest = std::max<int64_t>(seen.greatest, greatest);
+    if (least >= low && place(greatest) < static_cast<uint64_t>(size)) [[likely]] return;
+    for (int64_t r = 0; r < rows; ++r)
+        if (place(values[r * stride]) >= static_cast<uint64_t>(size)) codes[r] = -1;
+}
+
+template <class T>
+void number_rows(const T *values, int64_t stride, int64_t rows, int64_t low, int64_t size, int32_t *codes, Range &seen) {
+    if (stride == 1) number(values, 1, rows, low, size, codes, seen);
+    else number(values, stride, rows, low, size, codes, seen);
+}
+
+} // namespace
+} // namespace tb::TB_ISA
+#endif

@@ -5,12 +5,10 @@
 // Oishi 2008 call the cut ExtractVector; cuts at fixed places are those of Demmel and Nguyen's reproducible sums.) Two
 // cuts hold the 103 bits below 2**E.
 // x*x is p + e with p the rounded product and e = fma(x, x, -p). What lies below the last cut is found by a second look.
-#pragma once
-#include "base/quads.h"
+// Read once per instruction set (isa.h), behind quads.h.
+#include "base/quad_rows.h"
 
-#include <cmath>
-
-namespace tb {
+namespace tb::TB_ISA {
 namespace {
 
 constexpr int64_t LOWEST = -370; // cuts end at 2**(2*LOWEST - 155), still a normal number
@@ -59,9 +57,9 @@ struct alignas(32) Tile { // some rows of four columns, rows of one class togeth
 template <bool Adjacent, class T> TB_INLINE void look_at(const Quad<T> &quad, Tile &tile) {
     f64x4 peak = broadcast(0.0), low = broadcast(HUGE_FROM), sum = peak, other_sum = peak;
     const auto look = [&](int64_t row, f64x4 &total) __attribute__((always_inline)) {
-        const f64x4 size = absolute(quad.template read<Adjacent>(row));
+        const f64x4 size = absolute(read_row<Adjacent>(quad, row));
         peak = larger(size, peak);
-        low = smaller(as_doubles(as_bits(size) - 1), low); // 0 becomes a NaN, which is not smaller
+        low = smaller(as_reals<f64x4>(as_bits(size) - 1), low); // 0 becomes a NaN, which is not smaller
         total += size;
     };
     int64_t r = tile.start;
@@ -71,36 +69,32 @@ template <bool Adjacent, class T> TB_INLINE void look_at(const Quad<T> &quad, Ti
     sum += other_sum;
     tile.peak = peak;
     tile.low = low;
-    tile.odd = any_set(as_bits(sum - sum)); // 0 where finite, else NaN
+    tile.odd = any(as_bits(sum - sum)); // 0 where finite, else NaN
 }
 
 template <bool Adjacent, class T> TB_INLINE void fill(const Quad<T> &quad, Tile &tile) {
     f64x4 peak = broadcast(0.0);
     for (int64_t r = 0; r < tile.runs.rows; ++r) {
-        tile.x[r] = quad.template read<Adjacent>(tile.start + tile.runs.row[r]);
+        tile.x[r] = read_row<Adjacent>(quad, tile.start + tile.runs.row[r]);
         peak = larger(absolute(tile.x[r]), peak);
     }
     tile.peak = peak;
 }
 
-#define TB_READ(T)                                                                                                     \
-    TB_CLONES void look_at(const Quad<T> &quad, Tile &tile) {                                                          \
-        quad.adjacent ? look_at<true>(quad, tile) : look_at<false>(quad, tile);                                        \
-    }                                                                                                                  \
-    TB_CLONES void fill(const Quad<T> &quad, Tile &tile) {                                                             \
-        quad.adjacent ? fill<true>(quad, tile) : fill<false>(quad, tile);                                              \
-    }
-TB_READ(double)
-TB_READ(float)
-#undef TB_READ
+template <class T> void look_at(const Quad<T> &quad, Tile &tile) {
+    quad.adjacent ? look_at<true>(quad, tile) : look_at<false>(quad, tile);
+}
+template <class T> void fill(const Quad<T> &quad, Tile &tile) {
+    quad.adjacent ? fill<true>(quad, tile) : fill<false>(quad, tile);
+}
 
 // Puts 0.0 for every NaN and counts it as absent.
-TB_CLONES void blank_nan(Tile &tile, Totals *blocks) {
+void blank_nan(Tile &tile, Totals *blocks) {
     for (int64_t k = 0, r = 0; k < tile.runs.count; ++k) {
         i64x4 absent = i64x4{};
         for (; r < tile.runs.run[k].end; ++r) {
             i64x4 there = tile.x[r] == tile.x[r];
-            tile.x[r] = as_doubles(as_bits(tile.x[r]) & there);
+            tile.x[r] = as_reals<f64x4>(as_bits(tile.x[r]) & there);
             absent += there + 1;
         }
         blocks[tile.runs.run[k].code].absent += absent;
@@ -148,9 +142,9 @@ struct Filled {
     TB_INLINE void prefetch(int64_t) const {}
 };
 template <bool Adjacent, class T> struct Unfilled {
-    const Quad<T> &quad;
+    const Quad<T> quad; // a copy, which no sum that is stored can change: so it stays in registers
     const Tile &tile;
-    TB_INLINE f64x4 operator[](int64_t r) const { return quad.template read<Adjacent>(tile.start + tile.runs.row[r]); }
+    TB_INLINE f64x4 operator[](int64_t r) const { return read_row<Adjacent>(quad, tile.start + tile.runs.row[r]); }
     TB_INLINE void prefetch(int64_t r) const { quad.prefetch(tile.start + tile.size + r); } // of the next tile
 };
 
@@ -173,25 +167,15 @@ TB_INLINE void add_tile(Rows rows, const Tile &tile, const Scale &scale, Totals 
     }
 }
 
-template <int Order, class T>
-TB_INLINE void add_unfilled(const Quad<T> &quad, const Tile &tile, const Scale &scale, Totals *blocks) {
-    quad.adjacent ? add_tile<Order>(Unfilled<true, T>{quad, tile}, tile, scale, blocks)
-                  : add_tile<Order>(Unfilled<false, T>{quad, tile}, tile, scale, blocks);
+template <class T> void add_tile(int64_t order, const Quad<T> &quad, const Tile &tile, const Scale &scale, Totals *blocks) {
+    const auto add = [&](auto rows) __attribute__((always_inline)) {
+        order == 2 ? add_tile<2>(rows, tile, scale, blocks) : add_tile<1>(rows, tile, scale, blocks);
+    };
+    quad.adjacent ? add(Unfilled<true, T>{quad, tile}) : add(Unfilled<false, T>{quad, tile});
 }
-
-#define TB_ADD(ORDER)                                                                                                  \
-    TB_CLONES void add_tile_##ORDER(const Tile &tile, const Scale &scale, Totals *blocks) {                            \
-        add_tile<ORDER>(Filled{tile}, tile, scale, blocks);                                                     \
-    }                                                                                                                  \
-    TB_CLONES void add_tile_##ORDER(const Quad<double> &quad, const Tile &tile, const Scale &scale, Totals *blocks) {  \
-        add_unfilled<ORDER>(quad, tile, scale, blocks);                                                         \
-    }                                                                                                                  \
-    TB_CLONES void add_tile_##ORDER(const Quad<float> &quad, const Tile &tile, const Scale &scale, Totals *blocks) {   \
-        add_unfilled<ORDER>(quad, tile, scale, blocks);                                                         \
-    }
-TB_ADD(1)
-TB_ADD(2)
-#undef TB_ADD
+void add_tile(int64_t order, const Tile &tile, const Scale &scale, Totals *blocks) {
+    order == 2 ? add_tile<2>(Filled{tile}, tile, scale, blocks) : add_tile<1>(Filled{tile}, tile, scale, blocks);
+}
 
 struct Left {
     Rest rest;
@@ -204,17 +188,14 @@ template <int Order> TB_INLINE int find_left(const Tile &tile, const Scale &scal
     for (; place < tile.runs.rows && n < 64; ++place) {
         Rest rest = rest_of<Order>(tile.x[place], scale.magic);
         const i64x4 bits = as_bits(rest.x) | as_bits(rest.p) | as_bits(rest.e);
-        if (any_set(bits << 1)) found[n++] = {rest, place}; // -0.0 has only its sign
+        if (any(bits << 1)) found[n++] = {rest, place}; // -0.0 has only its sign
     }
     return n;
 }
 
-TB_CLONES int find_left_1(const Tile &tile, const Scale &scale, int64_t &place, Left *found) {
-    return find_left<1>(tile, scale, place, found);
-}
-TB_CLONES int find_left_2(const Tile &tile, const Scale &scale, int64_t &place, Left *found) {
-    return find_left<2>(tile, scale, place, found);
+int find_left(int64_t order, const Tile &tile, const Scale &scale, int64_t &place, Left *found) {
+    return order == 2 ? find_left<2>(tile, scale, place, found) : find_left<1>(tile, scale, place, found);
 }
 
 } // namespace
-} // namespace tb
+} // namespace tb::TB_ISA

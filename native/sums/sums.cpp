@@ -2,8 +2,11 @@
 //
 // Without weights, numbers are cut (sum_cuts.h) and the parts added up as integers. What is left below the last cut, numbers
 // beyond the range where the parts are exact, and everything weighted goes into the digits of exact.h by integer arithmetic.
+#ifndef TB_ISA
+#include "base/quads.h"
 #include "sums/exact.h"
-#include "sums/sum_cuts.h"
+
+#include <cmath>
 
 namespace tb {
 
@@ -34,6 +37,89 @@ struct Sums {
     }
 };
 
+} // namespace
+} // namespace tb
+
+#define TB_FILE "sums/sums.cpp"
+#define TB_FOURS
+#include "base/isa.h"
+
+namespace tb {
+namespace {
+
+template <class T>
+void add_weighted(const std::vector<Column<T>> &columns, const int32_t *codes, const double *weights, int64_t start,
+                  int64_t stop, Sums &sums) {
+    for (int64_t r = start; r < stop; ++r) {
+        if (codes[r] < 0 || weights[r] == 0) continue;
+        Number weight = number_of(weights[r]);
+        for (size_t j = 0; j < columns.size(); ++j) {
+            double value = columns[j][r];
+            if (std::isnan(value)) continue;
+            if (std::isinf(value)) {
+                sums.found_bad(r, j);
+                continue;
+            }
+            int64_t cell = sums.cell(j, codes[r]);
+            Number x = number_of(value);
+            sums.n.add(cell, weight);
+            sums.x.add_product(cell, weight, x);
+            if (sums.order == 2) sums.xx.add_product(cell, weight, x, x);
+        }
+    }
+}
+
+nb::tuple digits_of(Store &store, const Sums &sums) {
+    size_t width = store.width();
+    auto array = to_numpy(store.take(), {size_t(sums.n_columns), size_t(sums.n_classes), width});
+    return nb::make_tuple(array, store.low());
+}
+
+nb::tuple sum_columns(nb::object list, Vector<int32_t> codes, int64_t n_classes, std::optional<Vector<double>> weights,
+                      int64_t order, int64_t start, int64_t stop) {
+    Contract contract(start, stop);
+    const Block block(list, contract);
+    contract.size("n_classes", n_classes, CLASSES);
+    contract.array("codes", codes, {ROWS});
+    contract.codes(codes.data());
+    if (weights) contract.array("weights", *weights, {ROWS});
+    if (weights) Contract::finite("weights", weights->data() + start, stop - start);
+    if (order != 1 && order != 2) refuse("an order of 1 or 2", order);
+    Sums sums(block.size(), n_classes, order);
+    block.visit<double, float>([&]<class T>(const std::vector<Column<T>> &columns) {
+        const int32_t *code = codes.data();
+        const double *weight = weights ? weights->data() : nullptr;
+        nb::gil_scoped_release release;
+        sums.number = by_address(columns.data(), columns.size());
+        const std::vector<Column<T>> ordered = in_order(columns, sums.number);
+        if (weight) add_weighted(ordered, code, weight, start, stop, sums);
+        else TB_BEST(add_unweighted<T>)(ordered, code, start, stop, sums);
+        sums.n.finish();
+        sums.x.finish();
+        sums.xx.finish();
+        return true;
+    });
+    std::initializer_list<size_t> shape = {size_t(sums.n_columns), size_t(n_classes), 1};
+    nb::tuple n = weights ? digits_of(sums.n, sums) : nb::make_tuple(to_numpy(std::move(sums.count), shape), 0);
+    nb::object xx = order == 2 ? nb::object(digits_of(sums.xx, sums)) : nb::none();
+    return nb::make_tuple(n, digits_of(sums.x, sums), xx, sums.bad);
+}
+
+} // namespace
+
+void register_sums(nb::module_ &m) {
+    define_kernel(m, "sum_columns", &sum_columns);
+    register_moments(m);
+}
+
+} // namespace tb
+
+#else
+#include "sums/sum_cuts.h"
+
+namespace tb::TB_ISA {
+namespace {
+
 // Four columns on their way into the sums.
 template <class T> class QuadSums {
   public:
@@ -45,19 +131,17 @@ template <class T> class QuadSums {
 
     void add(Tile &tile) {
         look_at(quad_, tile);
-        const bool odd = tile.odd || any_set(tile.peak >= HUGE_FROM);
+        const bool odd = tile.odd || any(tile.peak >= HUGE_FROM);
         if (odd) {
             fill(quad_, tile);
             blank_nan(tile, blocks_.data());
-            if (any_set(tile.peak >= HUGE_FROM)) take_huge(tile);
+            if (any(tile.peak >= HUGE_FROM)) take_huge(tile);
         }
-        if (any_set(tile.peak >= bound_)) rescale(tile.peak);
+        if (any(tile.peak >= bound_)) rescale(tile.peak);
         Totals *blocks = blocks_.data();
-        if (odd)
-            sums_.order == 2 ? add_tile_2(tile, scale_, blocks) : add_tile_1(tile, scale_, blocks);
-        else
-            sums_.order == 2 ? add_tile_2(quad_, tile, scale_, blocks) : add_tile_1(quad_, tile, scale_, blocks);
-        if (odd || any_set(tile.low < low_bound_)) {
+        if (odd) add_tile(sums_.order, tile, scale_, blocks);
+        else add_tile(sums_.order, quad_, tile, scale_, blocks);
+        if (odd || any(tile.low < low_bound_)) {
             if (!odd) fill(quad_, tile);
             add_left(tile);
         }
@@ -129,7 +213,7 @@ template <class T> class QuadSums {
     void add_left(const Tile &tile) {
         Left left[64];
         for (int64_t place = 0; place < tile.runs.rows;) {
-            int n = (sums_.order == 2 ? find_left_2 : find_left_1)(tile, scale_, place, left);
+            int n = find_left(sums_.order, tile, scale_, place, left);
             for (int i = 0; i < n; ++i)
                 for (int lane = 0; lane < lanes_; ++lane) add_left(left[i], lane, tile);
         }
@@ -177,69 +261,6 @@ void add_unweighted(const std::vector<Column<T>> &columns, const int32_t *codes,
     for (auto &quad : quads) quad.finish(rows);
 }
 
-template <class T>
-void add_weighted(const std::vector<Column<T>> &columns, const int32_t *codes, const double *weights, int64_t start,
-                  int64_t stop, Sums &sums) {
-    for (int64_t r = start; r < stop; ++r) {
-        if (codes[r] < 0 || weights[r] == 0) continue;
-        Number weight = number_of(weights[r]);
-        for (size_t j = 0; j < columns.size(); ++j) {
-            double value = columns[j][r];
-            if (std::isnan(value)) continue;
-            if (std::isinf(value)) {
-                sums.found_bad(r, j);
-                continue;
-            }
-            int64_t cell = sums.cell(j, codes[r]);
-            Number x = number_of(value);
-            sums.n.add(cell, weight);
-            sums.x.add_product(cell, weight, x);
-            if (sums.order == 2) sums.xx.add_product(cell, weight, x, x);
-        }
-    }
-}
-
-nb::tuple digits_of(Store &store, const Sums &sums) {
-    size_t width = store.width();
-    auto array = to_numpy(store.take(), {size_t(sums.n_columns), size_t(sums.n_classes), width});
-    return nb::make_tuple(array, store.low());
-}
-
-nb::tuple sum_columns(nb::object list, Vector<int32_t> codes, int64_t n_classes, std::optional<Vector<double>> weights,
-                      int64_t order, int64_t start, int64_t stop) {
-    Contract contract(start, stop);
-    const Block block(list, contract);
-    contract.size("n_classes", n_classes, CLASSES);
-    contract.array("codes", codes, {ROWS});
-    contract.codes(codes.data());
-    if (weights) contract.array("weights", *weights, {ROWS});
-    if (weights) Contract::finite("weights", weights->data() + start, stop - start);
-    if (order != 1 && order != 2) refuse("an order of 1 or 2", order);
-    Sums sums(block.size(), n_classes, order);
-    block.visit<double, float>([&]<class T>(const std::vector<Column<T>> &columns) {
-        const int32_t *code = codes.data();
-        const double *weight = weights ? weights->data() : nullptr;
-        nb::gil_scoped_release release;
-        sums.number = by_address(columns.data(), columns.size());
-        const std::vector<Column<T>> ordered = in_order(columns, sums.number);
-        if (weight) add_weighted(ordered, code, weight, start, stop, sums);
-        else add_unweighted(ordered, code, start, stop, sums);
-        sums.n.finish();
-        sums.x.finish();
-        sums.xx.finish();
-        return true;
-    });
-    std::initializer_list<size_t> shape = {size_t(sums.n_columns), size_t(n_classes), 1};
-    nb::tuple n = weights ? digits_of(sums.n, sums) : nb::make_tuple(to_numpy(std::move(sums.count), shape), 0);
-    nb::object xx = order == 2 ? nb::object(digits_of(sums.xx, sums)) : nb::none();
-    return nb::make_tuple(n, digits_of(sums.x, sums), xx, sums.bad);
-}
-
 } // namespace
-
-void register_sums(nb::module_ &m) {
-    define_kernel(m, "sum_columns", &sum_columns);
-    register_moments(m);
-}
-
-} // namespace tb
+} // namespace tb::TB_ISA
+#endif

@@ -1,7 +1,7 @@
 // Which of 64 bytes belong to words, in a text that was made ready: ASCII letters, digits, underscores and all above 127.
 #pragma once
 #include <cstdint>
-#ifdef __SSE2__ // every x86-64
+#ifdef __SSE2__ // part of every x86-64: nothing to choose at run time (base/isa.h)
 #include <emmintrin.h>
 #endif
 
