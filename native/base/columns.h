@@ -88,11 +88,11 @@ class Block {
     }
 
   private:
-    struct Raw {
+    struct RawColumn {
         const void *data;
         int64_t stride;
     };
-    std::vector<Raw> columns_;
+    std::vector<RawColumn> columns_;
     nb::dlpack::dtype dtype_{};
 };
 
@@ -190,39 +190,5 @@ template <class T> nb::ndarray<nb::numpy, T> to_numpy(std::vector<T> &&values, s
     nb::capsule owner(owned, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
     return nb::ndarray<nb::numpy, T>(owned->data(), shape, owner);
 }
-
-void register_sums(nb::module_ &m);
-void register_groups(nb::module_ &m);
-void register_single_rows(nb::module_ &m);
-void register_derive(nb::module_ &m);
-void register_flag_counts(nb::module_ &m);
-void register_value_counts(nb::module_ &m);
-void register_cells(nb::module_ &m);
-void register_bags(nb::module_ &m);
-void register_code_integers(nb::module_ &m);
-void register_score(nb::module_ &m);
-void register_binnings(nb::module_ &m);
-void register_words(nb::module_ &m);
-void register_tokens(nb::module_ &m);
-void register_documents(nb::module_ &m);
-void register_documents_leave_one_out(nb::module_ &m);
-void register_correct_documents(nb::module_ &m);
-void register_pairs(nb::module_ &m);
-void register_student_leave_one_out(nb::module_ &m);
-void register_normal_leave_one_out(nb::module_ &m);
-void register_binnings_leave_one_out(nb::module_ &m);
-void register_hash_rows(nb::module_ &m);
-void register_log_loss(nb::module_ &m);
-void register_log_counts(nb::module_ &m);
-void register_fit_temperature(nb::module_ &m);
-void register_cell_pairs(nb::module_ &m);
-void register_cell_pair_sums(nb::module_ &m);
-void register_one_dependence(nb::module_ &m);
-void register_sort_entries(nb::module_ &m);
-void register_csv_cells(nb::module_ &m);
-void register_log_gamma(nb::module_ &m);
-void register_known_cells(nb::module_ &m);
-void register_cut_buckets(nb::module_ &m);
-void register_find_steps(nb::module_ &m);
 
 } // namespace tb

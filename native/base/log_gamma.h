@@ -9,12 +9,14 @@ constexpr double NEVER = -std::numeric_limits<double>::infinity();
 // Stirling's series, for z >= 8.
 template <class V> TB_INLINE V log_gamma_from_8(V z) {
     V r = 1.0 / z, t = r * r;
+    // clang-format off
     V series =
         r * (1.0 / 12 -
              t * (1.0 / 360 -
                   t * (1.0 / 1260 -
                        t * (1.0 / 1680 -
                             t * (1.0 / 1188 - t * (691.0 / 360360 - t * (1.0 / 156 - t * (3617.0 / 122400))))))));
+    // clang-format on
     return (z - 0.5) * lanes_log(z) - z + (0.918938533204672741780 + series);
 }
 

@@ -33,22 +33,23 @@ template <class T> struct Quad {
     TB_INLINE void prefetch(int64_t row) const { __builtin_prefetch(data[0] + row * stride[0] * adjacent); }
 };
 
-struct Run {
+struct ClassRun { // rows of one class
     int64_t code, end;
 };
 
 // The rows of a tile that count, those of a class one after the other so that its sums can stay in registers. With
 // many classes they stay in the order they come in: bringing them together would cost more than it saves.
-struct Runs {
-    static constexpr int64_t MOST = 512, MANY = 32, FEW = 6;
+struct ClassRuns {
+    static constexpr int64_t TILE_ROWS = 512;                        // at most
+    static constexpr int64_t GROUPED_CLASSES = 32, PASS_CLASSES = 6; // at most, to be brought together; by a pass each
     int64_t rows, count;
-    int32_t row[MOST + 1]; // the last one is written, but never used
-    Run run[MOST]; // run k has the rows from where the last one ended to its end
+    int32_t row[TILE_ROWS + 1]; // the last one is written, but never used
+    ClassRun run[TILE_ROWS]; // run k has the rows from where the last one ended to its end
 
     void set(const int32_t *codes, int64_t size, int64_t n_classes) {
         rows = count = 0;
-        if (n_classes <= MANY) {
-            if (n_classes <= FEW) { // a pass for each: no table, whose cells would have to be written before they are read
+        if (n_classes <= GROUPED_CLASSES) {
+            if (n_classes <= PASS_CLASSES) { // a pass for each: no table, which would have to be cleared first
                 for (int64_t c = 0; c < n_classes; ++c) {
                     const int64_t before = rows;
                     for (int64_t r = 0; r < size; ++r) {
@@ -59,8 +60,8 @@ struct Runs {
                 }
                 return;
             }
-            int32_t next[MANY + 1] = {}; // next[c] is where the next row of class c goes
-            for (int64_t r = 0; r < size; ++r) ++next[codes[r] < 0 ? MANY : codes[r]];
+            int32_t next[GROUPED_CLASSES + 1] = {}; // next[c] is where the next row of class c goes
+            for (int64_t r = 0; r < size; ++r) ++next[codes[r] < 0 ? GROUPED_CLASSES : codes[r]];
             for (int64_t c = 0; c < n_classes; ++c) {
                 int32_t here = next[c];
                 next[c] = rows;
@@ -82,7 +83,7 @@ struct Runs {
 
 // How many rows to take at a time so that a stretch of all columns stays in the nearer caches.
 inline int64_t tile_rows(size_t n_columns, size_t item_size) {
-    return std::clamp<int64_t>(32768 / int64_t(std::max<size_t>(n_columns * item_size, 1)), 64, Runs::MOST);
+    return std::clamp<int64_t>(32768 / int64_t(std::max<size_t>(n_columns * item_size, 1)), 64, ClassRuns::TILE_ROWS);
 }
 
 } // namespace tb

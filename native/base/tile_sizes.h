@@ -1,4 +1,4 @@
-// What the scoring kernels share: the sizes of a tile and the places of bad values.
+// What kernels that go through rows in tiles share: the sizes of a tile and the places of bad values.
 #pragma once
 #include "base/layout.h"
 #include "base/simd.h"
@@ -26,11 +26,5 @@ template <class T> Layout layout_of(const Column<T> *columns, int64_t n, int64_t
 
 // The smaller of two places, where -1 means none.
 inline int64_t first_place(int64_t a, int64_t b) { return a < 0 ? b : b < 0 ? a : a < b ? a : b; }
-
-void register_reals(nb::module_ &m);
-void register_flags(nb::module_ &m);
-void register_tables(nb::module_ &m);
-void register_bag_scores(nb::module_ &m);
-void register_events(nb::module_ &m);
 
 } // namespace tb

@@ -90,7 +90,7 @@ namespace tb::TB_ISA {
 namespace {
 
 // The log gammas that columns share, for every four strengths: of all classes together, then of each class.
-using Tables = std::vector<std::vector<Risings>>;
+using RisingTables = std::vector<std::vector<Risings>>;
 
 // The contributions of all classes together and of each class that occurs.
 inline std::vector<Contribution> contributions(const Binning &b, const double *strengths, std::vector<Risings> &known) {
@@ -171,7 +171,7 @@ TB_INLINE void average(const Binning &b, const Chosen &chosen, double strength, 
 
 // `strengths` descend and `rates` ascend; ties go to the first strength, then the first rate.
 inline Choice average_column(const Binning &b, const std::vector<double> &strengths, const std::vector<double> &rates,
-                             Tables &tables, double *share, int64_t n_classes) {
+                             RisingTables &tables, double *share, int64_t n_classes) {
     const size_t base = rates.size() / 2;
     std::vector<double> others;
     for (size_t r = 0; r < rates.size(); ++r)
@@ -206,7 +206,7 @@ inline Choice average_column(const Binning &b, const std::vector<double> &streng
 inline std::vector<Choice> average_columns(const std::vector<Binning> &columns, const std::vector<double> &strengths,
                                            const std::vector<double> &rates, const int64_t *offsets, int64_t n_classes,
                                            double *share) {
-    Tables tables((strengths.size() + STRENGTHS - 1) / STRENGTHS, std::vector<Risings>(n_classes + 1));
+    RisingTables tables((strengths.size() + STRENGTHS - 1) / STRENGTHS, std::vector<Risings>(n_classes + 1));
     std::vector<Choice> choices;
     for (size_t j = 0; j < columns.size(); ++j) {
         Choice choice{strengths.front(), rates.front(), 0.0};

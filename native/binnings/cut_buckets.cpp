@@ -12,15 +12,15 @@ struct Cut {
     int64_t place;
 };
 
-struct Cell {
+struct CutCell {
     int64_t start, stop;
     std::optional<Cut> cut;
 };
 
 // Rows and entropies of runs of buckets.
-class Runs {
+class BucketRuns {
   public:
-    Runs(const int64_t *buckets, int64_t n_buckets, int64_t n_classes, const double *terms)
+    BucketRuns(const int64_t *buckets, int64_t n_buckets, int64_t n_classes, const double *terms)
         : n_classes_(n_classes), terms_(terms), before_(size_t(n_buckets + 1)),
           by_class_(size_t((n_buckets + 1) * n_classes)) {
         for (int64_t b = 0; b < n_buckets; ++b) {
@@ -65,7 +65,7 @@ class Runs {
 };
 
 // The cell that is divided next, or none.
-std::vector<Cell>::iterator next_cell(std::vector<Cell> &cells, const Runs &runs, double large) {
+std::vector<CutCell>::iterator next_cell(std::vector<CutCell> &cells, const BucketRuns &runs, double large) {
     auto largest = cells.end(), best = cells.end();
     for (auto cell = cells.begin(); cell != cells.end(); ++cell) { // in order: of equal ones the first is taken
         if (!cell->cut) continue;
@@ -93,8 +93,8 @@ auto cut_buckets(Matrix<int64_t> buckets, Vector<double> terms, int64_t n_cells,
     std::vector<int64_t> cuts;
     {
         nb::gil_scoped_release release;
-        const Runs runs(buckets.data(), n_buckets, n_classes, terms.data());
-        std::vector<Cell> cells{{0, n_buckets, runs.best_cut(0, n_buckets, least, cost)}};
+        const BucketRuns runs(buckets.data(), n_buckets, n_classes, terms.data());
+        std::vector<CutCell> cells{{0, n_buckets, runs.best_cut(0, n_buckets, least, cost)}};
         while (int64_t(cuts.size()) + 1 < n_cells) {
             const auto cell = next_cell(cells, runs, large);
             if (cell == cells.end()) break;

@@ -8,18 +8,18 @@
 namespace tb {
 namespace {
 
-constexpr int64_t AT_ONCE = 8;
+constexpr int64_t SEARCHES_AT_ONCE = 8;
 
 template <class T> void look_up(const T *values, int64_t n, const double *edges, int64_t n_edges, int64_t *steps) {
-    for (int64_t row = 0; row < n; row += AT_ONCE) {
-        const int64_t here = std::min(AT_ONCE, n - row);
-        double x[AT_ONCE] = {};
-        int64_t place[AT_ONCE] = {}, length = n_edges;
+    for (int64_t row = 0; row < n; row += SEARCHES_AT_ONCE) {
+        const int64_t here = std::min(SEARCHES_AT_ONCE, n - row);
+        double x[SEARCHES_AT_ONCE] = {};
+        int64_t place[SEARCHES_AT_ONCE] = {}, length = n_edges;
         for (int64_t i = 0; i < here; ++i) x[i] = static_cast<double>(values[row + i]);
         for (; length > 1; length -= length / 2)
-            for (int64_t i = 0; i < AT_ONCE; ++i)
+            for (int64_t i = 0; i < SEARCHES_AT_ONCE; ++i)
                 place[i] += edges[place[i] + length / 2 - 1] <= x[i] ? length / 2 : 0;
-        for (int64_t i = 0; length && i < AT_ONCE; ++i) place[i] += edges[place[i]] <= x[i];
+        for (int64_t i = 0; length && i < SEARCHES_AT_ONCE; ++i) place[i] += edges[place[i]] <= x[i];
         for (int64_t i = 0; i < here; ++i) steps[row + i] = std::isnan(x[i]) ? n_edges : place[i];
     }
 }

@@ -12,14 +12,14 @@ namespace {
 
 constexpr double TABLE = 8192; // rows up to which a table of log gammas is quicker than log gammas of the runs
 
-struct Runs : Binning {
+struct RunEvidence : Binning {
     std::vector<double> log_m;                   // [to][from]
     std::vector<double> few, few_values, spread; // of the class at hand: see add_log_gammas
     std::vector<int32_t> index;
     std::vector<double> table;                    // log gammas by whole count, empty if counts are not whole or many
     std::vector<double> forward, backward, start; // see forward_sums
 
-    explicit Runs(Binning binning) : Binning(std::move(binning)), log_m((buckets + 1) * width), index(width) {
+    explicit RunEvidence(Binning binning) : Binning(std::move(binning)), log_m((buckets + 1) * width), index(width) {
         for (auto *vector : {&few, &few_values, &spread, &forward, &backward, &start}) vector->resize(width);
         if (whole && all[buckets] <= TABLE) table.resize(static_cast<size_t>(all[buckets]) + 4);
     }
@@ -32,7 +32,7 @@ TB_INLINE void log_risings(const double *counts, int64_t to, double a, f64x4 at_
 }
 
 // The same as add_log_gammas, for whole counts.
-TB_INLINE void add_from_table(Runs &b, const double *before, double a, double sign) {
+TB_INLINE void add_from_table(RunEvidence &b, const double *before, double a, double sign) {
     const f64x4 at_zero = log_gamma(broadcast(a));
     for (int64_t n = 0; n <= before[b.buckets]; n += 4)
         store(&b.table[n], sign * (log_gamma(a + (static_cast<double>(n) + f64x4{0, 1, 2, 3})) - at_zero));
@@ -45,7 +45,7 @@ TB_INLINE void add_from_table(Runs &b, const double *before, double a, double si
 }
 
 // Adds sign * (lgamma(a + n) - lgamma(a)) to every run, n its count by way of before[place].
-TB_INLINE void add_log_gammas(Runs &b, const double *before, double a, double sign) {
+TB_INLINE void add_log_gammas(RunEvidence &b, const double *before, double a, double sign) {
     if (!b.table.empty()) return add_from_table(b, before, a, sign);
     int64_t some = 0; // places up to which something new came
     b.few[0] = 0, b.index[0] = 0;
@@ -71,7 +71,7 @@ TB_INLINE void add_log_gammas(Runs &b, const double *before, double a, double si
 }
 
 // log m of every run for one strength; -inf behind the last start.
-TB_INLINE void evidence_of_runs(Runs &b, double strength) {
+TB_INLINE void evidence_of_runs(RunEvidence &b, double strength) {
     std::fill(b.log_m.begin(), b.log_m.end(), 0.0);
     add_log_gammas(b, b.all.data(), strength, -1.0);
     for (size_t c = 0; c < b.present.size(); ++c) add_log_gammas(b, &b.before[c * b.width], strength * b.share[c], 1.0);
@@ -93,7 +93,7 @@ TB_INLINE double log_sum(const double *a, const double *b, int64_t n) {
 
 // forward[j]: log evidence of the buckets before place j over all cuts. start[i] is forward[i] with the cut at i and
 // without the non-cuts before i, so that a run from i to j adds (j - 1) * log(1 - rate) and its log m.
-TB_INLINE double forward_sums(Runs &b, const double *log_m, double rate) {
+TB_INLINE double forward_sums(RunEvidence &b, const double *log_m, double rate) {
     const double log_cut = std::log(rate), log_none = std::log1p(-rate);
     std::fill(b.start.begin(), b.start.end(), 0.0);
     b.forward[0] = 0;
@@ -105,7 +105,7 @@ TB_INLINE double forward_sums(Runs &b, const double *log_m, double rate) {
 }
 
 // backward[i]: log evidence of the buckets from place i on, with the cut at i unless it is the end.
-TB_INLINE void backward_sums(Runs &b, const double *log_m, double rate) {
+TB_INLINE void backward_sums(RunEvidence &b, const double *log_m, double rate) {
     const double log_cut = std::log(rate), log_none = std::log1p(-rate);
     double *from = b.spread.data(), *end = b.few_values.data(); // free by now
     b.backward[b.buckets] = 0;

@@ -16,12 +16,12 @@ namespace tb {
 
 namespace {
 
-struct Entry {
+struct TokenTotal {
     int64_t token, total;
 };
 
 // Whole amounts from 0 on, of which the total must stay below 2**53.
-struct Amounts {
+struct WholeAmounts {
     unsigned __int128 total = 0;
     bool whole = true;
 
@@ -58,9 +58,9 @@ struct ByClass {
     }
 };
 
-template <class I, class Values> class Bags {
+template <class I, class Values> class BagCounter {
   public:
-    Bags(const Ends &indptr, const I *indices, Values amounts, int64_t n_tokens)
+    BagCounter(const Ends &indptr, const I *indices, Values amounts, int64_t n_tokens)
         : indptr_(indptr), indices_(indices), amounts_(amounts), sums_(n_tokens), per_token_(n_tokens + 1) {}
 
     // False if an amount or the total is not fit for whole numbers.
@@ -94,7 +94,7 @@ template <class I, class Values> class Bags {
     enum Way { Dense, Touched, Look };
 
     template <Way How> bool add_row(int64_t row) {
-        Amounts amounts = seen_;
+        WholeAmounts amounts = seen_;
         for (int64_t i = indptr_[row]; i < indptr_[row + 1]; ++i) {
             int64_t value = amounts.take(amounts_[i]);
             if constexpr (How == Look) continue;
@@ -112,7 +112,7 @@ template <class I, class Values> class Bags {
         for (const int64_t *r = row; r < end; ++r) size += indptr_[*r + 1] - indptr_[*r];
         bool few = size < int64_t(sums_.size()) / 4;
         for (; row < end; ++row) {
-            if (end - row > AHEAD) prefetch(row[AHEAD]);
+            if (end - row > ROWS_AHEAD) prefetch(row[ROWS_AHEAD]);
             if (!(few ? add_row<Touched>(*row) : add_row<Dense>(*row))) return false;
         }
         if (few) {
@@ -126,7 +126,7 @@ template <class I, class Values> class Bags {
     }
 
     // The rows of a class lie apart, so the processor cannot know which one comes next.
-    static constexpr int64_t AHEAD = 4;
+    static constexpr int64_t ROWS_AHEAD = 4;
     void prefetch(int64_t row) const {
         for (int64_t i = indptr_[row]; i < indptr_[row + 1]; i += 64 / sizeof(I)) {
             __builtin_prefetch(indices_ + i);
@@ -147,16 +147,16 @@ template <class I, class Values> class Bags {
     const I *indices_;
     Values amounts_;
     std::vector<int64_t> sums_, per_token_, touched_;
-    std::vector<Entry> entries_; // class after class
+    std::vector<TokenTotal> entries_; // class after class
     std::vector<size_t> class_ends_;
-    Amounts seen_;
+    WholeAmounts seen_;
 };
 
 // Amounts that together stay below 2**32. They are turned into integers some at a time, in a loop without a branch
 // which the compiler makes vectors of, and are checked by what they leave behind.
 class SmallAmounts {
   public:
-    static constexpr int64_t AT_ONCE = 256;
+    static constexpr int64_t AMOUNTS_AT_ONCE = 256;
 
     template <class Values> TB_INLINE const uint32_t *take(Values amounts, int64_t from, int64_t n) {
         uint64_t lost = 0, seen = 0, total = 0;
@@ -184,17 +184,17 @@ class SmallAmounts {
 
   private:
     uint64_t lost_ = 0, seen_ = 0, total_ = 0;
-    uint32_t whole_[AT_ONCE];
+    uint32_t whole_[AMOUNTS_AT_ONCE];
 };
 
 // Asks for what stands some way behind the entries from `i` to `end`: the scattered sums keep the processor from
 // foreseeing it. (The sums themselves need no help, many of them are under way at a time.)
 template <class I, class Values>
 TB_INLINE void prefetch_behind(const I *indices, Values amounts, int64_t i, int64_t end) {
-    constexpr int64_t AHEAD = 512, LINE = 8; // of the widest entries a cache line holds eight
+    constexpr int64_t ENTRIES_AHEAD = 512, LINE = 8; // of the widest entries a cache line holds eight
     for (; i < end; i += LINE) {
-        __builtin_prefetch(indices + i + AHEAD);
-        if constexpr (std::is_pointer_v<Values>) __builtin_prefetch(amounts + i + AHEAD);
+        __builtin_prefetch(indices + i + ENTRIES_AHEAD);
+        if constexpr (std::is_pointer_v<Values>) __builtin_prefetch(amounts + i + ENTRIES_AHEAD);
     }
 }
 
@@ -212,8 +212,8 @@ bool count_small(const Ends &indptr, const I *indices, Values amounts, const int
         const uint64_t before = small.total();
         uint32_t *slice = counts + (codes[row] < 0 ? n_classes : codes[row]) * n_tokens;
         prefetch_behind(indices, amounts, indptr[row], end);
-        for (int64_t from = indptr[row]; from < end; from += SmallAmounts::AT_ONCE) {
-            const int64_t n = std::min(SmallAmounts::AT_ONCE, end - from);
+        for (int64_t from = indptr[row]; from < end; from += SmallAmounts::AMOUNTS_AT_ONCE) {
+            const int64_t n = std::min(SmallAmounts::AMOUNTS_AT_ONCE, end - from);
             const uint32_t *whole = small.take(amounts, from, n);
             for (int64_t i = 0; i < n; ++i) slice[indices[from + i]] += whole[i];
         }
@@ -225,15 +225,15 @@ bool count_small(const Ends &indptr, const I *indices, Values amounts, const int
 
 // table[token][class] = counts[class][token], in blocks of tokens whose rows stay in the first cache.
 void turn(const uint32_t *counts, int64_t n_classes, int64_t n_tokens, int64_t *table) {
-    constexpr int64_t BLOCK = 64;
-    for (int64_t first = 0; first < n_tokens; first += BLOCK) {
-        const int64_t end = std::min(first + BLOCK, n_tokens);
+    constexpr int64_t TOKEN_BLOCK = 64;
+    for (int64_t first = 0; first < n_tokens; first += TOKEN_BLOCK) {
+        const int64_t end = std::min(first + TOKEN_BLOCK, n_tokens);
         for (int64_t c = 0; c < n_classes; ++c)
             for (int64_t t = first; t < end; ++t) table[t * n_classes + c] = counts[c * n_tokens + t];
     }
 }
 
-struct Input {
+struct BagInput {
     BagArrays bags;
     const int32_t *codes;
     int64_t n_classes, n_tokens;
@@ -248,16 +248,16 @@ struct Input {
 };
 
 // Sorted places and their totals; false if the amounts are not fit for integers.
-bool list_bags(Input &in, std::vector<int64_t> &places, std::vector<int64_t> &totals) {
+bool list_bags(BagInput &in, std::vector<int64_t> &places, std::vector<int64_t> &totals) {
     return in.visit<true>([&]<class I, class Values>(const Ends &ends, const I *tokens, Values amounts) {
-        Bags<I, Values> bags(ends, tokens, amounts, in.n_tokens);
+        BagCounter<I, Values> bags(ends, tokens, amounts, in.n_tokens);
         bool fit = bags.run(ByClass(in.codes, in.n_classes, in.contract.start(), in.contract.end()), in.n_classes);
         if (fit) bags.emit(places, totals);
         return fit;
     });
 }
 
-bool fill_table(Input &in, std::vector<int64_t> &table, const OutVector<double> &lengths) {
+bool fill_table(BagInput &in, std::vector<int64_t> &table, const OutVector<double> &lengths) {
     const size_t size = in.n_classes * in.n_tokens;
     in.contract.array("lengths", lengths, {ROWS});
     std::vector<uint32_t> counts(size + in.n_tokens);
@@ -276,7 +276,7 @@ bool fill_table(Input &in, std::vector<int64_t> &table, const OutVector<double> 
     for (size_t k = 0; k < places.size(); ++k) table[places[k]] = totals[k];
     return in.visit<false>([&](const Ends &ends, auto, auto amounts) {
         for (int64_t row = in.contract.start(); row < in.contract.end(); ++row) {
-            Amounts seen;
+            WholeAmounts seen;
             for (int64_t i = ends[row]; i < ends[row + 1]; ++i) seen.take(amounts[i]);
             lengths.data()[row] = static_cast<double>(seen.total);
         }
@@ -285,7 +285,7 @@ bool fill_table(Input &in, std::vector<int64_t> &table, const OutVector<double> 
 }
 
 // f(input, results ...) without the lock of the interpreter, after the codes have been checked.
-template <class F, class... Results> bool unlocked(F f, Input &in, const Vector<int32_t> &codes, Results &...results) {
+template <class F, class... Results> bool unlocked(F f, BagInput &in, const Vector<int32_t> &codes, Results &...results) {
     nb::gil_scoped_release release;
     in.contract.size("n_classes", in.n_classes, CLASSES);
     in.contract.size("n_tokens", in.n_tokens, TOKENS);
@@ -296,7 +296,7 @@ template <class F, class... Results> bool unlocked(F f, Input &in, const Vector<
 
 nb::object count_bags(Array indptr, Contiguous indices, std::optional<Contiguous> amounts, Vector<int32_t> codes,
                       int64_t n_classes, int64_t n_tokens, int64_t start, int64_t stop) {
-    Input in{{indptr, indices, amounts}, codes.data(), n_classes, n_tokens, {start, stop}};
+    BagInput in{{indptr, indices, amounts}, codes.data(), n_classes, n_tokens, {start, stop}};
     std::vector<int64_t> places, totals;
     if (!unlocked(list_bags, in, codes, places, totals)) return nb::none();
     size_t size = places.size();
@@ -305,7 +305,7 @@ nb::object count_bags(Array indptr, Contiguous indices, std::optional<Contiguous
 
 nb::object count_bags_dense(Array indptr, Contiguous indices, std::optional<Contiguous> amounts, Vector<int32_t> codes,
                             int64_t n_classes, int64_t n_tokens, OutVector<double> lengths, int64_t start, int64_t stop) {
-    Input in{{indptr, indices, amounts}, codes.data(), n_classes, n_tokens, {start, stop}};
+    BagInput in{{indptr, indices, amounts}, codes.data(), n_classes, n_tokens, {start, stop}};
     std::vector<int64_t> table;
     if (!unlocked(fill_table, in, codes, table, lengths)) return nb::none();
     return nb::cast(to_numpy(std::move(table), {size_t(n_tokens), size_t(n_classes)}));

@@ -15,17 +15,13 @@
 #include <utility>
 
 namespace tb {
-
 namespace {
 
-constexpr int64_t NO_KEY = std::numeric_limits<int64_t>::min(); // no finite number has it
-
-constexpr int64_t TILE = 1024; // long, because every change of column brings another hash table into the cache
-
+constexpr int64_t KEY_ROWS = 1024; // long, because every change of column brings another hash table into the cache
 constexpr int64_t FEW_ROWS = 8192; // that are sorted: of more, most fall into cells that are there already
 
-struct alignas(32) Keys { // of four columns
-    i64x4 key[TILE];
+struct alignas(32) QuadKeys { // of four columns
+    i64x4 key[KEY_ROWS];
 };
 
 } // namespace
@@ -39,9 +35,9 @@ namespace tb {
 namespace {
 
 // The cells of one column: an open-addressing hash table from key to the row of a table of counts per class.
-class Grid {
+class CellTable {
   public:
-    Grid(int64_t n_classes, int64_t limit) : n_classes_(n_classes), limit_(std::clamp<int64_t>(limit, 2, int64_t(1) << 40)) { rehash(256); }
+    CellTable(int64_t n_classes, int64_t limit) : n_classes_(n_classes), limit_(std::clamp<int64_t>(limit, 2, int64_t(1) << 40)) { rehash(256); }
 
     // Counts every fourth key from `key` on.
     void add(const int64_t *key, const int32_t *codes, int64_t rows) {
@@ -50,7 +46,7 @@ class Grid {
             r = by_key_.empty() ? add_by_id(key, codes, r, rows) : add_by_key(key, codes, r, rows);
     }
 
-    void add(const std::vector<Slot> &keys) { // with their classes
+    void add(const std::vector<KeySlot> &keys) { // with their classes
         for (auto [key, code] : keys) {
             const int64_t id = hashed(key >> level_);
             ++counts_[(id < 0 ? look_up(key) : id) * n_classes_ + code];
@@ -161,8 +157,8 @@ class Grid {
         }
     }
 
-    std::vector<Slot> sorted() const {
-        std::vector<Slot> cells(keys_.size()), other;
+    std::vector<KeySlot> sorted() const {
+        std::vector<KeySlot> cells(keys_.size()), other;
         for (size_t id = 0; id < keys_.size(); ++id) cells[id] = {keys_[id], int64_t(id)};
         sort_by_key(cells, other);
         return cells;
@@ -195,7 +191,7 @@ class Grid {
     // To the lowest level with at most `limit` cells.
     void coarsen() {
         fold();
-        std::vector<Slot> cells = sorted();
+        std::vector<KeySlot> cells = sorted();
         const auto [rise, left] = coarsening(cells, limit_);
         std::vector<int64_t> keys, counts;
         keys.reserve(left);
@@ -216,14 +212,14 @@ class Grid {
 
     // Coarse keys of one sign lie close together: most cells are then found by their key, without hashing.
     void list_ids() {
-        constexpr uint64_t MOST = 1 << 14;
+        constexpr uint64_t MOST_LISTED = 1 << 14;
         const size_t n_negative = std::lower_bound(keys_.begin(), keys_.end(), 0) - keys_.begin(); // they are in order
         const size_t ends[] = {n_negative, keys_.size(), 0, n_negative}; // of the others, of the negative ones
         uint64_t start = 0;
         for (int negative = 0; negative < 2; ++negative) {
             const size_t from = ends[2 * negative], to = ends[2 * negative + 1];
             const uint64_t size = from < to ? uint64_t(keys_[to - 1]) - uint64_t(keys_[from]) + 1 : 0;
-            spans_[negative] = size > MOST || !size ? Span{} : Span{keys_[from], size, start};
+            spans_[negative] = size > MOST_LISTED || !size ? Span{} : Span{keys_[from], size, start};
             start += spans_[negative].size;
         }
         ids_.assign(start, -1);
@@ -239,7 +235,7 @@ class Grid {
 
     int64_t n_classes_, limit_, level_ = 0;
     int shift_;
-    std::vector<Slot> slots_;
+    std::vector<KeySlot> slots_;
     Span spans_[2] = {};
     std::vector<int32_t> ids_; // of the cells in both spans, -1 where there is none
     std::vector<uint32_t> by_key_; // counts by key and class in both spans since the last fold; empty with many classes
@@ -255,14 +251,14 @@ template <class T> int64_t first_infinity(const std::vector<Column<T>> &columns,
 }
 
 template <class T>
-int64_t count_cells(const std::vector<Column<T>> &columns, const int32_t *codes, int64_t start, int64_t stop, std::vector<Grid> &grids) {
-    auto keys = std::make_unique<Keys>();
+int64_t count_cells(const std::vector<Column<T>> &columns, const int32_t *codes, int64_t start, int64_t stop, std::vector<CellTable> &grids) {
+    auto keys = std::make_unique<QuadKeys>();
     const auto fill_keys = TB_BEST(fill_keys<T>);
     const std::vector<int> order = by_address(columns.data(), columns.size());
     const std::vector<Column<T>> ordered = in_order(columns, order);
     int64_t bad = -1;
-    for (int64_t from = start; from < stop; from += TILE) {
-        int64_t rows = std::min(TILE, stop - from);
+    for (int64_t from = start; from < stop; from += KEY_ROWS) {
+        int64_t rows = std::min(KEY_ROWS, stop - from);
         bool infinite = false;
         for (size_t first = 0; first < columns.size(); first += 4) {
             infinite |= fill_keys(Quad<T>::at(ordered, first), from, rows, *keys);
@@ -274,10 +270,10 @@ int64_t count_cells(const std::vector<Column<T>> &columns, const int32_t *codes,
     return bad;
 }
 
-struct Cells { // of all columns, one after the other
+struct CountedCells { // of all columns, one after the other
     std::vector<int64_t> levels, offsets = {0}, found, table;
 
-    void add(Grid &column) {
+    void add(CellTable &column) {
         column.finish();
         column.emit(found, table);
         end_column(column.level());
@@ -292,10 +288,10 @@ struct Cells { // of all columns, one after the other
 // The same of few rows, most of which have cells of their own: sorting finds those that are equal.
 template <class T>
 int64_t count_few(const std::vector<Column<T>> &columns, const int32_t *codes, int64_t start, int64_t stop, int64_t n_classes,
-                  int64_t limit, Cells &cells) {
-    auto keys = std::make_unique<Keys>();
+                  int64_t limit, CountedCells &cells) {
+    auto keys = std::make_unique<QuadKeys>();
     const auto fill_keys = TB_BEST(fill_keys<T>);
-    std::vector<Slot> there[4], other;
+    std::vector<KeySlot> there[4], other;
     bool infinite = false;
     const size_t most = columns.size() * std::min(stop - start, limit);
     cells.found.reserve(most);
@@ -303,8 +299,8 @@ int64_t count_few(const std::vector<Column<T>> &columns, const int32_t *codes, i
     for (size_t first = 0; first < columns.size(); first += 4) {
         const size_t n = std::min<size_t>(4, columns.size() - first);
         for (size_t j = 0; j < n; ++j) there[j].clear();
-        for (int64_t from = start; from < stop; from += TILE) {
-            const int64_t rows = std::min(TILE, stop - from);
+        for (int64_t from = start; from < stop; from += KEY_ROWS) {
+            const int64_t rows = std::min(KEY_ROWS, stop - from);
             infinite |= fill_keys(Quad<T>::at(columns, first), from, rows, *keys);
             for (size_t j = 0; j < n; ++j)
                 for (int64_t r = 0; r < rows; ++r)
@@ -313,7 +309,7 @@ int64_t count_few(const std::vector<Column<T>> &columns, const int32_t *codes, i
         }
         for (size_t j = 0; j < n; ++j) {
             if (repeats(there[j], other)) {
-                Grid grid(n_classes, limit);
+                CellTable grid(n_classes, limit);
                 grid.add(there[j]);
                 cells.add(grid);
                 continue;
@@ -342,15 +338,15 @@ nb::tuple list_cells(nb::object list, Vector<int32_t> codes, int64_t n_classes, 
     contract.array("codes", codes, {ROWS});
     contract.codes(codes.data());
     if (limit < 2) refuse("limit from 2 on", limit); // numbers below and above 0 are never in one cell
-    Cells cells;
+    CountedCells cells;
     int64_t bad = block.visit<double, float>([&]<class T>(const std::vector<Column<T>> &columns) {
         const int32_t *code = codes.data();
         nb::gil_scoped_release release;
         if (stop - start <= FEW_ROWS)
             return count_few(columns, code, start, stop, n_classes, std::clamp<int64_t>(limit, 2, int64_t(1) << 40), cells);
-        std::vector<Grid> grids(columns.size(), Grid(n_classes, limit));
+        std::vector<CellTable> grids(columns.size(), CellTable(n_classes, limit));
         int64_t first_bad = count_cells(columns, code, start, stop, grids);
-        for (Grid &grid : grids) cells.add(grid);
+        for (CellTable &grid : grids) cells.add(grid);
         return first_bad;
     });
     const size_t n_columns = cells.levels.size(), n_cells = cells.found.size();
@@ -371,7 +367,7 @@ namespace tb::TB_ISA {
 namespace {
 
 // ordered(x), or NO_KEY where x is not finite. Returns whether there is an infinity.
-template <bool Adjacent, class T> TB_INLINE bool fill_keys(const Quad<T> &quad, int64_t start, int64_t rows, Keys &keys) {
+template <bool Adjacent, class T> TB_INLINE bool fill_keys(const Quad<T> &quad, int64_t start, int64_t rows, QuadKeys &keys) {
     i64x4 infinite = i64x4{};
     for (int64_t r = 0; r < rows; ++r) {
         f64x4 x = read_row<Adjacent>(quad, start + r) + 0.0; // -0.0 becomes 0.0
@@ -382,7 +378,7 @@ template <bool Adjacent, class T> TB_INLINE bool fill_keys(const Quad<T> &quad, 
     }
     return any(infinite);
 }
-template <class T> bool fill_keys(const Quad<T> &quad, int64_t start, int64_t rows, Keys &keys) {
+template <class T> bool fill_keys(const Quad<T> &quad, int64_t start, int64_t rows, QuadKeys &keys) {
     return quad.adjacent ? fill_keys<true>(quad, start, rows, keys) : fill_keys<false>(quad, start, rows, keys);
 }
 

@@ -12,7 +12,7 @@
 namespace tb {
 namespace {
 
-constexpr int64_t AT_ONCE = 2048; // rows whose codes stay in the first cache until they are counted
+constexpr int64_t ROWS_AT_ONCE = 2048; // rows whose codes stay in the first cache until they are counted
 
 struct Range {
     int64_t least = std::numeric_limits<int64_t>::max(), greatest = std::numeric_limits<int64_t>::min();
@@ -28,13 +28,13 @@ namespace tb {
 namespace {
 
 // Few counters are kept four times, one for every fourth row: adding to one that was written a moment ago would wait.
-class Counters {
+class CodeCounters {
   public:
-    explicit Counters(int64_t size) : size_(size), counts_(size <= FEW ? 4 * (size + 1) : size + 1) {}
+    explicit CodeCounters(int64_t size) : size_(size), counts_(size <= FOURFOLD_CODES ? 4 * (size + 1) : size + 1) {}
 
     void add(const int32_t *codes, int64_t rows) {
         int64_t *counts = counts_.data() + 1; // -1 is counted too, and left out in the end
-        if (size_ > FEW) {
+        if (size_ > FOURFOLD_CODES) {
             for (int64_t r = 0; r < rows; ++r) ++counts[codes[r]];
             return;
         }
@@ -51,7 +51,7 @@ class Counters {
     }
 
   private:
-    static constexpr int64_t FEW = 1024;
+    static constexpr int64_t FOURFOLD_CODES = 1024;
     int64_t size_;
     std::vector<int64_t> counts_;
 };
@@ -65,12 +65,12 @@ std::pair<int64_t, int64_t> code_integers(Array values, int64_t low, OutVector<i
     if (size > std::numeric_limits<int32_t>::max()) refuse("at most 2**31 - 1 counts", size);
     nb::gil_scoped_release release;
     Range seen;
-    Counters counters(size);
+    CodeCounters counters(size);
     return dispatch<int64_t, int32_t, int16_t, int8_t, uint8_t>(values.dtype(), [&]<class T>(T) {
         const T *from = static_cast<const T *>(values.data());
         const auto number_rows = TB_BEST(number_rows<T>);
-        for (int64_t row = start; row < stop; row += AT_ONCE) {
-            const int64_t rows = std::min(AT_ONCE, stop - row), stride = values.stride(0);
+        for (int64_t row = start; row < stop; row += ROWS_AT_ONCE) {
+            const int64_t rows = std::min(ROWS_AT_ONCE, stop - row), stride = values.stride(0);
             number_rows(from + row * stride, stride, rows, low, size, out.data() + row, seen);
             counters.add(out.data() + row, rows);
         }

@@ -93,11 +93,11 @@ TB_INLINE i64x4 not_bits(i64x4 x) { return x & ~int64_t{1}; }
 // A tile without missing values: the sum of flags is how many are one. Returns false, and has counted nothing, if there
 // is anything but 0 and 1.
 template <bool Adjacent, class T>
-TB_INLINE bool tile_of_bits(const Quad<T> &quad, int64_t start, int64_t stop, const Runs &runs, Seen *seen) {
+TB_INLINE bool tile_of_bits(const Quad<T> &quad, int64_t start, int64_t stop, const ClassRuns &runs, Seen *seen) {
     struct alignas(32) Sum {
         typename Quad<T>::Values of;
-    } sums[Runs::MANY];
-    if (runs.count > Runs::MANY) return false;
+    } sums[ClassRuns::GROUPED_CLASSES];
+    if (runs.count > ClassRuns::GROUPED_CLASSES) return false;
     i64x4 strange = i64x4{};
     for (int64_t k = 0, i = 0; k < runs.count; ++k) {
         typename Quad<T>::Values sum{};
@@ -120,7 +120,7 @@ TB_INLINE bool tile_of_bits(const Quad<T> &quad, int64_t start, int64_t stop, co
 
 // The quad is a copy, which no counter that is stored can change: so it stays in registers.
 template <bool Adjacent, class T>
-TB_INLINE bool tile_flags(const Quad<T> quad, int64_t start, int64_t stop, const Runs &runs, Seen *seen) {
+TB_INLINE bool tile_flags(const Quad<T> quad, int64_t start, int64_t stop, const ClassRuns &runs, Seen *seen) {
     i64x4 strange = i64x4{};
     for (int64_t k = 0, i = 0; k < runs.count; ++k) {
         Seen here = seen[runs.run[k].code];
@@ -166,7 +166,7 @@ bool add_rows_of_bits(const SideBySide<T> &side, const int32_t *codes, int64_t s
 
 // Whether there is a value without a meaning.
 template <class T>
-bool count_tile_flags(const Quad<T> &quad, int64_t start, int64_t stop, const Runs &runs, Seen *seen) {
+bool count_tile_flags(const Quad<T> &quad, int64_t start, int64_t stop, const ClassRuns &runs, Seen *seen) {
     if (quad.adjacent ? tile_of_bits<true>(quad, start, stop, runs, seen) : tile_of_bits<false>(quad, start, stop, runs, seen))
         return false;
     return quad.adjacent ? tile_flags<true>(quad, start, stop, runs, seen) : tile_flags<false>(quad, start, stop, runs, seen);
@@ -176,7 +176,7 @@ bool count_tile_flags(const Quad<T> &quad, int64_t start, int64_t stop, const Ru
 template <class T>
 int64_t add_bits(const std::vector<QuadSum<T>> &sums, const int32_t *codes, int64_t start, int64_t stop, int64_t n_classes,
                  int64_t n_quads, std::vector<Seen> &seen) {
-    int64_t rows[Runs::MANY + 1] = {}; // the first is for rows to be left out
+    int64_t rows[ClassRuns::GROUPED_CLASSES + 1] = {}; // the first is for rows to be left out
     for (int64_t row = start; row < stop; ++row) ++rows[codes[row] + 1];
     for (int64_t c = 0; c < n_classes; ++c)
         for (int64_t q = 0; q < n_quads; ++q) {
@@ -197,11 +197,11 @@ int64_t count_all_flags(const std::vector<Column<T>> &columns, const int32_t *co
     for (size_t first = 0; first < columns.size(); first += 4) quads.push_back(Quad<T>::at(ordered, first));
     std::vector<Seen> seen(quads.size() * n_classes, Seen{});
     const SideBySide<T> side(quads);
-    const bool fits = n_classes <= Runs::MANY && side.n_quads > 1 && n_classes * side.n_quads <= 256; // 16 KiB of sums
+    const bool fits = n_classes <= ClassRuns::GROUPED_CLASSES && side.n_quads > 1 && n_classes * side.n_quads <= 256; // 16 KiB of sums
     const int64_t together = fits ? side.n_quads : 0;
     std::vector<QuadSum<T>> sums(2 * n_classes * together);
-    int64_t bad = -1, step = together > 0 ? Runs::MOST : tile_rows(columns.size(), sizeof(T));
-    Runs runs;
+    int64_t bad = -1, step = together > 0 ? ClassRuns::TILE_ROWS : tile_rows(columns.size(), sizeof(T));
+    ClassRuns runs;
     for (int64_t from = start; from < stop; from += step) {
         bool strange = false;
         int64_t to = std::min(from + step, stop), done = 0;

@@ -14,7 +14,7 @@ namespace {
 
 // Counters of one column. Small ones are kept four times, one for every fourth row: adding to a counter that was
 // written a moment ago would wait for that write. A further value and class take what is not to be counted.
-struct Counters {
+struct ValueCounters {
     uint64_t origin, size;
     int64_t n_classes;
     int64_t *result;
@@ -22,7 +22,7 @@ struct Counters {
 
     static constexpr uint64_t SMALL = 4096;
 
-    Counters(int64_t origin, int64_t size, int64_t n_classes, int64_t *result)
+    ValueCounters(int64_t origin, int64_t size, int64_t n_classes, int64_t *result)
         : origin(origin), size(size), n_classes(n_classes), result(result) {
         if (this->size * n_classes <= SMALL) small.assign((size + 1) * (n_classes + 1) * 4, 0);
     }
@@ -61,13 +61,13 @@ struct Counters {
 };
 
 template <class T>
-void fill_counters(const std::vector<Column<T>> &columns, std::vector<Counters> &counters, const int32_t *codes,
+void fill_counters(const std::vector<Column<T>> &columns, std::vector<ValueCounters> &counters, const int32_t *codes,
                   int64_t n_classes, int64_t start, int64_t stop) {
-    constexpr int64_t STEP = 1024, FOLD_EVERY = int64_t(1) << 31; // a uint32 counter holds that many
-    uint32_t classes[STEP];
+    constexpr int64_t ROWS_AT_ONCE = 1024, FOLD_EVERY = int64_t(1) << 31; // a uint32 counter holds that many
+    uint32_t classes[ROWS_AT_ONCE];
     int64_t since_fold = 0;
-    for (int64_t from = start; from < stop; from += STEP) {
-        int64_t rows = std::min(STEP, stop - from);
+    for (int64_t from = start; from < stop; from += ROWS_AT_ONCE) {
+        int64_t rows = std::min(ROWS_AT_ONCE, stop - from);
         for (int64_t r = 0; r < rows; ++r) classes[r] = codes[from + r] < 0 ? n_classes : codes[from + r];
         for (size_t j = 0; j < columns.size(); ++j) counters[j].add(columns[j], classes, from, rows);
         since_fold += rows;
@@ -145,7 +145,7 @@ nb::object count_values(nb::object list, Vector<int64_t> origins, Vector<int64_t
     int64_t total = 0;
     for (size_t j = 0; j < block.size(); total += size[j++]) Contract::up_to("sizes", size[j], MOST);
     std::vector<int64_t> result(total * n_classes);
-    std::vector<Counters> counters;
+    std::vector<ValueCounters> counters;
     int64_t *table = result.data();
     for (size_t j = 0; j < block.size(); table += size[j++] * n_classes)
         counters.emplace_back(origin[j], size[j], n_classes, table);

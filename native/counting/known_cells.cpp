@@ -3,6 +3,7 @@
 // A cell is a double as an integer in the same order, without its lowest `level` bits (cells.cpp). The cells of a column
 // are sorted; several rows are looked up at a time, because each step of a search waits for the one before.
 #include "base/columns.h"
+#include "counting/cell_keys.h"
 
 #include <bit>
 #include <cmath>
@@ -11,39 +12,38 @@ namespace tb {
 
 namespace {
 
-constexpr int64_t AT_ONCE = 8; // rows that are looked up together
-constexpr int64_t NO_KEY = std::numeric_limits<int64_t>::min(); // no finite number has it
+constexpr int64_t SEARCHES_AT_ONCE = 8; // rows that are looked up together
 
 int64_t ordered(double x) {
     const auto bits = std::bit_cast<int64_t>(x + 0.0); // -0.0 becomes 0.0
     return bits < 0 ? bits ^ INT64_MAX : bits;
 }
 
-struct Cells { // of one column
+struct KnownCells { // of one column
     const int64_t *first;
     int64_t n, level;
 };
 
 // The first cell that is not below a key, for several keys.
-void look_up(const Cells &cells, const int64_t *keys, int64_t *places) {
+void look_up(const KnownCells &cells, const int64_t *keys, int64_t *places) {
     int64_t length = cells.n;
-    std::fill_n(places, AT_ONCE, int64_t(0));
+    std::fill_n(places, SEARCHES_AT_ONCE, int64_t(0));
     while (length > 1) {
         const int64_t half = length / 2;
-        for (int64_t i = 0; i < AT_ONCE; ++i) places[i] += cells.first[places[i] + half - 1] < keys[i] ? half : 0;
+        for (int64_t i = 0; i < SEARCHES_AT_ONCE; ++i) places[i] += cells.first[places[i] + half - 1] < keys[i] ? half : 0;
         length -= half;
     }
-    for (int64_t i = 0; length && i < AT_ONCE; ++i) places[i] += cells.first[places[i]] < keys[i];
+    for (int64_t i = 0; length && i < SEARCHES_AT_ONCE; ++i) places[i] += cells.first[places[i]] < keys[i];
 }
 
 // Adds the rows of a column to the table; returns the first row whose number is in no cell, or -1.
 template <class T>
-int64_t add_column(const Column<T> &column, const Cells &cells, const int32_t *codes, int64_t n_classes, int64_t start,
+int64_t add_column(const Column<T> &column, const KnownCells &cells, const int32_t *codes, int64_t n_classes, int64_t start,
                    int64_t stop, int64_t *table) {
     int64_t unknown = -1;
-    for (int64_t row = start; row < stop; row += AT_ONCE) {
-        const int64_t n = std::min(AT_ONCE, stop - row);
-        int64_t keys[AT_ONCE] = {}, places[AT_ONCE];
+    for (int64_t row = start; row < stop; row += SEARCHES_AT_ONCE) {
+        const int64_t n = std::min(SEARCHES_AT_ONCE, stop - row);
+        int64_t keys[SEARCHES_AT_ONCE] = {}, places[SEARCHES_AT_ONCE];
         for (int64_t i = 0; i < n; ++i) {
             const double x = static_cast<double>(column[row + i]);
             keys[i] = std::isfinite(x) ? ordered(x) >> cells.level : NO_KEY;
@@ -79,7 +79,7 @@ nb::tuple count_known_cells(nb::object list, Vector<int32_t> codes, int64_t n_cl
         nb::gil_scoped_release release;
         int64_t first = -1;
         for (size_t j = 0; j < columns.size(); ++j) {
-            const Cells own{cell + offset[j], offset[j + 1] - offset[j], level[j]};
+            const KnownCells own{cell + offset[j], offset[j + 1] - offset[j], level[j]};
             const int64_t row =
                 add_column(columns[j], own, code, n_classes, start, stop, table.data() + offset[j] * n_classes);
             const int64_t place = row * int64_t(columns.size()) + int64_t(j);

@@ -10,7 +10,7 @@ namespace tb {
 
 namespace {
 
-struct Keys {
+struct EntryKeys {
     const int64_t *first, *second, *third;
 
     bool less(int64_t a, int64_t b) const {
@@ -20,7 +20,7 @@ struct Keys {
     }
 };
 
-std::vector<int64_t> sorted_entries(const Keys &keys, int64_t n) {
+std::vector<int64_t> sorted_entries(const EntryKeys &keys, int64_t n) {
     std::vector<int64_t> order(n), merged(n), ends{0};
     for (int64_t i = 0; i < n; ++i) {
         order[i] = i;
@@ -46,7 +46,7 @@ auto sort_entries(Vector<int64_t> first, Vector<int64_t> second, Vector<int64_t>
     contract.array("first", first, {ENTRIES});
     contract.array("second", second, {ENTRIES});
     contract.array("third", third, {ENTRIES});
-    const Keys keys{first.data(), second.data(), third.data()};
+    const EntryKeys keys{first.data(), second.data(), third.data()};
     const size_t n = first.shape(0);
     std::vector<int64_t> order;
     {

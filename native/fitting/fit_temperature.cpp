@@ -12,7 +12,7 @@ namespace tb {
 namespace {
 
 // The loss with its shrinkage at a temperature and offsets, its slopes and the upper half of its curvature.
-struct Terms {
+struct NewtonTerms {
     double loss = 0;
     std::vector<double> slopes, curvature;
 
@@ -61,7 +61,7 @@ auto fit_temperature(Matrix<double> scores, Matrix<double> base, Vector<int32_t>
     {
         nb::gil_scoped_release release;
         const auto add_terms = TB_BEST(add_terms);
-        const auto evaluate = [&](const std::vector<double> &place, Terms &terms) {
+        const auto evaluate = [&](const std::vector<double> &place, NewtonTerms &terms) {
             terms.slopes.assign(n, 0.0), terms.curvature.assign(n * n, 0.0);
             terms.loss = add_terms(scores.data(), base.data(), codes.data(), row_weights.data(), place[0],
                                    place.data() + 1, n_classes, n_rows, by_class, terms.slopes.data(),
@@ -72,7 +72,7 @@ auto fit_temperature(Matrix<double> scores, Matrix<double> base, Vector<int32_t>
                 terms.slopes[i] += strength * place[i], terms.curvature[i * n + i] += strength;
             }
         };
-        Terms now, then;
+        NewtonTerms now, then;
         at[0] = 1.0;
         evaluate(at, now);
         for (int64_t s = 0; s < n_steps && now.step(step); ++s) {
@@ -127,7 +127,8 @@ TB_INLINE double tile_sum(const double *a) {
 inline double add_terms(const double *scores, const double *base, const int32_t *codes, const double *row_weights,
                         double temperature, const double *offsets, int64_t n_classes, int64_t n_rows, bool by_class,
                         double *slopes, double *curvature) {
-    std::vector<double> tile(size_t(2 * n_classes * TERM_TILE)); // probabilities; the same times the weights of the rows
+    // Probabilities, and the same times the weights of the rows.
+    std::vector<double> tile(size_t(2 * n_classes * TERM_TILE));
     alignas(64) double top[TERM_TILE], whole[TERM_TILE], own[TERM_TILE], weight[TERM_TILE], mean[TERM_TILE];
     alignas(64) double square[TERM_TILE];
     const int64_t size = 1 + n_classes;

@@ -9,7 +9,7 @@ namespace tb {
 namespace {
 
 // What is added up for a class: weights times evidence, slopes times values, and a line of a table for each cell.
-struct Terms {
+struct LossTerms {
     const double *evidence, *weights, *values, *slopes;
     const int32_t *cells;
     const double *tables;
@@ -46,7 +46,7 @@ nb::tuple log_loss(Cube<double> evidence, Matrix<double> weights, Matrix<double>
     contract.array("row_weights", row_weights, {ROWS});
     contract.codes(codes.data(), false);
     Contract::below("cells", cells.data(), contract[ENTRIES] * contract[ROWS], contract[TOKENS]);
-    const Terms terms{evidence.data(),     weights.data(),     values.data(),    slopes.data(),
+    const LossTerms terms{evidence.data(),     weights.data(),     values.data(),    slopes.data(),
                       cells.data(),        tables.data(),      contract[CLASSES], contract[COLUMNS],
                       contract[LINES],     contract[ENTRIES],  contract[TOKENS],  contract[ROWS]};
     const size_t classes = size_t(terms.n_classes), rows = size_t(terms.n_rows);
@@ -79,13 +79,13 @@ namespace {
 
 constexpr int64_t LOSS_TILE = 128; // rows whose scores stay in the first cache
 
-constexpr int64_t AT_ONCE = 4;     // columns, so that sums and errors are read once for all of them
+constexpr int64_t COLUMNS_AT_ONCE = 4; // so that sums and errors are read once for all of them
 
 // The weighted sum of a class over its columns, on top of what is in `sum`; column after column.
 TB_INLINE void add_weighted(const double *evidence, const double *weights, int64_t n_columns, int64_t n_rows, int64_t n,
                             double *sum) {
     int64_t j = 0;
-    for (; j + AT_ONCE <= n_columns; j += AT_ONCE) {
+    for (; j + COLUMNS_AT_ONCE <= n_columns; j += COLUMNS_AT_ONCE) {
         const double *e = evidence + j * n_rows, *w = weights + j;
         for (int64_t i = 0; i < n; ++i)
             sum[i] = (((sum[i] + w[0] * e[i]) + w[1] * e[n_rows + i]) + w[2] * e[2 * n_rows + i]) +
@@ -120,12 +120,12 @@ TB_INLINE void add_products(const double *error, const double *evidence, int64_t
 TB_INLINE void add_all_products(const double *error, const double *evidence, int64_t n_columns, int64_t n_rows,
                                 int64_t n, double *sums) {
     int64_t j = 0;
-    for (; j + AT_ONCE <= n_columns; j += AT_ONCE)
-        add_products<AT_ONCE>(error, evidence + j * n_rows, n_rows, n, sums + j);
+    for (; j + COLUMNS_AT_ONCE <= n_columns; j += COLUMNS_AT_ONCE)
+        add_products<COLUMNS_AT_ONCE>(error, evidence + j * n_rows, n_rows, n, sums + j);
     for (; j < n_columns; ++j) add_products<1>(error, evidence + j * n_rows, n_rows, n, sums + j);
 }
 
-inline double add_tiles(const Terms &t, const double *base, const int32_t *codes, const double *row_weights,
+inline double add_tiles(const LossTerms &t, const double *base, const int32_t *codes, const double *row_weights,
                         Gradient &by) {
     const int64_t n_classes = t.n_classes, n_columns = t.n_columns, n_rows = t.n_rows;
     double *errors = by.scores.data();

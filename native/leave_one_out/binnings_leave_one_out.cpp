@@ -84,7 +84,7 @@ TB_INLINE f64x4 count_of(const double *before, int64_t to, int64_t from) {
 
 TB_INLINE f64x4 probability(f64x4 log_p) { return exp4(log_p > 0.0 ? f64x4{} : log_p); } // rounding may go above 0
 
-TB_INLINE Whole whole_of(Runs &b, double a, double rho) {
+TB_INLINE Whole whole_of(RunEvidence &b, double a, double rho) {
     const double log_cut = std::log(rho), log_none = std::log1p(-rho);
     evidence_of_runs(b, a);
     const double log_evidence = forward_sums(b, b.log_m.data(), rho);
@@ -200,7 +200,7 @@ TB_INLINE void answer(const Binning &b, Whole &whole, size_t c, bool own, double
 inline void leave_out_lines(const Binning &binning, double a, double rho, const int64_t *codes, const double *weights,
                             size_t lines, double *result) {
     const size_t n_classes = binning.present.size();
-    Runs b(binning);
+    RunEvidence b(binning);
     Whole whole = whole_of(b, a, rho);
     for (size_t c = 0; c < n_classes; ++c) expect(b, whole, c, a);
     for (size_t line = 0; line < lines; ++line, result += b.buckets * static_cast<int64_t>(n_classes)) {

@@ -17,7 +17,7 @@ constexpr double FAR = 0x1p900;  // a squared distance, in variances, that is le
 constexpr double LOG_2_PI = 1.83787706640934548356;
 
 // The facts of a class in every column; all 0 where it has no values, `inverse` and `constant` also without a variance.
-struct Class {
+struct NormalClass {
     std::vector<double> n, mean, low, inverse, constant; // inverse: of the standard deviation
     double sum = 0;                                      // of the constants, in the order of the columns
     bool whole = true;                                   // it has values in every column
@@ -30,19 +30,19 @@ template <class V> struct Loss {
 };
 
 // What is looked up for the own class of a row.
-struct Own {
+struct OwnClass {
     double n, inverse;
     Loss<double> loss; // of weight 1
 };
 
-struct Facts {
+struct NormalFacts {
     int n_columns;
     bool shared;
     bool even = true;  // every column has the rows of the first, and a variance in every class
     bool flat = false; // some class has no variance in some column
     std::vector<double> scale = {}, total = {}; // 2**-unit, rows of all classes
-    std::vector<Class> classes = {};
-    std::vector<Own> own = {}; // [column][class]
+    std::vector<NormalClass> classes = {};
+    std::vector<OwnClass> own = {}; // [column][class]
 };
 
 } // namespace
@@ -62,7 +62,7 @@ std::pair<double, double> pooled_of(const Moments &in, int64_t column) {
     return {total, squares / std::max(total, 1.0)};
 }
 
-void add_column(const Moments &in, int64_t column, double within, Class &k, int64_t c) {
+void add_column(const Moments &in, int64_t column, double within, NormalClass &k, int64_t c) {
     const int64_t at = column * in.n_classes + c;
     const double n = in.n[at], variance = in.shared ? within : in.variance[at];
     const bool flat = n == 0 || variance == 0;
@@ -72,13 +72,13 @@ void add_column(const Moments &in, int64_t column, double within, Class &k, int6
     k.sum += k.constant.back(), k.whole &= n > 0;
 }
 
-Facts facts_of(const Moments &in, int64_t first, int n_columns) {
-    Facts f{.n_columns = n_columns, .shared = in.shared, .classes = std::vector<Class>(in.n_classes)};
+NormalFacts facts_of(const Moments &in, int64_t first, int n_columns) {
+    NormalFacts f{.n_columns = n_columns, .shared = in.shared, .classes = std::vector<NormalClass>(in.n_classes)};
     for (int64_t j = first; j < first + n_columns; ++j) {
         const auto [total, within] = pooled_of(in, j);
         f.scale.push_back(std::ldexp(1.0, static_cast<int>(-in.units[j]))), f.total.push_back(total);
         for (int64_t c = 0; c < in.n_classes; ++c) {
-            Class &k = f.classes[c];
+            NormalClass &k = f.classes[c];
             add_column(in, j, within, k, c);
             const double n = k.n.back(), inverse = k.inverse.back();
             f.flat |= inverse == 0, f.even &= n == k.n[0] && inverse != 0;
@@ -121,8 +121,9 @@ namespace {
 
 constexpr int VECTORS = 4, STRETCH = VECTORS * LANES; // rows that go through the columns together
 
-struct alignas(64) Tile : RowTile<JOIN> { // values are in the units of the columns
-    double own_squares[JOIN * TILE]; // squared distance from the mean of the own class; if shared, then a factor of squares
+struct alignas(64) NormalTile : RowTile<JOIN> { // values are in the units of the columns
+    // Squared distance from the mean of the own class; if shared, then a factor of squares.
+    double own_squares[JOIN * TILE];
     double growth[JOIN * TILE], step[JOIN * TILE], stretch[JOIN * TILE]; // see Loss; one line if the facts are even
 };
 
@@ -147,9 +148,9 @@ inline Loss<double> loss_of_one(bool shared, double n, double total, double inve
 
 // The losses of column j, for the rows of a tile.
 template <bool weighted>
-TB_INLINE void find_losses(const Facts &f, int j, Tile &t) {
+TB_INLINE void find_losses(const NormalFacts &f, int j, NormalTile &t) {
     const int *codes = t.own;
-    const Own *classes = f.own.data() + j * f.classes.size();
+    const OwnClass *classes = f.own.data() + j * f.classes.size();
     double *growth = t.growth + j * TILE, *step = t.step + j * TILE, *stretch = t.stretch + j * TILE;
     if constexpr (weighted) {
         alignas(64) double n[TILE], inverse[TILE];
@@ -167,7 +168,7 @@ TB_INLINE void find_losses(const Facts &f, int j, Tile &t) {
     }
     for (int r = 0; r < t.rows && f.flat; ++r)
         if (classes[codes[r]].inverse == 0) { // a value that is not the only one there is was not learned
-            const Class &k = f.classes[codes[r]];
+            const NormalClass &k = f.classes[codes[r]];
             if ((t.value[j * TILE + r] - k.mean[j]) - k.low[j] != 0)
                 step[r] = std::numeric_limits<double>::quiet_NaN();
         }
@@ -176,7 +177,7 @@ TB_INLINE void find_losses(const Facts &f, int j, Tile &t) {
 // Sums over the columns of squared distances from the mean of a class, and with gaps of the constants of what is there.
 // keep: the distances of the class's own rows are kept; shrink: they are multiplied by what was found of the own rows.
 template <bool gaps, bool keep, bool shrink>
-TB_INLINE void gather(const Class &k, int n_columns, double code, int first, Tile &t, Lanes (&squares)[VECTORS],
+TB_INLINE void gather(const NormalClass &k, int n_columns, double code, int first, NormalTile &t, Lanes (&squares)[VECTORS],
                       Lanes (&constants)[VECTORS]) {
     Mask<Lanes> own[VECTORS];
 #pragma GCC unroll 4
@@ -201,8 +202,8 @@ TB_INLINE void gather(const Class &k, int n_columns, double code, int first, Til
 }
 
 // Adds a class to its totals; returns true if some rows need care. Blocks of rows without its own keep nothing.
-template <bool gaps, bool shared> TB_INLINE Mask<Lanes> add_class(const Facts &f, int64_t c, Tile &t, double *totals) {
-    const Class &k = f.classes[c];
+template <bool gaps, bool shared> TB_INLINE Mask<Lanes> add_class(const NormalFacts &f, int64_t c, NormalTile &t, double *totals) {
+    const NormalClass &k = f.classes[c];
     const double code = static_cast<double>(c);
     Mask<Lanes> far{};
     for (int first = 0; first < TILE; first += STRETCH) {
@@ -227,7 +228,7 @@ template <bool gaps, bool shared> TB_INLINE Mask<Lanes> add_class(const Facts &f
 }
 
 // The squared distances of all rows from the mean of their class.
-template <bool gaps> TB_INLINE void find_own(const Facts &f, Tile &t) {
+template <bool gaps> TB_INLINE void find_own(const NormalFacts &f, NormalTile &t) {
     for (size_t c = 0; c < f.classes.size(); ++c)
         for (int first = 0; first < TILE; first += STRETCH) {
             Lanes squares[VECTORS] = {}, constants[VECTORS] = {};
@@ -241,7 +242,7 @@ template <bool gaps> TB_INLINE void find_own(const Facts &f, Tile &t) {
 
 // What changes for the own class of every row; where the variance is shared, `own` becomes what squares are multiplied
 // by. Returns true if some rows need care.
-template <bool gaps, bool shared> TB_INLINE Mask<Lanes> change(const Facts &f, Tile &t, double *more) {
+template <bool gaps, bool shared> TB_INLINE Mask<Lanes> change(const NormalFacts &f, NormalTile &t, double *more) {
     Mask<Lanes> strange{};
     const int line = f.even ? 0 : TILE;
     for (int r = 0; r < TILE; r += LANES) {
@@ -272,16 +273,16 @@ template <bool gaps, bool shared> TB_INLINE Mask<Lanes> change(const Facts &f, T
 }
 
 // Adds the logarithms of what the shared variance is divided by, in the columns where a class has values.
-TB_INLINE void add_logs(const Facts &f, const Tile &t, double *totals) {
+TB_INLINE void add_logs(const NormalFacts &f, const NormalTile &t, double *totals) {
     alignas(64) double whole[TILE];
-    auto logs = [&](int r, const Class *k) {
+    auto logs = [&](int r, const NormalClass *k) {
         Lanes product = broadcast<Lanes>(1.0);
         for (int j = 0; j < f.n_columns; ++j)
             if (!k || k->n[j] > 0) product *= load<Lanes>(t.own_squares + j * TILE + r);
         return 0.5 * lanes_log(product);
     };
     for (int r = 0; r < TILE; r += LANES) store(whole + r, logs(r, nullptr));
-    for (const Class &k : f.classes) {
+    for (const NormalClass &k : f.classes) {
         for (int r = 0; r < TILE; r += LANES)
             store(totals + r, load<Lanes>(totals + r) + (k.whole ? load<Lanes>(whole + r) : logs(r, &k)));
         totals += TILE;
@@ -290,7 +291,7 @@ TB_INLINE void add_logs(const Facts &f, const Tile &t, double *totals) {
 
 // All classes of a tile into the totals, [class][row]; returns true if some rows need care.
 template <bool gaps, bool shared>
-TB_INLINE bool score_tile(const Facts &f, Tile &t, double *totals) {
+TB_INLINE bool score_tile(const NormalFacts &f, NormalTile &t, double *totals) {
     alignas(64) double more[TILE];
     Mask<Lanes> strange{};
     if constexpr (shared) {
@@ -306,13 +307,13 @@ TB_INLINE bool score_tile(const Facts &f, Tile &t, double *totals) {
     return any(strange);
 }
 
-inline double squared_distance(const Class &k, int j, double value) {
+inline double squared_distance(const NormalClass &k, int j, double value) {
     const double z = ((value - k.mean[j]) - k.low[j]) * k.inverse[j];
     return z * z;
 }
 
 // Marks the values that need care as missing.
-inline void mark_strange(const Facts &f, Tile &t, int64_t row, const Mark &mark) {
+inline void mark_strange(const NormalFacts &f, NormalTile &t, int64_t row, const Mark &mark) {
     for (int j = 0; j < f.n_columns; ++j)
         for (int r = 0; r < t.rows; ++r) {
             double &value = t.value[j * TILE + r];
@@ -327,23 +328,23 @@ inline void mark_strange(const Facts &f, Tile &t, int64_t row, const Mark &mark)
 }
 
 template <bool weighted, bool shared> struct Normal {
-    const Facts &f;
+    const NormalFacts &f;
 
-    TB_INLINE bool prepare(Tile &t) const {
+    TB_INLINE bool prepare(NormalTile &t) const {
         const bool gaps = measure(f.n_columns, t.value, [&](Lanes value, int j) { return value * f.scale[j]; });
         for (int j = 0; j < (f.even ? 1 : f.n_columns); ++j) find_losses<weighted>(f, j, t);
         return gaps;
     }
-    template <bool gaps> TB_INLINE bool score(Tile &t, double *totals) const {
+    template <bool gaps> TB_INLINE bool score(NormalTile &t, double *totals) const {
         return score_tile<gaps, shared>(f, t, totals);
     }
-    void mark(Tile &t, int64_t row, const Mark &marks) const { mark_strange(f, t, row, marks); }
+    void mark(NormalTile &t, int64_t row, const Mark &marks) const { mark_strange(f, t, row, marks); }
 };
 
 template <class T, bool weighted, bool shared>
-void leave_out(const Column<T> *columns, const Layout &layout, const int32_t *codes, const double *weights, const Facts &f,
+void leave_out(const Column<T> *columns, const Layout &layout, const int32_t *codes, const double *weights, const NormalFacts &f,
                double *out, int64_t start, int64_t stop, const Mark &marks) {
-    Tile t;
+    NormalTile t;
     std::fill_n(t.own_squares, JOIN * TILE, 0.0); // for the lanes behind the last row, which are no class's own
     leave_out_rows<T, weighted>(columns, layout, codes, weights, Normal<weighted, shared>{f}, t, f.n_columns,
                                 static_cast<int64_t>(f.classes.size()), out, start, stop, marks);

@@ -7,7 +7,7 @@
 namespace tb {
 namespace {
 
-constexpr int AT_ONCE = 64; // rows whose pointers are kept at a time
+constexpr int POINTER_ROWS = 64; // rows whose pointers are kept at a time
 
 // The table: for every value a row for each class.
 struct Pairs {
@@ -95,7 +95,7 @@ int64_t add_step_pairs(Array column, Vector<double> edges, Vector<int32_t> codes
         {
             nb::gil_scoped_release release;
             Grids grids;
-            if (stop - start >= FEW) grids.add_column(inner, n_edges - 1);
+            if (stop - start >= UNGRIDDED_ROWS) grids.add_column(inner, n_edges - 1);
             met = TB_BEST(step_pair_rows<T>)(values, inner, grids, pairs, to, start, stop);
         }
         return marked(met, n_classes, codes.data());
@@ -122,10 +122,10 @@ namespace {
 // Adds what number(row) finds to every row; a number that is none of the table's values adds nothing.
 template <class Number>
 TB_INLINE Met add_found(Number number, const Pairs &pairs, double *out, int64_t start, int64_t stop) {
-    Pointer where[AT_ONCE];
+    Pointer where[POINTER_ROWS];
     Met met;
-    for (int64_t row = start; row < stop; row += AT_ONCE) {
-        const int rows = static_cast<int>(std::min<int64_t>(AT_ONCE, stop - row));
+    for (int64_t row = start; row < stop; row += POINTER_ROWS) {
+        const int rows = static_cast<int>(std::min<int64_t>(POINTER_ROWS, stop - row));
         bool strange = false;
         for (int r = 0; r < rows; ++r) {
             where[r] = pairs.find(number(row + r), pairs.codes[row + r]);
@@ -150,12 +150,12 @@ Met pair_rows(Column<T> column, int64_t origin, const Pairs &pairs, double *out,
 template <class T>
 Met step_pair_rows(Column<T> column, Pointer inner, const Grids &grids, const Pairs &pairs, double *out, int64_t start,
                    int64_t stop) {
-    constexpr uint64_t NONE = ~uint64_t{0};
+    constexpr uint64_t NO_STEP = ~uint64_t{0};
     if (grids.columns.empty()) {
         const Pointer end = inner + (pairs.n_values - 1);
         auto number = [=](int64_t row) {
             const double x = column[row];
-            return std::isnan(x) ? NONE : static_cast<uint64_t>(std::upper_bound(inner, end, x) - inner);
+            return std::isnan(x) ? NO_STEP : static_cast<uint64_t>(std::upper_bound(inner, end, x) - inner);
         };
         return add_found(number, pairs, out, start, stop);
     }
@@ -167,7 +167,7 @@ Met step_pair_rows(Column<T> column, Pointer inner, const Grids &grids, const Pa
         uint64_t step = below[cell_of(grid, x)];
         for (int shift = grid.depth - 1; shift >= 0; --shift)
             step += static_cast<uint64_t>(edge[step + (uint64_t{1} << shift) - 1] <= x) << shift;
-        return std::isnan(x) ? NONE : step;
+        return std::isnan(x) ? NO_STEP : step;
     };
     return add_found(number, pairs, out, start, stop);
 }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int JOIN = 20;          // columns at a time
 constexpr double NEAR = 0x1p1000; // a product below it has met no overflow
-constexpr double LEAST = std::numeric_limits<double>::min();
+constexpr double SMALLEST_NORMAL = std::numeric_limits<double>::min();
 constexpr double LOG_PI = 1.14472988584940017414;
 
 // What the number of rows behind a class decides.
@@ -23,30 +23,30 @@ template <class V> struct Rows {
 };
 
 // Columns in which a class and all classes together have equally many rows.
-struct Group {
+struct StudentGroup {
     int first, last;
     double n, total, constant; // constant: sum of `fixed` in the order of the columns
     Rows<double> others, own;  // for rows of other classes, and for its own of weight 1
 };
 
 // The facts of a class in every column.
-struct Class {
+struct StudentClass {
     std::vector<double> delta, squares; // mean from the pooled mean, sum of squared deviations
     std::vector<double> inverse, fixed; // 1 / the scale of the density with all rows; constants, its logarithm included
     std::vector<double> least;          // what must be left for the closed form
-    std::vector<Group> groups;
+    std::vector<StudentGroup> groups;
 };
 
 // Some columns; values are measured from the pooled mean.
-struct Facts {
+struct StudentFacts {
     int n_columns;
     double kappa, nu;
     bool shared;
     std::vector<double> scale, centre, low, spread, least; // 2**-unit, pooled mean in two parts, pooled sum of squares
-    std::vector<Class> classes;
+    std::vector<StudentClass> classes;
 };
 
-struct Input : Moments {
+struct StudentInput : Moments {
     const double *pooled; // mean, low part and variance of all classes together, [3][column]
     double kappa, nu;
 };
@@ -61,21 +61,21 @@ namespace tb {
 namespace {
 
 // Mean of the class from the pooled mean, and the sum of squared deviations.
-std::pair<double, double> from_pooled(const Input &in, int64_t column, int64_t c) {
+std::pair<double, double> from_pooled(const StudentInput &in, int64_t column, int64_t c) {
     const int64_t at = column * in.n_classes + c;
     const double *pooled_low = in.pooled + in.n_columns;
     const double delta = (in.mean[at] - in.pooled[column]) + (in.low[at] - pooled_low[column]);
     return {in.n[at] > 0 ? delta : 0.0, in.n[at] * in.variance[at]};
 }
 
-double rows_in(const Input &in, int64_t column) {
+double rows_in(const StudentInput &in, int64_t column) {
     double total = 0;
     for (int64_t c = 0; c < in.n_classes; ++c) total += in.n[column * in.n_classes + c];
     return total;
 }
 
 // nu times the pooled variance and the squares of a class around its posterior mean, or of all classes.
-double spread_of(const Input &in, int64_t column, int64_t c) {
+double spread_of(const StudentInput &in, int64_t column, int64_t c) {
     double spread = in.nu * in.pooled[2 * in.n_columns + column];
     for (int64_t k = in.shared ? 0 : c; k < (in.shared ? in.n_classes : c + 1); ++k) {
         const auto [delta, squares] = from_pooled(in, column, k);
@@ -85,18 +85,18 @@ double spread_of(const Input &in, int64_t column, int64_t c) {
     return spread;
 }
 
-Facts facts_of(const Input &in, int64_t first, int n_columns) {
-    Facts f{n_columns, in.kappa, in.nu, in.shared, {}, {}, {}, {}, {}, std::vector<Class>(in.n_classes)};
+StudentFacts facts_of(const StudentInput &in, int64_t first, int n_columns) {
+    StudentFacts f{n_columns, in.kappa, in.nu, in.shared, {}, {}, {}, {}, {}, std::vector<StudentClass>(in.n_classes)};
     std::vector<double> totals;
     for (int64_t j = first; j < first + n_columns; ++j) {
         totals.push_back(rows_in(in, j));
         f.scale.push_back(std::ldexp(1.0, static_cast<int>(-in.units[j])));
         f.centre.push_back(in.pooled[j]), f.low.push_back(in.pooled[in.n_columns + j]);
         f.spread.push_back(totals.back() * in.pooled[2 * in.n_columns + j]);
-        f.least.push_back(std::max(LITTLE * f.spread.back(), LEAST));
+        f.least.push_back(std::max(LITTLE * f.spread.back(), SMALLEST_NORMAL));
     }
     for (int64_t c = 0; c < in.n_classes; ++c) {
-        Class &k = f.classes[c];
+        StudentClass &k = f.classes[c];
         for (int j = 0; j < n_columns; ++j) {
             const double n = in.n[(first + j) * in.n_classes + c], spread = spread_of(in, first + j, c);
             const auto [delta, squares] = from_pooled(in, first + j, c);
@@ -109,7 +109,7 @@ Facts facts_of(const Input &in, int64_t first, int n_columns) {
                 k.groups.push_back({j, j, n, totals[j], 0.0, {}, {}});
             k.groups.back().last = j + 1, k.groups.back().constant += k.fixed.back();
         }
-        for (Group &g : k.groups) g.others = plain::rows_of(f, g, false), g.own = plain::rows_of(f, g, true);
+        for (StudentGroup &g : k.groups) g.others = plain::rows_of(f, g, false), g.own = plain::rows_of(f, g, true);
     }
     return f;
 }
@@ -156,9 +156,9 @@ constexpr int VECTORS = 2, STRETCH = VECTORS * LANES; // rows that go through th
 
 // Log of gamma(x + 1/2) / gamma(x): the series of the reference kernel, to which small x are led up.
 template <class V> TB_INLINE V log_gamma_ratio(V x) {
-    constexpr double SERIES = 20.0;
+    constexpr double SERIES_FROM = 20.0;
     V factor = broadcast<V>(1.0);
-    for (Mask<V> small = x < SERIES; any(small); small = x < SERIES) {
+    for (Mask<V> small = x < SERIES_FROM; any(small); small = x < SERIES_FROM) {
         factor = small ? factor * (x / (x + 0.5)) : factor;
         x = small ? x + 1.0 : x;
     }
@@ -168,7 +168,7 @@ template <class V> TB_INLINE V log_gamma_ratio(V x) {
 }
 
 // Where `own`, without a row of weight w; where nothing would be left, the losses are 0 (and the rows need care).
-template <class V> TB_INLINE Rows<V> rows_without(const Facts &f, const Group &g, V w, Mask<V> own) {
+template <class V> TB_INLINE Rows<V> rows_without(const StudentFacts &f, const StudentGroup &g, V w, Mask<V> own) {
     V left = g.n - w, n = own ? left : broadcast<V>(g.n), more = f.kappa + n, rest = g.total - w;
     Mask<V> some = (left > 0.0) & own, more_rows = rest > 0.0;
     V degrees = f.nu + (f.shared ? rest : n), counted = degrees > f.nu ? degrees : broadcast<V>(f.nu);
@@ -177,13 +177,13 @@ template <class V> TB_INLINE Rows<V> rows_without(const Facts &f, const Group &g
             only(w / rest, more_rows), only(w * (g.total / rest), more_rows), only(f.nu / rest, more_rows)};
 }
 
-inline Rows<double> rows_of(const Facts &f, const Group &g, bool own) {
+inline Rows<double> rows_of(const StudentFacts &f, const StudentGroup &g, bool own) {
     const Rows<f64x4> r = rows_without(f, g, broadcast(1.0), own ? broadcast(0.0) == 0.0 : broadcast(0.0) != 0.0);
     return {r.share[0], r.pull[0], r.grow[0], r.half[0], r.log_ratio[0],
             r.step[0],  r.factor[0], r.all_step[0], r.all_factor[0], r.nu[0]};
 }
 
-template <bool weighted> TB_INLINE Rows<Lanes> rows_at(const Facts &f, const Group &g, Lanes w, Mask<Lanes> own) {
+template <bool weighted> TB_INLINE Rows<Lanes> rows_at(const StudentFacts &f, const StudentGroup &g, Lanes w, Mask<Lanes> own) {
     if constexpr (weighted) return rows_without(f, g, w, own);
     auto choose = [&](double Rows<double>::*part) {
         return own ? broadcast<Lanes>(g.own.*part) : broadcast<Lanes>(g.others.*part);
@@ -194,17 +194,17 @@ template <bool weighted> TB_INLINE Rows<Lanes> rows_at(const Facts &f, const Gro
             broadcast<Lanes>(g.own.all_factor), broadcast<Lanes>(g.own.nu)};
 }
 
-struct alignas(64) Tile : RowTile<JOIN> { // values are measured from the pooled mean
+struct alignas(64) StudentTile : RowTile<JOIN> { // values are measured from the pooled mean
     double squares[JOIN * TILE]; // of all classes, if they have one variance
 };
 
 // One column for some rows of a class.
-struct Cell {
+struct ColumnTerms {
     Lanes mean, squares, variance; // mean of the class from the pooled mean, its squares, nu times the pooled variance
     Mask<Lanes> strange;           // needs care
 };
 
-TB_INLINE Cell cell_of(const Facts &f, const Class &k, int j, const Rows<Lanes> &rows, Lanes d, Mask<Lanes> own,
+TB_INLINE ColumnTerms column_terms(const StudentFacts &f, const StudentClass &k, int j, const Rows<Lanes> &rows, Lanes d, Mask<Lanes> own,
                        Mask<Lanes> gone) {
     Lanes e = d - k.delta[j], left = f.spread[j] - rows.all_factor * d * d;
     Lanes mean = (k.delta[j] - rows.step * e) + rows.all_step * d;
@@ -214,10 +214,10 @@ TB_INLINE Cell cell_of(const Facts &f, const Class &k, int j, const Rows<Lanes> 
 }
 
 // Own rows of a class of which nothing is left, or less than nothing: those need care.
-struct Own {
+struct OwnRows {
     Mask<Lanes> rows, gone, lacking;
 
-    Own(const Tile &t, int r, double code, const Group &g) {
+    OwnRows(const StudentTile &t, int r, double code, const StudentGroup &g) {
         const Lanes left = g.n - load<Lanes>(t.weight + r);
         rows = load<Lanes>(t.code + r) == code;
         gone = rows & ~(left > 0.0), lacking = rows & ~(left >= 0.0);
@@ -225,13 +225,13 @@ struct Own {
 };
 
 // Adds the squares of a class to those of all.
-template <bool weighted> TB_INLINE void add_squares(const Facts &f, const Class &k, double code, Tile &t) {
-    for (const Group &g : k.groups)
+template <bool weighted> TB_INLINE void add_squares(const StudentFacts &f, const StudentClass &k, double code, StudentTile &t) {
+    for (const StudentGroup &g : k.groups)
         for (int r = 0; r < TILE; r += LANES) {
-            const Own own(t, r, code, g);
+            const OwnRows own(t, r, code, g);
             const Rows<Lanes> rows = rows_at<weighted>(f, g, load<Lanes>(t.weight + r), own.rows);
             for (int j = g.first; j < g.last; ++j) {
-                const Cell cell = cell_of(f, k, j, rows, load<Lanes>(t.value + j * TILE + r), own.rows, own.gone);
+                const ColumnTerms cell = column_terms(f, k, j, rows, load<Lanes>(t.value + j * TILE + r), own.rows, own.gone);
                 double *to = t.squares + j * TILE + r;
                 store(to, load<Lanes>(to) + (cell.squares + rows.pull * cell.mean * cell.mean));
             }
@@ -239,16 +239,16 @@ template <bool weighted> TB_INLINE void add_squares(const Facts &f, const Class 
 }
 
 // Marks the values that need care as missing: first all are found, since what is missing is not looked at any more.
-template <bool weighted> void mark_strange(const Facts &f, Tile &t, int64_t row, const Mark &mark) {
+template <bool weighted> void mark_strange(const StudentFacts &f, StudentTile &t, int64_t row, const Mark &mark) {
     alignas(64) double strange[JOIN * TILE] = {};
     for (size_t c = 0; c < f.classes.size(); ++c)
-        for (const Group &g : f.classes[c].groups)
+        for (const StudentGroup &g : f.classes[c].groups)
             for (int r = 0; r < TILE; r += LANES) {
-                const Own own(t, r, static_cast<double>(c), g);
+                const OwnRows own(t, r, static_cast<double>(c), g);
                 const Rows<Lanes> facts = rows_at<weighted>(f, g, load<Lanes>(t.weight + r), own.rows);
                 for (int j = g.first; j < g.last; ++j) {
                     const Lanes d = load<Lanes>(t.value + j * TILE + r);
-                    const Cell cell = cell_of(f, f.classes[c], j, facts, d, own.rows, own.gone);
+                    const ColumnTerms cell = column_terms(f, f.classes[c], j, facts, d, own.rows, own.gone);
                     double *to = strange + j * TILE + r;
                     const Mask<Lanes> here = (cell.strange | own.lacking) & (d == d);
                     store(to, as_reals<Lanes>(as_bits(load<Lanes>(to)) | here));
@@ -269,10 +269,10 @@ struct Joint {
 };
 
 template <bool gaps, bool shared>
-TB_INLINE Lanes join(const Facts &f, const Class &k, int j, const Tile &t, int r, const Rows<Lanes> &rows,
-                     const Own &own, Joint &to) {
+TB_INLINE Lanes join(const StudentFacts &f, const StudentClass &k, int j, const StudentTile &t, int r, const Rows<Lanes> &rows,
+                     const OwnRows &own, Joint &to) {
     const Lanes d = load<Lanes>(t.value + j * TILE + r);
-    const Cell cell = cell_of(f, k, j, rows, d, own.rows, own.gone);
+    const ColumnTerms cell = column_terms(f, k, j, rows, d, own.rows, own.gone);
     Lanes squares = shared ? load<Lanes>(t.squares + j * TILE + r) : cell.squares + rows.pull * cell.mean * cell.mean;
     Lanes wide = (cell.variance + squares) * rows.grow, z = (d + rows.all_step * d) - rows.share * cell.mean;
     Lanes s = z * z / wide, scale = wide * k.inverse[j];
@@ -291,7 +291,7 @@ TB_INLINE Lanes join(const Facts &f, const Class &k, int j, const Tile &t, int r
 
 // Log densities of a group. Where the product left the range of doubles, the logarithms are taken column by column.
 template <bool weighted, bool shared, bool gaps>
-TB_INLINE Mask<Lanes> add_group(const Facts &f, const Class &k, const Group &g, double code, const Tile &t, int first,
+TB_INLINE Mask<Lanes> add_group(const StudentFacts &f, const StudentClass &k, const StudentGroup &g, double code, const StudentTile &t, int first,
                                 double *totals) {
     const Joint nothing{broadcast<Lanes>(1.0), Lanes{}, Lanes{}, Lanes{}, Mask<Lanes>{}};
     Joint joint[VECTORS];
@@ -301,13 +301,13 @@ TB_INLINE Mask<Lanes> add_group(const Facts &f, const Class &k, const Group &g, 
     for (int v = 0; v < VECTORS; ++v) {
         const int r = first + v * LANES;
         joint[v] = nothing;
-        rows[v] = rows_at<weighted>(f, g, load<Lanes>(t.weight + r), Own(t, r, code, g).rows);
+        rows[v] = rows_at<weighted>(f, g, load<Lanes>(t.weight + r), OwnRows(t, r, code, g).rows);
     }
     for (int j = g.first; j < g.last; ++j)
 #pragma GCC unroll 4
         for (int v = 0; v < VECTORS; ++v) {
             const int r = first + v * LANES;
-            join<gaps, shared>(f, k, j, t, r, rows[v], Own(t, r, code, g), joint[v]);
+            join<gaps, shared>(f, k, j, t, r, rows[v], OwnRows(t, r, code, g), joint[v]);
         }
 #pragma GCC unroll 4
     for (int v = 0; v < VECTORS; ++v) {
@@ -319,7 +319,7 @@ TB_INLINE Mask<Lanes> add_group(const Facts &f, const Class &k, const Group &g, 
             Lanes apart{};
             Joint ignored = nothing;
             for (int j = g.first; j < g.last; ++j) {
-                Lanes s = join<gaps, shared>(f, k, j, t, r, rows[v], Own(t, r, code, g), ignored);
+                Lanes s = join<gaps, shared>(f, k, j, t, r, rows[v], OwnRows(t, r, code, g), ignored);
                 apart += lanes_log1p(s < NEAR ? s : broadcast<Lanes>(NEAR));
             }
             logs = near ? logs : apart;
@@ -328,13 +328,13 @@ TB_INLINE Mask<Lanes> add_group(const Facts &f, const Class &k, const Group &g, 
         Lanes constant = gaps ? own.constant : broadcast<Lanes>(g.constant);
         Lanes log_p = (count * rows[v].log_ratio + constant) - 0.5 * lanes_log(own.scale) - rows[v].half * logs;
         store(totals + r, load<Lanes>(totals + r) + log_p);
-        strange |= own.strange | Own(t, r, code, g).lacking;
+        strange |= own.strange | OwnRows(t, r, code, g).lacking;
     }
     return strange;
 }
 
 // All classes of a tile into the totals, [class][row]; returns true if some rows need care.
-template <bool weighted, bool shared, bool gaps> TB_INLINE bool score_tile(const Facts &f, Tile &t, double *totals) {
+template <bool weighted, bool shared, bool gaps> TB_INLINE bool score_tile(const StudentFacts &f, StudentTile &t, double *totals) {
     const size_t n_classes = f.classes.size();
     std::fill_n(totals, n_classes * TILE, 0.0);
     if constexpr (shared) {
@@ -343,7 +343,7 @@ template <bool weighted, bool shared, bool gaps> TB_INLINE bool score_tile(const
     }
     Mask<Lanes> strange{};
     for (size_t c = 0; c < n_classes; ++c)
-        for (const Group &g : f.classes[c].groups)
+        for (const StudentGroup &g : f.classes[c].groups)
             for (int r = 0; r < TILE; r += STRETCH)
                 strange |= add_group<weighted, shared, gaps>(f, f.classes[c], g, static_cast<double>(c), t, r,
                                                              totals + c * TILE);
@@ -351,9 +351,9 @@ template <bool weighted, bool shared, bool gaps> TB_INLINE bool score_tile(const
 }
 
 template <bool weighted, bool shared> struct Student {
-    const Facts &f;
+    const StudentFacts &f;
 
-    TB_INLINE bool prepare(Tile &t) const {
+    TB_INLINE bool prepare(StudentTile &t) const {
         const bool gaps = measure(f.n_columns, t.value, [&](Lanes value, int j) {
             return (value * f.scale[j] - f.centre[j]) - f.low[j];
         });
@@ -361,16 +361,16 @@ template <bool weighted, bool shared> struct Student {
             std::fill(t.value + j * TILE + t.rows, t.value + (j + 1) * TILE, 0.0);
         return gaps;
     }
-    template <bool gaps> TB_INLINE bool score(Tile &t, double *totals) const {
+    template <bool gaps> TB_INLINE bool score(StudentTile &t, double *totals) const {
         return score_tile<weighted, shared, gaps>(f, t, totals);
     }
-    void mark(Tile &t, int64_t row, const Mark &marks) const { mark_strange<weighted>(f, t, row, marks); }
+    void mark(StudentTile &t, int64_t row, const Mark &marks) const { mark_strange<weighted>(f, t, row, marks); }
 };
 
 template <class T, bool weighted, bool shared>
-void leave_out(const Column<T> *columns, const Layout &layout, const int32_t *codes, const double *weights, const Facts &f,
+void leave_out(const Column<T> *columns, const Layout &layout, const int32_t *codes, const double *weights, const StudentFacts &f,
                double *out, int64_t start, int64_t stop, const Mark &marks) {
-    Tile t;
+    StudentTile t;
     leave_out_rows<T, weighted>(columns, layout, codes, weights, Student<weighted, shared>{f}, t, f.n_columns,
                                 static_cast<int64_t>(f.classes.size()), out, start, stop, marks);
 }

@@ -10,9 +10,9 @@ namespace tb {
 namespace {
 
 constexpr int DIGITS = 10;        // of a probability
-constexpr size_t SHORT = 16;      // bytes of a cell that are copied at once
+constexpr size_t SHORT_CELL = 16;      // bytes of a cell that are copied at once
 constexpr int64_t WIDEST = 24;    // characters of one: -1.234567891e-308 has fewer
-constexpr uint64_t LEAST = 1'000'000'000, MOST = 10 * LEAST; // whole numbers of ten digits
+constexpr uint64_t TEN_DIGITS = 1'000'000'000, ELEVEN_DIGITS = 10 * TEN_DIGITS; // the least whole numbers with so many
 
 // p times a power of ten, to the nearest whole number and half to even, for 1e-4 <= p < 1. The product is exact: 53 bits
 // times 44.
@@ -30,11 +30,11 @@ uint64_t scaled(double p, uint64_t power) {
 char *write_probability(char *at, double p) {
     if (p >= 1e-4 && p < 1) {
         int zeros = 0; // between the point and the first digit
-        uint64_t power = MOST;
+        uint64_t power = ELEVEN_DIGITS;
         for (double decade = 0.1; p < decade; decade = zeros == 1 ? 0.01 : zeros == 2 ? 1e-3 : 1e-4) ++zeros, power *= 10;
         uint64_t digits = scaled(p, power);
-        if (digits == MOST && zeros) digits = LEAST, --zeros; // 0.09999999999... is 0.1
-        if (digits < MOST) {
+        if (digits == ELEVEN_DIGITS && zeros) digits = TEN_DIGITS, --zeros; // 0.09999999999... is 0.1
+        if (digits < ELEVEN_DIGITS) {
             *at++ = '0', *at++ = '.';
             for (; zeros; --zeros) *at++ = '0';
             char *end = at + DIGITS;
@@ -80,8 +80,8 @@ auto join_cells(Vector<int64_t> offsets, Vector<uint8_t> data, int64_t n_columns
     {
         nb::gil_scoped_release release;
         uint8_t *at = lines.data();
-        const uint8_t *last = at + n_bytes - std::min(n_bytes, SHORT), *text = data.data();
-        const int64_t last_text = int64_t(data.shape(0)) - int64_t(SHORT);
+        const uint8_t *last = at + n_bytes - std::min(n_bytes, SHORT_CELL), *text = data.data();
+        const int64_t last_text = int64_t(data.shape(0)) - int64_t(SHORT_CELL);
         for (int64_t row = 0; row < rows; ++row) {
             for (int64_t cell = row; cell < n_cells; cell += rows) {
                 const size_t length = size_t(ends[cell + 1] - ends[cell]);
@@ -89,7 +89,7 @@ auto join_cells(Vector<int64_t> offsets, Vector<uint8_t> data, int64_t n_columns
                     for (size_t i = 0; i < gap; ++i) *at++ = between.data()[i];
                 }
                 // most cells are short: a copy of fixed length is one instruction, and what is too much is overwritten
-                if (length <= SHORT && at < last && ends[cell] <= last_text) std::memcpy(at, text + ends[cell], SHORT);
+                if (length <= SHORT_CELL && at < last && ends[cell] <= last_text) std::memcpy(at, text + ends[cell], SHORT_CELL);
                 else std::memcpy(at, text + ends[cell], length);
                 at += length;
             }

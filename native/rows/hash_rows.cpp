@@ -14,7 +14,7 @@ namespace tb {
 
 namespace {
 
-constexpr int64_t TILE = 256; // rows whose hashes stay in registers and the first cache
+constexpr int64_t HASHED_ROWS = 256; // rows whose hashes stay in registers and the first cache
 constexpr uint64_t AMOUNT = 0x9E3779B97F4A7C15u; // 2**64 over the golden ratio: amounts differ in their highest bits only
 constexpr size_t GROUPS = 4;                     // of tokens, each with its smallest hash
 constexpr int64_t LONG = 8;                      // tokens that a bag has at least, so that it can be nearly equal to another
@@ -35,8 +35,8 @@ template <class T> inline uint64_t hash_of(T value, uint64_t salt) {
 
 template <class T>
 void add_hashes(const std::vector<Column<T>> &columns, const uint64_t *salts, uint64_t *out, int64_t start, int64_t stop) {
-    for (int64_t from = start; from < stop; from += TILE) {
-        const int64_t to = std::min(from + TILE, stop);
+    for (int64_t from = start; from < stop; from += HASHED_ROWS) {
+        const int64_t to = std::min(from + HASHED_ROWS, stop);
         for (size_t j = 0; j < columns.size(); ++j)
             for (int64_t row = from; row < to; ++row) out[row - start] += hash_of(columns[j][row], salts[j]);
     }
@@ -70,8 +70,8 @@ auto hash_codes(nb::object list, Vector<uint64_t> table, Vector<int64_t> offsets
         const uint64_t *hashes = table.data();
         const int64_t *first = offsets.data(), *origin = origins.data();
         nb::gil_scoped_release release;
-        for (int64_t from = start; from < stop; from += TILE) {
-            const int64_t to = std::min(from + TILE, stop);
+        for (int64_t from = start; from < stop; from += HASHED_ROWS) {
+            const int64_t to = std::min(from + HASHED_ROWS, stop);
             for (size_t j = 0; j < columns.size(); ++j) {
                 const uint64_t *own = hashes + first[j], size = uint64_t(first[j + 1] - first[j]);
                 const auto zero = uint64_t(origin[j]); // differences of 64 bits wrap around: what is below is too large

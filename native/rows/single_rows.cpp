@@ -13,7 +13,7 @@ namespace tb {
 namespace {
 
 constexpr double MISSING = std::numeric_limits<double>::quiet_NaN();
-constexpr int64_t LIMIT = int64_t(1) << 53; // whole numbers below it are doubles
+constexpr int64_t WHOLE_LIMIT = int64_t(1) << 53; // whole numbers below it are doubles
 
 std::vector<PyTypeObject *> scalar_types; // of NumPy, that stand for Python's own
 PyTypeObject *float64_type;
@@ -42,7 +42,7 @@ bool read_number(PyObject *value, double &number) {
     int overflow;
     const long long whole = PyLong_AsLongLongAndOverflow(value, &overflow);
     number = static_cast<double>(whole);
-    return !overflow && whole < LIMIT && whole > -LIMIT;
+    return !overflow && whole < WHOLE_LIMIT && whole > -WHOLE_LIMIT;
 }
 
 // The code of an entry of `codes`, -1 if it has none; false if the entry is of another type than `kinds`.
@@ -66,7 +66,7 @@ bool read_code(PyObject *value, PyObject *codes, PyObject *kinds, double &number
 class Places {
   public:
     explicit Places(Py_ssize_t n) {
-        if (n > FEW) many_.resize(n);
+        if (n > INLINE_BITS) many_.resize(n);
     }
     // False if it was there already.
     bool add(Py_ssize_t place) {
@@ -77,8 +77,8 @@ class Places {
     }
 
   private:
-    static constexpr Py_ssize_t FEW = 512;
-    uint64_t few_[FEW / 64] = {};
+    static constexpr Py_ssize_t INLINE_BITS = 512;
+    uint64_t few_[INLINE_BITS / 64] = {};
     std::vector<uint64_t> many_;
 };
 
@@ -93,10 +93,10 @@ bool same_name(PyObject *name, PyObject *expected) {
 // The entry of a name in the index, null if there is none. Rows mostly have the names of the index in its order, from
 // `next` on, and sometimes not all: then nothing is looked up.
 PyObject *entry_of(PyObject *name, PyObject *index, Py_ssize_t &next) {
-    constexpr int AHEAD = 3;
+    constexpr int NAMES_AHEAD = 3;
     PyObject *expected, *entry;
     Py_ssize_t here = next;
-    for (int i = 0; i < AHEAD && PyDict_Next(index, &here, &expected, &entry); ++i)
+    for (int i = 0; i < NAMES_AHEAD && PyDict_Next(index, &here, &expected, &entry); ++i)
         if (same_name(name, expected)) {
             next = here;
             return entry;
@@ -184,12 +184,12 @@ nb::tuple read_real_columns(nb::sequence rows, nb::sequence names) {
 }
 
 // The digits of one class in all columns.
-struct Digits {
+struct ClassDigits {
     View<int64_t> digits;
     Py_ssize_t code;
     int64_t low, width;
 
-    Digits(const char *name, nb::handle object, int64_t code, int64_t low, Contract &contract)
+    ClassDigits(const char *name, nb::handle object, int64_t code, int64_t low, Contract &contract)
         : digits(object, 3), code(code), low(low), width(digits.shape[2]) {
         if (width < 1) refuse("sums of at least one digit", width);
         if (digits.strides[2] != sizeof(int64_t) && width > 1) throw nb::type_error("digits one behind the other are expected");
@@ -239,7 +239,7 @@ bool add_real_row(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int6
     const View<const double> row(values, 1);
     Contract contract;
     contract.array("n", counts, {COLUMNS, CLASSES});
-    const Digits x_digits("x", x, code, x_low, contract), xx_digits("xx", xx, code, xx_low, contract);
+    const ClassDigits x_digits("x", x, code, x_low, contract), xx_digits("xx", xx, code, xx_low, contract);
     contract.array("values", row, {COLUMNS});
     contract.code(code);
     bool fit = true;
@@ -266,13 +266,13 @@ bool add_event_row(nb::handle n, nb::handle x, nb::handle logs, int64_t low, nb:
     Contract contract;
     contract.array("n", counts, {COLUMNS, CLASSES});
     contract.array("x", events, {COLUMNS, CLASSES});
-    const Digits digits("log_factorial", logs, code, low, contract);
+    const ClassDigits digits("log_factorial", logs, code, low, contract);
     contract.array("values", row, {COLUMNS});
     contract.array("terms", terms, {COLUMNS});
     contract.code(code);
     for (Py_ssize_t j = 0; j < row.shape[0]; ++j) {
         if (std::isnan(row(j))) continue;
-        if (!(row(j) >= 0 && row(j) <= LIMIT && row(j) == std::floor(row(j)))) return false;
+        if (!(row(j) >= 0 && row(j) <= WHOLE_LIMIT && row(j) == std::floor(row(j)))) return false;
         const Number v = number_of(terms(j));
         if (std::abs(events(j, code)) >= int64_t(1) << (sign > 0 ? 61 : 62) || !digits.fits(j, v.m, v.exponent, sign))
             return false;

@@ -7,7 +7,7 @@
 namespace tb {
 namespace {
 
-constexpr int FEW = 32; // rows for which it does not pay to build grids
+constexpr int UNGRIDDED_ROWS = 32; // rows for which it does not pay to build grids
 
 // Cells of a column's grid; monotone in x for any edges, which is all that the search needs to be exact.
 struct Grid {

@@ -11,16 +11,16 @@ namespace {
 
 using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-constexpr double NONE = -std::numeric_limits<double>::infinity();
+constexpr double NEVER = -std::numeric_limits<double>::infinity();
 
-struct Tables {
+struct PairTables {
     const double *single, *pair;
     const bool *is_parent;
     int64_t n_cells, n_classes;
 };
 
 // `here`: the numbers of the cells of a row; `terms`: room for a line of classes for each of them.
-void add_row(const Tables &tables, const int64_t *here, int64_t n, double *terms, double *out) {
+void add_row(const PairTables &tables, const int64_t *here, int64_t n, double *terms, double *out) {
     const int64_t n_classes = tables.n_classes;
     int64_t n_parents = 0;
     for (int64_t j = 0; j < n; ++j) {
@@ -44,10 +44,10 @@ void add_row(const Tables &tables, const int64_t *here, int64_t n, double *terms
     }
     const double log_parents = std::log(double(n_parents));
     for (int64_t c = 0; c < n_classes; ++c) {
-        double top = NONE, total = 0;
+        double top = NEVER, total = 0;
         for (int64_t j = 0; j < n_parents; ++j) top = std::max(top, terms[j * n_classes + c]);
-        if (top == NONE) {
-            out[c] += NONE;
+        if (top == NEVER) {
+            out[c] += NEVER;
             continue;
         }
         for (int64_t j = 0; j < n_parents; ++j) total += std::exp(terms[j * n_classes + c] - top);
@@ -66,7 +66,7 @@ void add_one_dependence(Matrix<int16_t> cells, Vector<int64_t> sizes, Matrix<dou
     if (block.n_cells != contract[LINES])
         refuse(std::to_string(block.n_cells) + " cells in the tables", contract[LINES]);
     block.check_cells(start, stop);
-    const Tables tables{single.data(), pair.data(), is_parent.data(), block.n_cells, contract[CLASSES]};
+    const PairTables tables{single.data(), pair.data(), is_parent.data(), block.n_cells, contract[CLASSES]};
     double *to = out.data();
     nb::gil_scoped_release release;
     std::vector<int64_t> here(size_t(block.n_inputs));

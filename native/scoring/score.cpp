@@ -1,4 +1,4 @@
-// softmax and log_softmax, and the one place where the scoring kernels are registered.
+// softmax and log_softmax: probabilities of the classes from their log joints.
 //
 // Rows are the lanes of a vector, class after class, so every row is summed in the order of its classes.
 #ifndef TB_ISA
@@ -15,7 +15,7 @@ struct alignas(64) Line { // of the cache: a vector that lies across two of them
     double values[8];
 };
 
-constexpr int64_t QUICK = 1024; // probabilities for which the interpreter lock is not given up
+constexpr int64_t QUICK_PROBABILITIES = 1024; // probabilities for which the interpreter lock is not given up
 
 template <bool logs> int64_t softmax(nb::handle out, int64_t start, int64_t stop) {
     const View<double> scores(out, 2);
@@ -26,19 +26,14 @@ template <bool logs> int64_t softmax(nb::handle out, int64_t start, int64_t stop
     if (n == 0) return rows;
     double *p = reinterpret_cast<double *>(scores.data) + start * n;
     std::optional<nb::gil_scoped_release> release;
-    if (rows * n > QUICK) release.emplace();
+    if (rows * n > QUICK_PROBABILITIES) release.emplace();
     std::vector<Line> scratch(2 * n); // twice eight rows
     return TB_BEST(softmax_all<logs>)(p, rows, n, reinterpret_cast<double *>(scratch.data()));
 }
 
 } // namespace
 
-void register_score(nb::module_ &m) {
-    register_reals(m);
-    register_flags(m);
-    register_tables(m);
-    register_bag_scores(m);
-    register_events(m);
+void register_softmax(nb::module_ &m) {
     define_kernel(m, "softmax", &softmax<false>);
     define_kernel(m, "log_softmax", &softmax<true>);
 }

@@ -9,7 +9,7 @@ namespace tb {
 namespace {
 
 // The amounts of a row as doubles; where they are of another type, or all one, by way of a buffer.
-struct Amounts {
+struct RealAmounts {
     const void *data; // null: all one
     void (*convert)(const void *data, int64_t from, int64_t n, double *to); // null: they are doubles
     std::vector<double> buffer{};
@@ -46,7 +46,7 @@ void add_bags(Array indptr, Contiguous indices, std::optional<Contiguous> amount
     nb::gil_scoped_release release;
     BagArrays(indptr, indices, amounts)
         .visit(contract, contract[TOKENS], [&]<class I, class A>(const Ends &ends, const I *tokens, const A *amount) {
-            Amounts values{amount, std::is_same_v<A, double> ? nullptr : convert_amounts<A>};
+            RealAmounts values{amount, std::is_same_v<A, double> ? nullptr : convert_amounts<A>};
             TB_BEST(bag_rows<I>)(ends.values, tokens, values, from, to, n_classes);
             return true;
         });
@@ -68,8 +68,8 @@ void register_bag_scores(nb::module_ &m) {
 namespace tb::TB_ISA {
 namespace {
 
-constexpr int64_t AHEAD = 16;       // entries by which the rows of the table are asked for before
-constexpr int64_t LONG_AHEAD = 512; // and the entries
+constexpr int64_t LINES_AHEAD = 16;       // entries by which the rows of the table are asked for before
+constexpr int64_t ENTRIES_AHEAD = 512; // and the entries
 
 // The entries of one row, and the rows of the table that they name.
 template <class I> struct Tokens {
@@ -85,7 +85,7 @@ template <class I> struct Tokens {
 
     // Asks for `bytes` from class `at` on, of a row that will be added soon.
     template <int bytes> TB_INLINE void prefetch(int64_t i, int64_t at) const {
-        auto *p = reinterpret_cast<const char *>(row(std::min(i + AHEAD, last)) + at);
+        auto *p = reinterpret_cast<const char *>(row(std::min(i + LINES_AHEAD, last)) + at);
 #pragma GCC unroll 4
         for (int byte = 0; byte < bytes; byte += 64) __builtin_prefetch(p + byte);
         __builtin_prefetch(p + bytes - 1);
@@ -94,13 +94,13 @@ template <class I> struct Tokens {
 
 template <class I> TB_INLINE void prefetch_entries(const Tokens<I> &tokens, int64_t n) {
     for (int64_t i = 0; i < n; i += 8) { // eight doubles are a cache line
-        __builtin_prefetch(tokens.indices + i + LONG_AHEAD);
-        __builtin_prefetch(tokens.amounts + i + LONG_AHEAD);
+        __builtin_prefetch(tokens.indices + i + ENTRIES_AHEAD);
+        __builtin_prefetch(tokens.amounts + i + ENTRIES_AHEAD);
     }
 }
 
 template <class I>
-void bag_rows(const std::vector<int64_t> &ends, const I *indices, Amounts &amounts, Pointer table, double *out,
+void bag_rows(const std::vector<int64_t> &ends, const I *indices, RealAmounts &amounts, Pointer table, double *out,
               int64_t n_classes) {
     for (size_t row = 0; row + 1 < ends.size(); ++row, out += n_classes) {
         const int64_t from = ends[row], n = ends[row + 1] - from;

@@ -1,7 +1,7 @@
 // add_events: log likelihoods of counts of events.
 //
 // Log gammas are the costly part, and counts are mostly small and repeated: where many rows are scored at once, the
-// scores of counts below LISTED are computed once per column.
+// scores of counts below LISTED_COUNTS are computed once per column.
 #include "base/tile_sizes.h"
 
 #include <numbers>
@@ -9,8 +9,8 @@
 namespace tb {
 namespace {
 
-constexpr double LIMIT = 0x1p53; // from here on x and x + 1 are one double
-constexpr int64_t LISTED = 256, MANY = 64;
+constexpr double WHOLE_LIMIT = 0x1p53; // from here on x and x + 1 are one double
+constexpr int64_t LISTED_COUNTS = 256, LISTING_ROWS = 64;
 
 double log_gamma(double x) {
     int sign;
@@ -39,7 +39,7 @@ double deviance(double x, double m) {
 }
 
 // Loader's saddle-point form: see `log_events` in kernels/reference/score_columns.py.
-struct Cell {
+struct EventDensity {
     double shape, shape_error, rate, p, q, at_zero;
     bool silent;
     double weight = 1;
@@ -55,7 +55,7 @@ struct Cell {
     }
 };
 
-Cell cell_of(const double *shape, double rate, bool silent, int64_t i) {
+EventDensity density_of(const double *shape, double rate, bool silent, int64_t i) {
     if (silent) return {0, 0, 0, 0, 0, 0, true};
     if (!shape) return {0, 0, rate, 0, 0, -rate, false};
     const double r = shape[i];
@@ -63,15 +63,15 @@ Cell cell_of(const double *shape, double rate, bool silent, int64_t i) {
 }
 
 template <class T>
-int64_t event_rows(const std::vector<Column<T>> &columns, const std::vector<Cell> &cells, int64_t n_classes, double *out,
+int64_t event_rows(const std::vector<Column<T>> &columns, const std::vector<EventDensity> &cells, int64_t n_classes, double *out,
                    int64_t start, int64_t stop) {
     const int64_t n_columns = columns.size();
     int64_t bad = -1;
-    std::vector<double> list(stop - start >= MANY ? LISTED * n_classes : 0);
+    std::vector<double> list(stop - start >= LISTING_ROWS ? LISTED_COUNTS * n_classes : 0);
     std::vector<bool> listed;
     for (int64_t j = 0; j < n_columns; ++j) {
-        const Cell *cell = &cells[j * n_classes];
-        listed.assign(LISTED, false);
+        const EventDensity *cell = &cells[j * n_classes];
+        listed.assign(LISTED_COUNTS, false);
         auto work_out = [&](double x, auto &&give) {
             const double base = x == 0 ? 0.0 : -stirling_error(x) - std::log(2 * std::numbers::pi * x) / 2;
             for (int64_t c = 0; c < n_classes; ++c) give(c, cell[c].weighted(x, base));
@@ -80,9 +80,9 @@ int64_t event_rows(const std::vector<Column<T>> &columns, const std::vector<Cell
             const double x = columns[j][row];
             double *to = out + row * n_classes;
             if (std::isnan(x)) continue;
-            if (!(x >= 0 && x <= LIMIT && x == std::floor(x))) {
+            if (!(x >= 0 && x <= WHOLE_LIMIT && x == std::floor(x))) {
                 bad = first_place(bad, row * n_columns + j);
-            } else if (x < LISTED && !list.empty()) {
+            } else if (x < LISTED_COUNTS && !list.empty()) {
                 double *line = &list[static_cast<int64_t>(x) * n_classes];
                 if (!listed[static_cast<int64_t>(x)]) work_out(x, [&](int64_t c, double log_p) { line[c] = log_p; });
                 listed[static_cast<int64_t>(x)] = true;
@@ -111,10 +111,10 @@ int64_t add_events(nb::object list, std::optional<Matrix<double>> shape, Matrix<
         const bool *silences = silent.data();
         double *to = out.data();
         nb::gil_scoped_release release;
-        std::vector<Cell> cells(size);
+        std::vector<EventDensity> cells(size);
         for (int64_t i = 0; i < size; ++i) {
             const double weight = own_weights ? own_weights[i] : 1.0; // a weight of 0 is silent, also where log p is -inf
-            cells[i] = cell_of(shapes, rates[i], silences[i] || weight == 0, i);
+            cells[i] = density_of(shapes, rates[i], silences[i] || weight == 0, i);
             cells[i].weight = weight;
         }
         return event_rows(columns, cells, n_classes, to, start, stop);

@@ -20,11 +20,11 @@ constexpr double LARGEST = 0x1p500; // z*z is formed below it
 constexpr double NEGLIGIBLE = 0x1p-100; // square of the low part of a mean, in standard deviations
 constexpr double HUGEST = std::numeric_limits<double>::max();
 
-enum class Kind { STUDENT, NORMAL };
+enum class Density { STUDENT, NORMAL };
 
-constexpr int FEW = 3; // columns with the same `half` for which a shared logarithm pays
+constexpr int SHARING_COLUMNS = 3; // columns with the same `half` for which a shared logarithm pays
 
-struct Group {
+struct LogGroup {
     int first, last; // columns first .. last - 1
     double half;     // what the logarithm, or the sum of squares, is multiplied with
     bool low;        // some mean has a low part
@@ -39,17 +39,17 @@ struct Series {
 constexpr Series SERIES[] = {{4, 13}, {6, 9}, {10, 5}, {1, 0}}; // the last: none
 
 // The tables class by class, for the columns of one chunk.
-struct Tables {
-    struct Class {
-        std::vector<Group> groups;
+struct RealTables {
+    struct ClassGroups {
+        std::vector<LogGroup> groups;
         double constant = 0; // sum of the constants in the order of the columns
     };
     int n; // columns
     std::vector<double> mean, low, inverse, constant, half;
-    std::vector<Class> classes;
+    std::vector<ClassGroups> classes;
 };
 
-struct Input {
+struct RealInput {
     const double *units, *mean, *low, *inverse, *half, *constant; // half: null for the normal density
     int64_t n_classes;
 };
@@ -63,7 +63,7 @@ int series_for(double half, int n) {
 }
 
 // Cuts the columns of a class into groups: runs of one `half`, the long ones in equal parts, and the others together.
-void add_groups(const Input &in, int64_t first_column, int64_t c, const Tables &t, std::vector<Group> &groups) {
+void add_groups(const RealInput &in, int64_t first_column, int64_t c, const RealTables &t, std::vector<LogGroup> &groups) {
     auto half = [&](int j) { return in.half ? in.half[(first_column + j) * in.n_classes + c] : 0.5; };
     const int limit = in.half ? GROUP : CHUNK;
     const auto end_of = [&](int first) {
@@ -73,8 +73,8 @@ void add_groups(const Input &in, int64_t first_column, int64_t c, const Tables &
     };
     for (int first = 0, end; first < t.n; first = end) {
         end = end_of(first);
-        if (in.half && end - first < FEW && end < t.n) {
-            for (int next = end; next < t.n && (next = end_of(end)) - end < FEW;) end = next;
+        if (in.half && end - first < SHARING_COLUMNS && end < t.n) {
+            for (int next = end; next < t.n && (next = end_of(end)) - end < SHARING_COLUMNS;) end = next;
             bool low = false;
             for (int j = first; j < end; ++j) low |= t.low[c * t.n + j] != 0;
             const double *own = &t.half[c * t.n + first]; // the greatest counts, as weights make some of them small
@@ -93,8 +93,8 @@ void add_groups(const Input &in, int64_t first_column, int64_t c, const Tables &
 }
 
 // The tables for some columns, in the memory of the thread: for a few rows, asking for new memory would cost most.
-const Tables &tables_of(const Input &in, int64_t first_column, int n) {
-    thread_local Tables t;
+const RealTables &tables_of(const RealInput &in, int64_t first_column, int n) {
+    thread_local RealTables t;
     const int64_t n_classes = in.n_classes;
     t.n = n;
     t.classes.resize(n_classes);
@@ -124,17 +124,17 @@ const Tables &tables_of(const Input &in, int64_t first_column, int n) {
 namespace tb {
 namespace {
 
-constexpr int64_t QUICK = 4096; // products of rows, columns and classes for which the interpreter lock is not given up
+constexpr int64_t QUICK_PRODUCTS = 4096; // products of rows, columns and classes for which the interpreter lock is not given up
 
-template <Kind kind, class T>
-int64_t add_columns(const std::vector<Column<T>> &columns, const Input &in, double *to, int64_t start, int64_t stop) {
+template <Density kind, class T>
+int64_t add_columns(const std::vector<Column<T>> &columns, const RealInput &in, double *to, int64_t start, int64_t stop) {
     const int64_t n_columns = static_cast<int64_t>(columns.size());
     std::optional<nb::gil_scoped_release> release;
-    if ((stop - start) * n_columns * in.n_classes > QUICK) release.emplace();
+    if ((stop - start) * n_columns * in.n_classes > QUICK_PRODUCTS) release.emplace();
     const auto run = TB_BEST(add_chunk<T, kind>);
     int64_t bad = -1;
     for (int64_t first = 0; first < n_columns; first += CHUNK) {
-        const Tables &t = tables_of(in, first, static_cast<int>(std::min<int64_t>(CHUNK, n_columns - first)));
+        const RealTables &t = tables_of(in, first, static_cast<int>(std::min<int64_t>(CHUNK, n_columns - first)));
         const Layout layout = layout_of(&columns[first], t.n, stop - start);
         int64_t place = run(&columns[first], layout, in.units + first, t, n_columns, in.n_classes, to, start, stop);
         bad = first_place(bad, place < 0 ? place : place + first);
@@ -143,7 +143,7 @@ int64_t add_columns(const std::vector<Column<T>> &columns, const Input &in, doub
 }
 
 // half: none for the normal density.
-template <Kind kind>
+template <Density kind>
 int64_t add_reals(nb::handle columns, nb::handle units, nb::handle mean, nb::handle low, nb::handle inverse,
                   nb::handle half, nb::handle constant, nb::handle out, int64_t start, int64_t stop) {
     Contract contract(start, stop);
@@ -158,7 +158,7 @@ int64_t add_reals(nb::handle columns, nb::handle units, nb::handle mean, nb::han
     std::optional<Doubles> halves;
     if (half.is_valid()) halves.emplace("half", half, shape, contract);
     const Doubles constants("log_constant", constant, shape, contract);
-    const Input in{unit.data, means.data, lows.data, inverses.data, halves ? halves->data : nullptr, constants.data,
+    const RealInput in{unit.data, means.data, lows.data, inverses.data, halves ? halves->data : nullptr, constants.data,
                    contract[CLASSES]};
     double *first = reinterpret_cast<double *>(to.data);
     return block.visit<double, float>([&]<class T>(const std::vector<Column<T>> &own) -> int64_t {
@@ -168,12 +168,12 @@ int64_t add_reals(nb::handle columns, nb::handle units, nb::handle mean, nb::han
 
 int64_t add_student(nb::handle columns, nb::handle units, nb::handle mean, nb::handle low, nb::handle inverse,
                     nb::handle half, nb::handle constant, nb::handle out, int64_t start, int64_t stop) {
-    return add_reals<Kind::STUDENT>(columns, units, mean, low, inverse, half, constant, out, start, stop);
+    return add_reals<Density::STUDENT>(columns, units, mean, low, inverse, half, constant, out, start, stop);
 }
 
 int64_t add_normal(nb::handle columns, nb::handle units, nb::handle mean, nb::handle low, nb::handle inverse,
                    nb::handle constant, nb::handle out, int64_t start, int64_t stop) {
-    return add_reals<Kind::NORMAL>(columns, units, mean, low, inverse, {}, constant, out, start, stop);
+    return add_reals<Density::NORMAL>(columns, units, mean, low, inverse, {}, constant, out, start, stop);
 }
 
 } // namespace
@@ -195,14 +195,14 @@ void register_reals(nb::module_ &m) {
 namespace tb::TB_ISA {
 namespace {
 
-// The product (or sum) over the columns of a group for ROWS rows; with gaps, also the constants of what is there.
-template <Kind kind, bool gaps, bool low>
-TB_INLINE void gather(const double *x, const Tables &t, int64_t table, const Group &g, Block &q, Block &constants) {
+// The product (or sum) over the columns of a group for SERIES_ROWS rows; with gaps, also the constants of what is there.
+template <Density kind, bool gaps, bool low>
+TB_INLINE void gather(const double *x, const RealTables &t, int64_t table, const LogGroup &g, RowVectors &q, RowVectors &constants) {
     for (int j = g.first; j < g.last; ++j) {
         const Lanes mean = broadcast<Lanes>(t.mean[table + j]), inverse = broadcast<Lanes>(t.inverse[table + j]);
         const Lanes mean_low = broadcast<Lanes>(t.low[table + j]), constant = broadcast<Lanes>(t.constant[table + j]);
 #pragma GCC unroll 8
-        for (int v = 0; v < VECTORS; ++v) {
+        for (int v = 0; v < SERIES_VECTORS; ++v) {
             Lanes value = load<Lanes>(x + j * TILE + LANES * v);
             Lanes z = value - mean;
             if constexpr (low) z -= mean_low;
@@ -213,7 +213,7 @@ TB_INLINE void gather(const double *x, const Tables &t, int64_t table, const Gro
                 s = only(s, there);
                 constants[v] += only(constant, there);
             }
-            if constexpr (kind == Kind::STUDENT)
+            if constexpr (kind == Density::STUDENT)
                 q[v] = (q[v] + s) + q[v] * s;
             else
                 q[v] += s;
@@ -221,20 +221,20 @@ TB_INLINE void gather(const double *x, const Tables &t, int64_t table, const Gro
     }
 }
 
-TB_INLINE void clear(Block &block) { // which `= {}` would do in memory
+TB_INLINE void clear(RowVectors &block) { // which `= {}` would do in memory
 #pragma GCC unroll 8
-    for (int v = 0; v < VECTORS; ++v) block[v] = Lanes{};
+    for (int v = 0; v < SERIES_VECTORS; ++v) block[v] = Lanes{};
 }
 
-// Log likelihood of ROWS rows under one class; returns true if a row must be done again by `far_row`.
-template <Kind kind, bool gaps>
-TB_INLINE bool score_block(const double *x, const Tables &t, int64_t c, double *totals) {
-    Block sum, constants;
+// Log likelihood of SERIES_ROWS rows under one class; returns true if a row must be done again by `far_row`.
+template <Density kind, bool gaps>
+TB_INLINE bool score_block(const double *x, const RealTables &t, int64_t c, double *totals) {
+    RowVectors sum, constants;
     clear(sum), clear(constants);
     Mask<Lanes> far{};
     const int64_t table = c * t.n;
-    for (const Group &g : t.classes[c].groups) {
-        if (kind == Kind::STUDENT && !g.shared) {
+    for (const LogGroup &g : t.classes[c].groups) {
+        if (kind == Density::STUDENT && !g.shared) {
             with_series(g.series, [&]<int series>() __attribute__((always_inline)) {
                 if (g.low)
                     subtract_series<series, gaps, true>(x, t, table, g, sum, constants, far);
@@ -243,21 +243,21 @@ TB_INLINE bool score_block(const double *x, const Tables &t, int64_t c, double *
             });
             continue;
         }
-        Block q;
+        RowVectors q;
         clear(q);
         if (g.low)
             gather<kind, gaps, true>(x, t, table, g, q, constants);
         else
             gather<kind, gaps, false>(x, t, table, g, q, constants);
         const Lanes half = broadcast<Lanes>(g.half);
-        if constexpr (kind == Kind::STUDENT) {
+        if constexpr (kind == Density::STUDENT) {
             with_series(g.series, [&]<int series>() __attribute__((always_inline)) {
                 subtract_logs<series>(q, half, sum, far);
             });
             continue;
         }
 #pragma GCC unroll 8
-        for (int v = 0; v < VECTORS; ++v) {
+        for (int v = 0; v < SERIES_VECTORS; ++v) {
             Mask<Lanes> near = q[v] < NEAR;
             far |= ~near;
             sum[v] -= half * only(q[v], near);
@@ -265,25 +265,25 @@ TB_INLINE bool score_block(const double *x, const Tables &t, int64_t c, double *
     }
     const Lanes constant = broadcast<Lanes>(t.classes[c].constant);
 #pragma GCC unroll 4
-    for (int v = 0; v < VECTORS; ++v) store(totals + LANES * v, (gaps ? constants[v] : constant) + sum[v]);
+    for (int v = 0; v < SERIES_VECTORS; ++v) store(totals + LANES * v, (gaps ? constants[v] : constant) + sum[v]);
     return any(far);
 }
 
-inline double distance(double x, const Tables &t, int64_t at) {
+inline double distance(double x, const RealTables &t, int64_t at) {
     return std::min(std::fabs(((x - t.mean[at]) - t.low[at]) * t.inverse[at]), HUGEST);
 }
 
 // log1p(z*z), or z*z, also where the square overflows.
-inline double far_term(Kind kind, double z) {
-    if (z < LARGEST) return kind == Kind::STUDENT ? lanes_log1p(broadcast(z * z))[0] : z * z;
+inline double far_term(Density kind, double z) {
+    if (z < LARGEST) return kind == Density::STUDENT ? lanes_log1p(broadcast(z * z))[0] : z * z;
     const double log_z = lanes_log(broadcast(z))[0];
-    return kind == Kind::STUDENT ? 2.0 * log_z : log_z * (0x1p1000 / 500 / 0.693147180559945309);
+    return kind == Density::STUDENT ? 2.0 * log_z : log_z * (0x1p1000 / 500 / 0.693147180559945309);
 }
 
 // What `score_block` left out of one row: the groups whose product went beyond NEAR, column by column.
-inline double far_row(Kind kind, const double *x, const Tables &t, int64_t c) {
+inline double far_row(Density kind, const double *x, const RealTables &t, int64_t c) {
     double total = 0;
-    for (const Group &g : t.classes[c].groups) {
+    for (const LogGroup &g : t.classes[c].groups) {
         double q = 0, far = 0;
         for (int j = g.first; j < g.last; ++j) {
             const double value = x[j * TILE], z = distance(value, t, c * t.n + j), s = z * z;
@@ -293,7 +293,7 @@ inline double far_row(Kind kind, const double *x, const Tables &t, int64_t c) {
                 if (!(s < NEAR) && half != 0) total -= half * far_term(kind, z);
                 continue;
             }
-            q = kind == Kind::STUDENT ? (q + s) + q * s : q + s;
+            q = kind == Density::STUDENT ? (q + s) + q * s : q + s;
             far += far_term(kind, z);
         }
         if (!(q < NEAR) && g.half != 0) total -= g.half * far;
@@ -308,18 +308,18 @@ TB_INLINE void prefetch_share(const Next &next, const double *out, int64_t c, in
 }
 
 // All classes for a tile whose values are in x.
-template <Kind kind, bool gaps>
-TB_INLINE void score_tile(const double *x, const Tables &t, int rows, const Next *next, double *out,
+template <Density kind, bool gaps>
+TB_INLINE void score_tile(const double *x, const RealTables &t, int rows, const Next *next, double *out,
                           int64_t n_classes) {
     alignas(64) double totals[CLASS_BLOCK * TILE];
     for (int64_t c = 0; c < n_classes; c += CLASS_BLOCK) {
         const int classes = static_cast<int>(std::min<int64_t>(CLASS_BLOCK, n_classes - c));
         for (int k = 0; k < classes; ++k) {
             if (next) prefetch_share(*next, out, c + k, n_classes);
-            for (int r = 0; r < rows; r += ROWS) {
+            for (int r = 0; r < rows; r += SERIES_ROWS) {
                 double *at = totals + k * TILE + r;
                 if (score_block<kind, gaps>(x + r, t, c + k, at)) [[unlikely]]
-                    for (int i = 0; i < ROWS; ++i) at[i] += far_row(kind, x + r + i, t, c + k);
+                    for (int i = 0; i < SERIES_ROWS; ++i) at[i] += far_row(kind, x + r + i, t, c + k);
             }
         }
         add_totals(totals, classes, rows, out + c, n_classes);
@@ -358,8 +358,8 @@ int64_t drop_infinite(const Column<T> *columns, int n, int64_t row, int rows, in
     return bad;
 }
 
-template <class T, Kind kind>
-int64_t add_chunk(const Column<T> *columns, const Layout &layout, const double *units, const Tables &t,
+template <class T, Density kind>
+int64_t add_chunk(const Column<T> *columns, const Layout &layout, const double *units, const RealTables &t,
                   int64_t n_columns, int64_t n_classes, double *out, int64_t start, int64_t stop) {
     alignas(64) double x[CHUNK * TILE];
     int64_t bad = -1;

@@ -10,7 +10,7 @@
 namespace tb {
 namespace {
 
-constexpr int AT_ONCE = 32; // rows whose pointers are kept at a time
+constexpr int POINTER_ROWS = 32; // rows whose pointers are kept at a time
 
 struct Codes {
     const int64_t *origins, *offsets;
@@ -117,7 +117,7 @@ int64_t add_steps(nb::object list, Vector<int64_t> offsets, Vector<double> edges
         Pointer all_edges = edges.data();
         double *to = out.data();
         nb::gil_scoped_release release;
-        if (stop - start < FEW)
+        if (stop - start < UNGRIDDED_ROWS)
             steps.all_edges = all_edges;
         else
             steps.build(all_edges, contract[COLUMNS]);
@@ -232,10 +232,10 @@ TB_INLINE void add_byte_lines(const Codes &codes, const uint8_t *from, int64_t s
 
 template <int classes>
 void byte_rows(const Codes &codes, const uint8_t *first, int64_t stride, double *out, int64_t start, int64_t stop) {
-    constexpr int ROWS = 4; // sums of which none waits for another
+    constexpr int SUMS_AT_ONCE = 4; // sums of which none waits for another
     int64_t row = start;
-    for (; row + ROWS <= stop; row += ROWS)
-        add_byte_lines<classes, ROWS>(codes, first + row * stride, stride, out + row * classes);
+    for (; row + SUMS_AT_ONCE <= stop; row += SUMS_AT_ONCE)
+        add_byte_lines<classes, SUMS_AT_ONCE>(codes, first + row * stride, stride, out + row * classes);
     for (; row < stop; ++row) add_byte_lines<classes, 1>(codes, first + row * stride, stride, out + row * classes);
 }
 
@@ -249,10 +249,10 @@ void code_rows(const std::vector<Column<T>> &columns, const Codes &codes, double
                                                 : byte_rows<4>;
         return run(codes, first, columns[0].stride, out, start, stop);
     }
-    Pointer where[AT_ONCE * CHUNK];
+    Pointer where[POINTER_ROWS * CHUNK];
     const int64_t n_columns = static_cast<int64_t>(columns.size()), n_classes = codes.n_classes;
-    for (int64_t row = start; row < stop; row += AT_ONCE) {
-        const int rows = static_cast<int>(std::min<int64_t>(AT_ONCE, stop - row));
+    for (int64_t row = start; row < stop; row += POINTER_ROWS) {
+        const int rows = static_cast<int>(std::min<int64_t>(POINTER_ROWS, stop - row));
         for (int64_t first = 0; first < n_columns; first += CHUNK) {
             const int n = static_cast<int>(std::min<int64_t>(CHUNK, n_columns - first));
             for (int j = 0; j < n; ++j) find_codes(codes, first + j, columns[first + j], row, rows, where + j, n);

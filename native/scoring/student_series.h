@@ -4,8 +4,8 @@
 namespace tb::TB_ISA {
 namespace {
 
-constexpr int VECTORS = 8, ROWS = VECTORS * LANES;
-using Block = Lanes[VECTORS];
+constexpr int SERIES_VECTORS = 8, SERIES_ROWS = SERIES_VECTORS * LANES;
+using RowVectors = Lanes[SERIES_VECTORS];
 
 // log1p by its first terms, highest first: s * (1 - s * (1/2 - s * (1/3 - ..))).
 template <int TERMS> TB_INLINE Lanes first_terms(Lanes s) {
@@ -26,18 +26,18 @@ template <class F> TB_INLINE void with_series(int series, F f) {
 }
 
 // sum -= half * log1p(s), by the series where s is small; marks the rows that are far.
-template <int series> TB_INLINE void subtract_logs(const Block &s, Lanes half, Block &sum, Mask<Lanes> &far) {
+template <int series> TB_INLINE void subtract_logs(const RowVectors &s, Lanes half, RowVectors &sum, Mask<Lanes> &far) {
     constexpr int TERMS = SERIES[series].terms;
-    constexpr double LIMIT = TERMS > 1 ? 1.0 / double(1 << SERIES[series].bits) : 0.0;
+    constexpr double SERIES_LIMIT = TERMS > 1 ? 1.0 / double(1 << SERIES[series].bits) : 0.0;
     Mask<Lanes> large{};
     if constexpr (TERMS > 1) {
 #pragma GCC unroll 8
-        for (int v = 0; v < VECTORS; ++v) large |= ~(s[v] < LIMIT);
+        for (int v = 0; v < SERIES_VECTORS; ++v) large |= ~(s[v] < SERIES_LIMIT);
     }
     if (TERMS == 1 || any(large)) {
 #pragma GCC unroll 1
-        for (int v = 0; v < VECTORS; ++v) {
-            const Mask<Lanes> small = s[v] < LIMIT, near = s[v] < NEAR;
+        for (int v = 0; v < SERIES_VECTORS; ++v) {
+            const Mask<Lanes> small = s[v] < SERIES_LIMIT, near = s[v] < NEAR;
             Lanes log = first_terms<TERMS>(s[v]);
             if (TERMS == 1 || any(~small)) {
                 far |= ~near;
@@ -49,19 +49,19 @@ template <int series> TB_INLINE void subtract_logs(const Block &s, Lanes half, B
         return;
     }
 #pragma GCC unroll 8
-    for (int v = 0; v < VECTORS; ++v) sum[v] -= half * first_terms<TERMS>(s[v]);
+    for (int v = 0; v < SERIES_VECTORS; ++v) sum[v] -= half * first_terms<TERMS>(s[v]);
 }
 
 // The same for columns that share no logarithm, one after the other.
 template <int series, bool gaps, bool low>
-TB_INLINE void subtract_series(const double *x, const Tables &t, int64_t table, const Group &g, Block &sum,
-                               Block &constants, Mask<Lanes> &far) {
+TB_INLINE void subtract_series(const double *x, const RealTables &t, int64_t table, const LogGroup &g, RowVectors &sum,
+                               RowVectors &constants, Mask<Lanes> &far) {
     for (int j = g.first; j < g.last; ++j) {
         const Lanes mean = broadcast<Lanes>(t.mean[table + j]), inverse = broadcast<Lanes>(t.inverse[table + j]);
         const Lanes mean_low = broadcast<Lanes>(t.low[table + j]), constant = broadcast<Lanes>(t.constant[table + j]);
-        Block s;
+        RowVectors s;
 #pragma GCC unroll 8
-        for (int v = 0; v < VECTORS; ++v) {
+        for (int v = 0; v < SERIES_VECTORS; ++v) {
             const Lanes value = load<Lanes>(x + j * TILE + LANES * v);
             Lanes z = value - mean;
             if constexpr (low) z -= mean_low;

@@ -129,12 +129,12 @@ class Store {
 };
 
 // The digits of a cell without those that hold only zeros or the sign, to keep numbers short.
-struct Cell {
+struct TrimmedDigits {
     const int64_t *digits;
     int64_t width, last;   // the last digit, with the sign
     int64_t skipped = 0;   // how many of the lowest were left out
 
-    static Cell trimmed(const int64_t *digits, int64_t width) {
+    static TrimmedDigits trimmed(const int64_t *digits, int64_t width) {
         int64_t skipped = 0, last = digits[width - 1];
         while (skipped < width - 1 && digits[skipped] == 0) ++skipped;
         for (; width > skipped + 1 && (last == 0 || last == -1); --width)
@@ -156,7 +156,7 @@ struct Big {
     // The digits of a cell; the last is signed and may use all its 64 bits.
     void set(const int64_t *digits, int64_t width) { set({digits, width, digits[width - 1]}); }
 
-    void set(const Cell &cell) {
+    void set(const TrimmedDigits &cell) {
         const int64_t width = cell.width;
         limbs.assign(width / 2 + 1, 0);
         for (int64_t k = 0; k + 1 < width; ++k) limbs[k / 2] |= uint64_t(cell.digits[k]) << (k % 2 * 32);

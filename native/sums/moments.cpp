@@ -8,14 +8,12 @@
 
 namespace tb {
 
-void register_moments(nb::module_ &m);
-
 namespace {
 
 uint64_t magnitude(int64_t count) { return count < 0 ? -uint64_t(count) : uint64_t(count); }
 
 // What mean_variance needs of one cell, and room to compute in.
-struct Moments {
+struct ExactMoments {
     Big s, ss, a, b, c;
 
     // s / count * 2**exponent minus `high`, rounded; `high` is finite.
@@ -42,7 +40,7 @@ struct Moments {
     }
 
     // Mean, its low part and variance, `step` apart; x and xx begin at the places `low`.
-    void write(const Cell &x, int64_t x_low, const Cell &xx, int64_t xx_low, int64_t count, int64_t unit, double *to,
+    void write(const TrimmedDigits &x, int64_t x_low, const TrimmedDigits &xx, int64_t xx_low, int64_t count, int64_t unit, double *to,
                int64_t step) {
         if (count == 0) return;
         x_low += x.skipped, xx_low += xx.skipped;
@@ -56,21 +54,21 @@ struct Moments {
 };
 
 // The digits of sums, cell by cell.
-struct Digits {
+struct CellDigits {
     const int64_t *digits;
     int64_t width, low;
 
-    Digits(const char *name, nb::handle array, int64_t low, Contract &contract) : low(low) {
+    CellDigits(const char *name, nb::handle array, int64_t low, Contract &contract) : low(low) {
         const View<const int64_t> view(array, 3);
         if (!view.contiguous(3)) throw nb::type_error("digits one behind the other are expected");
         digits = &view(0, 0, 0), width = view.shape[2];
         if (width < 1) refuse("sums of at least one digit", width);
-        if (low < -LIMIT || low > LIMIT) refuse("a lowest place within 2**20 digits", low);
+        if (low < -MOST_PLACES || low > MOST_PLACES) refuse("a lowest place within 2**20 digits", low);
         contract.array(name, view, {COLUMNS, CLASSES, width});
     }
-    static constexpr int64_t LIMIT = 1 << 20;
+    static constexpr int64_t MOST_PLACES = 1 << 20;
     const int64_t *cell(int64_t i) const { return digits + i * width; }
-    Cell trimmed(int64_t i) const { return Cell::trimmed(cell(i), width); }
+    TrimmedDigits trimmed(int64_t i) const { return TrimmedDigits::trimmed(cell(i), width); }
 
     // The sum of the cells first to last, in two digits more.
     void pool(int64_t first, int64_t last, std::vector<int64_t> &total) const {
@@ -86,12 +84,12 @@ struct Digits {
 };
 
 // n, x and xx as they come from Python: whole counts, digits and places.
-struct Sums {
+struct ExactSums {
     Contract contract;
     View<const int64_t> n;
-    Digits x, xx;
+    CellDigits x, xx;
 
-    Sums(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int64_t xx_low)
+    ExactSums(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int64_t xx_low)
         : n(n, 2), x((contract.array("n", this->n, {COLUMNS, CLASSES}), "x"), x, x_low, contract),
           xx("xx", xx, xx_low, contract) {
         for (int64_t j = 0; j < n_columns(); ++j)
@@ -114,8 +112,8 @@ struct Sums {
 };
 
 // Mean, low part and variance of all cells, behind each other.
-void fill_moments(const Sums &sums, const int64_t *units, double *moments) {
-    Moments cell;
+void fill_moments(const ExactSums &sums, const int64_t *units, double *moments) {
+    ExactMoments cell;
     const int64_t size = sums.n_columns() * sums.n_classes();
     for (int64_t j = 0, i = 0; j < sums.n_columns(); ++j)
         for (int64_t c = 0; c < sums.n_classes(); ++c, ++i)
@@ -124,7 +122,7 @@ void fill_moments(const Sums &sums, const int64_t *units, double *moments) {
 }
 
 auto mean_variance(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int64_t xx_low, nb::handle units) {
-    Sums sums(n, x, x_low, xx, xx_low);
+    ExactSums sums(n, x, x_low, xx, xx_low);
     const std::vector<int64_t> unit = sums.units(units);
     const size_t n_columns = sums.n_columns(), n_classes = sums.n_classes();
     std::vector<double> moments(3 * n_columns * n_classes);
@@ -136,7 +134,7 @@ auto mean_variance(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int
 }
 
 // Half the bits of the mean square, at most 1000: then its inverse is a double too.
-int64_t unit_of(const Cell &squares, int64_t low, int64_t count) {
+int64_t unit_of(const TrimmedDigits &squares, int64_t low, int64_t count) {
     int64_t bits = 32 * (squares.width - 1) + int64_t(std::bit_width(uint64_t(squares.last)));
     if (squares.last < 0) {
         Big number;
@@ -151,8 +149,8 @@ int64_t unit_of(const Cell &squares, int64_t low, int64_t count) {
 
 // The unit of every column, and mean, low part and variance over all classes behind each other; false if the rows of a
 // column are more than a count can hold.
-bool fill_pooled(const Sums &sums, int64_t *units, double *moments) {
-    Moments cell;
+bool fill_pooled(const ExactSums &sums, int64_t *units, double *moments) {
+    ExactMoments cell;
     std::vector<int64_t> x, xx;
     bool countable = true;
     const int64_t n_columns = sums.n_columns(), n_classes = sums.n_classes();
@@ -161,7 +159,7 @@ bool fill_pooled(const Sums &sums, int64_t *units, double *moments) {
         for (int64_t c = 0; c < n_classes; ++c) countable &= !__builtin_add_overflow(count, sums.n(j, c), &count);
         sums.x.pool(first, first + n_classes, x);
         sums.xx.pool(first, first + n_classes, xx);
-        const Cell sum = Cell::trimmed(x.data(), sums.x.width + 2), squares = Cell::trimmed(xx.data(), sums.xx.width + 2);
+        const TrimmedDigits sum = TrimmedDigits::trimmed(x.data(), sums.x.width + 2), squares = TrimmedDigits::trimmed(xx.data(), sums.xx.width + 2);
         units[j] = unit_of(squares, sums.xx.low, count);
         cell.write(sum, sums.x.low, squares, sums.xx.low, count, units[j], moments + j, n_columns);
     }
@@ -169,7 +167,7 @@ bool fill_pooled(const Sums &sums, int64_t *units, double *moments) {
 }
 
 nb::object pooled_moments(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int64_t xx_low) {
-    const Sums sums(n, x, x_low, xx, xx_low);
+    const ExactSums sums(n, x, x_low, xx, xx_low);
     const size_t n_columns = sums.n_columns();
     std::vector<double> moments(3 * n_columns);
     std::vector<int64_t> units(n_columns);
@@ -213,7 +211,7 @@ struct Freedom {
 };
 
 // n before, and the five tables of add_student behind the moments of every cell.
-void fill_tables(const Sums &sums, const int64_t *units, const double *prior, double kappa, double nu, double share,
+void fill_tables(const ExactSums &sums, const int64_t *units, const double *prior, double kappa, double nu, double share,
                  double *moments) {
     const int64_t n_columns = sums.n_columns(), n_classes = sums.n_classes(), size = n_columns * n_classes;
     const double *mean = moments, *low = mean + size, *variance = low + size;
@@ -251,7 +249,7 @@ void check_strengths(double kappa, double nu, double share) {
 
 auto student(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int64_t xx_low, nb::handle units, nb::handle prior,
              double kappa, double nu, double share) {
-    Sums sums(n, x, x_low, xx, xx_low);
+    ExactSums sums(n, x, x_low, xx, xx_low);
     const std::vector<int64_t> unit = sums.units(units);
     const View<const double> given(prior, 2);
     sums.contract.array("prior", given, {3, COLUMNS});
@@ -272,7 +270,7 @@ auto student(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int64_t x
 // pooled_moments and student in one, into arrays that are there already: for models that are asked after every row.
 bool pooled_student(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int64_t xx_low, double kappa, double nu,
                     double share, nb::handle units, nb::handle scales, nb::handle tables) {
-    Sums sums(n, x, x_low, xx, xx_low);
+    ExactSums sums(n, x, x_low, xx, xx_low);
     const View<int64_t> unit(units, 1);
     const View<double> scale(scales, 1), table(tables, 3);
     sums.contract.array("units", unit, {COLUMNS});

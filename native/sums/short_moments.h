@@ -61,7 +61,7 @@ struct ShortSum {
     u128 size = 0;
     bool negative, fits;
 
-    explicit ShortSum(const Cell &x) : negative(x.last < 0) {
+    explicit ShortSum(const TrimmedDigits &x) : negative(x.last < 0) {
         const int64_t room = int64_t(1) << (x.width == 4 ? 30 : 62);
         fits = x.width <= 4 && x.last < room && x.last > -room;
         if (!fits) return;
@@ -76,7 +76,7 @@ struct ShortSquares {
     uint64_t limbs[4] = {};
     bool fits;
 
-    explicit ShortSquares(const Cell &xx) {
+    explicit ShortSquares(const TrimmedDigits &xx) {
         fits = xx.width <= 8 && xx.last >= 0 && (xx.width < 8 || xx.last < int64_t(1) << 31);
         if (!fits) return;
         for (int64_t k = 0; k + 1 < xx.width; ++k) limbs[k / 2] |= uint64_t(xx.digits[k]) << (k % 2 * 32);
@@ -118,7 +118,7 @@ inline bool scaled_variance(u128 s, const uint64_t (&ss)[4], uint64_t n, int64_t
 
 // Writes mean, its low part and variance in units of 2**unit, `step` apart; false, with nothing to rely on, if the sums
 // are too long, or the mean lies where doubles end.
-inline bool short_moments(const Cell &x, int64_t x_low, const Cell &xx, int64_t xx_low, int64_t count, int64_t unit,
+inline bool short_moments(const TrimmedDigits &x, int64_t x_low, const TrimmedDigits &xx, int64_t xx_low, int64_t count, int64_t unit,
                           double *to, int64_t step) {
     const int64_t shift = 32 * xx_low - 64 * x_low;
     if (count <= 0 || count >= int64_t(1) << 32 || shift > 32 || shift < -64) return false;

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t LOWEST = -370; // cuts end at 2**(2*LOWEST - 155), still a normal number
 constexpr double TINY = 0x1p-480; // from here on p and e are exact; below, no cut sees anything of x or x*x
 constexpr double HUGE_FROM = 0x1p500;
-constexpr int64_t TILE = Runs::MOST;
+constexpr int64_t SUM_TILE_ROWS = ClassRuns::TILE_ROWS;
 // A class is flushed if it has 1500 rows when looked at, which is every 1024 rows at the end of a tile; so it has at
 // most 3036 rows, each of at most 1.25 * 2**51 units, and that fits into int64.
 constexpr int64_t LOOK_EVERY = 1024, FLUSH_FROM = 1500;
@@ -44,17 +44,17 @@ struct alignas(32) Scale { // per lane the E with |x| < 2**E, and the constants 
     }
 };
 
-struct alignas(32) Tile { // some rows of four columns, rows of one class together
-    f64x4 x[TILE]; // only filled if something has to be changed or looked at again
+struct alignas(32) QuadTile { // some rows of four columns, rows of one class together
+    f64x4 x[SUM_TILE_ROWS]; // only filled if something has to be changed or looked at again
     int64_t start, size; // of all rows; those left out included
     const int32_t *codes;
-    Runs runs;
+    ClassRuns runs;
     f64x4 peak, low; // the largest size and, but for a unit in the last place, the smallest above 0
     bool odd;        // whether there is a NaN, or a number so large that a sum of sizes overflows
 };
 
 // The sizes in a tile, those of rows left out included: room for them does no harm.
-template <bool Adjacent, class T> TB_INLINE void look_at(const Quad<T> &quad, Tile &tile) {
+template <bool Adjacent, class T> TB_INLINE void look_at(const Quad<T> &quad, QuadTile &tile) {
     f64x4 peak = broadcast(0.0), low = broadcast(HUGE_FROM), sum = peak, other_sum = peak;
     const auto look = [&](int64_t row, f64x4 &total) __attribute__((always_inline)) {
         const f64x4 size = absolute(read_row<Adjacent>(quad, row));
@@ -72,7 +72,7 @@ template <bool Adjacent, class T> TB_INLINE void look_at(const Quad<T> &quad, Ti
     tile.odd = any(as_bits(sum - sum)); // 0 where finite, else NaN
 }
 
-template <bool Adjacent, class T> TB_INLINE void fill(const Quad<T> &quad, Tile &tile) {
+template <bool Adjacent, class T> TB_INLINE void fill(const Quad<T> &quad, QuadTile &tile) {
     f64x4 peak = broadcast(0.0);
     for (int64_t r = 0; r < tile.runs.rows; ++r) {
         tile.x[r] = read_row<Adjacent>(quad, tile.start + tile.runs.row[r]);
@@ -81,15 +81,15 @@ template <bool Adjacent, class T> TB_INLINE void fill(const Quad<T> &quad, Tile 
     tile.peak = peak;
 }
 
-template <class T> void look_at(const Quad<T> &quad, Tile &tile) {
+template <class T> void look_at(const Quad<T> &quad, QuadTile &tile) {
     quad.adjacent ? look_at<true>(quad, tile) : look_at<false>(quad, tile);
 }
-template <class T> void fill(const Quad<T> &quad, Tile &tile) {
+template <class T> void fill(const Quad<T> &quad, QuadTile &tile) {
     quad.adjacent ? fill<true>(quad, tile) : fill<false>(quad, tile);
 }
 
 // Puts 0.0 for every NaN and counts it as absent.
-void blank_nan(Tile &tile, Totals *blocks) {
+void blank_nan(QuadTile &tile, Totals *blocks) {
     for (int64_t k = 0, r = 0; k < tile.runs.count; ++k) {
         i64x4 absent = i64x4{};
         for (; r < tile.runs.run[k].end; ++r) {
@@ -137,24 +137,24 @@ template <int Order> TB_INLINE Rest rest_of(f64x4 x, const f64x4 *magic) {
 
 // The rows of a tile as they were filled in, and as they lie in the columns.
 struct Filled {
-    const Tile &tile;
+    const QuadTile &tile;
     TB_INLINE f64x4 operator[](int64_t r) const { return tile.x[r]; }
     TB_INLINE void prefetch(int64_t) const {}
 };
 template <bool Adjacent, class T> struct Unfilled {
     const Quad<T> quad; // a copy, which no sum that is stored can change: so it stays in registers
-    const Tile &tile;
+    const QuadTile &tile;
     TB_INLINE f64x4 operator[](int64_t r) const { return read_row<Adjacent>(quad, tile.start + tile.runs.row[r]); }
     TB_INLINE void prefetch(int64_t r) const { quad.prefetch(tile.start + tile.size + r); } // of the next tile
 };
 
 // Adds the rows of a tile but for what lies below the last cuts.
 template <int Order, class Rows>
-TB_INLINE void add_tile(Rows rows, const Tile &tile, const Scale &scale, Totals *blocks) {
+TB_INLINE void add_tile(Rows rows, const QuadTile &tile, const Scale &scale, Totals *blocks) {
     f64x4 magic[CUTS];
     for (int k = 0; k < CUTS; ++k) magic[k] = scale.magic[k];
     for (int64_t k = 0, r = 0; k < tile.runs.count; ++k) {
-        const Run run = tile.runs.run[k];
+        const ClassRun run = tile.runs.run[k];
         Totals &block = blocks[run.code];
         u64x4 sum[CUTS];
         for (int i = 0; i < CUTS; ++i) sum[i] = block.cut[i];
@@ -167,13 +167,13 @@ TB_INLINE void add_tile(Rows rows, const Tile &tile, const Scale &scale, Totals 
     }
 }
 
-template <class T> void add_tile(int64_t order, const Quad<T> &quad, const Tile &tile, const Scale &scale, Totals *blocks) {
+template <class T> void add_tile(int64_t order, const Quad<T> &quad, const QuadTile &tile, const Scale &scale, Totals *blocks) {
     const auto add = [&](auto rows) __attribute__((always_inline)) {
         order == 2 ? add_tile<2>(rows, tile, scale, blocks) : add_tile<1>(rows, tile, scale, blocks);
     };
     quad.adjacent ? add(Unfilled<true, T>{quad, tile}) : add(Unfilled<false, T>{quad, tile});
 }
-void add_tile(int64_t order, const Tile &tile, const Scale &scale, Totals *blocks) {
+void add_tile(int64_t order, const QuadTile &tile, const Scale &scale, Totals *blocks) {
     order == 2 ? add_tile<2>(Filled{tile}, tile, scale, blocks) : add_tile<1>(Filled{tile}, tile, scale, blocks);
 }
 
@@ -183,7 +183,7 @@ struct Left {
 };
 
 // Up to 64 places, from `place` on, of which something is left.
-template <int Order> TB_INLINE int find_left(const Tile &tile, const Scale &scale, int64_t &place, Left *found) {
+template <int Order> TB_INLINE int find_left(const QuadTile &tile, const Scale &scale, int64_t &place, Left *found) {
     int n = 0;
     for (; place < tile.runs.rows && n < 64; ++place) {
         Rest rest = rest_of<Order>(tile.x[place], scale.magic);
@@ -193,7 +193,7 @@ template <int Order> TB_INLINE int find_left(const Tile &tile, const Scale &scal
     return n;
 }
 
-int find_left(int64_t order, const Tile &tile, const Scale &scale, int64_t &place, Left *found) {
+int find_left(int64_t order, const QuadTile &tile, const Scale &scale, int64_t &place, Left *found) {
     return order == 2 ? find_left<2>(tile, scale, place, found) : find_left<1>(tile, scale, place, found);
 }
 

@@ -10,18 +10,16 @@
 
 namespace tb {
 
-void register_moments(nb::module_ &m);
-
 namespace {
 
-struct Sums {
+struct ColumnSums {
     int64_t n_columns, n_classes, order;
     std::vector<int> number;    // of the columns as they are given, in the order they are added in
     std::vector<int64_t> count; // without weights
     Store n, x, xx;             // n with weights
     int64_t bad = -1;
 
-    Sums(int64_t columns, int64_t classes, int64_t order)
+    ColumnSums(int64_t columns, int64_t classes, int64_t order)
         : n_columns(columns), n_classes(classes), order(order), count(columns * classes), n(columns * classes),
           x(columns * classes), xx(order == 2 ? columns * classes : 0) {}
 
@@ -49,7 +47,7 @@ namespace {
 
 template <class T>
 void add_weighted(const std::vector<Column<T>> &columns, const int32_t *codes, const double *weights, int64_t start,
-                  int64_t stop, Sums &sums) {
+                  int64_t stop, ColumnSums &sums) {
     for (int64_t r = start; r < stop; ++r) {
         if (codes[r] < 0 || weights[r] == 0) continue;
         Number weight = number_of(weights[r]);
@@ -69,7 +67,7 @@ void add_weighted(const std::vector<Column<T>> &columns, const int32_t *codes, c
     }
 }
 
-nb::tuple digits_of(Store &store, const Sums &sums) {
+nb::tuple digits_of(Store &store, const ColumnSums &sums) {
     size_t width = store.width();
     auto array = to_numpy(store.take(), {size_t(sums.n_columns), size_t(sums.n_classes), width});
     return nb::make_tuple(array, store.low());
@@ -85,7 +83,7 @@ nb::tuple sum_columns(nb::object list, Vector<int32_t> codes, int64_t n_classes,
     if (weights) contract.array("weights", *weights, {ROWS});
     if (weights) Contract::finite("weights", weights->data() + start, stop - start);
     if (order != 1 && order != 2) refuse("an order of 1 or 2", order);
-    Sums sums(block.size(), n_classes, order);
+    ColumnSums sums(block.size(), n_classes, order);
     block.visit<double, float>([&]<class T>(const std::vector<Column<T>> &columns) {
         const int32_t *code = codes.data();
         const double *weight = weights ? weights->data() : nullptr;
@@ -107,10 +105,7 @@ nb::tuple sum_columns(nb::object list, Vector<int32_t> codes, int64_t n_classes,
 
 } // namespace
 
-void register_sums(nb::module_ &m) {
-    define_kernel(m, "sum_columns", &sum_columns);
-    register_moments(m);
-}
+void register_sums(nb::module_ &m) { define_kernel(m, "sum_columns", &sum_columns); }
 
 } // namespace tb
 
@@ -123,13 +118,13 @@ namespace {
 // Four columns on their way into the sums.
 template <class T> class QuadSums {
   public:
-    QuadSums(const std::vector<Column<T>> &columns, size_t first, Sums &sums)
+    QuadSums(const std::vector<Column<T>> &columns, size_t first, ColumnSums &sums)
         : quad_(Quad<T>::at(columns, first)), first_(first), lanes_(std::min<size_t>(4, columns.size() - first)),
           sums_(sums), blocks_(sums.n_classes, Totals{}) {
         for (int lane = 0; lane < 4; ++lane) scale_.set(lane, LOWEST);
     }
 
-    void add(Tile &tile) {
+    void add(QuadTile &tile) {
         look_at(quad_, tile);
         const bool odd = tile.odd || any(tile.peak >= HUGE_FROM);
         if (odd) {
@@ -189,7 +184,7 @@ template <class T> class QuadSums {
     }
 
     // Takes infinities and numbers with an inexact square out of the tile.
-    void take_huge(Tile &tile) {
+    void take_huge(QuadTile &tile) {
         tile.peak = broadcast(0.0);
         for (int64_t r = 0; r < tile.runs.rows; ++r)
             for (int lane = 0; lane < lanes_; ++lane) {
@@ -210,7 +205,7 @@ template <class T> class QuadSums {
     }
 
     // Cuts the tile once more and adds what lies below the cuts.
-    void add_left(const Tile &tile) {
+    void add_left(const QuadTile &tile) {
         Left left[64];
         for (int64_t place = 0; place < tile.runs.rows;) {
             int n = find_left(sums_.order, tile, scale_, place, left);
@@ -219,7 +214,7 @@ template <class T> class QuadSums {
         }
     }
 
-    void add_left(const Left &left, int lane, const Tile &tile) {
+    void add_left(const Left &left, int lane, const QuadTile &tile) {
         int64_t cell = sums_.cell(first_ + lane, tile.codes[tile.runs.row[left.place]]);
         double value = tile.x[left.place][lane];
         if (std::abs(value) < TINY) {
@@ -235,7 +230,7 @@ template <class T> class QuadSums {
     int64_t first_;
     int lanes_;
     int64_t since_look_ = 0;
-    Sums &sums_;
+    ColumnSums &sums_;
     std::vector<Totals> blocks_; // one per class
     Scale scale_;
     f64x4 bound_ = broadcast(0x1p-370); // 2**LOWEST
@@ -243,11 +238,11 @@ template <class T> class QuadSums {
 };
 
 template <class T>
-void add_unweighted(const std::vector<Column<T>> &columns, const int32_t *codes, int64_t start, int64_t stop, Sums &sums) {
+void add_unweighted(const std::vector<Column<T>> &columns, const int32_t *codes, int64_t start, int64_t stop, ColumnSums &sums) {
     std::vector<QuadSums<T>> quads;
     for (size_t first = 0; first < columns.size(); first += 4) quads.emplace_back(columns, first, sums);
     std::vector<int64_t> rows(sums.n_classes);
-    Tile tile;
+    QuadTile tile;
     int64_t step = tile_rows(columns.size(), sizeof(T));
     for (int64_t from = start; from < stop; from += step) {
         tile.start = from;

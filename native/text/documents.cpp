@@ -14,7 +14,7 @@ namespace tb {
 
 namespace {
 
-constexpr int64_t LISTED = 1024; // logarithms of amounts below it are worked out once
+constexpr int64_t LISTED_LOGS = 1024; // logarithms of amounts below it are worked out once
 
 // The nearest whole number, ties to the even one, of what is below 2**51.
 inline int64_t to_whole(double x) {
@@ -45,7 +45,7 @@ struct Logs {
     const std::vector<double> &list = known();
 
     double operator()(int32_t amount) const {
-        return amount >= 0 && amount < LISTED ? list[amount] : std::log1p(double(amount));
+        return amount >= 0 && amount < LISTED_LOGS ? list[amount] : std::log1p(double(amount));
     }
     double scale(const Documents &documents, int64_t row, bool unit) const {
         double square = 0;
@@ -59,8 +59,8 @@ struct Logs {
   private:
     static const std::vector<double> &known() {
         static const std::vector<double> logs = [] {
-            std::vector<double> values(LISTED);
-            for (int64_t i = 0; i < LISTED; ++i) values[i] = std::log1p(double(i));
+            std::vector<double> values(LISTED_LOGS);
+            for (int64_t i = 0; i < LISTED_LOGS; ++i) values[i] = std::log1p(double(i));
             return values;
         }();
         return logs;
@@ -115,23 +115,23 @@ struct DocumentSums {
 template <class Number>
 DocumentSums sum_by_token(const Documents &documents, const std::vector<int64_t> &rows, const int32_t *codes,
                           int64_t n_classes, int64_t n_tokens, bool unit) {
-    struct Entry {
+    struct DocumentEntry {
         Number row; // among `rows`
         int32_t amount;
     };
-    constexpr int64_t AHEAD = 32, NEXT = 16; // entries whose places are asked for beforehand
+    constexpr int64_t COUNTERS_AHEAD = 32, PLACES_AHEAD = 16; // entries whose places are asked for beforehand
     Growing<Number> next = room_for<Number>(size_t(n_tokens) + 1);
     std::fill_n(next.data(), next.size(), Number(0));
     for (int64_t row : rows)
         for (int64_t i = documents.ends[row]; i < documents.ends[row + 1]; ++i) ++next[size_t(documents.tokens[i]) + 1];
     for (size_t t = 1; t < next.size(); ++t) next[t] += next[t - 1];
     const size_t n_entries = next[size_t(n_tokens)];
-    Growing<Entry> entries = room_for<Entry>(n_entries);
+    Growing<DocumentEntry> entries = room_for<DocumentEntry>(n_entries);
     for (size_t r = 0; r < rows.size(); ++r) {
         const int64_t end = documents.ends[rows[r] + 1];
         for (int64_t i = documents.ends[rows[r]]; i < end; ++i) {
-            if (i + AHEAD < end) __builtin_prefetch(&next[documents.tokens[i + AHEAD]], 1);
-            if (i + NEXT < end) __builtin_prefetch(entries.data() + next[documents.tokens[i + NEXT]], 1);
+            if (i + COUNTERS_AHEAD < end) __builtin_prefetch(&next[documents.tokens[i + COUNTERS_AHEAD]], 1);
+            if (i + PLACES_AHEAD < end) __builtin_prefetch(entries.data() + next[documents.tokens[i + PLACES_AHEAD]], 1);
             entries[next[documents.tokens[i]]++] = {Number(r), documents.amounts[i]};
         }
     } // now next[t] is where the entries of token t end

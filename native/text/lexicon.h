@@ -54,8 +54,8 @@ class Lexicon {
         if (slots_) __builtin_prefetch(&slots_[home(token.hash)]);
     }
     void fetch_bytes(const Token &token) const {
-        if (token.length <= SHORT || !slots_) return;
-        const Slot &slot = slots_[home(token.hash)];
+        if (token.length <= SHORT_TOKEN || !slots_) return;
+        const TokenSlot &slot = slots_[home(token.hash)];
         if (slot.tag == tag(token)) __builtin_prefetch(bytes_.data() + slot.content);
     }
 
@@ -70,10 +70,10 @@ class Lexicon {
     }
 
   private:
-    static constexpr int64_t SHORT = 8;
+    static constexpr int64_t SHORT_TOKEN = 8;
     static constexpr size_t MOST_BY_TAG = 1 << 24; // slots that the bits of the hash in a tag tell apart
 
-    struct Slot {
+    struct TokenSlot {
         uint64_t content; // the bytes of a short token, the place of a long one
         uint32_t tag;     // 24 bits of the hash, one more than the length as far as a byte goes; 0: the slot is free
         int32_t number;
@@ -93,16 +93,16 @@ class Lexicon {
     size_t place(const Token &token) const {
         uint32_t wanted = tag(token);
         for (size_t at = home(token.hash);; at = (at + 1) & mask_) {
-            const Slot &slot = slots_[at];
+            const TokenSlot &slot = slots_[at];
             if (slot.tag == wanted ? same(slot, token) : !slot.tag) return at;
         }
     }
 
-    static int32_t found(const Slot &slot) { return slot.tag ? slot.number : -1; }
+    static int32_t found(const TokenSlot &slot) { return slot.tag ? slot.number : -1; }
 
     // Whether a token of the same tag is the same.
-    bool same(const Slot &slot, const Token &token) const {
-        if (token.length <= SHORT) return slot.content == token.head;
+    bool same(const TokenSlot &slot, const Token &token) const {
+        if (token.length <= SHORT_TOKEN) return slot.content == token.head;
         const uint8_t *bytes = bytes_.data() + slot.content;
         size_t number = size_t(slot.number), last = size_t(token.length) - 8;
         if (token.length <= 16) return eight(bytes) == token.head && eight(bytes + last) == eight(token.at + last);
@@ -127,8 +127,8 @@ class Lexicon {
         return int32_t(n);
     }
 
-    static Slot slot_of(const Token &token, size_t at, size_t number) {
-        return {token.length <= SHORT ? token.head : at, tag(token), int32_t(number)};
+    static TokenSlot slot_of(const Token &token, size_t at, size_t number) {
+        return {token.length <= SHORT_TOKEN ? token.head : at, tag(token), int32_t(number)};
     }
 
     // The table anew, with `size` slots, a power of two.
@@ -136,9 +136,9 @@ class Lexicon {
         const size_t old_size = mask_ + 1;
         auto old = std::move(slots_);
         if (size > MOST_BY_TAG) old.reset(); // before the new one is made: it is not needed
-        slots_.reset(static_cast<Slot *>(std::calloc(size, sizeof(Slot))));
+        slots_.reset(static_cast<TokenSlot *>(std::calloc(size, sizeof(TokenSlot))));
         if (!slots_) throw std::bad_alloc(); // and whatever is asked of this lexicon from now on, see `without_table`
-        use_huge_pages(slots_.get(), size * sizeof(Slot));
+        use_huge_pages(slots_.get(), size * sizeof(TokenSlot));
         mask_ = size - 1;
         shift_ = 64 - std::countr_zero(size);
         if (!old) return fill();
@@ -175,7 +175,7 @@ class Lexicon {
 
     Growing<uint8_t> bytes_;
     Growing<int64_t> offsets_;
-    std::unique_ptr<Slot[], Free> slots_;
+    std::unique_ptr<TokenSlot[], Free> slots_;
     size_t mask_ = 0;
     int shift_ = 63;
 };

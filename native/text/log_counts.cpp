@@ -48,11 +48,11 @@ class LogSums {
     LogSums(std::vector<int64_t> &sums, std::vector<int64_t> &infinite) : sums_(sums), infinite_(infinite) {}
 
     void push(double value, int64_t code) {
-        if (n_ == BLOCK) flush();
+        if (n_ == VALUE_BLOCK) flush();
         values_[n_] = value, codes_[n_++] = code;
     }
     void flush() {
-        alignas(64) double logs[BLOCK];
+        alignas(64) double logs[VALUE_BLOCK];
         for (int64_t i = n_; i % LANES; ++i) values_[i] = 1.0;
         for (int64_t i = 0; i < n_; i += LANES) store(logs + i, lanes_log(load<Lanes>(values_ + i)));
         for (int64_t i = 0; i < n_; ++i) {
@@ -72,10 +72,10 @@ class LogSums {
     }
 
   private:
-    static constexpr int64_t BLOCK = 512;
+    static constexpr int64_t VALUE_BLOCK = 512;
     std::vector<int64_t> &sums_, &infinite_;
-    alignas(64) double values_[BLOCK];
-    int64_t codes_[BLOCK], n_ = 0, token_ = 0, every_ = 0;
+    alignas(64) double values_[VALUE_BLOCK];
+    int64_t codes_[VALUE_BLOCK], n_ = 0, token_ = 0, every_ = 0;
 };
 
 inline void add_log_counts(const int64_t *tokens, const int64_t *classes, const double *counts, int64_t n, double k,

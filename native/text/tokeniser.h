@@ -8,7 +8,7 @@ namespace tb {
 
 template <class Numbers> class Tokeniser {
   public:
-    Tokeniser(const Rules &rules, const Lexicon *stop_words, Bags<Numbers> &bags)
+    Tokeniser(const Rules &rules, const Lexicon *stop_words, TokenBags<Numbers> &bags)
         : rules_(rules), word_(rules.word()), alone_(rules.shortest == 1 && rules.longest == 1),
           most_(rules.max_length ? rules.max_length : INT64_MAX), stop_words_(stop_words), bags_(bags),
           normaliser_(rules_) {
@@ -105,7 +105,7 @@ template <class Numbers> class Tokeniser {
     }
 
     void characters() {
-        static constexpr uint8_t BLANK[1 + Bags<Numbers>::ROOM] = {' '};
+        static constexpr uint8_t BLANK[1 + TokenBags<Numbers>::READ_BEHIND] = {' '};
         bool begun = false, blank = false;
         while (!normaliser_.done()) {
             normaliser_.more(text_, PIECE);
@@ -129,7 +129,7 @@ template <class Numbers> class Tokeniser {
 
     void word(const uint8_t *at, int64_t length) {
         if (!fits(at, length)) return;
-        if (stop_words_ && stop_words_->find(Lexicon::token(at, length, Bags<Numbers>::ROOM)) >= 0) return;
+        if (stop_words_ && stop_words_->find(Lexicon::token(at, length, TokenBags<Numbers>::READ_BEHIND)) >= 0) return;
         unit(at, length);
     }
 
@@ -152,7 +152,7 @@ template <class Numbers> class Tokeniser {
 
     // Units stand one after the other with a blank between words, so that an n-gram is a stretch of bytes.
     void grams(const uint8_t *at, int64_t length) {
-        size_t needed = size_t(length) + 1 + size_t(Bags<Numbers>::ROOM);
+        size_t needed = size_t(length) + 1 + size_t(TokenBags<Numbers>::READ_BEHIND);
         if (joined_.size() + needed > joined_.capacity()) {
             bags_.flush(); // what waits points into the bytes that are about to move
             forget_units();
@@ -186,7 +186,7 @@ template <class Numbers> class Tokeniser {
     bool alone_;   // no n-grams but words
     int64_t most_; // characters of a word
     const Lexicon *stop_words_;
-    Bags<Numbers> &bags_;
+    TokenBags<Numbers> &bags_;
     Normaliser normaliser_;
     Growing<uint8_t> text_, joined_; // made ready; units of n-grams
     Growing<uint32_t> edges_;

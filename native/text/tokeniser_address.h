@@ -10,7 +10,7 @@ namespace tb {
 
 class Addresses {
   public:
-    enum Kind : uint8_t {
+    enum CharacterKind : uint8_t {
         WORD = 1,    // part of a word
         LABEL = 2,   // or of a name of a host
         LOCAL = 4,   // or of what stands before the @

@@ -21,7 +21,7 @@ struct Rules {
 
 class Normaliser {
   public:
-    static constexpr size_t ROOM = 64; // zeros behind the end of what was written
+    static constexpr size_t ZEROS_BEHIND = 64; // zeros behind the end of what was written
 
     explicit Normaliser(const Rules &rules)
         : rules_(rules), word_(rules.word()), only_words_(!rules.characters && !rules.addresses) {
@@ -44,7 +44,7 @@ class Normaliser {
         uint8_t *out = to.data() + to.size();
         auto make_room = [&] { // CHARACTER bytes for one character, or as many as there are for ASCII
             size_t size = size_t(out - to.data());
-            to.reserve(size + size_t(stop - at_) + CHARACTER + ROOM);
+            to.reserve(size + size_t(stop - at_) + CHARACTER + ZEROS_BEHIND);
             out = to.data() + size;
         };
         make_room();
@@ -52,11 +52,11 @@ class Normaliser {
             if (*at_ < 0x80) out = ascii(out, stop);
             plain_ &= at_ >= stop;
             while (at_ < stop && *at_ >= 0x80) {
-                if (to.data() + to.capacity() - out < int64_t(CHARACTER + ROOM) + (stop - at_)) make_room();
+                if (to.data() + to.capacity() - out < int64_t(CHARACTER + ZEROS_BEHIND) + (stop - at_)) make_room();
                 out = character(out);
             }
         }
-        std::memset(out, 0, ROOM);
+        std::memset(out, 0, ZEROS_BEHIND);
         to.set_size(size_t(out - to.data()));
     }
 

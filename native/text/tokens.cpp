@@ -60,7 +60,7 @@ nb::tuple tokenise(Numbers numbers, const Array &offsets, const Vector<uint8_t> 
     Contract contract;
     contract.array("offsets", offsets, {plus_one(ROWS)});
     if (valid) contract.array("valid", *valid, {ROWS});
-    Bags<Numbers> bags(numbers);
+    TokenBags<Numbers> bags(numbers);
     dispatch<int32_t, int64_t>(offsets.dtype(), [&](auto offset) {
         nb::gil_scoped_release release;
         Texts<decltype(offset)> texts(offsets, data, start, stop);

@@ -36,11 +36,11 @@ struct Hash {
     int32_t number(const Token &token) const { return buckets.number(token.at, token.length); }
 };
 
-template <class Numbers> class Bags {
+template <class Numbers> class TokenBags {
   public:
-    static constexpr int64_t ROOM = 8; // bytes that may be read behind the end of every token
+    static constexpr int64_t READ_BEHIND = 8; // bytes that may be read behind the end of every token
 
-    explicit Bags(Numbers numbers) : numbers_(numbers) { indptr_.push(0); }
+    explicit TokenBags(Numbers numbers) : numbers_(numbers) { indptr_.push(0); }
 
     // A token of the text, if it is wanted; its bytes stay where they are until `flush`.
     void push(const uint8_t *at, int64_t length, bool wanted = true) {

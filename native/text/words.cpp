@@ -9,11 +9,9 @@
 
 namespace tb {
 
-void register_words(nb::module_ &m);
-
 namespace {
 
-struct Slot {
+struct WordSlot {
     uint64_t hash;
     uint64_t head; // the first eight bytes
     int64_t length;
@@ -27,8 +25,8 @@ class Words {
     int32_t find(int64_t from, int64_t length) {
         uint64_t head = load(data_ + from, length, size_ - from), hash = hash_of(head, data_ + from, length);
         for (size_t place = hash & (slots_.size() - 1);; place = (place + 1) & (slots_.size() - 1)) {
-            Slot &slot = slots_[place];
-            if (slot.id < 0) return enter(place, Slot{hash, head, length, int32_t(first_.size())}, from);
+            WordSlot &slot = slots_[place];
+            if (slot.id < 0) return enter(place, WordSlot{hash, head, length, int32_t(first_.size())}, from);
             if (slot.head == head && slot.length == length &&
                 (length <= 8 || (slot.hash == hash && !std::memcmp(data_ + starts_[slot.id] + 8, data_ + from + 8, size_t(length - 8)))))
                 return slot.id;
@@ -39,7 +37,7 @@ class Words {
     std::vector<int64_t> &&first() && { return std::move(first_); }
 
   private:
-    int32_t enter(size_t place, Slot slot, int64_t from) {
+    int32_t enter(size_t place, WordSlot slot, int64_t from) {
         if (first_.size() >= size_t(INT32_MAX)) throw std::overflow_error("more different words than can be numbered");
         first_.push_back(row_);
         starts_.push_back(from);
@@ -49,9 +47,9 @@ class Words {
     }
 
     void grow() {
-        std::vector<Slot> old(slots_.size() * 4);
+        std::vector<WordSlot> old(slots_.size() * 4);
         old.swap(slots_);
-        for (const Slot &slot : old) {
+        for (const WordSlot &slot : old) {
             if (slot.id < 0) continue;
             size_t place = slot.hash & (slots_.size() - 1);
             while (slots_[place].id >= 0) place = (place + 1) & (slots_.size() - 1);
@@ -61,7 +59,7 @@ class Words {
 
     const uint8_t *data_;
     int64_t size_, row_ = 0;
-    std::vector<Slot> slots_;
+    std::vector<WordSlot> slots_;
     std::vector<int64_t> first_, starts_;
 };
 
