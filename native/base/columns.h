@@ -134,11 +134,13 @@ class BagArrays {
         const auto limit = static_cast<Unsigned>(std::min<int64_t>(n_tokens, std::numeric_limits<I>::max()));
         Unsigned strange = 0;
         for (const I *index = from; index < to; ++index) strange |= static_cast<Unsigned>(*index) >= limit;
-        if (!strange) [[likely]] return;
+        if (!strange) [[likely]]
+            return;
         for (int64_t row = start;; ++row)
             for (int64_t i = ends[row]; i < ends[row + 1]; ++i)
                 if (static_cast<Unsigned>(indices[i]) >= limit)
-                    refuse("an index from 0 to below " + std::to_string(n_tokens), static_cast<int64_t>(indices[i]), row);
+                    refuse("an index from 0 to below " + std::to_string(n_tokens), static_cast<int64_t>(indices[i]),
+                           row);
     }
 
   private:
@@ -167,7 +169,8 @@ template <class T> constexpr bool is_optional<std::optional<T>> = true;
 
 template <class T> constexpr bool is_written = false;
 template <class T, class N>
-constexpr bool is_written<nb::ndarray<T, N, nb::c_contig, nb::device::cpu>> = std::is_arithmetic_v<T> && !std::is_const_v<T>;
+constexpr bool is_written<nb::ndarray<T, N, nb::c_contig, nb::device::cpu>> =
+    std::is_arithmetic_v<T> && !std::is_const_v<T>;
 
 template <class A> auto annotation() {
     if constexpr (is_optional<A>) return nb::arg().none();
@@ -178,8 +181,7 @@ template <class A> auto annotation() {
 // Defines a kernel for Python. Only optional arguments may be None. An array that is written must be as it should be: a
 // converted copy would be written instead.
 template <class R, class... A> void define_kernel(nb::module_ &m, const char *name, R (*kernel)(A...)) {
-    if constexpr ((is_optional<A> || ...) || (is_written<A> || ...))
-        m.def(name, kernel, annotation<A>()...);
+    if constexpr ((is_optional<A> || ...) || (is_written<A> || ...)) m.def(name, kernel, annotation<A>()...);
     else // without annotations a call is quicker
         m.def(name, kernel);
 }

@@ -54,8 +54,7 @@ class Contract {
 
     // For kernels that go through the rows start to stop.
     Contract(int64_t start, int64_t stop) : start_(start), stop_(stop), ranged_(true) {
-        if (start < 0 || stop < start)
-            throw Refused{"rows in order, from 0 on", {start, stop}, -1, true};
+        if (start < 0 || stop < start) throw Refused{"rows in order, from 0 on", {start, stop}, -1, true};
     }
 
     int64_t operator[](Size size) const { return sizes_[-size]; }
@@ -74,7 +73,8 @@ class Contract {
         size_t i = 0;
         for (int64_t wanted : shape) fits &= bind(wanted, static_cast<int64_t>(extent(array, i++)));
         if (!is_aligned(array)) throw nb::type_error("expected a NumPy array that is aligned");
-        if (fits) [[likely]] return;
+        if (fits) [[likely]]
+            return;
         std::vector<int64_t> got;
         for (i = 0; i < shape.size(); ++i) got.push_back(static_cast<int64_t>(extent(array, i)));
         throw Refused{std::string(name) + " of shape " + text_of(shape), got, -1, true};
@@ -95,10 +95,12 @@ class Contract {
     // Numbers from 0 to below a limit, such as groups.
     template <class I> static void below(const char *what, const I *values, int64_t n, int64_t limit) {
         bool strange = false;
-        for (int64_t i = 0; i < n; ++i) strange |= static_cast<uint64_t>(static_cast<int64_t>(values[i])) >= uint64_t(limit);
+        for (int64_t i = 0; i < n; ++i)
+            strange |= static_cast<uint64_t>(static_cast<int64_t>(values[i])) >= uint64_t(limit);
         for (int64_t i = 0; strange && i < n; ++i)
             if (static_cast<uint64_t>(static_cast<int64_t>(values[i])) >= uint64_t(limit))
-                refuse(std::string(what) + " from 0 to below " + std::to_string(limit), static_cast<int64_t>(values[i]));
+                refuse(std::string(what) + " from 0 to below " + std::to_string(limit),
+                       static_cast<int64_t>(values[i]));
     }
 
     // Refuses the first value for which `fits` is false.
@@ -127,7 +129,8 @@ class Contract {
         every(std::string(what) + " with variances from 0 on", values + 2 * n, n, [](double x) { return x >= 0; });
     }
     static void unit(int64_t exponent) {
-        if (exponent < -1022 || exponent > 1022) refuse("units within the exponents of doubles, -1022 to 1022", exponent);
+        if (exponent < -1022 || exponent > 1022)
+            refuse("units within the exponents of doubles, -1022 to 1022", exponent);
     }
     static void up_to(const char *what, int64_t n, int64_t most) {
         if (n < 0 || n > most) refuse(std::string(what) + " from 0 to " + std::to_string(most), n);

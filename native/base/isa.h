@@ -43,9 +43,9 @@
 #undef TB_BITS
 #pragma GCC pop_options
 
-#define TB_BEST(...)                                                                                                  \
-    (tb::instruction_set() == tb::AVX512 ? &widest::__VA_ARGS__                                                       \
-     : tb::instruction_set() == tb::AVX2 ? &wide::__VA_ARGS__                                                         \
+#define TB_BEST(...)                                                                                                   \
+    (tb::instruction_set() == tb::AVX512 ? &widest::__VA_ARGS__                                                        \
+     : tb::instruction_set() == tb::AVX2 ? &wide::__VA_ARGS__                                                          \
                                          : &plain::__VA_ARGS__)
 #endif
 #else

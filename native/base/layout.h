@@ -18,7 +18,8 @@ template <class T> std::vector<int> by_address(const Column<T> *columns, size_t 
     return order;
 }
 
-template <class T> std::vector<Column<T>> in_order(const std::vector<Column<T>> &columns, const std::vector<int> &order) {
+template <class T>
+std::vector<Column<T>> in_order(const std::vector<Column<T>> &columns, const std::vector<int> &order) {
     std::vector<Column<T>> ordered;
     ordered.reserve(order.size());
     for (int j : order) ordered.push_back(columns[j]);

@@ -16,7 +16,7 @@ template <class V> TB_INLINE V log_reduced(V exponent, V f) {
     V s = f / (2.0 + f), z = s * s, w = z * z;
     V even = w * (3.999999999940941908e-01 + w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
     V odd = z * (6.666666666666735130e-01 +
-                     w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
+                 w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
     V half_square = 0.5 * f * f;
     V rest = s * (half_square + (even + odd)) + exponent * LN2_LOW;
     return exponent * LN2_HIGH - ((half_square - rest) - f);
@@ -65,9 +65,9 @@ template <class V> TB_INLINE V lanes_exp(V x) {
     V high = x - whole * LN2_HIGH, low = whole * LN2_LOW;
     V r = high - low, t = r * r;
     V c = r - t * (1.66666666666666019037e-01 +
-                       t * (-2.77777777770155933842e-03 +
-                            t * (6.61375632143793436117e-05 +
-                                 t * (-1.65339022054652515390e-06 + t * 4.13813679705723846039e-08))));
+                   t * (-2.77777777770155933842e-03 +
+                        t * (6.61375632143793436117e-05 +
+                             t * (-1.65339022054652515390e-06 + t * 4.13813679705723846039e-08))));
     V y = 1.0 - ((low - (r * c) / (2.0 - c)) - high);
     V power = reinterpret_cast<V>((as_unsigned(shifted) << 52) + 0x3ff0000000000000);
     return as_reals<V>(as_bits(y * power) & (x >= -708.39));

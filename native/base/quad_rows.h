@@ -6,7 +6,7 @@ namespace tb::TB_ISA {
 namespace {
 
 TB_INLINE f64x4 absolute(f64x4 x) { return as_reals<f64x4>(as_bits(x) & INT64_MAX); }
-TB_INLINE f64x4 larger(f64x4 a, f64x4 b) { return a > b ? a : b; } // b where a is NaN
+TB_INLINE f64x4 larger(f64x4 a, f64x4 b) { return a > b ? a : b; }  // b where a is NaN
 TB_INLINE f64x4 smaller(f64x4 a, f64x4 b) { return a < b ? a : b; } // b where a is NaN
 // a * b + c rounded once, by one instruction where there is one.
 TB_INLINE f64x4 fused(f64x4 a, f64x4 b, f64x4 c) {
@@ -22,9 +22,8 @@ template <bool Adjacent, class T> TB_INLINE typename Quad<T>::Values read_row(co
         return __builtin_convertvector(raw, typename Quad<T>::Values);
     } else {
         using E = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
-        return typename Quad<T>::Values{
-            E(quad.data[0][row * quad.stride[0]]), E(quad.data[1][row * quad.stride[1]]),
-            E(quad.data[2][row * quad.stride[2]]), E(quad.data[3][row * quad.stride[3]])};
+        return typename Quad<T>::Values{E(quad.data[0][row * quad.stride[0]]), E(quad.data[1][row * quad.stride[1]]),
+                                        E(quad.data[2][row * quad.stride[2]]), E(quad.data[3][row * quad.stride[3]])};
     }
 }
 

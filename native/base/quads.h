@@ -44,7 +44,7 @@ struct ClassRuns {
     static constexpr int64_t GROUPED_CLASSES = 32, PASS_CLASSES = 6; // at most, to be brought together; by a pass each
     int64_t rows, count;
     int32_t row[TILE_ROWS + 1]; // the last one is written, but never used
-    ClassRun run[TILE_ROWS]; // run k has the rows from where the last one ended to its end
+    ClassRun run[TILE_ROWS];    // run k has the rows from where the last one ended to its end
 
     void set(const int32_t *codes, int64_t size, int64_t n_classes) {
         rows = count = 0;

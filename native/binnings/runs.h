@@ -62,7 +62,8 @@ TB_INLINE void add_log_gammas(RunEvidence &b, const double *before, double a, do
         if (here != have) {
             log_risings(b.few.data(), here, a, at_zero, b.few_values.data());
             have = here;
-            for (int64_t i = 0; !everywhere && i <= b.buckets; ++i) b.spread[i] = b.index[i] < here ? b.few_values[b.index[i]] : 0.0;
+            for (int64_t i = 0; !everywhere && i <= b.buckets; ++i)
+                b.spread[i] = b.index[i] < here ? b.few_values[b.index[i]] : 0.0;
         }
         const double *values = everywhere ? b.few_values.data() : b.spread.data();
         double *row = &b.log_m[to * b.width];

@@ -28,7 +28,8 @@ struct WholeAmounts {
     template <class A> TB_INLINE int64_t take(A amount) {
         int64_t value = 0;
         if constexpr (std::is_floating_point_v<A>) {
-            if (amount >= 0 && amount < A(0x1p53)) [[likely]] value = int64_t(amount);
+            if (amount >= 0 && amount < A(0x1p53)) [[likely]]
+                value = int64_t(amount);
             whole &= A(value) == amount;
         } else {
             value = amount;
@@ -67,7 +68,8 @@ template <class I, class Values> class BagCounter {
     bool run(const ByClass &by_class, int64_t n_classes) {
         class_ends_.assign(n_classes, 0);
         for (int64_t c = 0; c < n_classes; ++c) {
-            const int64_t *from = by_class.rows.data() + by_class.first[c], *to = by_class.rows.data() + by_class.first[c + 1];
+            const int64_t *from = by_class.rows.data() + by_class.first[c],
+                          *to = by_class.rows.data() + by_class.first[c + 1];
             if (!add_class(from, to)) return false;
             class_ends_[c] = entries_.size();
         }
@@ -241,9 +243,10 @@ struct BagInput {
 
     // f(ends, pointer to the tokens, the amounts) with their types.
     template <bool indices_too, class F> bool visit(F f) {
-        return bags.visit<indices_too>(contract, n_tokens, [&]<class I, class A>(const Ends &ends, const I *tokens, const A *amounts) {
-            return amounts ? f(ends, tokens, amounts) : f(ends, tokens, Ones{});
-        });
+        return bags.visit<indices_too>(contract, n_tokens,
+                                       [&]<class I, class A>(const Ends &ends, const I *tokens, const A *amounts) {
+                                           return amounts ? f(ends, tokens, amounts) : f(ends, tokens, Ones{});
+                                       });
     }
 };
 
@@ -285,7 +288,8 @@ bool fill_table(BagInput &in, std::vector<int64_t> &table, const OutVector<doubl
 }
 
 // f(input, results ...) without the lock of the interpreter, after the codes have been checked.
-template <class F, class... Results> bool unlocked(F f, BagInput &in, const Vector<int32_t> &codes, Results &...results) {
+template <class F, class... Results>
+bool unlocked(F f, BagInput &in, const Vector<int32_t> &codes, Results &...results) {
     nb::gil_scoped_release release;
     in.contract.size("n_classes", in.n_classes, CLASSES);
     in.contract.size("n_tokens", in.n_tokens, TOKENS);
@@ -304,7 +308,8 @@ nb::object count_bags(Array indptr, Contiguous indices, std::optional<Contiguous
 }
 
 nb::object count_bags_dense(Array indptr, Contiguous indices, std::optional<Contiguous> amounts, Vector<int32_t> codes,
-                            int64_t n_classes, int64_t n_tokens, OutVector<double> lengths, int64_t start, int64_t stop) {
+                            int64_t n_classes, int64_t n_tokens, OutVector<double> lengths, int64_t start,
+                            int64_t stop) {
     BagInput in{{indptr, indices, amounts}, codes.data(), n_classes, n_tokens, {start, stop}};
     std::vector<int64_t> table;
     if (!unlocked(fill_table, in, codes, table, lengths)) return nb::none();

@@ -37,7 +37,8 @@ inline void sort_by_key(std::vector<KeySlot> &slots, std::vector<KeySlot> &other
         size_t first = i - 1, last = i + 1; // those that have these bits
         while (first > 0 && rank(slots[first - 1]) >> low == rank(slots[i]) >> low) --first;
         while (last < slots.size() && rank(slots[last]) >> low == rank(slots[i]) >> low) ++last;
-        std::sort(slots.begin() + first, slots.begin() + last, [](const KeySlot &a, const KeySlot &b) { return a.key < b.key; });
+        std::sort(slots.begin() + first, slots.begin() + last,
+                  [](const KeySlot &a, const KeySlot &b) { return a.key < b.key; });
         i = last;
     }
 }
@@ -50,7 +51,8 @@ struct Coarsening {
 // out; so counting those lengths finds the level without trying each.
 inline Coarsening coarsening(const std::vector<KeySlot> &slots, int64_t limit) {
     int64_t parted_at[65] = {}, rise = 0; // by how many bits neighbours differ
-    for (size_t i = 1; i < slots.size(); ++i) ++parted_at[std::bit_width(uint64_t(slots[i].key) ^ uint64_t(slots[i - 1].key))];
+    for (size_t i = 1; i < slots.size(); ++i)
+        ++parted_at[std::bit_width(uint64_t(slots[i].key) ^ uint64_t(slots[i - 1].key))];
     int64_t left = int64_t(slots.size()) - parted_at[0];
     while (left > limit) left -= parted_at[++rise];
     return {rise, left};

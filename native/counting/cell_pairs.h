@@ -30,7 +30,8 @@ struct CellBlock {
         for (int64_t row = start; row < stop; ++row)
             for (int64_t i = 0; i < n_inputs; ++i) {
                 const int64_t cell = cells[row * n_inputs + i];
-                if (cell >= sizes[i]) [[unlikely]] refuse("a cell below " + std::to_string(sizes[i]), cell, row);
+                if (cell >= sizes[i]) [[unlikely]]
+                    refuse("a cell below " + std::to_string(sizes[i]), cell, row);
             }
     }
 

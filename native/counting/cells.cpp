@@ -37,7 +37,10 @@ namespace {
 // The cells of one column: an open-addressing hash table from key to the row of a table of counts per class.
 class CellTable {
   public:
-    CellTable(int64_t n_classes, int64_t limit) : n_classes_(n_classes), limit_(std::clamp<int64_t>(limit, 2, int64_t(1) << 40)) { rehash(256); }
+    CellTable(int64_t n_classes, int64_t limit)
+        : n_classes_(n_classes), limit_(std::clamp<int64_t>(limit, 2, int64_t(1) << 40)) {
+        rehash(256);
+    }
 
     // Counts every fourth key from `key` on.
     void add(const int64_t *key, const int32_t *codes, int64_t rows) {
@@ -74,7 +77,7 @@ class CellTable {
         uint64_t size, start;
     };
     static constexpr int64_t MOST_ROWS = int64_t(1) << 31; // a counter of 32 bits holds them
-    static constexpr int64_t FEW_CLASSES = 4; // with more, counters by key would lie too far apart
+    static constexpr int64_t FEW_CLASSES = 4;              // with more, counters by key would lie too far apart
 
     size_t home(int64_t key) const { return uint64_t(key) * 0x9E3779B97F4A7C15 >> shift_; }
 
@@ -113,7 +116,8 @@ class CellTable {
             if (own == NO_KEY || codes[r] < 0) continue;
             const int64_t place = place_of(own >> level, spans[own < 0]);
             const int64_t id = place < 0 ? hashed(own >> level) : ids[place];
-            if (id < 0) [[unlikely]] return count_new(own, codes[r]), r + 1;
+            if (id < 0) [[unlikely]]
+                return count_new(own, codes[r]), r + 1;
             ++counts[id * n_classes + codes[r]];
         }
         return r;
@@ -173,7 +177,8 @@ class CellTable {
             const uint32_t *own = &counted[place * n_classes_];
             if (std::all_of(own, own + n_classes_, [](uint32_t count) { return count == 0; })) continue;
             const Span &span = spans_[spans_[1].size && place >= spans_[1].start];
-            const int64_t key = span.first + int64_t(place - span.start), id = ids_[place] >= 0 ? ids_[place] : appended(key);
+            const int64_t key = span.first + int64_t(place - span.start),
+                          id = ids_[place] >= 0 ? ids_[place] : appended(key);
             for (int64_t c = 0; c < n_classes_; ++c) counts_[id * n_classes_ + c] += own[c];
         }
         rehash(std::max(slots_.size(), std::bit_ceil(2 * keys_.size())));
@@ -201,7 +206,8 @@ class CellTable {
                 keys.push_back(key >> rise);
                 counts.resize(counts.size() + n_classes_);
             }
-            for (int64_t c = 0; c < n_classes_; ++c) counts[(keys.size() - 1) * n_classes_ + c] += counts_[id * n_classes_ + c];
+            for (int64_t c = 0; c < n_classes_; ++c)
+                counts[(keys.size() - 1) * n_classes_ + c] += counts_[id * n_classes_ + c];
         }
         level_ += rise;
         keys_.swap(keys);
@@ -237,13 +243,14 @@ class CellTable {
     int shift_;
     std::vector<KeySlot> slots_;
     Span spans_[2] = {};
-    std::vector<int32_t> ids_; // of the cells in both spans, -1 where there is none
+    std::vector<int32_t> ids_;     // of the cells in both spans, -1 where there is none
     std::vector<uint32_t> by_key_; // counts by key and class in both spans since the last fold; empty with many classes
     int64_t since_fold_ = 0;
     std::vector<int64_t> keys_, counts_; // by cell, and by cell and class
 };
 
-template <class T> int64_t first_infinity(const std::vector<Column<T>> &columns, const int32_t *codes, int64_t start, int64_t stop) {
+template <class T>
+int64_t first_infinity(const std::vector<Column<T>> &columns, const int32_t *codes, int64_t start, int64_t stop) {
     for (int64_t r = start; r < stop; ++r)
         for (size_t j = 0; codes[r] >= 0 && j < columns.size(); ++j)
             if (std::isinf(columns[j][r])) return r * int64_t(columns.size()) + int64_t(j);
@@ -251,7 +258,8 @@ template <class T> int64_t first_infinity(const std::vector<Column<T>> &columns,
 }
 
 template <class T>
-int64_t count_cells(const std::vector<Column<T>> &columns, const int32_t *codes, int64_t start, int64_t stop, std::vector<CellTable> &grids) {
+int64_t count_cells(const std::vector<Column<T>> &columns, const int32_t *codes, int64_t start, int64_t stop,
+                    std::vector<CellTable> &grids) {
     auto keys = std::make_unique<QuadKeys>();
     const auto fill_keys = TB_BEST(fill_keys<T>);
     const std::vector<int> order = by_address(columns.data(), columns.size());
@@ -287,8 +295,8 @@ struct CountedCells { // of all columns, one after the other
 
 // The same of few rows, most of which have cells of their own: sorting finds those that are equal.
 template <class T>
-int64_t count_few(const std::vector<Column<T>> &columns, const int32_t *codes, int64_t start, int64_t stop, int64_t n_classes,
-                  int64_t limit, CountedCells &cells) {
+int64_t count_few(const std::vector<Column<T>> &columns, const int32_t *codes, int64_t start, int64_t stop,
+                  int64_t n_classes, int64_t limit, CountedCells &cells) {
     auto keys = std::make_unique<QuadKeys>();
     const auto fill_keys = TB_BEST(fill_keys<T>);
     std::vector<KeySlot> there[4], other;
@@ -343,15 +351,18 @@ nb::tuple list_cells(nb::object list, Vector<int32_t> codes, int64_t n_classes, 
         const int32_t *code = codes.data();
         nb::gil_scoped_release release;
         if (stop - start <= FEW_ROWS)
-            return count_few(columns, code, start, stop, n_classes, std::clamp<int64_t>(limit, 2, int64_t(1) << 40), cells);
+            return count_few(columns, code, start, stop, n_classes, std::clamp<int64_t>(limit, 2, int64_t(1) << 40),
+                             cells);
         std::vector<CellTable> grids(columns.size(), CellTable(n_classes, limit));
         int64_t first_bad = count_cells(columns, code, start, stop, grids);
         for (CellTable &grid : grids) cells.add(grid);
         return first_bad;
     });
     const size_t n_columns = cells.levels.size(), n_cells = cells.found.size();
-    return nb::make_tuple(to_numpy(std::move(cells.levels), {n_columns}), to_numpy(std::move(cells.offsets), {n_columns + 1}),
-                          to_numpy(std::move(cells.found), {n_cells}), to_numpy(std::move(cells.table), {n_cells, size_t(n_classes)}), bad);
+    return nb::make_tuple(to_numpy(std::move(cells.levels), {n_columns}),
+                          to_numpy(std::move(cells.offsets), {n_columns + 1}),
+                          to_numpy(std::move(cells.found), {n_cells}),
+                          to_numpy(std::move(cells.table), {n_cells, size_t(n_classes)}), bad);
 }
 
 } // namespace
@@ -367,7 +378,8 @@ namespace tb::TB_ISA {
 namespace {
 
 // ordered(x), or NO_KEY where x is not finite. Returns whether there is an infinity.
-template <bool Adjacent, class T> TB_INLINE bool fill_keys(const Quad<T> &quad, int64_t start, int64_t rows, QuadKeys &keys) {
+template <bool Adjacent, class T>
+TB_INLINE bool fill_keys(const Quad<T> &quad, int64_t start, int64_t rows, QuadKeys &keys) {
     i64x4 infinite = i64x4{};
     for (int64_t r = 0; r < rows; ++r) {
         f64x4 x = read_row<Adjacent>(quad, start + r) + 0.0; // -0.0 becomes 0.0

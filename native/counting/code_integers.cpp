@@ -57,7 +57,7 @@ class CodeCounters {
 };
 
 std::pair<int64_t, int64_t> code_integers(Array values, int64_t low, OutVector<int64_t> counts, OutVector<int32_t> out,
-                                        int64_t start, int64_t stop) {
+                                          int64_t start, int64_t stop) {
     Contract contract(start, stop);
     contract.array("values", values, {ROWS});
     contract.array("out", out, {ROWS});
@@ -92,9 +92,12 @@ namespace {
 
 // The codes of some rows, -1 where a value is outside 0 .. size - 1 behind `low`.
 template <class T>
-TB_INLINE void number(const T *values, int64_t stride, int64_t rows, int64_t low, int64_t size, int32_t *codes, Range &seen) {
+TB_INLINE void number(const T *values, int64_t stride, int64_t rows, int64_t low, int64_t size, int32_t *codes,
+                      Range &seen) {
     T least = std::numeric_limits<T>::max(), greatest = std::numeric_limits<T>::min();
-    const auto place = [&](T value) { return static_cast<uint64_t>(static_cast<int64_t>(value)) - static_cast<uint64_t>(low); };
+    const auto place = [&](T value) {
+        return static_cast<uint64_t>(static_cast<int64_t>(value)) - static_cast<uint64_t>(low);
+    };
     for (int64_t r = 0; r < rows; ++r) {
         const T value = values[r * stride];
         least = std::min(least, value);
@@ -103,13 +106,15 @@ TB_INLINE void number(const T *values, int64_t stride, int64_t rows, int64_t low
     }
     seen.least = std::min<int64_t>(seen.least, least);
     seen.greatest = std::max<int64_t>(seen.greatest, greatest);
-    if (least >= low && place(greatest) < static_cast<uint64_t>(size)) [[likely]] return;
+    if (least >= low && place(greatest) < static_cast<uint64_t>(size)) [[likely]]
+        return;
     for (int64_t r = 0; r < rows; ++r)
         if (place(values[r * stride]) >= static_cast<uint64_t>(size)) codes[r] = -1;
 }
 
 template <class T>
-void number_rows(const T *values, int64_t stride, int64_t rows, int64_t low, int64_t size, int32_t *codes, Range &seen) {
+void number_rows(const T *values, int64_t stride, int64_t rows, int64_t low, int64_t size, int32_t *codes,
+                 Range &seen) {
     if (stride == 1) number(values, 1, rows, low, size, codes, seen);
     else number(values, stride, rows, low, size, codes, seen);
 }

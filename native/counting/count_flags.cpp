@@ -17,7 +17,8 @@ template <class T> struct SideBySide {
 
     explicit SideBySide(const std::vector<Quad<T>> &quads) : data(nullptr), stride(0), n_quads(0) {
         for (const Quad<T> &quad : quads) {
-            if (!quad.adjacent || (n_quads > 0 && (quad.data[0] != data + 4 * n_quads || quad.stride[0] != stride))) return;
+            if (!quad.adjacent || (n_quads > 0 && (quad.data[0] != data + 4 * n_quads || quad.stride[0] != stride)))
+                return;
             if (n_quads++ == 0) data = quad.data[0], stride = quad.stride[0];
         }
     }
@@ -57,15 +58,17 @@ nb::tuple count_flags(nb::object list, Vector<int32_t> codes, int64_t n_classes,
         nb::gil_scoped_release release;
         return TB_BEST(count_all_flags<T>)(columns, code, n_classes, start, stop, no, yes);
     };
-    int64_t bad = block.visit<double, float, bool, int8_t, uint8_t, int64_t>([&]<class T>(std::vector<Column<T>> &columns) {
-        if constexpr (std::is_same_v<T, bool>) { // a bool is a byte that is 0 or 1
-            std::vector<Column<uint8_t>> bytes;
-            for (auto &column : columns) bytes.push_back({reinterpret_cast<const uint8_t *>(column.data), column.stride});
-            return count(bytes);
-        } else {
-            return count(columns);
-        }
-    });
+    int64_t bad =
+        block.visit<double, float, bool, int8_t, uint8_t, int64_t>([&]<class T>(std::vector<Column<T>> &columns) {
+            if constexpr (std::is_same_v<T, bool>) { // a bool is a byte that is 0 or 1
+                std::vector<Column<uint8_t>> bytes;
+                for (auto &column : columns)
+                    bytes.push_back({reinterpret_cast<const uint8_t *>(column.data), column.stride});
+                return count(bytes);
+            } else {
+                return count(columns);
+            }
+        });
     std::initializer_list<size_t> shape = {block.size(), size_t(n_classes)};
     return nb::make_tuple(to_numpy(std::move(no), shape), to_numpy(std::move(yes), shape), bad);
 }
@@ -167,15 +170,17 @@ bool add_rows_of_bits(const SideBySide<T> &side, const int32_t *codes, int64_t s
 // Whether there is a value without a meaning.
 template <class T>
 bool count_tile_flags(const Quad<T> &quad, int64_t start, int64_t stop, const ClassRuns &runs, Seen *seen) {
-    if (quad.adjacent ? tile_of_bits<true>(quad, start, stop, runs, seen) : tile_of_bits<false>(quad, start, stop, runs, seen))
+    if (quad.adjacent ? tile_of_bits<true>(quad, start, stop, runs, seen)
+                      : tile_of_bits<false>(quad, start, stop, runs, seen))
         return false;
-    return quad.adjacent ? tile_flags<true>(quad, start, stop, runs, seen) : tile_flags<false>(quad, start, stop, runs, seen);
+    return quad.adjacent ? tile_flags<true>(quad, start, stop, runs, seen)
+                         : tile_flags<false>(quad, start, stop, runs, seen);
 }
 
 // Counts what add_rows_of_bits has added up; returns the number of quads.
 template <class T>
-int64_t add_bits(const std::vector<QuadSum<T>> &sums, const int32_t *codes, int64_t start, int64_t stop, int64_t n_classes,
-                 int64_t n_quads, std::vector<Seen> &seen) {
+int64_t add_bits(const std::vector<QuadSum<T>> &sums, const int32_t *codes, int64_t start, int64_t stop,
+                 int64_t n_classes, int64_t n_quads, std::vector<Seen> &seen) {
     int64_t rows[ClassRuns::GROUPED_CLASSES + 1] = {}; // the first is for rows to be left out
     for (int64_t row = start; row < stop; ++row) ++rows[codes[row] + 1];
     for (int64_t c = 0; c < n_classes; ++c)
@@ -197,7 +202,8 @@ int64_t count_all_flags(const std::vector<Column<T>> &columns, const int32_t *co
     for (size_t first = 0; first < columns.size(); first += 4) quads.push_back(Quad<T>::at(ordered, first));
     std::vector<Seen> seen(quads.size() * n_classes, Seen{});
     const SideBySide<T> side(quads);
-    const bool fits = n_classes <= ClassRuns::GROUPED_CLASSES && side.n_quads > 1 && n_classes * side.n_quads <= 256; // 16 KiB of sums
+    const bool fits = n_classes <= ClassRuns::GROUPED_CLASSES && side.n_quads > 1 &&
+                      n_classes * side.n_quads <= 256; // 16 KiB of sums
     const int64_t together = fits ? side.n_quads : 0;
     std::vector<QuadSum<T>> sums(2 * n_classes * together);
     int64_t bad = -1, step = together > 0 ? ClassRuns::TILE_ROWS : tile_rows(columns.size(), sizeof(T));

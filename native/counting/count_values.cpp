@@ -62,7 +62,7 @@ struct ValueCounters {
 
 template <class T>
 void fill_counters(const std::vector<Column<T>> &columns, std::vector<ValueCounters> &counters, const int32_t *codes,
-                  int64_t n_classes, int64_t start, int64_t stop) {
+                   int64_t n_classes, int64_t start, int64_t stop) {
     constexpr int64_t ROWS_AT_ONCE = 1024, FOLD_EVERY = int64_t(1) << 31; // a uint32 counter holds that many
     uint32_t classes[ROWS_AT_ONCE];
     int64_t since_fold = 0;
@@ -120,8 +120,8 @@ class ByteCounters {
 };
 
 template <class T>
-void count_bytes(const std::vector<Column<T>> &columns, const int64_t *origins, const int64_t *sizes, const int32_t *codes,
-                 int64_t n_classes, int64_t start, int64_t stop, int64_t *result) {
+void count_bytes(const std::vector<Column<T>> &columns, const int64_t *origins, const int64_t *sizes,
+                 const int32_t *codes, int64_t n_classes, int64_t start, int64_t stop, int64_t *result) {
     ByteCounters counters(columns, n_classes);
     counters.add(codes, start, stop);
     for (size_t j = 0; j < columns.size(); result += sizes[j++] * n_classes)

@@ -30,7 +30,8 @@ void look_up(const KnownCells &cells, const int64_t *keys, int64_t *places) {
     std::fill_n(places, SEARCHES_AT_ONCE, int64_t(0));
     while (length > 1) {
         const int64_t half = length / 2;
-        for (int64_t i = 0; i < SEARCHES_AT_ONCE; ++i) places[i] += cells.first[places[i] + half - 1] < keys[i] ? half : 0;
+        for (int64_t i = 0; i < SEARCHES_AT_ONCE; ++i)
+            places[i] += cells.first[places[i] + half - 1] < keys[i] ? half : 0;
         length -= half;
     }
     for (int64_t i = 0; length && i < SEARCHES_AT_ONCE; ++i) places[i] += cells.first[places[i]] < keys[i];
@@ -38,8 +39,8 @@ void look_up(const KnownCells &cells, const int64_t *keys, int64_t *places) {
 
 // Adds the rows of a column to the table; returns the first row whose number is in no cell, or -1.
 template <class T>
-int64_t add_column(const Column<T> &column, const KnownCells &cells, const int32_t *codes, int64_t n_classes, int64_t start,
-                   int64_t stop, int64_t *table) {
+int64_t add_column(const Column<T> &column, const KnownCells &cells, const int32_t *codes, int64_t n_classes,
+                   int64_t start, int64_t stop, int64_t *table) {
     int64_t unknown = -1;
     for (int64_t row = start; row < stop; row += SEARCHES_AT_ONCE) {
         const int64_t n = std::min(SEARCHES_AT_ONCE, stop - row);
@@ -53,7 +54,8 @@ int64_t add_column(const Column<T> &column, const KnownCells &cells, const int32
             const int32_t code = codes[row + i];
             if (code < 0 || std::isnan(column[row + i])) continue;
             const bool is_known = keys[i] != NO_KEY && places[i] < cells.n && cells.first[places[i]] == keys[i];
-            if (is_known) [[likely]] ++table[places[i] * n_classes + code];
+            if (is_known) [[likely]]
+                ++table[places[i] * n_classes + code];
             else if (unknown < 0) unknown = row + i;
         }
     }

@@ -70,11 +70,12 @@ nb::tuple list_entries(Vector<int64_t> owner, Vector<int64_t> cell, Matrix<int64
         for (auto *part : {&owners, &cells, &classes, &amounts}) part->resize(n);
         for (size_t line = 0, i = 0; line < lines; ++line)
             for (size_t c = 0; c < n_classes; ++c, ++amount)
-                if (*amount) owners[i] = own[line], cells[i] = key[line], classes[i] = int64_t(c), amounts[i++] = *amount;
+                if (*amount)
+                    owners[i] = own[line], cells[i] = key[line], classes[i] = int64_t(c), amounts[i++] = *amount;
     }
     const size_t n = owners.size();
-    return nb::make_tuple(to_numpy(std::move(owners), {n}), to_numpy(std::move(cells), {n}), to_numpy(std::move(classes), {n}),
-                          to_numpy(std::move(amounts), {n}));
+    return nb::make_tuple(to_numpy(std::move(owners), {n}), to_numpy(std::move(cells), {n}),
+                          to_numpy(std::move(classes), {n}), to_numpy(std::move(amounts), {n}));
 }
 
 } // namespace

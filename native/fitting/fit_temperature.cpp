@@ -63,9 +63,9 @@ auto fit_temperature(Matrix<double> scores, Matrix<double> base, Vector<int32_t>
         const auto add_terms = TB_BEST(add_terms);
         const auto evaluate = [&](const std::vector<double> &place, NewtonTerms &terms) {
             terms.slopes.assign(n, 0.0), terms.curvature.assign(n * n, 0.0);
-            terms.loss = add_terms(scores.data(), base.data(), codes.data(), row_weights.data(), place[0],
-                                   place.data() + 1, n_classes, n_rows, by_class, terms.slopes.data(),
-                                   terms.curvature.data());
+            terms.loss =
+                add_terms(scores.data(), base.data(), codes.data(), row_weights.data(), place[0], place.data() + 1,
+                          n_classes, n_rows, by_class, terms.slopes.data(), terms.curvature.data());
             for (size_t i = 0; i < n; ++i) {
                 const double strength = i ? 1.0 : weak;
                 terms.loss += 0.5 * strength * place[i] * place[i];

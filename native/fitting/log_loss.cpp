@@ -46,9 +46,9 @@ nb::tuple log_loss(Cube<double> evidence, Matrix<double> weights, Matrix<double>
     contract.array("row_weights", row_weights, {ROWS});
     contract.codes(codes.data(), false);
     Contract::below("cells", cells.data(), contract[ENTRIES] * contract[ROWS], contract[TOKENS]);
-    const LossTerms terms{evidence.data(),     weights.data(),     values.data(),    slopes.data(),
-                      cells.data(),        tables.data(),      contract[CLASSES], contract[COLUMNS],
-                      contract[LINES],     contract[ENTRIES],  contract[TOKENS],  contract[ROWS]};
+    const LossTerms terms{evidence.data(), weights.data(),    values.data(),     slopes.data(),
+                          cells.data(),    tables.data(),     contract[CLASSES], contract[COLUMNS],
+                          contract[LINES], contract[ENTRIES], contract[TOKENS],  contract[ROWS]};
     const size_t classes = size_t(terms.n_classes), rows = size_t(terms.n_rows);
     Gradient by{std::vector<double>(classes * size_t(terms.n_columns)),
                 std::vector<double>(classes * size_t(terms.n_values)),
@@ -88,8 +88,8 @@ TB_INLINE void add_weighted(const double *evidence, const double *weights, int64
     for (; j + COLUMNS_AT_ONCE <= n_columns; j += COLUMNS_AT_ONCE) {
         const double *e = evidence + j * n_rows, *w = weights + j;
         for (int64_t i = 0; i < n; ++i)
-            sum[i] = (((sum[i] + w[0] * e[i]) + w[1] * e[n_rows + i]) + w[2] * e[2 * n_rows + i]) +
-                     w[3] * e[3 * n_rows + i];
+            sum[i] =
+                (((sum[i] + w[0] * e[i]) + w[1] * e[n_rows + i]) + w[2] * e[2 * n_rows + i]) + w[3] * e[3 * n_rows + i];
     }
     for (; j < n_columns; ++j) {
         const double weight = weights[j], *own = evidence + j * n_rows;

@@ -136,10 +136,8 @@ TB_INLINE void change(const Binning &b, Whole &whole, size_t y, double w, double
             f64x4 own = there ? n + prior : broadcast(2.0 + w);
             f64x4 all = there ? count_of(b.all.data(), j, i) + a : broadcast(2.0 + w), log_ratio;
             f64x4 left = own - w > 1e-100 ? own - w : broadcast(1e-100); // rounding may take all of it
-            if (w == 1)
-                log_ratio = log4((all - 1.0) / left);
-            else
-                log_ratio = (log_gamma(left) - log_gamma(own)) + (log_gamma(all) - log_gamma(all - w));
+            if (w == 1) log_ratio = log4((all - 1.0) / left);
+            else log_ratio = (log_gamma(left) - log_gamma(own)) + (log_gamma(all) - log_gamma(all - w));
             store(&whole.changed[at], there ? load(&whole.log_run[at]) + log_ratio : broadcast(NEVER));
             store(&whole.shared[at], 1.0 / (all - w));
         }

@@ -39,10 +39,9 @@ namespace tb {
 namespace {
 
 auto score_documents_leave_one_out(Vector<int64_t> starts, Vector<int32_t> classes, Vector<double> counts,
-                                   Vector<double> whole, Vector<double> totals, double n_tokens,
-                                   Vector<int64_t> indptr, Vector<int32_t> indices, Vector<double> own,
-                                   Vector<double> amounts, Vector<int32_t> codes, Vector<double> weights, double k,
-                                   bool complement) {
+                                   Vector<double> whole, Vector<double> totals, double n_tokens, Vector<int64_t> indptr,
+                                   Vector<int32_t> indices, Vector<double> own, Vector<double> amounts,
+                                   Vector<int32_t> codes, Vector<double> weights, double k, bool complement) {
     Contract contract;
     contract.array("starts", starts, {plus_one(TOKENS)});
     contract.array("classes", classes, {LINES});

@@ -50,7 +50,7 @@ auto leave_out_columns(const LeaveOneOut &in, Contract &contract, const Block &b
     Contract::moments("moments", in.moments.data(), size);
     for (int64_t j = 0; j < n_columns; ++j) Contract::unit(in.units.data()[j]);
     const double *mean = in.moments.data();
-    const Moments moments{in.units.data(), in.n.data(),         mean,   mean + size, mean + 2 * size,
+    const Moments moments{in.units.data(), in.n.data(),       mean,  mean + size, mean + 2 * size,
                           n_columns,       contract[CLASSES], shared};
     auto places = block.visit<double, float>([&]<class T>(const std::vector<Column<T>> &columns) {
         const double *weights = in.weights ? in.weights->data() : nullptr;
@@ -61,7 +61,8 @@ auto leave_out_columns(const LeaveOneOut &in, Contract &contract, const Block &b
         std::vector<int64_t> found;
         for (int64_t first = 0; first < n_columns; first += join) {
             const auto facts = facts_of(moments, first, static_cast<int>(std::min<int64_t>(join, n_columns - first)));
-            const auto layout = layout_of(&columns[first], std::min<int64_t>(join, n_columns - first), in.stop - in.start);
+            const auto layout =
+                layout_of(&columns[first], std::min<int64_t>(join, n_columns - first), in.stop - in.start);
             run(&columns[first], layout, codes, weights, facts, out, in.start, in.stop,
                 [&](int64_t row, int j) { found.push_back(row * n_columns + first + j); });
         }

@@ -30,9 +30,9 @@ template <class F> TB_INLINE bool measure(int n_columns, double *x, F f) {
 // Kernel: prepare(tile) returns whether values are missing; score<gaps>(tile, totals) adds all classes into the totals,
 // [class][row], and returns whether some values need exact sums; mark(tile, row, marks) marks those as missing.
 template <class T, bool weighted, class Kernel, class Tile>
-TB_INLINE void leave_out_rows(const Column<T> *columns, const Layout &layout, const int32_t *codes, const double *weights,
-                              const Kernel &kernel, Tile &t, int n_columns, int64_t n_classes, double *out,
-                              int64_t start, int64_t stop, const Mark &marks) {
+TB_INLINE void leave_out_rows(const Column<T> *columns, const Layout &layout, const int32_t *codes,
+                              const double *weights, const Kernel &kernel, Tile &t, int n_columns, int64_t n_classes,
+                              double *out, int64_t start, int64_t stop, const Mark &marks) {
     std::vector<double> totals(n_classes * TILE);
     for (int64_t row = start; row < stop; row += TILE) {
         t.rows = static_cast<int>(std::min<int64_t>(TILE, stop - row));

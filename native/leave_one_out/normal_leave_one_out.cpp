@@ -12,8 +12,8 @@
 namespace tb {
 namespace {
 
-constexpr int JOIN = 32;         // columns at a time: a product of so many ratios stays in the range of doubles
-constexpr double FAR = 0x1p900;  // a squared distance, in variances, that is left to others
+constexpr int JOIN = 32;        // columns at a time: a product of so many ratios stays in the range of doubles
+constexpr double FAR = 0x1p900; // a squared distance, in variances, that is left to others
 constexpr double LOG_2_PI = 1.83787706640934548356;
 
 // The facts of a class in every column; all 0 where it has no values, `inverse` and `constant` also without a variance.
@@ -38,8 +38,8 @@ struct OwnClass {
 struct NormalFacts {
     int n_columns;
     bool shared;
-    bool even = true;  // every column has the rows of the first, and a variance in every class
-    bool flat = false; // some class has no variance in some column
+    bool even = true;                           // every column has the rows of the first, and a variance in every class
+    bool flat = false;                          // some class has no variance in some column
     std::vector<double> scale = {}, total = {}; // 2**-unit, rows of all classes
     std::vector<NormalClass> classes = {};
     std::vector<OwnClass> own = {}; // [column][class]
@@ -147,8 +147,7 @@ inline Loss<double> loss_of_one(bool shared, double n, double total, double inve
 }
 
 // The losses of column j, for the rows of a tile.
-template <bool weighted>
-TB_INLINE void find_losses(const NormalFacts &f, int j, NormalTile &t) {
+template <bool weighted> TB_INLINE void find_losses(const NormalFacts &f, int j, NormalTile &t) {
     const int *codes = t.own;
     const OwnClass *classes = f.own.data() + j * f.classes.size();
     double *growth = t.growth + j * TILE, *step = t.step + j * TILE, *stretch = t.stretch + j * TILE;
@@ -156,8 +155,8 @@ TB_INLINE void find_losses(const NormalFacts &f, int j, NormalTile &t) {
         alignas(64) double n[TILE], inverse[TILE];
         for (int r = 0; r < TILE; ++r) n[r] = classes[codes[r]].n, inverse[r] = classes[codes[r]].inverse;
         for (int r = 0; r < TILE; r += LANES) {
-            const Loss<Lanes> loss = loss_of(f.shared, load<Lanes>(n + r), f.total[j], load<Lanes>(t.weight + r),
-                                             load<Lanes>(inverse + r));
+            const Loss<Lanes> loss =
+                loss_of(f.shared, load<Lanes>(n + r), f.total[j], load<Lanes>(t.weight + r), load<Lanes>(inverse + r));
             store(growth + r, loss.growth), store(step + r, loss.step), store(stretch + r, loss.stretch);
         }
     } else {
@@ -169,16 +168,15 @@ TB_INLINE void find_losses(const NormalFacts &f, int j, NormalTile &t) {
     for (int r = 0; r < t.rows && f.flat; ++r)
         if (classes[codes[r]].inverse == 0) { // a value that is not the only one there is was not learned
             const NormalClass &k = f.classes[codes[r]];
-            if ((t.value[j * TILE + r] - k.mean[j]) - k.low[j] != 0)
-                step[r] = std::numeric_limits<double>::quiet_NaN();
+            if ((t.value[j * TILE + r] - k.mean[j]) - k.low[j] != 0) step[r] = std::numeric_limits<double>::quiet_NaN();
         }
 }
 
 // Sums over the columns of squared distances from the mean of a class, and with gaps of the constants of what is there.
 // keep: the distances of the class's own rows are kept; shrink: they are multiplied by what was found of the own rows.
 template <bool gaps, bool keep, bool shrink>
-TB_INLINE void gather(const NormalClass &k, int n_columns, double code, int first, NormalTile &t, Lanes (&squares)[VECTORS],
-                      Lanes (&constants)[VECTORS]) {
+TB_INLINE void gather(const NormalClass &k, int n_columns, double code, int first, NormalTile &t,
+                      Lanes (&squares)[VECTORS], Lanes (&constants)[VECTORS]) {
     Mask<Lanes> own[VECTORS];
 #pragma GCC unroll 4
     for (int v = 0; v < VECTORS; ++v) own[v] = load<Lanes>(t.code + first + v * LANES) == code;
@@ -202,7 +200,8 @@ TB_INLINE void gather(const NormalClass &k, int n_columns, double code, int firs
 }
 
 // Adds a class to its totals; returns true if some rows need care. Blocks of rows without its own keep nothing.
-template <bool gaps, bool shared> TB_INLINE Mask<Lanes> add_class(const NormalFacts &f, int64_t c, NormalTile &t, double *totals) {
+template <bool gaps, bool shared>
+TB_INLINE Mask<Lanes> add_class(const NormalFacts &f, int64_t c, NormalTile &t, double *totals) {
     const NormalClass &k = f.classes[c];
     const double code = static_cast<double>(c);
     Mask<Lanes> far{};
@@ -211,12 +210,9 @@ template <bool gaps, bool shared> TB_INLINE Mask<Lanes> add_class(const NormalFa
         Mask<Lanes> own{};
 #pragma GCC unroll 4
         for (int v = 0; v < VECTORS; ++v) own |= load<Lanes>(t.code + first + v * LANES) == code;
-        if (shared)
-            gather<gaps, false, true>(k, f.n_columns, code, first, t, squares, constants);
-        else if (any(own))
-            gather<gaps, true, false>(k, f.n_columns, code, first, t, squares, constants);
-        else
-            gather<gaps, false, false>(k, f.n_columns, code, first, t, squares, constants);
+        if (shared) gather<gaps, false, true>(k, f.n_columns, code, first, t, squares, constants);
+        else if (any(own)) gather<gaps, true, false>(k, f.n_columns, code, first, t, squares, constants);
+        else gather<gaps, false, false>(k, f.n_columns, code, first, t, squares, constants);
 #pragma GCC unroll 4
         for (int v = 0; v < VECTORS; ++v) {
             far |= ~(squares[v] < FAR);
@@ -290,8 +286,7 @@ TB_INLINE void add_logs(const NormalFacts &f, const NormalTile &t, double *total
 }
 
 // All classes of a tile into the totals, [class][row]; returns true if some rows need care.
-template <bool gaps, bool shared>
-TB_INLINE bool score_tile(const NormalFacts &f, NormalTile &t, double *totals) {
+template <bool gaps, bool shared> TB_INLINE bool score_tile(const NormalFacts &f, NormalTile &t, double *totals) {
     alignas(64) double more[TILE];
     Mask<Lanes> strange{};
     if constexpr (shared) {
@@ -299,10 +294,8 @@ TB_INLINE bool score_tile(const NormalFacts &f, NormalTile &t, double *totals) {
         strange |= change<gaps, true>(f, t, more);
     }
     for (size_t c = 0; c < f.classes.size(); ++c) strange |= add_class<gaps, shared>(f, c, t, totals + c * TILE);
-    if constexpr (shared)
-        add_logs(f, t, totals);
-    else
-        strange |= change<gaps, false>(f, t, more);
+    if constexpr (shared) add_logs(f, t, totals);
+    else strange |= change<gaps, false>(f, t, more);
     for (int r = 0; r < t.rows; ++r) totals[t.own[r] * TILE + r] += more[r];
     return any(strange);
 }
@@ -342,8 +335,8 @@ template <bool weighted, bool shared> struct Normal {
 };
 
 template <class T, bool weighted, bool shared>
-void leave_out(const Column<T> *columns, const Layout &layout, const int32_t *codes, const double *weights, const NormalFacts &f,
-               double *out, int64_t start, int64_t stop, const Mark &marks) {
+void leave_out(const Column<T> *columns, const Layout &layout, const int32_t *codes, const double *weights,
+               const NormalFacts &f, double *out, int64_t start, int64_t stop, const Mark &marks) {
     NormalTile t;
     std::fill_n(t.own_squares, JOIN * TILE, 0.0); // for the lanes behind the last row, which are no class's own
     leave_out_rows<T, weighted>(columns, layout, codes, weights, Normal<weighted, shared>{f}, t, f.n_columns,

@@ -19,7 +19,8 @@ struct Pairs {
     // Where the row of a value and a class is; null if there is no such class.
     TB_INLINE Pointer find(uint64_t value, int32_t code) const {
         if (value >= n_values) return zeros;
-        if (code < 0 || code >= n_classes) [[unlikely]] return nullptr;
+        if (code < 0 || code >= n_classes) [[unlikely]]
+            return nullptr;
         return table + (static_cast<int64_t>(value) * n_classes + code) * n_classes;
     }
 };

@@ -16,10 +16,10 @@ constexpr double LOG_PI = 1.14472988584940017414;
 
 // What the number of rows behind a class decides.
 template <class V> struct Rows {
-    V share, pull, grow;         // n / (kappa + n), kappa n / (kappa + n), 1 + 1 / (kappa + n)
-    V half, log_ratio;           // (degrees + 1) / 2, log of gamma((degrees + 1) / 2) / gamma(degrees / 2)
-    V step, factor;              // what the class loses with the row: w / left, w n / left; 0 where it is not its own
-    V all_step, all_factor, nu;  // the same of all rows: w / rest, w total / rest; nu / rest
+    V share, pull, grow;        // n / (kappa + n), kappa n / (kappa + n), 1 + 1 / (kappa + n)
+    V half, log_ratio;          // (degrees + 1) / 2, log of gamma((degrees + 1) / 2) / gamma(degrees / 2)
+    V step, factor;             // what the class loses with the row: w / left, w n / left; 0 where it is not its own
+    V all_step, all_factor, nu; // the same of all rows: w / rest, w total / rest; nu / rest
 };
 
 // Columns in which a class and all classes together have equally many rows.
@@ -172,30 +172,45 @@ template <class V> TB_INLINE Rows<V> rows_without(const StudentFacts &f, const S
     V left = g.n - w, n = own ? left : broadcast<V>(g.n), more = f.kappa + n, rest = g.total - w;
     Mask<V> some = (left > 0.0) & own, more_rows = rest > 0.0;
     V degrees = f.nu + (f.shared ? rest : n), counted = degrees > f.nu ? degrees : broadcast<V>(f.nu);
-    return {n / more, f.kappa * n / more, 1.0 + 1.0 / more, (degrees + 1.0) / 2.0, log_gamma_ratio(counted / 2.0),
-            only(w / left, some), only(w * (g.n / left), some),
-            only(w / rest, more_rows), only(w * (g.total / rest), more_rows), only(f.nu / rest, more_rows)};
+    return {n / more,
+            f.kappa * n / more,
+            1.0 + 1.0 / more,
+            (degrees + 1.0) / 2.0,
+            log_gamma_ratio(counted / 2.0),
+            only(w / left, some),
+            only(w * (g.n / left), some),
+            only(w / rest, more_rows),
+            only(w * (g.total / rest), more_rows),
+            only(f.nu / rest, more_rows)};
 }
 
 inline Rows<double> rows_of(const StudentFacts &f, const StudentGroup &g, bool own) {
     const Rows<f64x4> r = rows_without(f, g, broadcast(1.0), own ? broadcast(0.0) == 0.0 : broadcast(0.0) != 0.0);
-    return {r.share[0], r.pull[0], r.grow[0], r.half[0], r.log_ratio[0],
+    return {r.share[0], r.pull[0],   r.grow[0],     r.half[0],       r.log_ratio[0],
             r.step[0],  r.factor[0], r.all_step[0], r.all_factor[0], r.nu[0]};
 }
 
-template <bool weighted> TB_INLINE Rows<Lanes> rows_at(const StudentFacts &f, const StudentGroup &g, Lanes w, Mask<Lanes> own) {
+template <bool weighted>
+TB_INLINE Rows<Lanes> rows_at(const StudentFacts &f, const StudentGroup &g, Lanes w, Mask<Lanes> own) {
     if constexpr (weighted) return rows_without(f, g, w, own);
     auto choose = [&](double Rows<double>::*part) {
         return own ? broadcast<Lanes>(g.own.*part) : broadcast<Lanes>(g.others.*part);
     };
     using R = Rows<double>;
-    return {choose(&R::share), choose(&R::pull), choose(&R::grow), choose(&R::half), choose(&R::log_ratio),
-            choose(&R::step), choose(&R::factor), broadcast<Lanes>(g.own.all_step),
-            broadcast<Lanes>(g.own.all_factor), broadcast<Lanes>(g.own.nu)};
+    return {choose(&R::share),
+            choose(&R::pull),
+            choose(&R::grow),
+            choose(&R::half),
+            choose(&R::log_ratio),
+            choose(&R::step),
+            choose(&R::factor),
+            broadcast<Lanes>(g.own.all_step),
+            broadcast<Lanes>(g.own.all_factor),
+            broadcast<Lanes>(g.own.nu)};
 }
 
 struct alignas(64) StudentTile : RowTile<JOIN> { // values are measured from the pooled mean
-    double squares[JOIN * TILE]; // of all classes, if they have one variance
+    double squares[JOIN * TILE];                 // of all classes, if they have one variance
 };
 
 // One column for some rows of a class.
@@ -204,8 +219,8 @@ struct ColumnTerms {
     Mask<Lanes> strange;           // needs care
 };
 
-TB_INLINE ColumnTerms column_terms(const StudentFacts &f, const StudentClass &k, int j, const Rows<Lanes> &rows, Lanes d, Mask<Lanes> own,
-                       Mask<Lanes> gone) {
+TB_INLINE ColumnTerms column_terms(const StudentFacts &f, const StudentClass &k, int j, const Rows<Lanes> &rows,
+                                   Lanes d, Mask<Lanes> own, Mask<Lanes> gone) {
     Lanes e = d - k.delta[j], left = f.spread[j] - rows.all_factor * d * d;
     Lanes mean = (k.delta[j] - rows.step * e) + rows.all_step * d;
     Lanes squares = only(k.squares[j] - rows.factor * e * e, ~gone), variance = rows.nu * left;
@@ -225,13 +240,15 @@ struct OwnRows {
 };
 
 // Adds the squares of a class to those of all.
-template <bool weighted> TB_INLINE void add_squares(const StudentFacts &f, const StudentClass &k, double code, StudentTile &t) {
+template <bool weighted>
+TB_INLINE void add_squares(const StudentFacts &f, const StudentClass &k, double code, StudentTile &t) {
     for (const StudentGroup &g : k.groups)
         for (int r = 0; r < TILE; r += LANES) {
             const OwnRows own(t, r, code, g);
             const Rows<Lanes> rows = rows_at<weighted>(f, g, load<Lanes>(t.weight + r), own.rows);
             for (int j = g.first; j < g.last; ++j) {
-                const ColumnTerms cell = column_terms(f, k, j, rows, load<Lanes>(t.value + j * TILE + r), own.rows, own.gone);
+                const ColumnTerms cell =
+                    column_terms(f, k, j, rows, load<Lanes>(t.value + j * TILE + r), own.rows, own.gone);
                 double *to = t.squares + j * TILE + r;
                 store(to, load<Lanes>(to) + (cell.squares + rows.pull * cell.mean * cell.mean));
             }
@@ -269,8 +286,8 @@ struct Joint {
 };
 
 template <bool gaps, bool shared>
-TB_INLINE Lanes join(const StudentFacts &f, const StudentClass &k, int j, const StudentTile &t, int r, const Rows<Lanes> &rows,
-                     const OwnRows &own, Joint &to) {
+TB_INLINE Lanes join(const StudentFacts &f, const StudentClass &k, int j, const StudentTile &t, int r,
+                     const Rows<Lanes> &rows, const OwnRows &own, Joint &to) {
     const Lanes d = load<Lanes>(t.value + j * TILE + r);
     const ColumnTerms cell = column_terms(f, k, j, rows, d, own.rows, own.gone);
     Lanes squares = shared ? load<Lanes>(t.squares + j * TILE + r) : cell.squares + rows.pull * cell.mean * cell.mean;
@@ -291,8 +308,8 @@ TB_INLINE Lanes join(const StudentFacts &f, const StudentClass &k, int j, const 
 
 // Log densities of a group. Where the product left the range of doubles, the logarithms are taken column by column.
 template <bool weighted, bool shared, bool gaps>
-TB_INLINE Mask<Lanes> add_group(const StudentFacts &f, const StudentClass &k, const StudentGroup &g, double code, const StudentTile &t, int first,
-                                double *totals) {
+TB_INLINE Mask<Lanes> add_group(const StudentFacts &f, const StudentClass &k, const StudentGroup &g, double code,
+                                const StudentTile &t, int first, double *totals) {
     const Joint nothing{broadcast<Lanes>(1.0), Lanes{}, Lanes{}, Lanes{}, Mask<Lanes>{}};
     Joint joint[VECTORS];
     Rows<Lanes> rows[VECTORS];
@@ -334,7 +351,8 @@ TB_INLINE Mask<Lanes> add_group(const StudentFacts &f, const StudentClass &k, co
 }
 
 // All classes of a tile into the totals, [class][row]; returns true if some rows need care.
-template <bool weighted, bool shared, bool gaps> TB_INLINE bool score_tile(const StudentFacts &f, StudentTile &t, double *totals) {
+template <bool weighted, bool shared, bool gaps>
+TB_INLINE bool score_tile(const StudentFacts &f, StudentTile &t, double *totals) {
     const size_t n_classes = f.classes.size();
     std::fill_n(totals, n_classes * TILE, 0.0);
     if constexpr (shared) {
@@ -354,9 +372,8 @@ template <bool weighted, bool shared> struct Student {
     const StudentFacts &f;
 
     TB_INLINE bool prepare(StudentTile &t) const {
-        const bool gaps = measure(f.n_columns, t.value, [&](Lanes value, int j) {
-            return (value * f.scale[j] - f.centre[j]) - f.low[j];
-        });
+        const bool gaps = measure(f.n_columns, t.value,
+                                  [&](Lanes value, int j) { return (value * f.scale[j] - f.centre[j]) - f.low[j]; });
         for (int j = 0; j < f.n_columns && t.rows < TILE; ++j) // behind the last row
             std::fill(t.value + j * TILE + t.rows, t.value + (j + 1) * TILE, 0.0);
         return gaps;
@@ -368,8 +385,8 @@ template <bool weighted, bool shared> struct Student {
 };
 
 template <class T, bool weighted, bool shared>
-void leave_out(const Column<T> *columns, const Layout &layout, const int32_t *codes, const double *weights, const StudentFacts &f,
-               double *out, int64_t start, int64_t stop, const Mark &marks) {
+void leave_out(const Column<T> *columns, const Layout &layout, const int32_t *codes, const double *weights,
+               const StudentFacts &f, double *out, int64_t start, int64_t stop, const Mark &marks) {
     StudentTile t;
     leave_out_rows<T, weighted>(columns, layout, codes, weights, Student<weighted, shared>{f}, t, f.n_columns,
                                 static_cast<int64_t>(f.classes.size()), out, start, stop, marks);

@@ -10,7 +10,7 @@ namespace tb {
 namespace {
 
 constexpr int DIGITS = 10;        // of a probability
-constexpr size_t SHORT_CELL = 16;      // bytes of a cell that are copied at once
+constexpr size_t SHORT_CELL = 16; // bytes of a cell that are copied at once
 constexpr int64_t WIDEST = 24;    // characters of one: -1.234567891e-308 has fewer
 constexpr uint64_t TEN_DIGITS = 1'000'000'000, ELEVEN_DIGITS = 10 * TEN_DIGITS; // the least whole numbers with so many
 
@@ -20,9 +20,11 @@ uint64_t scaled(double p, uint64_t power) {
     uint64_t bits;
     std::memcpy(&bits, &p, sizeof bits);
     const int shift = 1075 - static_cast<int>(bits >> 52);
-    const unsigned __int128 product = static_cast<unsigned __int128>((bits & ((1ull << 52) - 1)) | (1ull << 52)) * power;
+    const unsigned __int128 product =
+        static_cast<unsigned __int128>((bits & ((1ull << 52) - 1)) | (1ull << 52)) * power;
     const uint64_t whole = static_cast<uint64_t>(product >> shift);
-    const unsigned __int128 rest = product - (static_cast<unsigned __int128>(whole) << shift), half = static_cast<unsigned __int128>(1) << (shift - 1);
+    const unsigned __int128 rest = product - (static_cast<unsigned __int128>(whole) << shift),
+                            half = static_cast<unsigned __int128>(1) << (shift - 1);
     return whole + (rest > half || (rest == half && (whole & 1)));
 }
 
@@ -31,7 +33,8 @@ char *write_probability(char *at, double p) {
     if (p >= 1e-4 && p < 1) {
         int zeros = 0; // between the point and the first digit
         uint64_t power = ELEVEN_DIGITS;
-        for (double decade = 0.1; p < decade; decade = zeros == 1 ? 0.01 : zeros == 2 ? 1e-3 : 1e-4) ++zeros, power *= 10;
+        for (double decade = 0.1; p < decade; decade = zeros == 1 ? 0.01 : zeros == 2 ? 1e-3 : 1e-4)
+            ++zeros, power *= 10;
         uint64_t digits = scaled(p, power);
         if (digits == ELEVEN_DIGITS && zeros) digits = TEN_DIGITS, --zeros; // 0.09999999999... is 0.1
         if (digits < ELEVEN_DIGITS) {
@@ -75,7 +78,8 @@ auto join_cells(Vector<int64_t> offsets, Vector<uint8_t> data, int64_t n_columns
     if (n_columns < 1) refuse("n_columns from 1 on", n_columns);
     if (n_cells % n_columns) refuse("as many cells in every column", n_cells);
     const int64_t rows = n_cells / n_columns, *ends = offsets.data();
-    const size_t gap = between.shape(0), n_bytes = size_t(ends[n_cells] - ends[0]) + size_t(rows) * (size_t(n_columns - 1) * gap + 1);
+    const size_t gap = between.shape(0),
+                 n_bytes = size_t(ends[n_cells] - ends[0]) + size_t(rows) * (size_t(n_columns - 1) * gap + 1);
     std::vector<uint8_t> lines(n_bytes);
     {
         nb::gil_scoped_release release;
@@ -89,7 +93,8 @@ auto join_cells(Vector<int64_t> offsets, Vector<uint8_t> data, int64_t n_columns
                     for (size_t i = 0; i < gap; ++i) *at++ = between.data()[i];
                 }
                 // most cells are short: a copy of fixed length is one instruction, and what is too much is overwritten
-                if (length <= SHORT_CELL && at < last && ends[cell] <= last_text) std::memcpy(at, text + ends[cell], SHORT_CELL);
+                if (length <= SHORT_CELL && at < last && ends[cell] <= last_text)
+                    std::memcpy(at, text + ends[cell], SHORT_CELL);
                 else std::memcpy(at, text + ends[cell], length);
                 at += length;
             }
@@ -100,7 +105,8 @@ auto join_cells(Vector<int64_t> offsets, Vector<uint8_t> data, int64_t n_columns
 }
 
 // What the first and the last byte of each cell, and its length, say about it.
-auto mark_cells(Contiguous offsets, Vector<uint8_t> data, Vector<uint8_t> first, Vector<uint8_t> last, int64_t longest) {
+auto mark_cells(Contiguous offsets, Vector<uint8_t> data, Vector<uint8_t> first, Vector<uint8_t> last,
+                int64_t longest) {
     Contract contract;
     contract.array("data", data, {ENTRIES});
     contract.array("first", first, {256});

@@ -15,9 +15,10 @@ namespace tb {
 namespace {
 
 constexpr int64_t HASHED_ROWS = 256; // rows whose hashes stay in registers and the first cache
-constexpr uint64_t AMOUNT = 0x9E3779B97F4A7C15u; // 2**64 over the golden ratio: amounts differ in their highest bits only
-constexpr size_t GROUPS = 4;                     // of tokens, each with its smallest hash
-constexpr int64_t LONG = 8;                      // tokens that a bag has at least, so that it can be nearly equal to another
+constexpr uint64_t AMOUNT =
+    0x9E3779B97F4A7C15u;     // 2**64 over the golden ratio: amounts differ in their highest bits only
+constexpr size_t GROUPS = 4; // of tokens, each with its smallest hash
+constexpr int64_t LONG = 8;  // tokens that a bag has at least, so that it can be nearly equal to another
 
 // The finalizer of splitmix64.
 inline uint64_t mixed(uint64_t bits) {
@@ -34,7 +35,8 @@ template <class T> inline uint64_t hash_of(T value, uint64_t salt) {
 }
 
 template <class T>
-void add_hashes(const std::vector<Column<T>> &columns, const uint64_t *salts, uint64_t *out, int64_t start, int64_t stop) {
+void add_hashes(const std::vector<Column<T>> &columns, const uint64_t *salts, uint64_t *out, int64_t start,
+                int64_t stop) {
     for (int64_t from = start; from < stop; from += HASHED_ROWS) {
         const int64_t to = std::min(from + HASHED_ROWS, stop);
         for (size_t j = 0; j < columns.size(); ++j)
@@ -122,7 +124,8 @@ auto hash_bags(Array indptr, Contiguous indices, std::optional<Contiguous> amoun
 }
 
 // For every row the smallest hash of each group of tokens, scrambled together; 0 for short rows.
-auto sign_bags(Array indptr, Contiguous indices, Vector<uint64_t> tokens, int64_t n_tokens, int64_t start, int64_t stop) {
+auto sign_bags(Array indptr, Contiguous indices, Vector<uint64_t> tokens, int64_t n_tokens, int64_t start,
+               int64_t stop) {
     Contract contract(start, stop);
     contract.size("n_tokens", n_tokens, TOKENS);
     contract.array("tokens", tokens, {TOKENS});

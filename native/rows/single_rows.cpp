@@ -86,8 +86,10 @@ class Places {
 bool same_name(PyObject *name, PyObject *expected) {
     if (name == expected) return true;
     if (!PyUnicode_CheckExact(name) || !PyUnicode_IS_COMPACT(name) || !PyUnicode_IS_COMPACT(expected)) return false;
-    return PyUnicode_GET_LENGTH(name) == PyUnicode_GET_LENGTH(expected) && PyUnicode_KIND(name) == PyUnicode_KIND(expected) &&
-           !std::memcmp(PyUnicode_DATA(name), PyUnicode_DATA(expected), PyUnicode_GET_LENGTH(name) * PyUnicode_KIND(name));
+    return PyUnicode_GET_LENGTH(name) == PyUnicode_GET_LENGTH(expected) &&
+           PyUnicode_KIND(name) == PyUnicode_KIND(expected) &&
+           !std::memcmp(PyUnicode_DATA(name), PyUnicode_DATA(expected),
+                        PyUnicode_GET_LENGTH(name) * PyUnicode_KIND(name));
 }
 
 // The entry of a name in the index, null if there is none. Rows mostly have the names of the index in its order, from
@@ -174,8 +176,7 @@ nb::tuple read_real_columns(nb::sequence rows, nb::sequence names) {
             if (!values[j]) continue;
             if (value && (PyFloat_CheckExact(value) || Py_TYPE(value) == float64_type))
                 values[j][i] = PyFloat_AS_DOUBLE(value);
-            else
-                values[j] = nullptr;
+            else values[j] = nullptr;
         }
     }
     nb::list found;
@@ -192,7 +193,8 @@ struct ClassDigits {
     ClassDigits(const char *name, nb::handle object, int64_t code, int64_t low, Contract &contract)
         : digits(object, 3), code(code), low(low), width(digits.shape[2]) {
         if (width < 1) refuse("sums of at least one digit", width);
-        if (digits.strides[2] != sizeof(int64_t) && width > 1) throw nb::type_error("digits one behind the other are expected");
+        if (digits.strides[2] != sizeof(int64_t) && width > 1)
+            throw nb::type_error("digits one behind the other are expected");
         contract.array(name, digits, {COLUMNS, CLASSES, width});
     }
 
@@ -233,8 +235,8 @@ struct ClassDigits {
     }
 };
 
-bool add_real_row(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int64_t xx_low, nb::handle values, int64_t code,
-             int64_t sign) {
+bool add_real_row(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int64_t xx_low, nb::handle values,
+                  int64_t code, int64_t sign) {
     const View<int64_t> counts(n, 2);
     const View<const double> row(values, 1);
     Contract contract;
@@ -350,8 +352,8 @@ int64_t learn_row(nb::handle kind, nb::handle codes, nb::handle index, nb::handl
 
 void register_single_rows(nb::module_ &m) {
     const nb::module_ numpy = nb::module_::import_("numpy");
-    for (const char *name : {"bool_", "str_", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8",
-                             "uint16", "uint32", "uint64", "longlong", "ulonglong"})
+    for (const char *name : {"bool_", "str_", "float16", "float32", "float64", "int8", "int16", "int32", "int64",
+                             "uint8", "uint16", "uint32", "uint64", "longlong", "ulonglong"})
         scalar_types.push_back(reinterpret_cast<PyTypeObject *>(nb::object(numpy.attr(name)).release().ptr()));
     float64_type = reinterpret_cast<PyTypeObject *>(nb::object(numpy.attr("float64")).release().ptr());
     define_kernel(m, "read_row", &read_row);

@@ -25,7 +25,8 @@ auto laplace(nb::handle counts, nb::handle totals, double k, nb::handle n_values
     const size_t n_rows = n.shape[0], n_classes = n.shape[1];
     std::vector<double> logs(n_rows * n_classes);
     for (size_t i = 0; i < n_rows; ++i)
-        for (size_t c = 0; c < n_classes; ++c) logs[i * n_classes + c] = log_share(n(i, c), total(i, c), k, values(i, c));
+        for (size_t c = 0; c < n_classes; ++c)
+            logs[i * n_classes + c] = log_share(n(i, c), total(i, c), k, values(i, c));
     return to_numpy(std::move(logs), {n_rows, n_classes});
 }
 

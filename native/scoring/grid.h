@@ -12,8 +12,8 @@ constexpr int UNGRIDDED_ROWS = 32; // rows for which it does not pay to build gr
 // Cells of a column's grid; monotone in x for any edges, which is all that the search needs to be exact.
 struct Grid {
     double low, scale, top;
-    int depth;             // steps of the search inside a cell
-    size_t cells, edges;   // where they begin
+    int depth;           // steps of the search inside a cell
+    size_t cells, edges; // where they begin
 };
 
 TB_INLINE int32_t cell_of(const Grid &grid, double x) {

@@ -137,7 +137,8 @@ template <bool logs> TB_INLINE int64_t softmax_rows(double *p, int64_t n, double
     }
     const Lanes scale = logs ? lanes_log(sum) : 1.0 / sum; // a division per class would cost as much as an exponential
     write_rows<logs>(p, n, x, scale);
-    if (!any(never)) [[likely]] return 0;
+    if (!any(never)) [[likely]]
+        return 0;
     int64_t count = 0;
     for (int r = 0; r < LANES; ++r)
         if (never[r]) std::fill_n(p + r * n, n, NEVER), ++count;

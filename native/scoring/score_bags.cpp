@@ -10,7 +10,7 @@ namespace {
 
 // The amounts of a row as doubles; where they are of another type, or all one, by way of a buffer.
 struct RealAmounts {
-    const void *data; // null: all one
+    const void *data;                                                       // null: all one
     void (*convert)(const void *data, int64_t from, int64_t n, double *to); // null: they are doubles
     std::vector<double> buffer{};
 
@@ -54,9 +54,7 @@ void add_bags(Array indptr, Contiguous indices, std::optional<Contiguous> amount
 
 } // namespace
 
-void register_bag_scores(nb::module_ &m) {
-    define_kernel(m, "add_bags", &add_bags);
-}
+void register_bag_scores(nb::module_ &m) { define_kernel(m, "add_bags", &add_bags); }
 
 } // namespace tb
 
@@ -68,7 +66,7 @@ void register_bag_scores(nb::module_ &m) {
 namespace tb::TB_ISA {
 namespace {
 
-constexpr int64_t LINES_AHEAD = 16;       // entries by which the rows of the table are asked for before
+constexpr int64_t LINES_AHEAD = 16;    // entries by which the rows of the table are asked for before
 constexpr int64_t ENTRIES_AHEAD = 512; // and the entries
 
 // The entries of one row, and the rows of the table that they name.

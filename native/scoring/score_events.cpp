@@ -51,7 +51,8 @@ struct EventDensity {
         if (x == 0) return at_zero;
         if (shape == 0) return base - deviance(x, rate);
         const double n = x + shape;
-        return base + stirling_error(n) - shape_error + std::log(shape / n) / 2 - deviance(shape, n * p) - deviance(x, n * q);
+        return base + stirling_error(n) - shape_error + std::log(shape / n) / 2 - deviance(shape, n * p) -
+               deviance(x, n * q);
     }
 };
 
@@ -63,8 +64,8 @@ EventDensity density_of(const double *shape, double rate, bool silent, int64_t i
 }
 
 template <class T>
-int64_t event_rows(const std::vector<Column<T>> &columns, const std::vector<EventDensity> &cells, int64_t n_classes, double *out,
-                   int64_t start, int64_t stop) {
+int64_t event_rows(const std::vector<Column<T>> &columns, const std::vector<EventDensity> &cells, int64_t n_classes,
+                   double *out, int64_t start, int64_t stop) {
     const int64_t n_columns = columns.size();
     int64_t bad = -1;
     std::vector<double> list(stop - start >= LISTING_ROWS ? LISTED_COUNTS * n_classes : 0);
@@ -113,7 +114,8 @@ int64_t add_events(nb::object list, std::optional<Matrix<double>> shape, Matrix<
         nb::gil_scoped_release release;
         std::vector<EventDensity> cells(size);
         for (int64_t i = 0; i < size; ++i) {
-            const double weight = own_weights ? own_weights[i] : 1.0; // a weight of 0 is silent, also where log p is -inf
+            const double weight =
+                own_weights ? own_weights[i] : 1.0; // a weight of 0 is silent, also where log p is -inf
             cells[i] = density_of(shapes, rates[i], silences[i] || weight == 0, i);
             cells[i].weight = weight;
         }

@@ -25,7 +25,7 @@ int64_t add_flags(nb::object list, Matrix<double> log_no, Matrix<double> log_yes
         for (int64_t j = 0; j < n_columns; j += CHUNK) {
             const int n = static_cast<int>(std::min<int64_t>(CHUNK, n_columns - j));
             const int64_t place = run_chunk(&columns[j], n, layout_of(&columns[j], n, stop - start), no + j * n_classes,
-                                             yes + j * n_classes,                                             n_columns, n_classes, to, start, stop);
+                                            yes + j * n_classes, n_columns, n_classes, to, start, stop);
             bad = first_place(bad, place < 0 ? place : place + j);
         }
         return bad;
@@ -109,7 +109,7 @@ TB_INLINE void score_flags(const double *x, int n, const double *no, const doubl
 
 template <class T>
 int64_t flag_chunk(const Column<T> *columns, int n, const Layout &layout, const double *no, const double *yes,
-                             int64_t n_columns, int64_t n_classes, double *out, int64_t start, int64_t stop) {
+                   int64_t n_columns, int64_t n_classes, double *out, int64_t start, int64_t stop) {
     alignas(32) double x[CHUNK * TILE];
     int64_t bad = -1;
     for (int64_t row = start; row < stop; row += TILE) {

@@ -14,9 +14,9 @@
 namespace tb {
 namespace {
 
-constexpr int GROUP = 20;           // columns per logarithm: a product's rounding and size grow with their number
-constexpr double NEAR = 0x1p1000;   // a product below it has met no overflow
-constexpr double LARGEST = 0x1p500; // z*z is formed below it
+constexpr int GROUP = 20;               // columns per logarithm: a product's rounding and size grow with their number
+constexpr double NEAR = 0x1p1000;       // a product below it has met no overflow
+constexpr double LARGEST = 0x1p500;     // z*z is formed below it
 constexpr double NEGLIGIBLE = 0x1p-100; // square of the low part of a mean, in standard deviations
 constexpr double HUGEST = std::numeric_limits<double>::max();
 
@@ -63,7 +63,8 @@ int series_for(double half, int n) {
 }
 
 // Cuts the columns of a class into groups: runs of one `half`, the long ones in equal parts, and the others together.
-void add_groups(const RealInput &in, int64_t first_column, int64_t c, const RealTables &t, std::vector<LogGroup> &groups) {
+void add_groups(const RealInput &in, int64_t first_column, int64_t c, const RealTables &t,
+                std::vector<LogGroup> &groups) {
     auto half = [&](int j) { return in.half ? in.half[(first_column + j) * in.n_classes + c] : 0.5; };
     const int limit = in.half ? GROUP : CHUNK;
     const auto end_of = [&](int first) {
@@ -124,10 +125,12 @@ const RealTables &tables_of(const RealInput &in, int64_t first_column, int n) {
 namespace tb {
 namespace {
 
-constexpr int64_t QUICK_PRODUCTS = 4096; // products of rows, columns and classes for which the interpreter lock is not given up
+constexpr int64_t QUICK_PRODUCTS =
+    4096; // products of rows, columns and classes for which the interpreter lock is not given up
 
 template <Density kind, class T>
-int64_t add_columns(const std::vector<Column<T>> &columns, const RealInput &in, double *to, int64_t start, int64_t stop) {
+int64_t add_columns(const std::vector<Column<T>> &columns, const RealInput &in, double *to, int64_t start,
+                    int64_t stop) {
     const int64_t n_columns = static_cast<int64_t>(columns.size());
     std::optional<nb::gil_scoped_release> release;
     if ((stop - start) * n_columns * in.n_classes > QUICK_PRODUCTS) release.emplace();
@@ -158,8 +161,8 @@ int64_t add_reals(nb::handle columns, nb::handle units, nb::handle mean, nb::han
     std::optional<Doubles> halves;
     if (half.is_valid()) halves.emplace("half", half, shape, contract);
     const Doubles constants("log_constant", constant, shape, contract);
-    const RealInput in{unit.data, means.data, lows.data, inverses.data, halves ? halves->data : nullptr, constants.data,
-                   contract[CLASSES]};
+    const RealInput in{unit.data,      means.data,       lows.data, inverses.data, halves ? halves->data : nullptr,
+                       constants.data, contract[CLASSES]};
     double *first = reinterpret_cast<double *>(to.data);
     return block.visit<double, float>([&]<class T>(const std::vector<Column<T>> &own) -> int64_t {
         return add_columns<kind>(own, in, first, start, stop);
@@ -197,7 +200,8 @@ namespace {
 
 // The product (or sum) over the columns of a group for SERIES_ROWS rows; with gaps, also the constants of what is there.
 template <Density kind, bool gaps, bool low>
-TB_INLINE void gather(const double *x, const RealTables &t, int64_t table, const LogGroup &g, RowVectors &q, RowVectors &constants) {
+TB_INLINE void gather(const double *x, const RealTables &t, int64_t table, const LogGroup &g, RowVectors &q,
+                      RowVectors &constants) {
     for (int j = g.first; j < g.last; ++j) {
         const Lanes mean = broadcast<Lanes>(t.mean[table + j]), inverse = broadcast<Lanes>(t.inverse[table + j]);
         const Lanes mean_low = broadcast<Lanes>(t.low[table + j]), constant = broadcast<Lanes>(t.constant[table + j]);
@@ -213,10 +217,8 @@ TB_INLINE void gather(const double *x, const RealTables &t, int64_t table, const
                 s = only(s, there);
                 constants[v] += only(constant, there);
             }
-            if constexpr (kind == Density::STUDENT)
-                q[v] = (q[v] + s) + q[v] * s;
-            else
-                q[v] += s;
+            if constexpr (kind == Density::STUDENT) q[v] = (q[v] + s) + q[v] * s;
+            else q[v] += s;
         }
     }
 }
@@ -236,24 +238,19 @@ TB_INLINE bool score_block(const double *x, const RealTables &t, int64_t c, doub
     for (const LogGroup &g : t.classes[c].groups) {
         if (kind == Density::STUDENT && !g.shared) {
             with_series(g.series, [&]<int series>() __attribute__((always_inline)) {
-                if (g.low)
-                    subtract_series<series, gaps, true>(x, t, table, g, sum, constants, far);
-                else
-                    subtract_series<series, gaps, false>(x, t, table, g, sum, constants, far);
+                if (g.low) subtract_series<series, gaps, true>(x, t, table, g, sum, constants, far);
+                else subtract_series<series, gaps, false>(x, t, table, g, sum, constants, far);
             });
             continue;
         }
         RowVectors q;
         clear(q);
-        if (g.low)
-            gather<kind, gaps, true>(x, t, table, g, q, constants);
-        else
-            gather<kind, gaps, false>(x, t, table, g, q, constants);
+        if (g.low) gather<kind, gaps, true>(x, t, table, g, q, constants);
+        else gather<kind, gaps, false>(x, t, table, g, q, constants);
         const Lanes half = broadcast<Lanes>(g.half);
         if constexpr (kind == Density::STUDENT) {
-            with_series(g.series, [&]<int series>() __attribute__((always_inline)) {
-                subtract_logs<series>(q, half, sum, far);
-            });
+            with_series(g.series,
+                        [&]<int series>() __attribute__((always_inline)) { subtract_logs<series>(q, half, sum, far); });
             continue;
         }
 #pragma GCC unroll 8
@@ -328,8 +325,8 @@ TB_INLINE void score_tile(const double *x, const RealTables &t, int rows, const 
 
 // Reads a tile with the columns multiplied by their units; returns true if a value is not finite then.
 template <class T>
-TB_INLINE bool read_scaled(const Column<T> *columns, int n, const Layout &layout, int64_t row, int rows, const double *units,
-                           double *x) {
+TB_INLINE bool read_scaled(const Column<T> *columns, int n, const Layout &layout, int64_t row, int rows,
+                           const double *units, double *x) {
     i64x4 strange{};
     read_tile(columns, n, layout, row, rows, x, [&](int j, f64x4 four) __attribute__((always_inline)) {
         four *= broadcast(units[j]);

@@ -81,8 +81,8 @@ struct Steps {
 namespace tb {
 namespace {
 
-void add_codes(nb::object list, Vector<int64_t> origins, Vector<int64_t> offsets, Matrix<double> table,
-               Out<double> out, int64_t start, int64_t stop) {
+void add_codes(nb::object list, Vector<int64_t> origins, Vector<int64_t> offsets, Matrix<double> table, Out<double> out,
+               int64_t start, int64_t stop) {
     Contract contract(start, stop);
     const Block block(list, contract);
     contract.array("out", out, {ROWS, CLASSES});
@@ -117,10 +117,8 @@ int64_t add_steps(nb::object list, Vector<int64_t> offsets, Vector<double> edges
         Pointer all_edges = edges.data();
         double *to = out.data();
         nb::gil_scoped_release release;
-        if (stop - start < UNGRIDDED_ROWS)
-            steps.all_edges = all_edges;
-        else
-            steps.build(all_edges, contract[COLUMNS]);
+        if (stop - start < UNGRIDDED_ROWS) steps.all_edges = all_edges;
+        else steps.build(all_edges, contract[COLUMNS]);
         return TB_BEST(step_rows<T>)(columns, steps, to, start, stop);
     });
 }
@@ -168,7 +166,8 @@ bool add_slots(nb::handle slots, nb::handle known, nb::handle table, nb::handle 
     contract.array("out", to, {ROWS, CLASSES});
     contract.array("table", logs, {LINES, CLASSES});
     contract.array("known", is_known, {LINES});
-    const Py_ssize_t n_columns = contract[COLUMNS], n_classes = contract[CLASSES], first_new = contract[LINES] - n_columns;
+    const Py_ssize_t n_columns = contract[COLUMNS], n_classes = contract[CLASSES],
+                     first_new = contract[LINES] - n_columns;
     if (first_new < 0) refuse("a table with at least " + std::to_string(n_columns) + " lines", contract[LINES]);
     auto line = [&](Py_ssize_t row, Py_ssize_t j) {
         const Py_ssize_t slot = slot_of(values(row, j), contract[LINES]);
@@ -179,7 +178,8 @@ bool add_slots(nb::handle slots, nb::handle known, nb::handle table, nb::handle 
             if (!std::isnan(values(row, j)) && !is_known(line(row, j))) return false;
     for (Py_ssize_t row = start; row < stop; ++row)
         for (Py_ssize_t j = 0; j < n_columns; ++j)
-            for (Py_ssize_t c = 0; c < n_classes && !std::isnan(values(row, j)); ++c) to(row, c) += logs(line(row, j), c);
+            for (Py_ssize_t c = 0; c < n_classes && !std::isnan(values(row, j)); ++c)
+                to(row, c) += logs(line(row, j), c);
     return true;
 }
 
@@ -327,8 +327,7 @@ inline int64_t drop_missing(const double *x, int rows, Pointer zeros, Pointer *w
 }
 
 template <class T>
-int64_t step_rows(const std::vector<Column<T>> &columns, const Steps &steps, double *out,
-                  int64_t start, int64_t stop) {
+int64_t step_rows(const std::vector<Column<T>> &columns, const Steps &steps, double *out, int64_t start, int64_t stop) {
     alignas(32) double x[CHUNK * TILE];
     Pointer where[TILE * CHUNK];
     const int64_t n_columns = static_cast<int64_t>(columns.size()), n_classes = steps.n_classes;

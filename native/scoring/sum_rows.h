@@ -21,7 +21,8 @@ template <int vectors, int tail, class Rows> TB_INLINE void sum_rows(Rows rows, 
         double amount = 1.0;
         if constexpr (Rows::weighted) {
             amount = rows.amount(i);
-            if (amount == 0) [[unlikely]] continue;
+            if (amount == 0) [[unlikely]]
+                continue;
         }
 #pragma GCC unroll 8
         for (int v = 0; v < vectors; ++v) {

@@ -71,7 +71,8 @@ class Store {
     void add_product(int64_t cell, const Number &a, const Number &b) {
         u128 product = u128(a.m) * b.m;
         if (product == 0) return;
-        uint32_t words[4] = {uint32_t(product), uint32_t(product >> 32), uint32_t(product >> 64), uint32_t(product >> 96)};
+        uint32_t words[4] = {uint32_t(product), uint32_t(product >> 32), uint32_t(product >> 64),
+                             uint32_t(product >> 96)};
         add(cell, words, a.exponent + b.exponent, a.negative != b.negative);
     }
 
@@ -80,7 +81,8 @@ class Store {
         u128 square = u128(x.m) * same.m;
         u128 low = u128(uint64_t(square)) * w.m, high = u128(uint64_t(square >> 64)) * w.m + uint64_t(low >> 64);
         if (low == 0 && high == 0) return;
-        uint32_t words[5] = {uint32_t(low), uint32_t(low >> 32), uint32_t(high), uint32_t(high >> 32), uint32_t(high >> 64)};
+        uint32_t words[5] = {uint32_t(low), uint32_t(low >> 32), uint32_t(high), uint32_t(high >> 32),
+                             uint32_t(high >> 64)};
         add(cell, words, w.exponent + x.exponent + same.exponent, w.negative);
     }
 
@@ -110,7 +112,8 @@ class Store {
     // The cell's digit of 2**(32 * place); it, the `span` - 1 above and one more for the carries are there.
     int64_t *reach(int64_t cell, int64_t place, int64_t span) {
         if (++pending_ >= int64_t(1) << 30) carry();
-        if (place < low_ || place + span >= low_ + width_) [[unlikely]] grow(place, place + span + 1);
+        if (place < low_ || place + span >= low_ + width_) [[unlikely]]
+            grow(place, place + span + 1);
         return digits_.data() + cell * width_ + (place - low_);
     }
 
@@ -131,8 +134,8 @@ class Store {
 // The digits of a cell without those that hold only zeros or the sign, to keep numbers short.
 struct TrimmedDigits {
     const int64_t *digits;
-    int64_t width, last;   // the last digit, with the sign
-    int64_t skipped = 0;   // how many of the lowest were left out
+    int64_t width, last; // the last digit, with the sign
+    int64_t skipped = 0; // how many of the lowest were left out
 
     static TrimmedDigits trimmed(const int64_t *digits, int64_t width) {
         int64_t skipped = 0, last = digits[width - 1];

@@ -6,7 +6,8 @@ namespace tb {
 
 namespace {
 
-nb::tuple sum_groups(Vector<double> values, std::optional<Vector<double>> weights, Vector<int64_t> groups, int64_t n_groups) {
+nb::tuple sum_groups(Vector<double> values, std::optional<Vector<double>> weights, Vector<int64_t> groups,
+                     int64_t n_groups) {
     Contract contract;
     contract.size("n_groups", n_groups, LINES);
     contract.array("values", values, {ROWS});
@@ -21,10 +22,8 @@ nb::tuple sum_groups(Vector<double> values, std::optional<Vector<double>> weight
         Contract::finite("values", value, n);
         if (weight) Contract::finite("weights", weight, n);
         for (int64_t i = 0; i < n; ++i) {
-            if (weight)
-                sums.add_product(group[i], number_of(value[i]), number_of(weight[i]));
-            else
-                sums.add(group[i], number_of(value[i]));
+            if (weight) sums.add_product(group[i], number_of(value[i]), number_of(weight[i]));
+            else sums.add(group[i], number_of(value[i]));
         }
         sums.finish();
     }

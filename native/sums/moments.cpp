@@ -40,11 +40,12 @@ struct ExactMoments {
     }
 
     // Mean, its low part and variance, `step` apart; x and xx begin at the places `low`.
-    void write(const TrimmedDigits &x, int64_t x_low, const TrimmedDigits &xx, int64_t xx_low, int64_t count, int64_t unit, double *to,
-               int64_t step) {
+    void write(const TrimmedDigits &x, int64_t x_low, const TrimmedDigits &xx, int64_t xx_low, int64_t count,
+               int64_t unit, double *to, int64_t step) {
         if (count == 0) return;
         x_low += x.skipped, xx_low += xx.skipped;
-        if (short_moments(x, x_low, xx, xx_low, count, unit, to, step)) [[likely]] return;
+        if (short_moments(x, x_low, xx, xx_low, count, unit, to, step)) [[likely]]
+            return;
         s.set(x), ss.set(xx);
         const int64_t exponent = 32 * x_low - unit;
         to[0] = quotient(s, count < 0, magnitude(count), exponent);
@@ -118,7 +119,7 @@ void fill_moments(const ExactSums &sums, const int64_t *units, double *moments) 
     for (int64_t j = 0, i = 0; j < sums.n_columns(); ++j)
         for (int64_t c = 0; c < sums.n_classes(); ++c, ++i)
             cell.write(sums.x.trimmed(i), sums.x.low, sums.xx.trimmed(i), sums.xx.low, sums.n(j, c), units[j],
-                             moments + i, size);
+                       moments + i, size);
 }
 
 auto mean_variance(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int64_t xx_low, nb::handle units) {
@@ -159,7 +160,8 @@ bool fill_pooled(const ExactSums &sums, int64_t *units, double *moments) {
         for (int64_t c = 0; c < n_classes; ++c) countable &= !__builtin_add_overflow(count, sums.n(j, c), &count);
         sums.x.pool(first, first + n_classes, x);
         sums.xx.pool(first, first + n_classes, xx);
-        const TrimmedDigits sum = TrimmedDigits::trimmed(x.data(), sums.x.width + 2), squares = TrimmedDigits::trimmed(xx.data(), sums.xx.width + 2);
+        const TrimmedDigits sum = TrimmedDigits::trimmed(x.data(), sums.x.width + 2),
+                            squares = TrimmedDigits::trimmed(xx.data(), sums.xx.width + 2);
         units[j] = unit_of(squares, sums.xx.low, count);
         cell.write(sum, sums.x.low, squares, sums.xx.low, count, units[j], moments + j, n_columns);
     }
@@ -211,8 +213,8 @@ struct Freedom {
 };
 
 // n before, and the five tables of add_student behind the moments of every cell.
-void fill_tables(const ExactSums &sums, const int64_t *units, const double *prior, double kappa, double nu, double share,
-                 double *moments) {
+void fill_tables(const ExactSums &sums, const int64_t *units, const double *prior, double kappa, double nu,
+                 double share, double *moments) {
     const int64_t n_columns = sums.n_columns(), n_classes = sums.n_classes(), size = n_columns * n_classes;
     const double *mean = moments, *low = mean + size, *variance = low + size;
     double *rows = moments - size, *tables = moments + 3 * size;
@@ -247,8 +249,8 @@ void check_strengths(double kappa, double nu, double share) {
     if (!(share >= 0 && share <= 1)) refuse_real("share from 0 to 1", share);
 }
 
-auto student(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int64_t xx_low, nb::handle units, nb::handle prior,
-             double kappa, double nu, double share) {
+auto student(nb::handle n, nb::handle x, int64_t x_low, nb::handle xx, int64_t xx_low, nb::handle units,
+             nb::handle prior, double kappa, double nu, double share) {
     ExactSums sums(n, x, x_low, xx, xx_low);
     const std::vector<int64_t> unit = sums.units(units);
     const View<const double> given(prior, 2);

@@ -103,7 +103,7 @@ inline bool scaled_variance(u128 s, const uint64_t (&ss)[4], uint64_t n, int64_t
     const u128 first = (squared >> 64) + 2 * u128(uint64_t(mixed)); // below 2**66
     const u128 second = top + 2 * u128(uint64_t(mixed >> 64)) + uint64_t(first >> 64);
     b[0] = uint64_t(squared), b[1] = uint64_t(first), b[2] = uint64_t(second), b[3] = uint64_t(second >> 64);
-    uint64_t(&moved)[5] = shift > 0 ? a : b;
+    uint64_t (&moved)[5] = shift > 0 ? a : b;
     for (int64_t left = shift > 0 ? shift : -shift; left > 0; left -= 32) {
         for (int i = 4; i > 0; --i) moved[i] = moved[i] << 32 | moved[i - 1] >> 32;
         moved[0] <<= 32;
@@ -118,8 +118,8 @@ inline bool scaled_variance(u128 s, const uint64_t (&ss)[4], uint64_t n, int64_t
 
 // Writes mean, its low part and variance in units of 2**unit, `step` apart; false, with nothing to rely on, if the sums
 // are too long, or the mean lies where doubles end.
-inline bool short_moments(const TrimmedDigits &x, int64_t x_low, const TrimmedDigits &xx, int64_t xx_low, int64_t count, int64_t unit,
-                          double *to, int64_t step) {
+inline bool short_moments(const TrimmedDigits &x, int64_t x_low, const TrimmedDigits &xx, int64_t xx_low, int64_t count,
+                          int64_t unit, double *to, int64_t step) {
     const int64_t shift = 32 * xx_low - 64 * x_low;
     if (count <= 0 || count >= int64_t(1) << 32 || shift > 32 || shift < -64) return false;
     const ShortSum s(x);
@@ -137,7 +137,8 @@ inline bool short_moments(const TrimmedDigits &x, int64_t x_low, const TrimmedDi
         if (exponent > 900 || exponent < -900) return false;
         to[0] = rounded(mean.q, mean.more, exponent);
         // What rounding has changed, in units of the last bit of q: at most half of its last 11 bits.
-        const uint64_t q = mean.q << zeros, kept = (std::bit_cast<uint64_t>(to[0]) & 0xFFFFFFFFFFFFF) << 11 | uint64_t(1) << 63;
+        const uint64_t q = mean.q << zeros,
+                       kept = (std::bit_cast<uint64_t>(to[0]) & 0xFFFFFFFFFFFFF) << 11 | uint64_t(1) << 63;
         int64_t change = int64_t(q - kept);
         if (kept == uint64_t(1) << 63 && q >> 63 && q > uint64_t(3) << 62) change = int64_t(q); // up to a power of two
         const __int128 left = __int128(change) * d + (__int128(mean.rest) << zeros);
@@ -155,8 +156,8 @@ inline bool short_moments(const TrimmedDigits &x, int64_t x_low, const TrimmedDi
     const uint64_t square = n * n;
     const int lift = std::countl_zero(square);
     const Division variance(Leading::of(numerator), square << lift);
-    to[2 * step] = rounded(variance.q, variance.more,
-                           variance.exponent + lift + std::min(32 * xx_low, 64 * x_low) - 2 * unit);
+    to[2 * step] =
+        rounded(variance.q, variance.more, variance.exponent + lift + std::min(32 * xx_low, 64 * x_low) - 2 * unit);
     return true;
 }
 

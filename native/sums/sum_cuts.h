@@ -11,7 +11,7 @@
 namespace tb::TB_ISA {
 namespace {
 
-constexpr int64_t LOWEST = -370; // cuts end at 2**(2*LOWEST - 155), still a normal number
+constexpr int64_t LOWEST = -370;  // cuts end at 2**(2*LOWEST - 155), still a normal number
 constexpr double TINY = 0x1p-480; // from here on p and e are exact; below, no cut sees anything of x or x*x
 constexpr double HUGE_FROM = 0x1p500;
 constexpr int64_t SUM_TILE_ROWS = ClassRuns::TILE_ROWS;
@@ -20,7 +20,8 @@ constexpr int64_t SUM_TILE_ROWS = ClassRuns::TILE_ROWS;
 constexpr int64_t LOOK_EVERY = 1024, FLUSH_FROM = 1500;
 constexpr int CUTS = 5;
 // The unit of each cut is 2**(multiple * E + offset). p's lower part and e's upper part share the fourth.
-constexpr int MULTIPLE[CUTS] = {1, 1, 2, 2, 2}, OFFSET[CUTS] = {-51, -103, -51, -103, -155}, PARTS[CUTS] = {1, 1, 1, 2, 1};
+constexpr int MULTIPLE[CUTS] = {1, 1, 2, 2, 2}, OFFSET[CUTS] = {-51, -103, -51, -103, -155},
+              PARTS[CUTS] = {1, 1, 1, 2, 1};
 
 // From 2**(E - ALL_CUT) on x and x*x end above the last cuts: p = x*x has 53 bits from 2**(2*E - 49) downwards at least,
 // and e is a multiple of the square of the last bit of x.
@@ -29,7 +30,7 @@ constexpr int ALL_CUT = 24;
 typedef uint64_t u64x4 __attribute__((vector_size(32)));
 
 struct alignas(32) Totals { // the sums of four columns for one class since the last flush
-    u64x4 cut[CUTS]; // modulo 2**64
+    u64x4 cut[CUTS];        // modulo 2**64
     i64x4 absent;
     int64_t rows;
 };
@@ -45,8 +46,8 @@ struct alignas(32) Scale { // per lane the E with |x| < 2**E, and the constants 
 };
 
 struct alignas(32) QuadTile { // some rows of four columns, rows of one class together
-    f64x4 x[SUM_TILE_ROWS]; // only filled if something has to be changed or looked at again
-    int64_t start, size; // of all rows; those left out included
+    f64x4 x[SUM_TILE_ROWS];   // only filled if something has to be changed or looked at again
+    int64_t start, size;      // of all rows; those left out included
     const int32_t *codes;
     ClassRuns runs;
     f64x4 peak, low; // the largest size and, but for a unit in the last place, the smallest above 0
@@ -167,7 +168,8 @@ TB_INLINE void add_tile(Rows rows, const QuadTile &tile, const Scale &scale, Tot
     }
 }
 
-template <class T> void add_tile(int64_t order, const Quad<T> &quad, const QuadTile &tile, const Scale &scale, Totals *blocks) {
+template <class T>
+void add_tile(int64_t order, const Quad<T> &quad, const QuadTile &tile, const Scale &scale, Totals *blocks) {
     const auto add = [&](auto rows) __attribute__((always_inline)) {
         order == 2 ? add_tile<2>(rows, tile, scale, blocks) : add_tile<1>(rows, tile, scale, blocks);
     };

@@ -166,7 +166,8 @@ template <class T> class QuadSums {
             i64x4 units = reinterpret_cast<i64x4>(block.cut[k] - zero);
             Store &store = k < 2 ? sums_.x : sums_.xx;
             for (int lane = 0; lane < lanes_; ++lane)
-                store.add(sums_.cell(first_ + lane, code), units[lane], MULTIPLE[k] * scale_.exponent[lane] + OFFSET[k]);
+                store.add(sums_.cell(first_ + lane, code), units[lane],
+                          MULTIPLE[k] * scale_.exponent[lane] + OFFSET[k]);
         }
         for (u64x4 &sum : block.cut) sum = u64x4{};
         block.rows = 0;
@@ -233,12 +234,13 @@ template <class T> class QuadSums {
     ColumnSums &sums_;
     std::vector<Totals> blocks_; // one per class
     Scale scale_;
-    f64x4 bound_ = broadcast(0x1p-370); // 2**LOWEST
+    f64x4 bound_ = broadcast(0x1p-370);     // 2**LOWEST
     f64x4 low_bound_ = broadcast(0x1p-394); // 2**(LOWEST - ALL_CUT)
 };
 
 template <class T>
-void add_unweighted(const std::vector<Column<T>> &columns, const int32_t *codes, int64_t start, int64_t stop, ColumnSums &sums) {
+void add_unweighted(const std::vector<Column<T>> &columns, const int32_t *codes, int64_t start, int64_t stop,
+                    ColumnSums &sums) {
     std::vector<QuadSums<T>> quads;
     for (size_t first = 0; first < columns.size(); first += 4) quads.emplace_back(columns, first, sums);
     std::vector<int64_t> rows(sums.n_classes);

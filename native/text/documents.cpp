@@ -17,9 +17,7 @@ namespace {
 constexpr int64_t LISTED_LOGS = 1024; // logarithms of amounts below it are worked out once
 
 // The nearest whole number, ties to the even one, of what is below 2**51.
-inline int64_t to_whole(double x) {
-    return std::bit_cast<int64_t>(x + 0x1.8p52) - std::bit_cast<int64_t>(0x1.8p52);
-}
+inline int64_t to_whole(double x) { return std::bit_cast<int64_t>(x + 0x1.8p52) - std::bit_cast<int64_t>(0x1.8p52); }
 
 struct Documents {
     const int64_t *ends;
@@ -131,7 +129,8 @@ DocumentSums sum_by_token(const Documents &documents, const std::vector<int64_t>
         const int64_t end = documents.ends[rows[r] + 1];
         for (int64_t i = documents.ends[rows[r]]; i < end; ++i) {
             if (i + COUNTERS_AHEAD < end) __builtin_prefetch(&next[documents.tokens[i + COUNTERS_AHEAD]], 1);
-            if (i + PLACES_AHEAD < end) __builtin_prefetch(entries.data() + next[documents.tokens[i + PLACES_AHEAD]], 1);
+            if (i + PLACES_AHEAD < end)
+                __builtin_prefetch(entries.data() + next[documents.tokens[i + PLACES_AHEAD]], 1);
             entries[next[documents.tokens[i]]++] = {Number(r), documents.amounts[i]};
         }
     } // now next[t] is where the entries of token t end
@@ -140,7 +139,8 @@ DocumentSums sum_by_token(const Documents &documents, const std::vector<int64_t>
     for (size_t r = 0; r < rows.size(); ++r) code_of[r] = codes[rows[r]];
     size_t n = 0;
     for (size_t i = 0, t = 0; i < n_entries; ++t)
-        for (int32_t before = -1; i < next[t]; ++i) n += std::exchange(before, code_of[entries[i].row]) != code_of[entries[i].row];
+        for (int32_t before = -1; i < next[t]; ++i)
+            n += std::exchange(before, code_of[entries[i].row]) != code_of[entries[i].row];
 
     const Logs log;
     std::vector<double> scales(unit ? rows.size() : 0);
@@ -190,7 +190,8 @@ auto sum_documents(Vector<int64_t> indptr, Vector<int32_t> indices, Vector<int32
         std::erase_if(rows, [&](int64_t row) { return code[row] < first || code[row] >= last; });
         for (int64_t row : rows) {
             lengths[row] = 0;
-            for (int64_t i = documents.ends[row]; i < documents.ends[row + 1]; ++i) lengths[row] += documents.amounts[i];
+            for (int64_t i = documents.ends[row]; i < documents.ends[row + 1]; ++i)
+                lengths[row] += documents.amounts[i];
         }
         const auto sum = std::max<size_t>(indices.shape(0), rows.size()) < UINT32_MAX ? &sum_by_token<uint32_t>
                                                                                       : &sum_by_token<uint64_t>;
@@ -226,7 +227,8 @@ auto merge_cells(Vector<int64_t> cells_a, Matrix<int64_t> sums_a, Vector<int64_t
             const bool take_a = j == n_b || (i < n_a && a[i] <= b[j]), take_b = i == n_a || (j < n_b && b[j] <= a[i]);
             cells[k] = take_a ? a[i] : b[j];
             for (size_t kind = 0; kind < kinds; ++kind)
-                sums[kind * n + k] = (take_a ? sums_a.data()[kind * n_a + i] : 0) + (take_b ? sums_b.data()[kind * n_b + j] : 0);
+                sums[kind * n + k] =
+                    (take_a ? sums_a.data()[kind * n_a + i] : 0) + (take_b ? sums_b.data()[kind * n_b + j] : 0);
             i += take_a, j += take_b;
         }
     }

@@ -21,7 +21,8 @@ auto sum_log_counts(Vector<int64_t> tokens, Vector<int64_t> classes, Vector<doub
     std::vector<int64_t> sums(static_cast<size_t>(n_classes)), infinite(static_cast<size_t>(n_classes));
     {
         nb::gil_scoped_release release;
-        TB_BEST(add_log_counts)(tokens.data(), classes.data(), counts.data(), contract[ENTRIES], k, complement, sums, infinite);
+        TB_BEST(add_log_counts)(tokens.data(), classes.data(), counts.data(), contract[ENTRIES], k, complement, sums,
+                                infinite);
     }
     const size_t n = size_t(n_classes);
     return nb::make_tuple(to_numpy(std::move(sums), {n}), to_numpy(std::move(infinite), {n}));
@@ -59,10 +60,8 @@ class LogSums {
             const bool usual = values_[i] >= 0x1p-1022 && values_[i] <= 0x1.fffffffffffffp+1023;
             const double log = usual ? logs[i] : std::log(values_[i]);
             const int64_t units = std::isinf(log) ? 0 : std::llrint(log * 0x1p28);
-            if (codes_[i] == TOKEN)
-                every_ += token_ = units;
-            else
-                sums_[size_t(codes_[i])] += units - token_, infinite_[size_t(codes_[i])] += std::isinf(log);
+            if (codes_[i] == TOKEN) every_ += token_ = units;
+            else sums_[size_t(codes_[i])] += units - token_, infinite_[size_t(codes_[i])] += std::isinf(log);
         }
         n_ = 0;
     }

@@ -18,12 +18,9 @@ template <class Numbers> class Tokeniser {
     void text(const uint8_t *from, const uint8_t *end) {
         normaliser_.start(from, end);
         text_.set_size(0);
-        if (rules_.characters)
-            characters();
-        else if (rules_.addresses)
-            words_and_addresses();
-        else
-            words();
+        if (rules_.characters) characters();
+        else if (rules_.addresses) words_and_addresses();
+        else words();
         bags_.end_text();
         joined_.set_size(0);
         starts_.set_size(0);
@@ -144,10 +141,8 @@ template <class Numbers> class Tokeniser {
     }
 
     void unit(const uint8_t *at, int64_t length) {
-        if (alone_)
-            bags_.push(at, length);
-        else
-            grams(at, length);
+        if (alone_) bags_.push(at, length);
+        else grams(at, length);
     }
 
     // Units stand one after the other with a blank between words, so that an n-gram is a stretch of bytes.

@@ -11,10 +11,10 @@ namespace tb {
 class Addresses {
   public:
     enum CharacterKind : uint8_t {
-        WORD = 1,    // part of a word
-        LABEL = 2,   // or of a name of a host
-        LOCAL = 4,   // or of what stands before the @
-        STOP = 8,    // cannot be part of a URL
+        WORD = 1,     // part of a word
+        LABEL = 2,    // or of a name of a host
+        LOCAL = 4,    // or of what stands before the @
+        STOP = 8,     // cannot be part of a URL
         TRAILING = 16 // cannot be its last character; may be punctuation of the sentence around it
     };
 
@@ -112,7 +112,7 @@ class Addresses {
 
     const uint8_t *begin_, *end_;
     uint8_t word_;
-    const uint8_t *sign_ = nullptr; // the next @
+    const uint8_t *sign_ = nullptr;  // the next @
     const uint8_t *local_ = nullptr; // the first place from which nothing but a name of up to 64 characters leads to it
     bool domain_known_ = false;
     const uint8_t *domain_ = nullptr; // the end of the names behind it, or null

@@ -66,10 +66,8 @@ nb::tuple tokenise(Numbers numbers, const Array &offsets, const Vector<uint8_t> 
         Texts<decltype(offset)> texts(offsets, data, start, stop);
         Tokeniser<Numbers> tokeniser(rules, stop_words, bags);
         for (int64_t row = start; row < stop; ++row) {
-            if (valid && !valid->data()[row])
-                bags.end_text();
-            else
-                tokeniser.text(texts.begin(row), texts.end(row));
+            if (valid && !valid->data()[row]) bags.end_text();
+            else tokeniser.text(texts.begin(row), texts.end(row));
         }
         return true;
     });
@@ -154,7 +152,8 @@ nb::object pack_texts(nb::list values) {
     Growing<uint8_t> data;
     data.reserve(size_t(offsets[n]));
     for (size_t i = 0; i < n; ++i)
-        if (offsets[i + 1] > offsets[i]) std::memcpy(data.data() + offsets[i], from[i], size_t(offsets[i + 1] - offsets[i]));
+        if (offsets[i + 1] > offsets[i])
+            std::memcpy(data.data() + offsets[i], from[i], size_t(offsets[i + 1] - offsets[i]));
     data.set_size(size_t(offsets[n]));
     nb::object valid = nb::none();
     if (!all) {
@@ -229,9 +228,8 @@ void register_tokens(nb::module_ &m) {
         .def(
             "tokenise",
             [](const Buckets &self, Array offsets, Vector<uint8_t> data, Valid valid, int64_t start, int64_t stop,
-               nb::tuple rules, const Lexicon *stop_words, bool) {
-                return tokenise(Hash{self}, offsets, data, valid, start, stop, rules, stop_words);
-            },
+               nb::tuple rules, const Lexicon *stop_words,
+               bool) { return tokenise(Hash{self}, offsets, data, valid, start, stop, rules, stop_words); },
             nb::arg("offsets"), nb::arg("data"), nb::arg("valid").none(), nb::arg("start"), nb::arg("stop"),
             nb::arg("rules"), nb::arg("stop_words").none(), nb::arg("grow"))
         .def("__getstate__",

@@ -28,7 +28,8 @@ class Words {
             WordSlot &slot = slots_[place];
             if (slot.id < 0) return enter(place, WordSlot{hash, head, length, int32_t(first_.size())}, from);
             if (slot.head == head && slot.length == length &&
-                (length <= 8 || (slot.hash == hash && !std::memcmp(data_ + starts_[slot.id] + 8, data_ + from + 8, size_t(length - 8)))))
+                (length <= 8 || (slot.hash == hash &&
+                                 !std::memcmp(data_ + starts_[slot.id] + 8, data_ + from + 8, size_t(length - 8)))))
                 return slot.id;
         }
     }
