@@ -2,7 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 comma := ,
-NATIVE := $(wildcard native/*)
+NATIVE := $(wildcard native/*.cpp native/*/*)
+CPP := $(filter %.cpp %.h,$(NATIVE))
 MEANING := $(addprefix tests/,model/test_awkward.py model/test_peers.py families docs/test_lectures.py scoring/test_leave_one_out.py)
 
 .PHONY: demo test check bench guard fuzz sanitize format browser clean
@@ -18,6 +19,7 @@ test: .venv/ready
 check: .venv/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/mypy
 	PYTHONPATH=src $(BIN)/lint-imports
 	$(BIN)/interrogate -q src && echo "every public name is documented"
@@ -66,6 +68,7 @@ browser:  # for the tests of the report and of the server's page; needs root on 
 format: .venv/ready
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	$(BIN)/clang-format -i $(CPP)
 
 .venv/ready: pyproject.toml CMakeLists.txt $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

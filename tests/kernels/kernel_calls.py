@@ -207,14 +207,6 @@ CALLS: dict[str, dict[str, Any]] = {
         "k": 1.0,
         "complement": True,
     },
-    "newton_terms": {
-        "scores": reals(K, N),
-        "base": reals(K, N),
-        "codes": codes(),
-        "row_weights": reals(N),
-        "temperature": 1.0,
-        "by_class": True,
-    },
     "fit_temperature": {
         "scores": np.arange(1.0, 1 + K * N).reshape(K, N) % 4,
         "base": reals(K, N),
@@ -287,7 +279,6 @@ EVERY_ROW = (
     "add_pairs",
     "add_step_pairs",
     "log_loss",
-    "newton_terms",
     "fit_temperature",
     "correction_gradient",
 )  # every row has a class

@@ -179,7 +179,6 @@ def test_counts_of_reals_are_finite_and_not_negative(count: float) -> None:
         ("add_student_leave_one_out", "n"),
         ("add_normal_leave_one_out", "n"),
         ("fit_temperature", "row_weights"),
-        ("newton_terms", "row_weights"),
     ):
         array = CALLS[kernel][name].copy()
         array.reshape(-1)[1] = count

@@ -123,18 +123,6 @@ def test_log_gamma_is_near_the_reference_in_every_lane(values):
 @pytest.mark.parametrize("n_rows", [0, 1, 7, TILE - 1, TILE, TILE + 1, 1000])
 @pytest.mark.parametrize("n_classes", [1, 2, 3, 20, 40])
 @pytest.mark.parametrize("by_class", [True, False])
-def test_slopes_and_curvature_for_newtons_method(n_rows, n_classes, by_class):
-    rng = np.random.default_rng(n_rows + n_classes)
-    scores, base = rng.normal(size=(2, n_classes, n_rows))
-    codes, weights = rng.integers(0, n_classes, n_rows).astype(np.int32), rng.random(n_rows)
-    found, wanted = (kernel.newton_terms(scores, base, codes, weights, 0.7, by_class) for kernel in SIDES)
-    for own, other in zip(found, wanted, strict=True):
-        np.testing.assert_allclose(own, other, rtol=1e-11, atol=1e-11)
-
-
-@pytest.mark.parametrize("n_rows", [1, 7, TILE + 1, 1000])
-@pytest.mark.parametrize("n_classes", [1, 2, 3, 20, 40])
-@pytest.mark.parametrize("by_class", [True, False])
 def test_temperature_with_the_least_loss(n_rows, n_classes, by_class):
     rng = np.random.default_rng(n_rows + n_classes)
     scores, base = rng.normal(size=(2, n_classes, n_rows))

@@ -1,7 +1,7 @@
 """The one contract for the arguments of all kernels: shapes, ranges of rows, class codes and indices.
 
 Kernels use codes and indices as addresses, so every kernel checks them before it reads anything; what does not fit is
-a DataError. `native/contract.h` has the same checks with the same words. A kernel of `kernels/reference` declares
+a DataError. `native/base/contract.h` has the same checks with the same words. A kernel of `kernels/reference` declares
 
     @checked("columns: columns; codes: rows | codes classes; out: rows, classes")
 
@@ -27,7 +27,7 @@ __all__ = ["checked"]
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 _NUMBERS = {"n_classes": "classes", "n_tokens": "tokens", "n_groups": "groups"}
-_MOST_CLASSES, _MOST = 2**24, 2**31 - 1  # of such a number: `native/contract.h` says why
+_MOST_CLASSES, _MOST = 2**24, 2**31 - 1  # of such a number: `native/base/contract.h` says why
 
 
 def checked(declaration: str) -> Callable[[Kernel], Kernel]:

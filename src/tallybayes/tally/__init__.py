@@ -3,7 +3,7 @@
 `Exact` (`exact.py`) keeps all of them without rounding. Counts end at 2**63 with an error; fractional amounts and
 weights turn a table into wide digits, never into floats.
 
-The native loop (`native/sums.cpp`) adds the bit patterns of x + M as integers, M = 1.5 * 2**m: the sum of a double and
+The native loop (`native/sums/`) adds the bit patterns of x + M as integers, M = 1.5 * 2**m: the sum of a double and
 such a constant holds x rounded to a multiple of ulp(M) in its low bits, so integer addition sums it without error. Two
 such cuts take 103 bits below the column's largest value; the rest is checked to be zero, and the rare value for which
 it is not takes a slower path. x*x is first split into p = x*x and e = fma(x, x, -p).

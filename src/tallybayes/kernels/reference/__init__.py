@@ -34,7 +34,6 @@ from tallybayes.kernels.reference.leave_one_out_tables import (
 from tallybayes.kernels.reference.log_counts import sum_log_counts
 from tallybayes.kernels.reference.log_gamma import log_gamma
 from tallybayes.kernels.reference.log_loss import log_loss
-from tallybayes.kernels.reference.newton_terms import newton_terms
 from tallybayes.kernels.reference.observe import (
     code_integers,
     count_bags,
@@ -124,7 +123,6 @@ __all__ = [
     "mean_variance",
     "merge_cells",
     "negative_binomial",
-    "newton_terms",
     "number_words",
     "pack_texts",
     "pooled_moments",

@@ -4,7 +4,6 @@ import numpy as np
 
 from tallybayes.arrays.array_types import Codes32, Floats
 from tallybayes.kernels.contract import checked
-from tallybayes.kernels.reference.newton_terms import newton_terms
 
 _LEAST = 1e-6  # a temperature is above 0
 
@@ -41,7 +40,7 @@ def fit_temperature(
     shrinkage = np.array([weak, *np.ones(len(scores) if by_class else 0)])
 
     def terms(at: Floats) -> tuple[float, Floats, Floats]:
-        found = newton_terms(scores, base + at[1:, None], codes, row_weights, float(at[0]), by_class)
+        found = _newton_terms(scores, base + at[1:, None], codes, row_weights, float(at[0]), by_class)
         loss, slopes, curvature = found
         used = at[: len(slopes)]
         loss += 0.5 * float(shrinkage @ used**2)
@@ -63,3 +62,28 @@ def fit_temperature(
         if gain < enough * len(codes):
             break
     return at
+
+
+def _newton_terms(
+    scores: Floats, base: Floats, codes: Codes32, row_weights: Floats, temperature: float, by_class: bool
+) -> tuple[float, Floats, Floats]:
+    """Log loss of P(class | row), proportional to exp(base + temperature * score), summed over the rows.
+
+    Returns it with its slopes and its curvature by the temperature and, if `by_class`, by an offset of each class that
+    would be added to its base: (1 + classes,) and (1 + classes, 1 + classes).
+    """
+    joint, row = base + temperature * scores, np.arange(len(codes))
+    joint = joint - joint.max(axis=0)
+    p = np.exp(joint)
+    whole = p.sum(axis=0)
+    loss = float(row_weights @ (np.log(whole) - joint[codes, row]))
+    p /= whole
+    mean = (p * scores).sum(axis=0)
+    slopes, curvature = np.zeros(1 + len(p)), np.zeros((1 + len(p), 1 + len(p)))
+    slopes[0] = row_weights @ (mean - scores[codes, row])
+    slopes[1:] = p @ row_weights - np.bincount(codes, row_weights, len(p))
+    curvature[0, 0] = row_weights @ ((p * scores**2).sum(axis=0) - mean**2)
+    curvature[0, 1:] = curvature[1:, 0] = (p * (scores - mean)) @ row_weights
+    curvature[1:, 1:] = np.diag(p @ row_weights) - (p * row_weights) @ p.T
+    n = len(slopes) if by_class else 1
+    return loss, slopes[:n], curvature[:n, :n]
