@@ -156,6 +156,12 @@ def test_nothing_is_written_over_data(here):
 
 
 def test_an_earlier_result_is_replaced(here):
-    for arguments in (["merge", "pets.tally", "pets.tally", "-o", "pets.tally"], ["report", "pets.tally", "pets.csv"]):
-        for _ in range(2):
-            fine(*arguments, cwd=here)
+    n_cats = tb.load(here / "pets.tally").class_counts["cat"]
+    for _ in range(2):
+        fine("merge", "pets.tally", "pets.tally", "-o", "pets.tally", cwd=here)
+    assert tb.load(here / "pets.tally").class_counts["cat"] == 4 * n_cats
+    fine("report", "pets.tally", "pets.csv", "-o", "out.html", cwd=here)
+    report = (here / "out.html").read_text()
+    (here / "out.html").write_text(report + "<!-- earlier -->")
+    fine("report", "pets.tally", "pets.csv", "-o", "out.html", cwd=here)
+    assert (here / "out.html").read_text() == report
