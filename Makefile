@@ -5,11 +5,15 @@ comma := ,
 NATIVE := $(wildcard native/*)
 MEANING := $(addprefix tests/,model/test_awkward.py model/test_peers.py families docs/test_lectures.py scoring/test_leave_one_out.py)
 
-.PHONY: demo test check bench guard fuzz sanitize format browser clean
+.PHONY: demo quick test check bench guard fuzz sanitize format browser clean
 
 demo: .venv/ready
 	$(BIN)/python examples/demo.py
 	$(BIN)/tally demo
+
+# Units and laws, under a minute on two cores: ten examples of each law, and no slow test (pyproject.toml has the markers).
+quick: .venv/ready
+	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -n 2 -q -m "not slow and not spark and not browser and not crash"
 
 test: .venv/ready
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -q

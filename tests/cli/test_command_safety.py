@@ -82,6 +82,7 @@ def interrupted(before, *arguments, cwd):
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.crash
 @pytest.mark.parametrize("before", ["tallybayes.data.read.read", "os.replace"])
 def test_an_interrupt_before_the_file_is_replaced_changes_nothing(here, before):
     content = (here / "pets.tally").read_bytes()
@@ -91,6 +92,7 @@ def test_an_interrupt_before_the_file_is_replaced_changes_nothing(here, before):
     assert not list(here.glob(".*"))
 
 
+@pytest.mark.crash
 def test_an_interrupt_after_the_file_is_replaced_names_the_file(here):
     content = (here / "pets.tally").read_bytes()
     done = interrupted("tallybayes.atomic_file._sync_directory", "learn", "pets.tally", "correction.csv", cwd=here)

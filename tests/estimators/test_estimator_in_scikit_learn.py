@@ -19,6 +19,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from tallybayes import NaiveBayesClassifier
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:column .* possible leak:tallybayes.errors.DataWarning")
 def test_works_in_pipelines_searches_and_ensembles():
     frame, y = mixed()

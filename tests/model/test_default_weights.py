@@ -280,6 +280,7 @@ def test_given_weights_of_a_class_that_a_fold_lacks():
     assert tb.cross_validate(data, LABEL, families=INFERRED, weights=weights).n_rows == 100
 
 
+@pytest.mark.slow
 def test_many_columns_and_classes_take_bounded_time_and_memory():
     rng = np.random.default_rng(0)
     wide = tb.fit(rng.normal(size=(60, 5000)), rng.integers(0, 2, 60), numeric="gaussian")
