@@ -11,9 +11,11 @@ demo: .venv/ready
 	$(BIN)/python examples/demo.py
 	$(BIN)/tally demo
 
-# Units and laws, under a minute on two cores: ten examples of each law, and no slow test (pyproject.toml has the markers).
+# Units and laws: ten examples of each law, no slow test (pyproject.toml has the markers), and not the folders where nearly
+# every test starts processes, reads files of many formats or fits many models.
+QUICK := $(addprefix tests/,arrays base explaining families kernels model state storage tally)
 quick: .venv/ready
-	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -n 2 -q -m "not slow and not spark and not browser and not crash"
+	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -n 2 -q -m "not slow and not crash" $(QUICK)
 
 test: .venv/ready
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -q

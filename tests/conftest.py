@@ -28,6 +28,10 @@ def pytest_collection_modifyitems(items):
         folder = item.path.relative_to(Path(__file__).parent).parts[0]
         for marker in {FOLDERS.get(folder), *map(FIXTURES.get, item.fixturenames)} - {None}:
             item.add_marker(marker)
+        # A number of examples that a test asks for is stronger than a profile.
+        own = getattr(item.obj, "_hypothesis_internal_use_settings", None)
+        if own is not None and settings.get_current_profile_name() == "quick":
+            item.obj._hypothesis_internal_use_settings = settings(own, max_examples=min(own.max_examples, 10))
 
 
 def pytest_terminal_summary(terminalreporter):
