@@ -6,11 +6,17 @@ NATIVE := $(wildcard native/*.cpp native/*/*)
 CPP := $(filter %.cpp %.h,$(NATIVE))
 MEANING := $(addprefix tests/,model/test_awkward.py model/test_peers.py families docs/test_lectures.py scoring/test_leave_one_out.py)
 
-.PHONY: demo test check bench guard fuzz sanitize format browser clean
+.PHONY: demo quick test check bench guard fuzz sanitize format browser clean
 
 demo: .venv/ready
 	$(BIN)/python examples/demo.py
 	$(BIN)/tally demo
+
+# Units and laws: ten examples of each law, no slow test (pyproject.toml has the markers), and not the folders where nearly
+# every test starts processes, reads files of many formats or fits many models.
+QUICK := $(addprefix tests/,arrays base explaining families kernels model state storage tally)
+quick: .venv/ready
+	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -n 2 -q -m "not slow and not crash" $(QUICK)
 
 test: .venv/ready
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -q

@@ -130,6 +130,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(path):
     assert names(path) == ["file"]
 
 
+@pytest.mark.crash
 def test_the_temporary_file_of_a_killed_process_is_removed_by_the_next_write(path):
     script = """
         import os, signal, sys
@@ -172,6 +173,7 @@ def test_a_temporary_file_taken_for_stale_before_it_is_locked_is_made_again(path
     assert names(path) == ["file"]
 
 
+@pytest.mark.crash
 def test_processes_that_are_killed_at_any_time_leave_the_old_content_or_the_new(path):
     script = """
         import itertools, sys

@@ -82,6 +82,7 @@ def interrupted(before, *arguments, cwd):
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.crash
 @pytest.mark.parametrize("before", ["tallybayes.data.read.read", "os.replace"])
 def test_an_interrupt_before_the_file_is_replaced_changes_nothing(here, before):
     content = (here / "pets.tally").read_bytes()
@@ -91,6 +92,7 @@ def test_an_interrupt_before_the_file_is_replaced_changes_nothing(here, before):
     assert not list(here.glob(".*"))
 
 
+@pytest.mark.crash
 def test_an_interrupt_after_the_file_is_replaced_names_the_file(here):
     content = (here / "pets.tally").read_bytes()
     done = interrupted("tallybayes.atomic_file._sync_directory", "learn", "pets.tally", "correction.csv", cwd=here)
@@ -156,6 +158,12 @@ def test_nothing_is_written_over_data(here):
 
 
 def test_an_earlier_result_is_replaced(here):
-    for arguments in (["merge", "pets.tally", "pets.tally", "-o", "pets.tally"], ["report", "pets.tally", "pets.csv"]):
-        for _ in range(2):
-            fine(*arguments, cwd=here)
+    n_cats = tb.load(here / "pets.tally").class_counts["cat"]
+    for _ in range(2):
+        fine("merge", "pets.tally", "pets.tally", "-o", "pets.tally", cwd=here)
+    assert tb.load(here / "pets.tally").class_counts["cat"] == 4 * n_cats
+    fine("report", "pets.tally", "pets.csv", "-o", "out.html", cwd=here)
+    report = (here / "out.html").read_text()
+    (here / "out.html").write_text(report + "<!-- earlier -->")
+    fine("report", "pets.tally", "pets.csv", "-o", "out.html", cwd=here)
+    assert (here / "out.html").read_text() == report

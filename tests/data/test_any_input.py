@@ -19,6 +19,7 @@ cell = st.one_of(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::tallybayes.errors.DataWarning")
 @settings(max_examples=60)
 @given(

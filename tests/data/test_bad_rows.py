@@ -92,6 +92,7 @@ def test_lines_are_counted_as_duckdb_does():
         tb.fit(csv_file("x,y\n1,a\n2,b,\ninf,b\n3,a\n"), label="y")
 
 
+@pytest.mark.slow
 def test_bad_rows_among_many_are_found_quickly():
     rows = "".join(f"{'inf' if i % 500 == 7 else i},{'pq'[i % 2]}\n" for i in range(50_000))
     source = csv_file("x,y\n" + rows, skip_bad=True)
@@ -119,6 +120,7 @@ def test_fitting_a_file_of_bad_rows_alone_is_an_error():
         tb.fit(csv_file("x,y\n1,p,q\n", skip_bad=True), label="y")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["\n", ""])
 @pytest.mark.parametrize("n_bytes", [2_500_000, 40_000_000])
 def test_long_lines_are_read_however_the_file_ends(n_bytes, ending):

@@ -54,6 +54,7 @@ def rows_of(text, *, keep, wanted, **options):
     return first, rows, cells
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("keep", [False, True])
 def test_arrow_reads_as_duckdb_does(monkeypatch, keep):

@@ -28,6 +28,7 @@ def test_a_damaged_arrow_schema_is_an_error_that_names_the_file(damaged):
         tb.fit(damaged, label="kind")
 
 
+@pytest.mark.slow
 def test_the_command_has_no_traceback(damaged):
     command = [sys.executable, "-m", "tallybayes.cli.main", "fit", str(damaged), "--label", "kind", "-o", "x.tally"]
     result = subprocess.run(command, capture_output=True, text=True, cwd=damaged.parent)

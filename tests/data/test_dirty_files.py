@@ -95,6 +95,7 @@ def test_what_is_understood(name):
             assert head.columns[column].to_pylist()[: len(values)] == values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_a_model_of_one_part_predicts_the_other_part_and_single_rows(name, tmp_path):
     """Each row alone is read as it is in the whole file, although alone it would often be read otherwise."""

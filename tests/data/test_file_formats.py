@@ -91,6 +91,7 @@ def test_a_column_that_one_file_lacks_is_missing_there(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_standard_input(files):
     code = "import tallybayes as tb; print(tb.fit('-', label='pet').class_counts)"
     for kind in ("csv", "jsonl", "parquet"):

@@ -147,6 +147,7 @@ def tally(*arguments, cwd, stdin=None):
     return done.stdout.decode()
 
 
+@pytest.mark.slow
 def test_every_verb_takes_folders_and_mails(post):
     here = post.parent
     how = ("--label", "label", "--as", "text=categorical")

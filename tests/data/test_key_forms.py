@@ -48,6 +48,7 @@ def written(frame, folder):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_fitted_on_any_source_evaluated_on_any_other(kind, tmp_path):
     values = KINDS[kind]

@@ -50,6 +50,7 @@ def test_queries_grow_linearly_with_the_columns(monkeypatch, keep, bad):
     assert many.count("CASE") == many.count(" IN ") == 0  # DuckDB makes a join of each list of words
 
 
+@pytest.mark.slow
 def test_two_thousand_columns_are_read_scored_and_kept():
     text = wide_csv(20, 2000)
     model = tb.fit(csv_file(text), label="y", numeric="gaussian")
@@ -62,6 +63,7 @@ def test_two_thousand_columns_are_read_scored_and_kept():
     assert model.predict_proba(csv_file(text)).tolist() == model.predict_proba(matrix).tolist()
 
 
+@pytest.mark.slow
 def test_the_bad_cell_among_two_thousand_columns_is_named():
     text = wide_csv(30, 2000, bad_cell='"1,5"')
     expected = r"a.csv, line 31, column 'x1999': expected a number written like 1234.5, got '1,5'"

@@ -27,7 +27,12 @@ def needed(page):
     return re.findall(r"^<!-- needs: (\S+) -->$", page.read_text(), re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def case(page):
+    """A page as a parameter, marked if it needs data files."""
+    return pytest.param(page, id=page.stem, marks=[pytest.mark.shared_data] if needed(page) else [])
+
+
+@pytest.mark.parametrize("page", [*map(case, PAGES)])
 def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
     for name in needed(page):
         if not (data_folder() / name).exists():

@@ -13,6 +13,7 @@ from tallybayes import engines
 from tallybayes.model.saved_model import dumps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -38,6 +39,7 @@ def test_a_model_fitted_in_pieces_is_the_model(options):
     assert len(sums) == 1  # the partial sums are equal too
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(data=st.data(), table=rows)
 def test_combining_is_associative_and_commutative_with_an_identity(data, table):
@@ -52,6 +54,7 @@ def test_combining_is_associative_and_commutative_with_an_identity(data, table):
     assert engines.combine(nothing, total) == engines.combine(total, nothing) == engines.combine(total) == total
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(data=st.data(), table=rows)
 def test_any_pieces_give_the_model_of_all_rows(data, table):

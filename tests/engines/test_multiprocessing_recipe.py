@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 
 import tallybayes as tb
 from mixed_table import cut, mixed_table
@@ -13,6 +14,7 @@ from mixed_table import cut, mixed_table
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_the_recipe_for_multiprocessing_gives_the_model_of_fit(tmp_path):
     text = (ROOT / "docs" / "scale.md").read_text()
     (recipe,) = re.findall(r"```python\n(import glob, multiprocessing\n.*?)```", text, re.DOTALL)

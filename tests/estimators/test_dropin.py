@@ -37,12 +37,14 @@ def run_suite(directory, plugins, suites=SUITES, only=""):
     return found, done.stdout
 
 
+@pytest.mark.slow
 def test_the_test_suite_of_scikit_learn_passes(tmp_path):
     found, text = run_suite(tmp_path, ["swap_naive_bayes"])
     assert not {"failed", "error"} & set(found), text[-5000:]
     assert found["passed"] >= 86 + 47, text[-5000:]
 
 
+@pytest.mark.slow
 def test_the_test_suite_of_scikit_learn_detects_a_wrong_result(tmp_path):
     """A drop-in that is broken on purpose fails the suite: the plugin does replace the classes."""
     broken = "import tallybayes.dropin as d\nd.GaussianNB.predict = lambda self, X: self.classes_[[0] * len(X)]\n"

@@ -19,6 +19,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from tallybayes import NaiveBayesClassifier
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:column .* possible leak:tallybayes.errors.DataWarning")
 def test_works_in_pipelines_searches_and_ensembles():
     frame, y = mixed()
@@ -41,6 +42,7 @@ def test_works_in_pipelines_searches_and_ensembles():
     assert tuned.score(frame, y == "dog") > 0.8
 
 
+@pytest.mark.slow
 def test_predictions_are_the_same_in_other_processes():
     frame, y = mixed()
     alone = cross_val_predict(NaiveBayesClassifier(), frame, y, cv=3, method="predict_proba")

@@ -327,6 +327,7 @@ def test_nulls_in_polars_frames():
     }
 
 
+@pytest.mark.slow
 def test_without_river_the_error_says_what_to_install():
     code = "import sys; sys.modules['river'] = None; import tallybayes, tallybayes.dropin; import tallybayes.river"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

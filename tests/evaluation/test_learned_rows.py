@@ -119,6 +119,7 @@ def test_rows_that_are_called_new_but_were_learned_are_a_warning(model):
         own.decide(visits(), "yes", maximise="f1", leave_one_out=False)
 
 
+@pytest.mark.slow
 def test_a_report_on_learned_rows_is_by_folds(model):
     pytest.importorskip("altair")
     page = tb.report(model, visits())

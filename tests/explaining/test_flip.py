@@ -227,6 +227,7 @@ def test_the_sentence_says_who_is_ahead_and_who_wins():
     assert one.flip("q").to_dict() == {"columns": ["x"], "label": "r", "against": "q", "log_odds": [2.5, -0.5]}
 
 
+@pytest.mark.slow
 def test_the_command_says_it_under_the_table(tmp_path):
     table = tmp_path / "table.csv"
     table.write_text("a,b,y\n" + "1,x,p\n1,y,q\n2,x,p\n2,y,q\n" * 8)

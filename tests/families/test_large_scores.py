@@ -14,6 +14,7 @@ def tweets(n, rng, words, usual, other):
     return docs, np.array(["other", "offence"])[y]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(kernels.IMPLEMENTATION != "native", reason="takes long with the reference kernels")
 def test_n_grams_of_characters_of_short_texts_are_not_worse_than_class_shares():
     """Differences of more than 100 nats were cut, so that weights were fitted to other scores: P(offence) was .24."""

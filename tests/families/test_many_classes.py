@@ -35,6 +35,7 @@ def run_in_two_gigabytes(program: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @limited
 @pytest.mark.parametrize("column", ["rng.integers(0, n, n).astype(str)", "rng.integers(0, 50_000, n)"])
 def test_a_row_number_as_the_label_fits_within_two_gigabytes(column: str) -> None:
@@ -53,6 +54,7 @@ for call in (lambda: model.predict(data), lambda: model.leave_one_out(data, labe
     assert printed.count("hint: is the label a row number or another key?") == 2
 
 
+@pytest.mark.slow
 @limited
 def test_the_categorical_drop_in_counts_wide_columns_within_two_gigabytes() -> None:
     printed = run_in_two_gigabytes("""

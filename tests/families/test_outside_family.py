@@ -159,6 +159,7 @@ def test_tuning_finds_it_among_the_families_of_a_column_of_numbers(registered, w
     assert "exponential" not in str(tuned.schema.families["noise"])
 
 
+@pytest.mark.slow
 def test_tuning_chooses_its_smoothing(registered, waits):
     given = {"wait": "exponential", "noise": "gaussian"}
     assert "k" in str(tb.tune(waits, "slow", families=given, by="evidence"))
@@ -171,6 +172,7 @@ def test_its_importance_is_a_bayes_factor(registered, waits):
     assert by_column["wait"] > 10
 
 
+@pytest.mark.slow
 def test_it_is_in_the_report(registered, waits):
     page = str(tb.report(tb.fit(waits, "slow", families={"wait": "exponential"}), waits))
     assert "exponential" in page

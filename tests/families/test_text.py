@@ -70,6 +70,7 @@ def fit(data, family="text", **options):
     return tb.fit(data, label="label", families={"text": family}, **options, weights=None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", OPTIONS)
 def test_every_law_of_a_family(family):
     check_family(parse(family), seeds=2)

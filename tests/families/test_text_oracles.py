@@ -119,6 +119,7 @@ def test_bytes_of_other_arrow_types(kind):
     assert model.predict({"text": ["cash", "noon"]}).tolist() == ["a", "b"]
 
 
+@pytest.mark.slow
 def test_many_classes_take_little_memory():
     n = 3000
     data = {"text": [f"w{i} w{i % 50} common" for i in range(n)] * 2, "label": list(range(n)) * 2}

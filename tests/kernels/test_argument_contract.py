@@ -206,6 +206,7 @@ def test_a_table_that_has_nan_gives_nan() -> None:
     assert not np.isnan(arguments["out"][:, [0, 2]]).any()
 
 
+@pytest.mark.slow
 def test_changed_arguments_are_refused_or_answered_by_both() -> None:
     """A part of the calls of fuzz_arguments.py, in a process of their own."""
     combined = range(len(SINGLES), len(SINGLES) + 500)

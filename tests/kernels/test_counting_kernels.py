@@ -28,6 +28,7 @@ def same_sums(a, b):
     assert a[3] == b[3]
 
 
+@pytest.mark.slow
 @given(blocks(), st.sampled_from([1, 2]), st.data())
 @settings(max_examples=300)
 def test_sums(block, order, data):
@@ -60,6 +61,7 @@ def test_sums_of_many_rows(kind, layout):
     same_sums(active.sum_columns(*arguments), reference.sum_columns(*arguments))
 
 
+@pytest.mark.slow
 @given(blocks(), st.integers(-40, 40))
 @settings(max_examples=300)
 def test_mean_and_variance_are_correctly_rounded(block, unit):
@@ -175,6 +177,7 @@ def test_counting_a_row_in_place(seed, sign, strange, wide):
     assert all(np.array_equal(one, other) for one, other in zip(*both, strict=True))
 
 
+@pytest.mark.slow
 @given(blocks(), st.sampled_from([0.0, 1.0]), st.floats(0.1, 9), st.floats(0.1, 9))
 @settings(max_examples=200)
 def test_students_tables(block, share, kappa, nu):

@@ -45,6 +45,7 @@ def digest(isa: str, threads: int) -> tuple[str, str]:
     return used, found
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(kernels.IMPLEMENTATION != "native", reason="the reference kernels have no instruction sets")
 def test_instruction_sets_and_threads_give_the_same_bits():
     found = {(isa, threads): digest(isa, threads) for isa, threads in (("plain", 1), ("avx2", 2), ("avx512", 1))}

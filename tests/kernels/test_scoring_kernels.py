@@ -13,6 +13,7 @@ from tallybayes.kernels import reference
 pytestmark = native
 
 
+@pytest.mark.slow
 @given(blocks(), st.integers(0, 2**32 - 1), st.sampled_from(["equal", "few", "many", "some equal"]))
 @settings(max_examples=300)
 def test_scores_of_reals(block, seed, freedom):

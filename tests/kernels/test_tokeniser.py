@@ -63,6 +63,7 @@ def tokens_of(text, rules):
 # Native is the definition
 
 
+@pytest.mark.slow
 @native
 @given(
     st.lists(nasty, max_size=4), all_rules, st.lists(st.sampled_from(PIECES), max_size=4), st.booleans(), st.booleans()
@@ -86,6 +87,7 @@ def worth_looking_at(c):
     return (rare and not 0xAC00 <= c < 0xD7A4 and not 0x20000 <= c < 0x33000) or c % 53 == 0
 
 
+@pytest.mark.slow
 @native
 @pytest.mark.parametrize(
     "rules", [Rules(case=1, min_length=1), *HANDFUL[1:2], Rules(2, 1, 1, 1, 0, min_length=1), Rules(1, 1, 1, 0, 1, 1)]
@@ -175,6 +177,7 @@ def test_tokens_are_those_of_scikit_learn(side, texts, longest):
     assert counted(side, texts, rules) == vectorised(texts, ngram_range=(1, longest))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not DATA.exists(), reason="the corpora are not here")
 @pytest.mark.parametrize("ngrams", [(1, 1), (1, 2), (2, 3)])
 def test_corpora_have_the_tokens_of_scikit_learn(ngrams):
@@ -278,6 +281,7 @@ def test_a_very_long_token_is_kept_or_skipped():
     assert bags[2].tolist() == [1, 2, 1]
 
 
+@pytest.mark.slow
 @native
 def test_pieces_of_long_texts_are_joined():
     rng = np.random.default_rng(0)

@@ -336,6 +336,7 @@ def test_many_classes():
     assert p.sum() == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_many_columns():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3_000))

@@ -146,6 +146,7 @@ def test_tuning_and_leave_one_out_with_dates():
     assert {row["value"] for row in model.intervals().columns["size"]} == {"S", "M", "L", "XL"}
 
 
+@pytest.mark.slow
 def test_a_report_with_dates():
     pytest.importorskip("altair")
     table = signups(200)

@@ -170,6 +170,7 @@ def test_evaluations_tuning_and_reports_work():
     assert "level: below" in described
 
 
+@pytest.mark.slow
 def test_importance_is_that_of_the_columns_of_the_table():
     data = xor(600) | {"noise": np.random.default_rng(5).normal(size=600), "own": [["x"]] * 600}
     model = tb.fit(data, label="y", dependence="one")
@@ -230,6 +231,7 @@ def test_bad_rows_are_skipped_where_they_are_to_be(tmp_path):
     assert model.schema.derived
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path):
     data = xor(300)
     lines = [f"{a},{b},{y}" for a, b, y in zip(data["a"], data["b"], data["y"], strict=True)]

@@ -6,6 +6,8 @@ import pytest
 
 import tallybayes as tb
 
+pytestmark = pytest.mark.slow
+
 N_NEW = 4000
 SURE = 2.5  # standard errors: some ten differences are looked at
 

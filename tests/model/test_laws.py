@@ -73,6 +73,7 @@ def test_equal_sums_score_equal_bit_for_bit(table, data):
         assert np.array_equal(one.log_joint(probe), other.log_joint(probe))
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1))
 @settings(max_examples=25)
 def test_equal_sums_of_many_keys_score_equal_bit_for_bit(seed):

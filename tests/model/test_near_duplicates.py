@@ -115,6 +115,7 @@ def _cells(column):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=5, deadline=None)
 @given(seed=st.integers(0, 10**6), cut=st.integers(1, 119))

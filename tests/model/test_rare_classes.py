@@ -40,6 +40,7 @@ def texts(n, rate, rng):
     return {"text": [" ".join(f"w{i}" for i in row) for row in words.tolist()]}, y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "n", "rate", "within"),
     [

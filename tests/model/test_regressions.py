@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 
 import tallybayes as tb
-from tallybayes.errors import CountError, DataError, ForgetError, ParameterError
+from tallybayes.errors import CountError, DataError, ForgetError, ParameterError, UnsupportedError
 from tallybayes.tally import Exact
 
 
@@ -99,7 +99,11 @@ def test_models_without_classes_answer(family, value, smoothing):
         assert np.isneginf(model.log_marginal([{"k": value}])).all()
         assert str(model.describe())
         assert str(model.explain([{"k": value}])[0])
-        assert model.log_evidence() is not None if smoothing else True
+        if smoothing:
+            assert model.log_evidence() == {"k": 0.0}  # the probability of no rows is 1
+        else:
+            with pytest.raises(UnsupportedError, match="expected smoothing above 0"):
+                model.log_evidence()
     empty_bags = tb.fit({"w": [[], []], "y": ["p", "q"]}, label="y", smoothing=smoothing)
     assert np.isfinite(empty_bags.log_joint([{"w": ["a"]}])).all()
 

@@ -173,6 +173,7 @@ def taken(rows, order):
     return {name: values[order] for name, values in rows.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["temperature", "isotonic"])
 @pytest.mark.parametrize("options", [{}, {"numeric": "gaussian", "weights": None, "smoothing": 1}])
 def test_a_calibration_does_not_depend_on_the_order_of_the_rows(method, options, tmp_path):

@@ -28,6 +28,7 @@ def by_refitting(table, row, **options):
     return model.predict_proba([{name: value for name, value in table[row].items() if name != LABEL}])[0]
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(table=rows, smoothing=st.sampled_from([0.3, 1.0, 4.0]), prior=st.sampled_from(["empirical", "uniform"]))
 def test_leaving_out_is_refitting(table, smoothing, prior):

@@ -244,6 +244,7 @@ def test_other_options_are_refused(option, words):
         tb.fit(informative_gaps(60, 0), label="y", missing_as_value=option)
 
 
+@pytest.mark.slow
 def test_the_command_line_takes_the_option(tmp_path):
     import pyarrow as pa
     from pyarrow import csv

@@ -137,6 +137,7 @@ def test_histograms_tell_shares_of_classes_at_some_values():
     assert rows[0]["P(class | value)"] > 0.9 > 0.1 > rows[-2]["P(class | value)"]
 
 
+@pytest.mark.slow
 def test_the_commands_show_intervals(tmp_path):
     path, file = tmp_path / "table.csv", str(tmp_path / "model.tally")
     path.write_text("x,y\n" + "a,p\nb,q\na,q\n" * 6)

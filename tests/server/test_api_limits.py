@@ -73,7 +73,10 @@ def test_a_chunked_body_without_an_end_is_cut_off(limited):
 def test_a_length_that_is_a_lie(limited):
     with connected(limited) as plain:
         plain.sendall(HEAD + b"Content-Length: 99999999999999999999\r\n\r\n")
-        assert received(plain).startswith((b"HTTP/1.1 413", b"HTTP/1.1 400"))
+        assert received(plain).startswith(b"HTTP/1.1 400")  # not a number of 64 bits
+    with connected(limited) as plain:
+        plain.sendall(HEAD + b"Content-Length: 9999999999999999999\r\n\r\n")
+        assert received(plain).startswith(b"HTTP/1.1 413")
     with connected(limited) as plain:
         plain.sendall(HEAD + b"Content-Length: -5\r\n\r\n")
         assert received(plain).startswith(b"HTTP/1.1 400")
@@ -103,10 +106,9 @@ def test_too_many_rows(limited, kind, body):
 def test_headers_that_never_end_are_cut_off(limited):
     with connected(limited) as plain:
         plain.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n")
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            for i in range(200):
-                plain.sendall(b"X-%d: %s\r\n" % (i, b"y" * 1000))
-        assert received(plain).startswith((b"HTTP/1.1 431", b""))
+        for i in range(70):  # just above the limit: a reset because of unread bytes could overtake the reply
+            plain.sendall(b"X-%d: %s\r\n" % (i, b"y" * 1000))
+        assert received(plain).startswith(b"HTTP/1.1 431")
     assert predict(limited, json={"row": CAT}).status_code == 200
 
 

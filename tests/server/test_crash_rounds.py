@@ -4,6 +4,8 @@ import pytest
 from crash_rounds import CrashRounds
 from crash_server import ServerCrashRounds
 
+pytestmark = pytest.mark.crash
+
 
 def test_twenty_five_kills(tmp_path):
     rounds = CrashRounds(tmp_path)

@@ -23,27 +23,39 @@ from tallybayes.server.replay import Replay
 
 pytestmark = pytest.mark.filterwarnings("ignore::tallybayes.errors.DataWarning")
 
+TEXTS = st.sampled_from(["2", "1,5", "1.500", "red", "Red", "yes", "NA", "", "2024-03-01"])
 ODD = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(-3, 3),
-    st.sampled_from([0.0, 0.5, 1.0, 2.0, 2**53, 2**60, "2", "1,5", "1.5", "red", "Red", "yes", "NA", "", "2024-03-01"]),
+    st.sampled_from([0.0, 0.5, 1.0, 2.0, 2**53, 2**60]),
+    TEXTS,
     st.lists(st.sampled_from(["a", "b", 1]), max_size=2),
     st.dictionaries(st.sampled_from("ab"), st.sampled_from([1, 2, 0.5]), max_size=2),
 )
-LABELS = st.sampled_from(["p", "q", "p", "q", "p", "q", None, "r", "P", " q", "", 1, 1.0, True, "NA"])
+LABELS = st.sampled_from([None, "r", "R", "P", " q", "", "NA", "0", "1", 0, 1, 1.0, True, False])
+# Where the rows of a base decide something about each other: new labels, columns without a family, tokens to be kept.
+OPEN = [
+    ("numbers", {"y": st.sampled_from([0, 1, True, False, "0", "1", 1.0])}),
+    ("inferred", {"blank": TEXTS}),
+    ("given", {"new": TEXTS}),
+    ("limited", {"note": cells["note"].filter(bool)}),
+]
 
 
 @st.composite
-def events(draw):
-    """Events of a few rows that share one or two columns, so that values of several types meet in a column."""
-    names = draw(st.lists(st.sampled_from(["new", *cells]), min_size=1, max_size=2, unique=True))
-    labels = draw(st.sampled_from([LABELS, st.sampled_from(["p", "q"])]))
-    values = {
-        name: draw(st.sampled_from([ODD, cells.get(name, ODD), st.one_of(ODD, cells.get(name, ODD))])) for name in names
-    }
-    row = st.fixed_dictionaries({"y": labels}, optional=values)
-    return draw(st.lists(st.lists(row, min_size=1, max_size=2), min_size=2, max_size=8))
+def cases(draw):
+    """A base and events of a few rows that share up to two columns, so that unlike values or labels meet."""
+    known = {kind: st.sampled_from(base.statistics.in_use() or ["p", "q"]) for kind, base in BASES.items()}
+    if draw(st.integers(0, 2)):
+        kind, values = draw(st.sampled_from(OPEN))
+        row = st.fixed_dictionaries({"y": known[kind]} | values)
+    else:
+        kind = draw(st.sampled_from(sorted(BASES)))
+        names = draw(st.lists(st.sampled_from(["new", *cells]), min_size=1, max_size=2, unique=True))
+        values = {name: draw(st.sampled_from([TEXTS, ODD, cells.get(name, ODD)])) for name in names}
+        row = st.fixed_dictionaries({"y": draw(st.sampled_from([known[kind], LABELS]))}, optional=values)
+    return kind, draw(st.lists(st.lists(row, min_size=1, max_size=2), min_size=4, max_size=8))
 
 
 LIMITED = {"note": "text:counts,tf=count,k=1,max_tokens=2", "kind": "categorical", "level": "histogram"}
@@ -68,10 +80,11 @@ def accepted(base, parts):
 def base_of(kind):
     if kind == "empty":
         return models.empty().snapshot().state
-    if kind == "inferred":  # families that were chosen from data, categories of numbers
+    if kind in ("inferred", "numbers"):  # families that were chosen from data, categories (and labels) of numbers
+        p, q = ("p", "q") if kind == "inferred" else (0, 1)
         rows = [
-            {"kind": 1, "real": 0.5, "flag": 0, "note": "cash at noon", "when": "2024-03-01", "y": "p"},
-            {"kind": 2, "real": 1.5, "flag": 1, "note": "lunch at noon", "when": "2024-03-02", "y": "q"},
+            {"kind": 1, "real": 0.5, "flag": 0, "note": "cash at noon", "when": "2024-03-01", "blank": None, "y": p},
+            {"kind": 2, "real": 1.5, "flag": 1, "note": "lunch at noon", "when": "2024-03-02", "blank": None, "y": q},
         ] * 6
         return tb.fit(rows, label="y", families={"kind": "categorical"}).snapshot().state
     families = LIMITED if kind == "limited" else FAMILIES
@@ -79,12 +92,13 @@ def base_of(kind):
     return tb.fit(rows, label="y", families=families).snapshot().state
 
 
-BASES = {kind: base_of(kind) for kind in ("empty", "given", "inferred", "limited")}
+BASES = {kind: base_of(kind) for kind in ("empty", "given", "inferred", "limited", "numbers")}
 
 
-@settings(max_examples=80)
-@given(parts=events(), kind=st.sampled_from(sorted(BASES)))
-def test_groups_of_events_give_the_bytes_of_one_event_after_the_other(parts, kind):
+@settings(max_examples=160)
+@given(case=cases())
+def test_groups_of_events_give_the_bytes_of_one_event_after_the_other(case):
+    kind, parts = case
     expected, events = accepted(BASES[kind], parts)
     for group_rows in (1, 3, 1000):
         state = Replay.of(BASES[kind], group_rows=group_rows).run([events] if events else [], {})

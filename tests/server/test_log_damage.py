@@ -15,7 +15,7 @@ import tallybayes as tb
 from tallybayes.errors import DataWarning, FileError
 from tallybayes.model.saved_model import dumps
 from tallybayes.server.compaction import compact
-from tallybayes.server.event_log import EventLog
+from tallybayes.server.event_log import FORMAT, EventLog
 from tallybayes.server.live_model import LiveModel
 from tallybayes.server.log_proof import _compare_snapshot, prove
 from tallybayes.server.model_files import ModelFiles
@@ -183,7 +183,7 @@ def test_a_base_without_events_after_it_may_be_changed(tmp_path):
 def test_another_format_of_the_log_is_refused(copied):
     path, _ = copied
     edit(path, "UPDATE facts SET value = '99' WHERE name = 'format'")
-    with pytest.raises(FileError, match="expected a log of format 1, got 99"):
+    with pytest.raises(FileError, match=f"expected a log of format {FORMAT}, got 99"):
         LiveModel.open(path)
 
 

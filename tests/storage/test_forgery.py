@@ -120,9 +120,9 @@ BLOCKS = {  # the blocks of `small`, in the order of the names of their families
 }
 LIE = np.iinfo(np.int64)
 FORGERIES = {
-    "a newer format": (set_fact("format", to=7), "in format 7 by a newer version"),
+    "a newer format": (set_fact("format", to=FORMAT + 1), f"in format {FORMAT + 1} by a newer version"),
     "an unknown format": (set_fact("format", to=0), "an unknown format"),
-    "a format of text": (set_fact("format", to="1"), "an unknown format"),
+    "a format of text": (set_fact("format", to=str(FORMAT)), "an unknown format"),
     "a format of yes": (set_fact("format", to=True), "an unknown format"),
     "no format": (drop_fact("format"), "an unknown format"),
     "a library of 3": (set_fact("library", to=3), "version of the library"),
@@ -250,7 +250,7 @@ def test_every_array_has_to_be_there_with_its_type_and_shape(name):
 @pytest.mark.parametrize(
     "text",
     [
-        '{"sha256":"' + "0" * 64 + '","format":1,"format":1}',
+        '{"sha256":"' + "0" * 64 + f'","format":{FORMAT},"format":{FORMAT}}}',
         '{"sha256":"' + "0" * 64 + '","a":' + "[" * 100_000 + "]" * 100_000 + "}",
         '{"sha256":"' + "0" * 64 + '","a":' + '{"a":' * 100_000,
         '{"sha256":"' + "0" * 64 + '","a":NaN}',
@@ -335,6 +335,7 @@ def numbers_in(header, path=()):
         yield from numbers_in(value, (*path, name))
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=200)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::tallybayes.RuledOutWarning")

@@ -81,6 +81,7 @@ def stepped(model, step, rows, learned, options):
     return model
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(history=histories())
 def test_every_history_can_be_saved_and_loaded(tmp_path, history):

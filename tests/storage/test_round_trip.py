@@ -37,6 +37,7 @@ choices = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(rows, choices, st.data())
 @settings(max_examples=60)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::tallybayes.RuledOutWarning")
@@ -48,6 +49,7 @@ def test_a_loaded_model_is_equal_to_the_saved_one(table, options, data):
     assert_same_answers(without_empty_columns(model), again, probe_of(table))
 
 
+@pytest.mark.slow
 @given(rows, st.data())
 @settings(max_examples=40)
 def test_equal_sums_give_equal_bytes(table, data):

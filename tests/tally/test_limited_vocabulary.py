@@ -40,6 +40,7 @@ def test_forgetting_after_tokens_were_pooled_leaves_a_readable_file(limit, fit, 
         assert tb.load(path) == model
 
 
+@pytest.mark.slow
 @given(data=st.data())
 @settings(max_examples=150, deadline=None)
 def test_any_sequence_of_changes_with_max_tokens_can_be_saved_and_loaded(data, tmp_path_factory):

@@ -41,6 +41,7 @@ def test_a_95_percent_interval_covers_the_quality_on_new_rows():
     assert (np.abs(accuracy) < 1.96 * accuracy_error).mean() >= 0.9
 
 
+@pytest.mark.slow
 def test_the_estimate_of_texts_of_noise_agrees_with_new_ones():
     """In the mean over sets of 60 documents."""
     loss, error, accuracy, accuracy_error = np.array([*differences(noise_texts, 60, range(20))]).T.mean(axis=1)

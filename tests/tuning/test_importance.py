@@ -272,6 +272,7 @@ def test_invalid_data_and_arguments_are_refused():
         tb.importance(tb.fit({"x": [1, 2], "y": ["p", "p"]}, label="y", weights=None), {"x": [1], "y": ["p"]})
 
 
+@pytest.mark.slow
 def test_the_command_prints_a_table_or_json(tmp_path):
     import pyarrow as pa
     import pyarrow.csv

@@ -3,7 +3,7 @@ r"""The container of a model file: a JSON header and arrays, with a checksum.
 The bytes are a safetensors file: the length of the header in eight bytes, the header as JSON, then the arrays. The
 header has one entry of metadata, "tallybayes". Its value is again JSON, which begins
 
-    {"sha256": "...", "format": 2, "library": "0.1.0", ...
+    {"sha256": "...", "format": FORMAT, "library": "...", ...
 
 The SHA-256 is computed over all bytes with its own 64 digits replaced by zeros, so any flipped byte is an error. A
 forger can compute it too, so the content is checked as well: see `tallybayes.storage.content`.
