@@ -31,3 +31,9 @@ def test_n_grams_of_characters_of_short_texts_are_not_worse_than_class_shares():
     share = float((truth == "offence").mean())
     assert found.log_loss < -share * np.log(share) - (1 - share) * np.log(1 - share)
     assert model.predict_proba({"text": new})[:, 0].mean() == pytest.approx(share, abs=0.04)
+
+
+def test_a_point_mass_at_the_largest_double():
+    largest = np.finfo(float).max
+    model = tb.fit({"x": [largest, largest, 0.0, 1.0]}, label=["a", "a", "b", "b"], numeric="gaussian", estimate="mle")
+    assert model.predict({"x": [largest, 0.5]}).tolist() == ["a", "b"]

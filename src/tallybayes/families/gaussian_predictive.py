@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -89,7 +90,7 @@ class GaussianPredictive(ArrayPredictive):
         result = np.zeros((len(x), self.n_classes))
         for c in np.flatnonzero(self.flat[j] & (self.n[j] > 0)).tolist():
             value = np.ldexp(self.mean[j, c], int(self.units[j]))
-            result[:, c] = np.where(np.isnan(x), 0.0, np.where(x == value, -np.log(np.spacing(abs(value))), -np.inf))
+            result[:, c] = np.where(np.isnan(x), 0.0, np.where(x == value, -math.log(math.ulp(value)), -np.inf))
         return result
 
     def weighted(self, weights: Floats, log_prior: Floats) -> GaussianPredictive | None:
