@@ -119,8 +119,13 @@ class ColumnSpec:
 
     @property
     def is_undecided(self) -> bool:
-        """Whether the column had no value so far."""
+        """Whether the column had no value so far, and its type does not tell its family."""
         return self.status is Status.UNDECIDED
+
+    @property
+    def has_no_value(self) -> bool:
+        """Whether the column had no value so far, whatever its type tells."""
+        return self.is_undecided or self.origin is Origin.BY_TYPE
 
     def to_dict(self) -> dict[str, Any]:
         """The column as plain values; what is unusual only where it is set."""
@@ -140,8 +145,8 @@ class ColumnSpec:
     def from_dict(cls, name: str, given: Any) -> ColumnSpec:
         """The column from plain values, every one of them checked.
 
-        >>> ColumnSpec.from_dict("age", {"family": "gaussian"})
-        ColumnSpec(name='age', family=Gaussian(), reason='as in the schema')
+        >>> ColumnSpec.from_dict("age", {"family": "histogram"})
+        ColumnSpec(name='age', family=Histogram(), reason='as in the schema')
         """
         if not isinstance(given, Mapping) or given.keys() - _FACTS or "family" not in given:
             raise ParameterError("the family (or null) and the reason of a column", got=given, column=name)

@@ -99,7 +99,7 @@ def grown_schema(schema: Schema, table: Table, plan: CountingPlan, *, are_new: b
         read = table if settings.infer == "type" else with_readings(table.alone(name), [name])
         reading, raw = table.readings.get(name) or read.readings.get(name), read.columns[name]
         found = with_format(settings.propose(name, raw), reading)
-        if not found.is_undecided:
+        if not found.has_no_value:
             found = with_key_form(found, raw) if settings.infer == "data" else found
             tell_doubts(found, reading)
             grown = grown or schema.copy()

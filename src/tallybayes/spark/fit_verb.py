@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from tallybayes import engines
 from tallybayes.arrays.column import Bag
-from tallybayes.data.column_spec import ColumnSpec, Origin
 from tallybayes.data.label import label_column
 from tallybayes.data.table import to_table
 from tallybayes.engines import Plan
@@ -132,25 +131,20 @@ def for_elements(options: Mapping[str, Any], forms: Forms) -> dict[str, Any]:
     return result
 
 
-def _has_no_value(spec: ColumnSpec) -> bool:
-    """Whether the family of a column was decided without a value, or not at all."""
-    return spec.is_undecided or spec.origin is Origin.BY_TYPE
-
-
 def with_late_columns(plan: Plan, rows: SparkRows, names: Iterable[str], *, are_new: bool) -> Plan:
     """The plan with the families of those of some columns that have no values in the sample but elsewhere.
 
     are_new: whether they came while a model was learning.
     """
     fields = plan.schema.columns
-    left = {name for name in names if name not in fields or _has_no_value(fields[name])} & rows.types.keys()
+    left = {name for name in names if name not in fields or fields[name].has_no_value} & rows.types.keys()
     left -= {*rows.vectors}
     while left:
         schema = plan.schema.copy()
         schema.columns = {name: field for name, field in schema.columns.items() if name not in left}
         found = grown_schema(schema, to_table(rows.with_values(left)), plan.counting, are_new=are_new).columns
         new = {name: own for name, own in found.items() if name not in schema.columns}
-        known = {name for name in left if name in new and not _has_no_value(new[name])}
+        known = left & new.keys()
         if not known:
             break
         parts = {name: own for name, own in new.items() if own.part is not None and own.part.column in known}
