@@ -62,6 +62,7 @@ std::pair<int64_t, int64_t> code_integers(Array values, int64_t low, OutVector<i
     contract.array("values", values, {ROWS});
     contract.array("out", out, {ROWS});
     const int64_t size = static_cast<int64_t>(counts.shape(0));
+    contract.array("counts", counts, {size});
     if (size > std::numeric_limits<int32_t>::max()) refuse("at most 2**31 - 1 counts", size);
     nb::gil_scoped_release release;
     Range seen;

@@ -80,7 +80,8 @@ int64_t add_pairs(Array column, int64_t origin, Vector<int32_t> codes, Matrix<do
 
 int64_t add_step_pairs(Array column, Vector<double> edges, Vector<int32_t> codes, Matrix<double> table, Out<double> out,
                        int64_t start, int64_t stop) {
-    const Contract contract = pair_contract(column, codes, table, out, start, stop);
+    Contract contract = pair_contract(column, codes, table, out, start, stop);
+    contract.array("edges", edges, {int64_t(edges.shape(0))});
     return dispatch<double, float>(column.dtype(), [&](auto zero) -> int64_t {
         using T = decltype(zero);
         const int64_t n_classes = contract[CLASSES], n_edges = static_cast<int64_t>(edges.shape(0));

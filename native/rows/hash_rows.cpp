@@ -66,6 +66,7 @@ auto hash_codes(nb::object list, Vector<uint64_t> table, Vector<int64_t> offsets
     const Block block(list, contract);
     contract.array("offsets", offsets, {plus_one(COLUMNS)});
     contract.array("origins", origins, {COLUMNS});
+    contract.array("table", table, {int64_t(table.shape(0))});
     Contract::ends("offsets", offsets.data(), contract[COLUMNS] + 1, int64_t(table.shape(0)));
     std::vector<uint64_t> out(size_t(stop - start));
     block.visit<int8_t, uint8_t, int16_t, int32_t, int64_t>([&]<class T>(std::vector<Column<T>> &columns) {

@@ -208,6 +208,8 @@ auto sum_documents(Vector<int64_t> indptr, Vector<int32_t> indices, Vector<int32
 auto merge_cells(Vector<int64_t> cells_a, Matrix<int64_t> sums_a, Vector<int64_t> cells_b, Matrix<int64_t> sums_b) {
     const size_t n_a = cells_a.shape(0), n_b = cells_b.shape(0), kinds = sums_a.shape(0);
     Contract contract;
+    contract.array("cells_a", cells_a, {int64_t(n_a)});
+    contract.array("cells_b", cells_b, {int64_t(n_b)});
     contract.array("sums_a", sums_a, {LINES, int64_t(n_a)});
     contract.array("sums_b", sums_b, {LINES, int64_t(n_b)});
     const int64_t *a = cells_a.data(), *b = cells_b.data();
